@@ -1,0 +1,63 @@
+//! Logistic curves, shifted and stretched to run from 0 to 1: slow start, steep middle, saturation.
+//!
+//! `(σ((x−m)/w) − σ(−m/w)) / (1 − σ(−m/w))` loses all digits near zero spend. It equals `σ((x−m)/w) (1 − e^(−x/w))`,
+//! which does not, and that is what is computed.
+
+use serde::Serialize;
+
+use super::{CurveError, require_nonnegative, require_positive};
+
+/// A logistic curve with middle `mid` and width `width`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Logistic {
+    mid: f64,
+    width: f64,
+}
+
+impl Logistic {
+    pub(super) fn new(mid: f64, width: f64) -> Result<Self, CurveError> {
+        require_nonnegative("mid", mid)?;
+        require_positive("width", width)?;
+        Ok(Self { mid, width })
+    }
+
+    /// The spend where the curve is steepest.
+    #[must_use]
+    pub fn mid(&self) -> f64 {
+        self.mid
+    }
+
+    /// How slowly it rises around the middle.
+    #[must_use]
+    pub fn width(&self) -> f64 {
+        self.width
+    }
+
+    pub(crate) fn success(&self, spend: f64) -> f64 {
+        sigmoid((spend - self.mid) / self.width) * -(-spend / self.width).exp_m1()
+    }
+
+    pub(crate) fn slope(&self, spend: f64) -> f64 {
+        let y = (spend - self.mid) / self.width;
+        sigmoid(y) * sigmoid(-y) / (self.width * sigmoid(self.mid / self.width))
+    }
+
+    pub(crate) fn inflection(&self) -> f64 {
+        self.mid
+    }
+
+    /// The spend beyond the middle where the slope is `slope`; the middle if the curve is nowhere that steep.
+    pub(crate) fn spend_at_slope(&self, slope: f64) -> f64 {
+        // σ(1−σ) = q on the upper branch: σ = (1 + sqrt(1−4q))/2, and the odds are σ²/q.
+        let q = slope * self.width * sigmoid(self.mid / self.width);
+        if !(q < 0.25) {
+            return self.mid;
+        }
+        let upper = 0.5 * (1.0 + (1.0 - 4.0 * q).sqrt());
+        self.mid + self.width * (upper * upper / q).ln()
+    }
+}
+
+fn sigmoid(y: f64) -> f64 {
+    1.0 / (1.0 + (-y).exp())
+}

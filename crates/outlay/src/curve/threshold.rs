@@ -1,0 +1,28 @@
+//! All or nothing at a given spend: a bid against a known price, the paper's M-sets.
+
+use serde::Serialize;
+
+use super::{CurveError, require_nonnegative, staircase::jumps_reached};
+
+/// 1 from spend `at` on, 0 below.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Threshold {
+    at: f64,
+}
+
+impl Threshold {
+    pub(super) fn new(at: f64) -> Result<Self, CurveError> {
+        require_nonnegative("at", at)?;
+        Ok(Self { at })
+    }
+
+    /// The spend that succeeds.
+    #[must_use]
+    pub fn at(&self) -> f64 {
+        self.at
+    }
+
+    pub(crate) fn success(&self, spend: f64) -> f64 {
+        jumps_reached(&[self.at], spend) as f64
+    }
+}

@@ -1,0 +1,265 @@
+//! What is to be decided: a budget per round and tasks with their curves.
+//!
+//! [`ProblemSpec`] is what somebody wrote, in Rust or in a file; [`ProblemSpec::check`] turns it into a [`Problem`], or into
+//! *every* error at once, each with the path of its field. Only a `Problem` can be solved.
+
+mod check;
+mod document;
+mod reward;
+mod table;
+
+pub use document::{Files, NoFiles};
+pub use reward::RewardLaw;
+
+use serde::Serialize;
+
+use crate::curve::Curve;
+
+/// A problem as written, before any check.
+///
+/// ```
+/// use outlay::{Curve, ProblemSpec, TaskSpec};
+/// let problem = ProblemSpec {
+///     budget: 1000.0,
+///     tasks: vec![
+///         TaskSpec { value: Some(0.6), ..TaskSpec::new("search", Curve::hill(120.0, 2.5)?) },
+///         TaskSpec { value: Some(0.4), max: Some(500.0), ..TaskSpec::new("social", Curve::power(0.5, 1000.0)?) },
+///     ],
+///     ..ProblemSpec::default()
+/// }
+/// .check()?;
+/// assert_eq!(problem.tasks().len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProblemSpec {
+    /// What one round may spend, in any unit.
+    pub budget: f64,
+    /// Rounds planned; only some learners need it.
+    pub horizon: Option<u64>,
+    /// The largest reward of one completion.
+    pub reward_max: f64,
+    /// What happens to budget that buys nothing.
+    pub leftover: Leftover,
+    /// The tasks.
+    pub tasks: Vec<TaskSpec>,
+}
+
+impl Default for ProblemSpec {
+    fn default() -> Self {
+        Self { budget: 1.0, horizon: None, reward_max: 1.0, leftover: Leftover::Keep, tasks: Vec::new() }
+    }
+}
+
+/// A task as written, before any check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskSpec {
+    /// Its name, unique in the problem.
+    pub name: String,
+    /// Its budget-to-success curve.
+    pub curve: Curve,
+    /// Mean reward of a success, if known: what the allocation maximises.
+    pub value: Option<f64>,
+    /// The law of the reward, for simulation.
+    pub reward: Option<RewardLaw>,
+    /// Spend at least this.
+    pub min: Option<f64>,
+    /// Spend at most this.
+    pub max: Option<f64>,
+    /// Spend exactly this.
+    pub fixed: Option<f64>,
+    /// Spend nothing.
+    pub exclude: bool,
+    /// Spend nothing or at least this.
+    pub at_least: Option<f64>,
+    /// What is spent today: where reports compare.
+    pub current: Option<f64>,
+    /// Where it was written, for messages: `task[2]`, or `tasks.csv line 7`. Empty: its place in the list.
+    pub origin: String,
+}
+
+impl TaskSpec {
+    /// A task without bounds and without a known value.
+    #[must_use]
+    pub fn new(name: impl Into<String>, curve: Curve) -> Self {
+        Self {
+            name: name.into(),
+            curve,
+            value: None,
+            reward: None,
+            min: None,
+            max: None,
+            fixed: None,
+            exclude: false,
+            at_least: None,
+            current: None,
+            origin: String::new(),
+        }
+    }
+}
+
+/// What happens to budget that buys nothing because every curve is flat from here on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Leftover {
+    /// It stays unspent and is reported: spend adds up to *at most* the budget.
+    #[default]
+    Keep,
+    /// It is spent all the same, on the first task with room: spend adds up to the budget.
+    Spend,
+}
+
+/// A checked problem: the only kind that can be solved.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Problem {
+    budget: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    horizon: Option<u64>,
+    reward_max: f64,
+    leftover: Leftover,
+    #[serde(rename = "task")]
+    tasks: Vec<Task>,
+}
+
+/// A checked task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Task {
+    name: String,
+    curve: Curve,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reward: Option<RewardLaw>,
+    #[serde(flatten)]
+    bounds: Bounds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    current: Option<f64>,
+}
+
+/// What a task may be given: between `min` and `max`, and if `at_least` is positive, nothing or at least that.
+///
+/// `fixed` is `min = max`, `exclude` is `max = 0`.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Bounds {
+    /// At least this.
+    pub min: f64,
+    /// At most this; infinite if unbounded.
+    #[serde(skip_serializing_if = "is_unbounded")]
+    pub max: f64,
+    /// Nothing or at least this; zero if any spend will do.
+    pub at_least: f64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_unbounded(max: &f64) -> bool {
+    max.is_infinite()
+}
+
+impl Bounds {
+    /// No bounds.
+    pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
+}
+
+impl Problem {
+    /// What one round may spend.
+    #[must_use]
+    pub fn budget(&self) -> f64 {
+        self.budget
+    }
+
+    /// Rounds planned, if said.
+    #[must_use]
+    pub fn horizon(&self) -> Option<u64> {
+        self.horizon
+    }
+
+    /// The largest reward of one completion.
+    #[must_use]
+    pub fn reward_max(&self) -> f64 {
+        self.reward_max
+    }
+
+    /// What happens to budget that buys nothing.
+    #[must_use]
+    pub fn leftover(&self) -> Leftover {
+        self.leftover
+    }
+
+    /// The tasks, in the order written.
+    #[must_use]
+    pub fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// The tasks' values, if every task has one: `value`, else the mean of its `reward`.
+    #[must_use]
+    pub fn values(&self) -> Option<Vec<f64>> {
+        self.tasks.iter().map(Task::value).collect()
+    }
+}
+
+impl Task {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its budget-to-success curve.
+    #[must_use]
+    pub fn curve(&self) -> &Curve {
+        &self.curve
+    }
+
+    /// Mean reward of a success, if known: `value`, else the mean of `reward`.
+    #[must_use]
+    pub fn value(&self) -> Option<f64> {
+        self.value.or_else(|| self.reward.as_ref().map(RewardLaw::mean))
+    }
+
+    /// The law of the reward, if given.
+    #[must_use]
+    pub fn reward(&self) -> Option<&RewardLaw> {
+        self.reward.as_ref()
+    }
+
+    /// What it may be given.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// What is spent today, if said.
+    #[must_use]
+    pub fn current(&self) -> Option<f64> {
+        self.current
+    }
+}
+
+/// One thing wrong with a problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {message}")]
+pub struct ProblemError {
+    /// Where: `budget`, `task[2].curve.half_at`, `tasks.csv line 7, column max`.
+    pub path: String,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+/// Everything wrong with a problem, at least one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProblemErrors(pub Vec<ProblemError>);
+
+impl std::fmt::Display for ProblemErrors {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (position, error) in self.0.iter().enumerate() {
+            if position > 0 {
+                writeln!(formatter)?;
+            }
+            write!(formatter, "{error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ProblemErrors {}

@@ -1,0 +1,1 @@
+//! Tasks from a table, one row a task.
