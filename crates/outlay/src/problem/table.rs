@@ -41,7 +41,7 @@ pub(super) fn read_table(file: &str, sheet: &Sheet, first_position: usize, reade
 fn read_row(file: &str, columns: &[(Part, &str)], row: &csv::StringRecord, position: usize, reader: &mut Reader<'_>) -> Option<TaskSpec> {
     let place = Place::Line { file, line: line_of(row) };
     if row.len() != columns.len() {
-        let message = format!("has {} cells where the first line names {} columns", row.len(), columns.len());
+        let message = format!("the first line names {} columns, here are cells: {}", columns.len(), row.len());
         reader.faults.add(place, message);
         return unreadable_task(position, reader);
     }

@@ -48,13 +48,17 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
             return None;
         }
     };
-    let rows = sheet.rows_where(&conditions?);
+    let conditions = conditions?;
+    let rows = sheet.rows_where(&conditions);
+    if rows.is_empty() && conditions.is_empty() {
+        reader.faults.add(fields.at("file"), format!("`{}` has no rows", one_line(file)));
+        return None;
+    }
     if rows.is_empty() {
-        let (key, message) = match fields.has("where") || fields.entries().iter().any(|(key, _)| key.starts_with("where.")) {
-            true => ("where", format!("no row of `{}` meets it", one_line(file))),
-            false => ("file", format!("`{}` has no rows", one_line(file))),
-        };
-        reader.faults.add(fields.at(key), message);
+        let column = |position: &usize| sheet.columns().get(*position).map_or("", String::as_str);
+        let wanted: Vec<String> = conditions.iter().map(|(position, cell)| format!("{} = {cell}", column(position))).collect();
+        let message = format!("no row of `{}` has {}", one_line(file), one_line(&wanted.join(", ")));
+        reader.faults.add(fields.at("where"), message);
         return None;
     }
     column_numbers(&rows, column, fields, file, reader)
