@@ -470,6 +470,11 @@ fn tables_with_bad_rows() {
             "family,full_at,reward.law,reward.mean\nsaturating,1,,2\n",
             "t.csv line 2, reward.law: is missing: every reward needs one of `bernoulli`, `beta`, `constant`, `uniform`, `empirical`",
         ),
+        ("family,full_at\r\nsaturating,1\r\nsaturating,0\r\n", "t.csv line 3, full_at: must be positive and finite, not 0"),
+        (
+            "family,full_at,name\nsaturating,1,\"a\"\"\n,,\"\n,,\nsaturating,0,b\n",
+            "t.csv line 5, full_at: must be positive and finite, not 0\nt.csv line 2, name: must be one line without control characters",
+        ),
         ("family,full_at\n\n\nsaturating,0\n", "t.csv line 4, full_at: must be positive and finite, not 0"),
     ]);
 }

@@ -14,7 +14,7 @@ mod task;
 pub(super) use curve::curve_keys;
 pub(super) use fields::{Fields, Written};
 pub(super) use reward::reward_keys;
-pub(super) use sheet::{Sheet, line_of};
+pub(super) use sheet::{Row, Sheet};
 pub(super) use task::{TASK_KEYS, task_of, unreadable_task};
 
 use super::check::check_into;

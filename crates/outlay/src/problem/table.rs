@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::TaskSpec;
-use super::document::{Fields, Reader, Sheet, TASK_KEYS, Written, curve_keys, line_of, reward_keys, task_of, unreadable_task};
+use super::document::{Fields, Reader, Row, Sheet, TASK_KEYS, Written, curve_keys, reward_keys, task_of, unreadable_task};
 use super::errors::{Place, one_line};
 use super::nearest::suggestion;
 
@@ -38,15 +38,15 @@ pub(super) fn read_table(file: &str, sheet: &Sheet, first_position: usize, reade
     tasks
 }
 
-fn read_row(file: &str, columns: &[(Part, &str)], row: &csv::StringRecord, position: usize, reader: &mut Reader<'_>) -> Option<TaskSpec> {
-    let place = Place::Line { file, line: line_of(row) };
-    if row.len() != columns.len() {
-        let message = format!("the first line names {} columns, here are cells: {}", columns.len(), row.len());
+fn read_row(file: &str, columns: &[(Part, &str)], row: &Row, position: usize, reader: &mut Reader<'_>) -> Option<TaskSpec> {
+    let place = Place::Line { file, line: row.line };
+    if row.cells.len() != columns.len() {
+        let message = format!("the first line names {} columns, here are cells: {}", columns.len(), row.cells.len());
         reader.faults.add(place, message);
         return unreadable_task(position, reader);
     }
     let of_part = |wanted: Part| -> Vec<(&str, Written<'_>)> {
-        let cells = columns.iter().zip(row).filter(|((part, _), cell)| *part == wanted && !cell.is_empty());
+        let cells = columns.iter().zip(&row.cells).filter(|((part, _), cell)| *part == wanted && !cell.is_empty());
         cells.map(|((_, key), cell)| (*key, Written::Cell(cell))).collect()
     };
     let task = Fields::new(place, of_part(Part::Task));
@@ -65,15 +65,7 @@ fn read_header<'s>(file: &str, sheet: &'s Sheet, reader: &mut Reader<'_>) -> Opt
         let column = part_of(name);
         match column {
             _ if name.is_empty() => reader.faults.add(place, format!("column {} has no name: name it or delete it", position + 1)),
-            None => {
-                let known =
-                    TASK_KEYS.into_iter().chain(curve_keys()).map(str::to_owned).chain(reward_keys().map(|key| format!("reward.{key}")));
-                let mut known: Vec<String> = known.collect();
-                let mut listed = HashSet::new();
-                known.retain(|key| listed.insert(key.clone()));
-                let message = format!("unknown column `{}`: {}", one_line(name), suggestion(name, known.iter().map(String::as_str)));
-                reader.faults.add(place, message);
-            }
+            None => reader.faults.add(place, unknown_column(name)),
             Some(column) if !seen.insert(column) => reader.faults.add(place, format!("the column `{}` is there twice", one_line(name))),
             Some(column) => columns.push(column),
         }
@@ -83,6 +75,15 @@ fn read_header<'s>(file: &str, sheet: &'s Sheet, reader: &mut Reader<'_>) -> Opt
         return None;
     }
     (columns.len() == sheet.columns().len()).then_some(columns)
+}
+
+fn unknown_column(name: &str) -> String {
+    let keys = TASK_KEYS.into_iter().chain(curve_keys()).map(str::to_owned);
+    let mut known: Vec<String> = keys.chain(reward_keys().map(|key| format!("reward.{key}"))).collect();
+    // Several families share a key.
+    let mut listed = HashSet::new();
+    known.retain(|key| listed.insert(key.clone()));
+    format!("unknown column `{}`: {}", one_line(name), suggestion(name, known.iter().map(String::as_str)))
 }
 
 /// The part a column belongs to and its key there.

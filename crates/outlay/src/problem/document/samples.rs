@@ -3,7 +3,7 @@
 use super::Reader;
 use super::fields::{Fields, Written, cell_number};
 use super::node::quoted;
-use super::sheet::{Sheet, line_of};
+use super::sheet::{Row, Sheet};
 use crate::problem::errors::one_line;
 
 /// The keys that say where samples come from.
@@ -30,7 +30,7 @@ pub(crate) fn read_samples(fields: &Fields<'_>, owner: &str, reader: &mut Reader
 }
 
 fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
-    fields.require("column", &format!("{owner} from a file"), &mut reader.faults);
+    fields.require("column", format_args!("{owner} from a file"), &mut reader.faults);
     let file = fields.text("file", &mut reader.faults)?;
     let column = fields.text("column", &mut reader.faults);
     let sheet = match reader.shelf.sheet(file) {
@@ -65,20 +65,14 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
 }
 
 /// The numbers of one column; a fault with the line of the first cell that is none.
-fn column_numbers(
-    rows: &[&csv::StringRecord],
-    column: usize,
-    fields: &Fields<'_>,
-    file: &str,
-    reader: &mut Reader<'_>,
-) -> Option<Vec<f64>> {
+fn column_numbers(rows: &[&Row], column: usize, fields: &Fields<'_>, file: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
     let mut samples = Vec::with_capacity(rows.len());
     let mut bad = Vec::new();
     for row in rows {
-        let cell = row.get(column).unwrap_or("");
+        let cell = row.cell(column);
         match cell_number(cell).filter(|number| number.is_finite() && *number >= 0.0) {
             Some(number) => samples.push(number),
-            None => bad.push((line_of(row), cell)),
+            None => bad.push((row.line, cell)),
         }
     }
     let Some((line, cell)) = bad.first() else {
