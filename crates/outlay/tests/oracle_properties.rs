@@ -30,7 +30,7 @@ fn curves_of(problem: &outlay::Problem) -> Vec<Curve> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn units_of_money_and_reward_do_not_matter(seed in 0u64..1_000_000, tasks in 1usize..12, money in -6i32..10, reward in -6i32..7) {
