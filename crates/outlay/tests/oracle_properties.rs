@@ -256,3 +256,16 @@ fn limits_are_counted_and_told() {
     assert_eq!(first.status, Status::Limit);
     assert!(first.gap() < 1e-2, "{:e}", first.gap());
 }
+
+#[test]
+fn two_groups_of_equal_thresholds_beside_smooth_curves() {
+    let threshold = |at: f64| Curve::threshold(at).unwrap();
+    let hill = |half: f64, steepness: f64| Curve::hill(half, steepness).unwrap();
+    let curves =
+        vec![threshold(12.73), threshold(12.73), threshold(5.94), hill(12.8, 1.83), hill(4.79, 1.26), threshold(5.94), hill(18.81, 2.56)];
+    let values = [0.109, 0.976, 0.613, 0.267, 0.801, 0.026, 0.628];
+    let problem = problem_of(curves, 14.0);
+    let (found, _) = solve(&problem, &values, 14.0);
+    assert!(found.gap() <= 1e-9);
+    assert!(found.value >= grid_optimum(&problem, &values, 14.0, 300) * (1.0 - 1e-9));
+}

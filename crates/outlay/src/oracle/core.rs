@@ -64,7 +64,7 @@ pub(super) struct CoreSearch {
     fitting: Vec<u32>,
 }
 
-/// Where the search starts: a split within the budget, its value, and a price with the bound it proves.
+/// Where the search starts: a price with the bound it proves, and splits within the budget.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
     pub(super) coordinates: &'a [Coordinate],
@@ -74,8 +74,9 @@ pub(super) struct Start<'a> {
     pub(super) budget: f64,
     pub(super) price: f64,
     pub(super) bound: f64,
-    /// Spend of each coordinate in the split to start from.
+    /// The split to depart from: each coordinate at its best for the price. Its value, and that of the best split known.
     pub(super) spend: &'a [f64],
+    pub(super) origin_value: f64,
     pub(super) value: f64,
 }
 
@@ -121,7 +122,12 @@ impl CoreSearch {
             self.expand(stage, &mut run, &mut best);
             self.complete(position, &mut run, &mut best);
         }
-        let mut at = best.trail;
+        // Departures are from the origin, which need not be the split that was known.
+        let improvement = run.value > start.value;
+        if improvement {
+            start.spend.iter().enumerate().for_each(|(coordinate, &spend)| improved(coordinate, spend));
+        }
+        let mut at = if improvement { best.trail } else { NONE };
         while at != NONE {
             let departure = self.trail[at as usize];
             improved(departure.coordinate as usize, departure.to);
@@ -187,7 +193,7 @@ impl CoreSearch {
             let gain = gain + self.choices[self.singles[partner].1 as usize].gain;
             let spend = run.origin + shift + self.singles[partner].0;
             if !same && run.improves(spend, gain) {
-                run.value = run.start.value + gain;
+                run.value = run.start.origin_value + gain;
                 pair = Some((position, partner, spend, gain));
             }
         }
@@ -233,7 +239,7 @@ impl CoreSearch {
             let (shift, choice, stage) = self.singles[self.fitting[last] as usize];
             let (spend, gain) = (state.spend + shift, state.gain + self.choices[choice as usize].gain);
             if stage as usize > position && run.improves(spend, gain) {
-                run.value = run.start.value + gain;
+                run.value = run.start.origin_value + gain;
                 found = Some((State { spend, gain, trail: state.trail, choice: NONE }, choice, stage));
             }
         }
@@ -316,7 +322,7 @@ impl CoreSearch {
                 }
                 self.next.push(State { spend, gain, trail: state.trail, choice: position });
                 if better {
-                    run.value = run.start.value + gain;
+                    run.value = run.start.origin_value + gain;
                     self.trail.push(Departure { before: state.trail, coordinate: stage.coordinate, to: choice.to });
                     *best = State { spend, gain, trail: self.trail.len() as u32 - 1, choice: NONE };
                 }
@@ -422,7 +428,7 @@ impl<'a> Run<'a> {
     }
 
     fn improves(&self, spend: i64, gain: f64) -> bool {
-        spend <= self.capacity && self.start.value + gain > self.value
+        spend <= self.capacity && self.start.origin_value + gain > self.value
     }
 
     /// The most that a partial choice can come to with what is left after the stage.

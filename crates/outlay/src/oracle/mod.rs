@@ -295,8 +295,15 @@ impl Oracle {
         }
         self.model.rank_classes();
         for (spend, coordinate) in self.start.iter_mut().zip(&self.model.coordinates) {
-            // Spend that reaches no further jump is no choice of its own.
-            *spend = coordinate.trimmed(self.best[coordinate.task]);
+            *spend = self.best[coordinate.task];
+        }
+        let mut origin_value = root.value;
+        if let Some((coordinate, wish)) = root.fractional {
+            // The task half-way along a chord goes back to the chord's start, its best for the price.
+            let from = self.model.hulls[coordinate].corner_before(wish);
+            let form = &self.model.coordinates[coordinate].form;
+            origin_value -= self.model.weights[coordinate] * (form.success(self.start[coordinate]) - form.success(from));
+            self.start[coordinate] = from;
         }
         let start = core::Start {
             coordinates: &self.model.coordinates,
@@ -307,6 +314,7 @@ impl Oracle {
             price: root.price,
             bound: root.bound,
             spend: &self.start,
+            origin_value,
             value: root.value,
         };
         let (best, coordinates) = (&mut self.best, &self.model.coordinates);

@@ -186,17 +186,20 @@ fn classify(coordinates: &mut [Coordinate], curves: &[Curve]) -> Vec<Vec<u32>> {
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for position in 0..coordinates.len() {
         let coordinate = &coordinates[position];
-        let alike = seen.entry(fingerprint(coordinate)).or_default();
-        // A user's function is refined on its own, so it is alone in its class.
-        let is_custom = matches!(curves.get(coordinate.task).map(Curve::family), Some(Family::Custom(_)));
-        let same = |&class: &u32| {
+        // A user's function is refined on its own, and a stack is written anew in every call: each is alone in its class.
+        let is_alone = curves.get(coordinate.task).is_none_or(|curve| matches!(curve.family(), Family::Custom(_)));
+        let mut alike = if is_alone { None } else { Some(seen.entry(fingerprint(coordinate)).or_default()) };
+        let equal = |&class: &u32| {
             let other = &coordinates[classes[class as usize][0] as usize];
-            other.form == coordinate.form && (other.min, other.max, other.at_least) == (coordinate.min, coordinate.max, coordinate.at_least)
+            let bounds = |coordinate: &Coordinate| (coordinate.min, coordinate.max, coordinate.at_least);
+            other.form == coordinate.form && bounds(other) == bounds(coordinate)
         };
-        let class = alike.iter().copied().find(same).filter(|_| !is_custom).unwrap_or_else(|| {
-            alike.push(classes.len() as u32);
+        let known = alike.as_ref().and_then(|alike| alike.iter().copied().find(equal));
+        let class = known.unwrap_or_else(|| {
+            let new = classes.len() as u32;
             classes.push(Vec::new());
-            classes.len() as u32 - 1
+            alike.iter_mut().for_each(|alike| alike.push(new));
+            new
         });
         classes[class as usize].push(position as u32);
         coordinates[position].class = class;
