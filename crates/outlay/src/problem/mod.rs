@@ -5,10 +5,14 @@
 
 mod check;
 mod document;
+mod errors;
+mod nearest;
 mod reward;
 mod table;
+mod write;
 
 pub use document::{Files, NoFiles};
+pub use errors::{ProblemError, ProblemErrors};
 pub use reward::RewardLaw;
 
 use serde::Serialize;
@@ -142,17 +146,24 @@ pub struct Task {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Bounds {
     /// At least this.
+    #[serde(skip_serializing_if = "is_zero")]
     pub min: f64,
     /// At most this; infinite if unbounded.
     #[serde(skip_serializing_if = "is_unbounded")]
     pub max: f64,
-    /// Nothing or at least this; zero if any spend will do.
+    /// Nothing or at least this; zero if any spend will do, and whenever `min` is positive.
+    #[serde(skip_serializing_if = "is_zero")]
     pub at_least: f64,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 fn is_unbounded(max: &f64) -> bool {
     max.is_infinite()
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
 }
 
 impl Bounds {
@@ -235,31 +246,3 @@ impl Task {
         self.current
     }
 }
-
-/// One thing wrong with a problem.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{path}: {message}")]
-pub struct ProblemError {
-    /// Where: `budget`, `task[2].curve.half_at`, `tasks.csv line 7, column max`.
-    pub path: String,
-    /// What is wrong and what would be right.
-    pub message: String,
-}
-
-/// Everything wrong with a problem, at least one thing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProblemErrors(pub Vec<ProblemError>);
-
-impl std::fmt::Display for ProblemErrors {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        for (position, error) in self.0.iter().enumerate() {
-            if position > 0 {
-                writeln!(formatter)?;
-            }
-            write!(formatter, "{error}")?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for ProblemErrors {}

@@ -1,0 +1,151 @@
+//! Curves as written: a family and its parameters.
+
+use super::Reader;
+use super::fields::Fields;
+use super::samples::{SAMPLE_KEYS, read_samples};
+use crate::curve::{Curve, CurveError};
+
+/// The families a file can name, each with its parameters. Every family takes `COMMON_KEYS` as well.
+const FAMILIES: [(&str, &[&str]); 9] = [
+    ("power", &["exponent", "scale"]),
+    ("saturating", &["full_at"]),
+    ("exponential", &["scale"]),
+    ("hill", &["half_at", "steepness"]),
+    ("logistic", &["mid", "width"]),
+    ("threshold", &["at"]),
+    ("steps", &["at", "success"]),
+    ("piecewise", &["spend", "success"]),
+    ("empirical", &SAMPLE_KEYS),
+];
+const COMMON_KEYS: [&str; 3] = ["family", "floor", "ceiling"];
+/// Right for every parameter that is one number: takes the place of a wrong one while the others are checked.
+const HARMLESS: f64 = 1.0;
+
+/// Every key that some curve takes.
+pub(crate) fn curve_keys() -> impl Iterator<Item = &'static str> {
+    COMMON_KEYS.into_iter().chain(FAMILIES.into_iter().flat_map(|(_, keys)| keys.iter().copied()))
+}
+
+/// The curve that `fields` describe.
+pub(crate) fn read_curve(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
+    if fields.get("family").and_then(|family| family.as_cell()).as_deref() == Some("custom") {
+        let message = "`custom` is a function, for Rust and Python only: in a file give its points, as `piecewise` or `steps`";
+        reader.faults.add(fields.at("family"), message);
+        return None;
+    }
+    let (family, keys) = fields.word("family", "every curve", &FAMILIES, &mut reader.faults)?;
+    let known: Vec<&str> = COMMON_KEYS.iter().chain(*keys).copied().collect();
+    fields.refuse_unknown(&known, &mut reader.faults);
+    let curve = read_family(family, fields, reader);
+    // A wrong family must not hide a wrong ceiling.
+    let unscaled = curve.clone().or_else(|| reader.stand_in.clone())?;
+    scaled(unscaled, fields, reader).filter(|_| curve.is_some())
+}
+
+fn read_family(family: &str, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
+    let budget = reader.budget;
+    match family {
+        "power" => of_numbers(
+            fields,
+            family,
+            ["exponent", "scale"],
+            [None, Some(budget)],
+            |[exponent, scale]| Curve::power(exponent, scale),
+            reader,
+        ),
+        "saturating" => of_numbers(fields, family, ["full_at"], [None], |[full_at]| Curve::saturating(full_at), reader),
+        "exponential" => of_numbers(fields, family, ["scale"], [None], |[scale]| Curve::exponential(scale), reader),
+        "hill" => {
+            of_numbers(fields, family, ["half_at", "steepness"], [None; 2], |[half_at, steepness]| Curve::hill(half_at, steepness), reader)
+        }
+        "logistic" => of_numbers(fields, family, ["mid", "width"], [None; 2], |[mid, width]| Curve::logistic(mid, width), reader),
+        "threshold" => of_numbers(fields, family, ["at"], [None], |[at]| Curve::threshold(at), reader),
+        "steps" => of_lists(fields, family, ["at", "success"], Curve::steps, reader),
+        "piecewise" => of_lists(fields, family, ["spend", "success"], Curve::piecewise, reader),
+        "empirical" => {
+            let samples = read_samples(fields, "an empirical curve", reader)?;
+            accept(Curve::empirical(samples), fields, reader)
+        }
+        // Not reached: the caller found the word in the table above.
+        _ => None,
+    }
+}
+
+/// A curve of parameters that are one number each.
+fn of_numbers<const N: usize>(
+    fields: &Fields<'_>,
+    family: &str,
+    keys: [&str; N],
+    defaults: [Option<f64>; N],
+    make: impl Fn([f64; N]) -> Result<Curve, CurveError>,
+    reader: &mut Reader<'_>,
+) -> Option<Curve> {
+    let mut sound = true;
+    let mut numbers = [HARMLESS; N];
+    for ((key, default), number) in keys.iter().zip(defaults).zip(&mut numbers) {
+        if default.is_none() {
+            fields.require(key, &owner(family), &mut reader.faults);
+        }
+        let read = if fields.has(key) { fields.number(key, &mut reader.faults) } else { default };
+        sound &= read.is_some();
+        *number = read.unwrap_or(HARMLESS);
+    }
+    // The constructor stops at its first error: mend that parameter and ask again, so that every error is heard.
+    for _ in 0..=N {
+        let error = match make(numbers) {
+            Ok(curve) => return sound.then_some(curve),
+            Err(error) => error,
+        };
+        sound = false;
+        reader.faults.add(fields.at(&error.field), &error.message);
+        let wrong = keys.iter().zip(&mut numbers).find(|(key, _)| **key == error.field);
+        *wrong?.1 = HARMLESS;
+    }
+    None
+}
+
+/// A curve of points.
+fn of_lists(
+    fields: &Fields<'_>,
+    family: &str,
+    keys: [&str; 2],
+    make: impl Fn(Vec<f64>, Vec<f64>) -> Result<Curve, CurveError>,
+    reader: &mut Reader<'_>,
+) -> Option<Curve> {
+    let lists = keys.map(|key| {
+        fields.require(key, &owner(family), &mut reader.faults);
+        fields.numbers(key, &mut reader.faults)
+    });
+    let [Some(spend), Some(success)] = lists else {
+        return None;
+    };
+    accept(make(spend, success), fields, reader)
+}
+
+/// The curve with the ceiling and the floor that are written.
+fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
+    let ceiling = fields.number("ceiling", &mut reader.faults);
+    let floor = fields.number("floor", &mut reader.faults);
+    let sound = ceiling.is_some() == fields.has("ceiling") && floor.is_some() == fields.has("floor");
+    let lowered = match ceiling {
+        Some(ceiling) => accept(curve.clone().with_ceiling(ceiling), fields, reader),
+        None => Some(curve.clone()),
+    };
+    let ceiling_is_sound = lowered.is_some();
+    let raised = lowered.unwrap_or(curve);
+    let raised = match floor {
+        Some(floor) => accept(raised.with_floor(floor), fields, reader),
+        None => Some(raised),
+    };
+    raised.filter(|_| sound && ceiling_is_sound)
+}
+
+/// The curve, or its error at the parameter's place.
+fn accept(curve: Result<Curve, CurveError>, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
+    curve.map_err(|error| reader.faults.add(fields.at(&error.field), error.message)).ok()
+}
+
+fn owner(family: &str) -> String {
+    let article = if family.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {family} curve")
+}

@@ -1,0 +1,47 @@
+//! Laws of rewards as written.
+
+use super::Reader;
+use super::fields::Fields;
+use super::samples::{SAMPLE_KEYS, read_samples};
+use crate::problem::RewardLaw;
+
+/// The laws a file can name, each with its parameters.
+const LAWS: [(&str, &[&str]); 5] = [
+    ("bernoulli", &["mean"]),
+    ("beta", &["mean", "concentration"]),
+    ("constant", &["mean"]),
+    ("uniform", &["low", "high"]),
+    ("empirical", &SAMPLE_KEYS),
+];
+
+/// Every key that some law takes.
+pub(crate) fn reward_keys() -> impl Iterator<Item = &'static str> {
+    std::iter::once("law").chain(LAWS.into_iter().flat_map(|(_, keys)| keys.iter().copied()))
+}
+
+/// The law that `fields` describe. Its ranges are checked with the rest of the problem.
+pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardLaw> {
+    let (law, keys) = fields.word("law", "every reward", &LAWS, &mut reader.faults)?;
+    let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
+    fields.refuse_unknown(&known, &mut reader.faults);
+    let mut required = |key| {
+        fields.require(key, &format!("a {law} reward"), &mut reader.faults);
+        fields.number(key, &mut reader.faults)
+    };
+    match *law {
+        "bernoulli" => Some(RewardLaw::Bernoulli { mean: required("mean")? }),
+        "constant" => Some(RewardLaw::Constant { mean: required("mean")? }),
+        "beta" => {
+            let mean = required("mean");
+            let concentration = fields.number("concentration", &mut reader.faults);
+            Some(RewardLaw::Beta { mean: mean?, concentration })
+        }
+        "uniform" => {
+            let (low, high) = (required("low"), required("high"));
+            Some(RewardLaw::Uniform { low: low?, high: high? })
+        }
+        "empirical" => Some(RewardLaw::Empirical { samples: read_samples(fields, "an empirical reward", reader)? }),
+        // Not reached: the word was found in the table above.
+        _ => None,
+    }
+}

@@ -1,0 +1,116 @@
+//! Samples: a list, or a column of a file, of all its rows or of those that meet conditions.
+
+use super::Reader;
+use super::fields::{Fields, Written, cell_number};
+use super::node::quoted;
+use super::sheet::{Sheet, line_of};
+use crate::problem::errors::one_line;
+
+/// The keys that say where samples come from.
+pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"];
+
+/// The samples that `fields` give, for `owner`.
+pub(crate) fn read_samples(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
+    if fields.has("file") {
+        if fields.has("samples") {
+            reader.faults.add(fields.at("file"), "cannot go with `samples`: give one of them");
+            return None;
+        }
+        return from_file(fields, owner, reader);
+    }
+    let conditions = fields.entries().iter().map(|(key, _)| *key).filter(|key| key.starts_with("where"));
+    for key in fields.has("column").then_some("column").into_iter().chain(conditions) {
+        reader.faults.add(fields.at(key), "goes with `file`, which is missing");
+    }
+    if !fields.has("samples") {
+        let message = format!("is missing: {owner} needs `samples`, or `file` and `column`");
+        reader.faults.add(fields.at("samples"), message);
+    }
+    fields.numbers("samples", &mut reader.faults)
+}
+
+fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
+    fields.require("column", &format!("{owner} from a file"), &mut reader.faults);
+    let file = fields.text("file", &mut reader.faults)?;
+    let column = fields.text("column", &mut reader.faults);
+    let sheet = match reader.shelf.sheet(file) {
+        Ok(sheet) => sheet,
+        Err(reason) => {
+            reader.faults.add(fields.at("file"), reason);
+            return None;
+        }
+    };
+    let conditions = conditions(fields, file, &sheet, reader);
+    let column = match sheet.column(column?) {
+        Ok(column) => column,
+        Err(reason) => {
+            reader.faults.add(fields.at("column"), format!("in `{}`: {reason}", one_line(file)));
+            return None;
+        }
+    };
+    let rows = sheet.rows_where(&conditions?);
+    if rows.is_empty() {
+        let (key, message) = match fields.has("where") || fields.entries().iter().any(|(key, _)| key.starts_with("where.")) {
+            true => ("where", format!("no row of `{}` meets it", one_line(file))),
+            false => ("file", format!("`{}` has no rows", one_line(file))),
+        };
+        reader.faults.add(fields.at(key), message);
+        return None;
+    }
+    column_numbers(&rows, column, fields, file, reader)
+}
+
+/// The numbers of one column; a fault with the line of the first cell that is none.
+fn column_numbers(
+    rows: &[&csv::StringRecord],
+    column: usize,
+    fields: &Fields<'_>,
+    file: &str,
+    reader: &mut Reader<'_>,
+) -> Option<Vec<f64>> {
+    let mut samples = Vec::with_capacity(rows.len());
+    let mut bad = Vec::new();
+    for row in rows {
+        let cell = row.get(column).unwrap_or("");
+        match cell_number(cell).filter(|number| number.is_finite() && *number >= 0.0) {
+            Some(number) => samples.push(number),
+            None => bad.push((line_of(row), cell)),
+        }
+    }
+    let Some((line, cell)) = bad.first() else {
+        return Some(samples);
+    };
+    let others = match bad.len() - 1 {
+        0 => String::new(),
+        1 => " (and 1 other cell)".to_owned(),
+        others => format!(" (and {others} other cells)"),
+    };
+    let message = format!("`{}` line {line} must have a number, finite and not negative, not {}{others}", one_line(file), quoted(cell));
+    reader.faults.add(fields.at("column"), message);
+    None
+}
+
+/// The conditions in `where`, a table or cells with that prefix, as columns and the cells wanted there.
+fn conditions(fields: &Fields<'_>, file: &str, sheet: &Sheet, reader: &mut Reader<'_>) -> Option<Vec<(usize, String)>> {
+    let place = fields.at("where");
+    let mut written: Vec<(&str, Written<'_>)> =
+        fields.entries().iter().filter_map(|(key, written)| Some((key.strip_prefix("where.")?, *written))).collect();
+    match fields.get("where") {
+        Some(Written::Node(node)) => written.extend(Fields::of_node(place, node, &mut reader.faults)?.entries()),
+        Some(Written::Cell(_)) => {
+            reader.faults.add(place, "must name a column of the file: head the column `where.` and that name");
+            return None;
+        }
+        None => {}
+    }
+    let written = Fields::new(place, written);
+    let mut conditions = Vec::new();
+    for (column, wanted) in written.entries() {
+        match (sheet.column(column), wanted.as_cell()) {
+            (Ok(column), Some(wanted)) => conditions.push((column, wanted)),
+            (Err(reason), _) => reader.faults.add(written.at(column), format!("in `{}`: {reason}", one_line(file))),
+            (_, None) => reader.faults.add(written.at(column), format!("must be text or a number, not {wanted}")),
+        }
+    }
+    (conditions.len() == written.entries().len()).then_some(conditions)
+}
