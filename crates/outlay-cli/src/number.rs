@@ -42,6 +42,15 @@ impl Precision {
         }
     }
 
+    /// The amount that is shown.
+    pub(crate) fn rounded(self, amount: f64) -> f64 {
+        let text = match self {
+            Self::Decimals(decimals) => format!("{amount:.decimals$}"),
+            Self::Figures => format!("{amount:.3e}"),
+        };
+        text.parse().unwrap_or(amount)
+    }
+
     /// A change of an amount: `+1,234.56`; nothing to do is `0`.
     pub(crate) fn change(self, change: f64) -> String {
         let text = self.amount(change);
@@ -98,6 +107,11 @@ pub(crate) fn gap(gap: f64) -> String {
     if gap <= ROUNDING { "below 1e-12".to_owned() } else { format!("{gap:.0e}") }
 }
 
+/// A loss next to the value it is taken from; what is lost in the last digits is nothing.
+pub(crate) fn loss(loss: f64, value: f64) -> String {
+    if loss <= ROUNDING * value { "nothing".to_owned() } else { format!("{} ({:.1e} of it)", figure(loss), loss / value) }
+}
+
 fn without_negative_zero(text: String) -> String {
     match text.strip_prefix('-') {
         Some(digits) if !digits.chars().any(|character| ('1'..='9').contains(&character)) => digits.to_owned(),
@@ -126,8 +140,17 @@ mod tests {
     #[test]
     fn figures_have_four_digits() {
         let cases = [
-            (0.0, "0"), (0.81234, "0.8123"), (0.99996, "1.000"), (12.3456, "12.35"), (1234.56, "1,235"), (123_456.0, "123,456"),
-            (1_234_567.0, "1.235e6"), (3.1e-5, "3.1e-5"), (0.000_312_34, "0.0003123"), (-2.5, "-2.500"), (f64::INFINITY, "inf"),
+            (0.0, "0"),
+            (0.81234, "0.8123"),
+            (0.99996, "1.000"),
+            (12.3456, "12.35"),
+            (1234.56, "1,235"),
+            (123_456.0, "123,456"),
+            (1_234_567.0, "1.235e6"),
+            (3.1e-5, "3.1e-5"),
+            (0.000_312_34, "0.0003123"),
+            (-2.5, "-2.500"),
+            (f64::INFINITY, "inf"),
         ];
         for (number, text) in cases {
             assert_eq!(figure(number), text);

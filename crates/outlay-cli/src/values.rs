@@ -12,7 +12,8 @@ pub(crate) fn values(problem: &Problem, given: Option<&str>) -> Result<Vec<f64>,
         Some(given) => set_in_order(&mut values, given)?,
         None => {}
     }
-    let missing: Vec<&str> = problem.tasks().iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(task, _)| task.name()).collect();
+    let missing: Vec<&str> =
+        problem.tasks().iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(task, _)| task.name()).collect();
     if !missing.is_empty() {
         return Err(Failure(format!("no value for {}: give value, reward.mean, or --values", listed(&missing))));
     }

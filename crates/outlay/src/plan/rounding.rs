@@ -211,8 +211,7 @@ impl<'a> Units<'a> {
         if ranges.iter().map(|range| range.least).sum::<i64>() > available {
             return Err(infeasible(problem, &ranges, unit, budget));
         }
-        let counts: Vec<i64> =
-            ranges.iter().zip(spend).map(|(range, &spend)| range.nearest(unit.floor(spend), spend > 0.0)).collect();
+        let counts: Vec<i64> = ranges.iter().zip(spend).map(|(range, &spend)| range.nearest(unit.floor(spend), spend > 0.0)).collect();
         let spare = available - counts.iter().sum::<i64>();
         Ok(Self { problem, values, unit, ranges, counts, spare })
     }
@@ -442,10 +441,7 @@ mod tests {
 
     #[test]
     fn a_threshold_is_rounded_up_at_the_cost_of_a_smooth_task() {
-        let tasks = vec![
-            TaskSpec::new("job", Curve::threshold(33.3).unwrap()),
-            TaskSpec::new("ads", Curve::exponential(50.0).unwrap()),
-        ];
+        let tasks = vec![TaskSpec::new("job", Curve::threshold(33.3).unwrap()), TaskSpec::new("ads", Curve::exponential(50.0).unwrap())];
         let problem = problem(100.0, tasks);
         let rounded = round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[33.3, 66.7]), 1.0).unwrap();
         assert_eq!(rounded.spend, [34.0, 66.0]);
@@ -478,9 +474,7 @@ mod tests {
 
     #[test]
     fn zero_or_at_least_stays_zero_or_at_least() {
-        let tasks = ["a", "b", "c"].map(|name| {
-            TaskSpec { at_least: Some(33.0), ..TaskSpec::new(name, Curve::exponential(50.0).unwrap()) }
-        });
+        let tasks = ["a", "b", "c"].map(|name| TaskSpec { at_least: Some(33.0), ..TaskSpec::new(name, Curve::exponential(50.0).unwrap()) });
         let problem = problem(100.0, tasks.to_vec());
         let rounded = round(&problem, &[1.0, 2.0, 3.0], &split(&problem, &[1.0, 2.0, 3.0], &[33.0, 33.0, 34.0]), 10.0).unwrap();
         assert_eq!(rounded.spend[0], 0.0);

@@ -29,7 +29,7 @@ pub enum Violation {
 impl std::fmt::Display for Violation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::OverBudget { total, budget } => write!(formatter, "spends {total}, more than the budget {budget}"),
+            Self::OverBudget { total, budget } => write!(formatter, "the plan spends {total}, more than the budget {budget}"),
             Self::OutOfBounds { task, spend, bounds } => {
                 write!(formatter, "{task} spends {spend}, ")?;
                 match *bounds {
@@ -49,9 +49,12 @@ impl std::fmt::Display for Violation {
 pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violation> {
     let total = sum(spend.iter().copied());
     let over_budget = (total > budget * (1.0 + SLACK)).then_some(Violation::OverBudget { total, budget });
-    let out_of_bounds = problem.tasks().iter().zip(spend).filter(|(task, spend)| !allows(task.bounds(), **spend)).map(|(task, &spend)| {
-        Violation::OutOfBounds { task: task.name().to_owned(), spend, bounds: task.bounds() }
-    });
+    let out_of_bounds = problem
+        .tasks()
+        .iter()
+        .zip(spend)
+        .filter(|(task, spend)| !allows(task.bounds(), **spend))
+        .map(|(task, &spend)| Violation::OutOfBounds { task: task.name().to_owned(), spend, bounds: task.bounds() });
     over_budget.into_iter().chain(out_of_bounds).collect()
 }
 
@@ -77,7 +80,7 @@ mod tests {
         assert_eq!(broken(4.0, 3.0, 3.0, 0.0), "tv spends 4, but is fixed at 3");
         assert_eq!(broken(4.0, 0.0, 0.0, 0.0), "tv spends 4, but is excluded");
         assert_eq!(broken(4.0, 0.0, f64::INFINITY, 5.0), "tv spends 4, neither nothing nor at least 5");
-        assert_eq!(Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(), "spends 3, more than the budget 2");
+        assert_eq!(Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(), "the plan spends 3, more than the budget 2");
     }
 
     #[test]
