@@ -9,11 +9,8 @@ use crate::failure::Failure;
 use crate::input;
 use crate::number::{self, Precision, figure, percent};
 use crate::report::{Format, Report, csv, json};
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::values;
-
-/// A table of more tasks than this shows only those with the largest spends.
-const MOST_ROWS: usize = 50;
 
 /// A split, rounded or not, ready to be shown.
 struct Answer {
@@ -137,7 +134,7 @@ impl Answer {
             ("marginal return", Right),
             ("bound", Left),
         ]);
-        let (shown, hidden) = self.shown();
+        let (shown, hidden) = most_important(self.outcomes.len(), |position| self.outcomes[position].spend);
         for &position in &shown {
             let (task, outcome) = (&self.problem.tasks()[position], &self.outcomes[position]);
             table.row(vec![
@@ -163,23 +160,7 @@ impl Answer {
             String::new(),
             String::new(),
         ]);
-        let mut text = table.render();
-        if hidden > 0 {
-            text.push_str(&format!("{hidden} tasks with smaller spends are not shown; --format csv lists all\n"));
-        }
-        format!("{text}\n{}\n", self.summary())
-    }
-
-    /// The tasks to show, in their order, and how many that leaves out.
-    fn shown(&self) -> (Vec<usize>, usize) {
-        let mut positions: Vec<usize> = (0..self.outcomes.len()).collect();
-        if positions.len() <= MOST_ROWS {
-            return (positions, 0);
-        }
-        positions.sort_by(|&one, &other| self.outcomes[other].spend.total_cmp(&self.outcomes[one].spend));
-        positions.truncate(MOST_ROWS);
-        positions.sort_unstable();
-        (positions, self.outcomes.len() - MOST_ROWS)
+        format!("{}{}\n{}\n", table.render(), hidden_line(hidden, "with smaller spends"), self.summary())
     }
 
     /// The line everybody reads.

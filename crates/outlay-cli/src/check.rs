@@ -1,6 +1,6 @@
 //! `outlay check`: what a problem is, and which guarantee of the paper covers it.
 
-use outlay::curve::Family;
+use outlay::curve::{Family, Shape};
 use outlay::{Bounds, Problem, Task};
 use serde::Serialize;
 
@@ -9,11 +9,14 @@ use crate::failure::Failure;
 use crate::input;
 use crate::number::{Precision, plain};
 use crate::report::{Format, Report, csv, json};
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::listed;
 
 /// Curves that are flat beyond this share of the budget deserve a remark.
 const FAR_BELOW: f64 = 0.01;
+
+/// A table of 10^5 rows can deserve a remark in every one.
+const MOST_NOTES: usize = 20;
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Report, Failure> {
     let problem = input::problem(&arguments.problem)?;
@@ -147,18 +150,21 @@ impl Guarantee {
     fn of(problem: &Problem) -> Self {
         let named =
             |holds: &dyn Fn(&Task) -> bool| -> Vec<&str> { problem.tasks().iter().filter(|task| holds(task)).map(Task::name).collect() };
+        let all_or = |names: &[&str]| {
+            if names.len() == problem.tasks().len() && names.len() > 1 { "every task".to_owned() } else { listed(names) }
+        };
         let mut reasons = Vec::new();
         let lacking = named(&|task| !task.curve().diminishing_returns_failures(problem.budget()).is_empty());
         if !lacking.is_empty() {
-            reasons.push(format!("strong diminishing returns fail for {}", listed(&lacking)));
+            reasons.push(format!("strong diminishing returns fail for {}", all_or(&lacking)));
         }
         let worthless = named(&|task| task.value() == Some(0.0));
         if !worthless.is_empty() {
-            reasons.push(format!("the value of {} is 0", listed(&worthless)));
+            reasons.push(format!("the value of {} is 0", all_or(&worthless)));
         }
         let bounded = named(&|task| task.bounds() != Bounds::NONE);
         if !bounded.is_empty() {
-            reasons.push(format!("the paper has no bounds such as those of {}", listed(&bounded)));
+            reasons.push(format!("the paper has no bounds such as those of {}", all_or(&bounded)));
         }
         if problem.tasks().len() < 2 {
             reasons.push("it needs at least two tasks".to_owned());
@@ -195,11 +201,14 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
     use Align::{Left, Right};
     let mut table =
         Table::new(&[("task", Left), ("family", Left), ("shape", Left), ("bounds", Left), ("value", Right), ("diminishing returns", Left)]);
-    for row in rows {
+    // All are alike: the first are shown.
+    let (shown, hidden) = most_important(rows.len(), |_| 0.0);
+    for &position in &shown {
+        let row = &rows[position];
         table.row(vec![
             row.task.to_owned(),
             row.family.to_owned(),
-            shape_in_words(row, problem),
+            shape_in_words(&problem.tasks()[position], problem.budget()),
             row.bounds(),
             row.value.map(plain).unwrap_or_default(),
             if row.diminishing_returns { "strong".to_owned() } else { format!("no: {}", row.failures.join(", ")) },
@@ -207,10 +216,14 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
     }
     let tasks = if rows.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", rows.len()) };
     let horizon = problem.horizon().map(|horizon| format!(" · {horizon} rounds")).unwrap_or_default();
-    let mut text = format!("budget {} per round · {tasks}{horizon}\n\n{}\n", plain(problem.budget()), table.render());
+    let mut text =
+        format!("budget {} per round · {tasks}{horizon}\n\n{}\n", plain(problem.budget()), table.render() + &hidden_line(hidden, "more"));
     text.push_str(&wrapped(&guarantee.to_string()));
-    for note in notes {
+    for note in notes.iter().take(MOST_NOTES) {
         text.push_str(&wrapped(&format!("note: {note}")));
+    }
+    if notes.len() > MOST_NOTES {
+        text.push_str(&format!("{} more notes are not shown; --format json lists all\n", notes.len() - MOST_NOTES));
     }
     text
 }
@@ -237,12 +250,10 @@ fn wrapped(text: &str) -> String {
 }
 
 /// The shape with few digits; JSON and CSV have them all.
-fn shape_in_words(row: &Row<'_>, problem: &Problem) -> String {
-    match problem.tasks().iter().find(|task| task.name() == row.task).map(|task| task.curve().shape()) {
-        Some(outlay::curve::Shape::SShaped { inflection }) => {
-            outlay::curve::Shape::SShaped { inflection: Precision::of_budget(problem.budget()).rounded(inflection) }.to_string()
-        }
-        _ => row.shape.clone(),
+fn shape_in_words(task: &Task, budget: f64) -> String {
+    match task.curve().shape() {
+        Shape::SShaped { inflection } => Shape::SShaped { inflection: Precision::of_budget(budget).rounded(inflection) }.to_string(),
+        shape => shape.to_string(),
     }
 }
 

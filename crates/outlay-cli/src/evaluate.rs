@@ -11,8 +11,11 @@ use crate::input;
 use crate::number::{self, Precision, figure, signed_percent};
 use crate::plan_file;
 use crate::report::{Format, Report, csv, json};
-use crate::table::{Align, Table};
+use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::{listed, values};
+
+/// A lift below this share of the value is rounding.
+const NO_LIFT: f64 = 1e-12;
 
 pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
     if arguments.plan.as_deref().is_some_and(input::is_stdin) && input::is_stdin(&arguments.solve.problem) {
@@ -159,7 +162,9 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
         ("plan reward", Right),
         ("best reward", Right),
     ]);
-    for row in rows {
+    let (shown, hidden) = most_important(rows.len(), |position| rows[position].change.abs());
+    for &position in &shown {
+        let row = &rows[position];
         table.row(vec![
             row.task.to_owned(),
             precision.amount(row.plan_spend),
@@ -179,7 +184,7 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
         figure(evaluation.value),
         figure(best.value),
     ]);
-    table.render()
+    table.render() + &hidden_line(hidden, "with smaller moves")
 }
 
 fn summary(evaluation: &Evaluation) -> Vec<String> {
@@ -193,11 +198,11 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
             standing(best.allocation.status),
             number::gap(best.allocation.gap())
         ),
-        format!("lift  {}", lift(best)),
+        format!("lift  {}", lift(best, evaluation, precision)),
     ];
     if let Some(comparison) = &evaluation.best_for_total {
         let (total, value) = (precision.amount(evaluation.total), figure(comparison.allocation.value));
-        lines.push(format!("with the {total} of the plan: best value {value} per round, lift {}", lift(comparison)));
+        lines.push(format!("with the {total} of the plan: best value {value} per round, lift {}", lift(comparison, evaluation, precision)));
     }
     lines.extend(evaluation.violations.iter().map(|violation| format!("not allowed: {violation}")));
     lines
@@ -213,9 +218,14 @@ fn spends(evaluation: &Evaluation, precision: Precision) -> String {
     }
 }
 
-fn lift(comparison: &Comparison) -> String {
+fn lift(comparison: &Comparison, evaluation: &Evaluation, precision: Precision) -> String {
     if comparison.keeps_plan {
         return "none: nothing better than the plan was found, nothing to move".to_owned();
+    }
+    let allocation = &comparison.allocation;
+    let saved = evaluation.total - (allocation.budget - allocation.unspent);
+    if comparison.lift.abs() <= NO_LIFT * evaluation.value && saved > 0.0 {
+        return format!("none, but the same value costs {} less per round", precision.amount(saved));
     }
     let sign = if comparison.lift > 0.0 { "+" } else { "" };
     let share = comparison.relative_lift.map(|share| format!(" ({})", signed_percent(share))).unwrap_or_default();

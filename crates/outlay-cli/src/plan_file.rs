@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use outlay::Problem;
+use outlay::problem::ProblemErrors;
 
 use crate::failure::Failure;
 use crate::input;
@@ -27,7 +28,10 @@ fn parse(problem: &Problem, text: &str) -> Result<Vec<f64>, Vec<String>> {
         let line = record.position().map_or(0, csv::Position::line);
         let name = record.get(task_column).unwrap_or_default();
         let Some(&position) = positions.get(name) else {
-            errors.push(format!("line {line}: {}", unknown_task(problem, name)));
+            // Looking for the nearest name takes long in a long file of wrong ones, of which only the first are shown.
+            let message =
+                if errors.len() < ProblemErrors::SHOWN { unknown_task(problem, name) } else { format!("no task is named {name}") };
+            errors.push(format!("line {line}: {message}"));
             continue;
         };
         if let Some((first, _)) = seen[position] {

@@ -1,5 +1,26 @@
 //! Aligned columns: text to the left, numbers to the right. Columns without anything in them are left out.
 
+/// More rows than this are for programs, not for people.
+const MOST_ROWS: usize = 50;
+
+/// Which of `count` rows a table shows, in their order: those that `rank` puts highest. And how many that leaves out.
+pub(crate) fn most_important(count: usize, rank: impl Fn(usize) -> f64) -> (Vec<usize>, usize) {
+    let mut positions: Vec<usize> = (0..count).collect();
+    if count <= MOST_ROWS {
+        return (positions, 0);
+    }
+    // Stable: of equals the first.
+    positions.sort_by(|&one, &other| rank(other).total_cmp(&rank(one)));
+    positions.truncate(MOST_ROWS);
+    positions.sort_unstable();
+    (positions, count - MOST_ROWS)
+}
+
+/// What stands below a table that does not show everything.
+pub(crate) fn hidden_line(hidden: usize, which: &str) -> String {
+    if hidden == 0 { String::new() } else { format!("{hidden} tasks {which} are not shown; --format csv lists all\n") }
+}
+
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {

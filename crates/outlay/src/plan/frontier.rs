@@ -77,6 +77,71 @@ fn recipient_of(problem: &Problem, values: &[f64], spend: &[f64], rest: f64, lef
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::oracle::Status;
+    use crate::{Curve, ProblemSpec, TaskSpec};
+
+    fn problem(tasks: Vec<TaskSpec>) -> Problem {
+        ProblemSpec { budget: 10.0, tasks, ..ProblemSpec::default() }.check().unwrap()
+    }
+
+    fn split(budget: f64, spend: &[f64], value: f64, upper_bound: f64) -> Allocation {
+        Allocation {
+            budget,
+            spend: spend.to_vec(),
+            value,
+            upper_bound,
+            price: 0.0,
+            status: Status::Limit,
+            unspent: 0.0,
+            unspent_reason: None,
+            nodes: 1,
+            states: 0,
+        }
+    }
+
+    #[test]
+    fn value_rises_with_the_budget() {
+        let curves = [Curve::threshold(3.0), Curve::hill(4.0, 3.0), Curve::exponential(2.0)].map(Result::unwrap);
+        let tasks = curves.into_iter().zip(["job", "video", "search"]).map(|(curve, name)| TaskSpec::new(name, curve));
+        let problem = problem(tasks.collect());
+        let mut seen = 0;
+        let budgets = evenly_spaced(0.0, 20.0, 21);
+        let points = frontier(&problem, &[0.5, 1.0, 0.4], &budgets, &Options::default(), |_| seen += 1).unwrap();
+        assert_eq!((points.len(), seen), (21, 21));
+        assert!(points.windows(2).all(|pair| pair[0].value <= pair[1].value));
+        assert!(points.iter().all(|point| point.value <= point.upper_bound));
+        assert_eq!(points[0].value, 0.0);
+    }
+
+    #[test]
+    fn what_a_smaller_budget_found_is_carried_on_with_the_rest_where_it_helps() {
+        let tasks = vec![
+            TaskSpec { max: Some(3.0), ..TaskSpec::new("job", Curve::threshold(3.0).unwrap()) },
+            TaskSpec::new("search", Curve::saturating(10.0).unwrap()),
+        ];
+        let problem = problem(tasks);
+        let previous = split(3.0, &[3.0, 0.0], 1.0, 1.0);
+        let mut point = split(8.0, &[0.0, 8.0], 0.8, 1.6);
+        carry(&problem, &[1.0, 1.0], &previous, &mut point, Leftover::Keep);
+        assert_eq!(point.spend, [3.0, 5.0]);
+        assert_eq!((point.value, point.upper_bound, point.unspent), (1.5, 1.6, 0.0));
+    }
+
+    #[test]
+    fn a_rest_that_helps_nobody_is_kept_or_spent_as_asked() {
+        let tasks = vec![
+            TaskSpec { at_least: Some(9.0), ..TaskSpec::new("video", Curve::exponential(1.0).unwrap()) },
+            TaskSpec::new("job", Curve::threshold(3.0).unwrap()),
+        ];
+        let problem = problem(tasks);
+        let previous = split(3.0, &[0.0, 3.0], 1.0, 1.0);
+        let mut kept = split(5.0, &[0.0, 0.0], 0.0, 1.5);
+        carry(&problem, &[1.0, 1.0], &previous, &mut kept, Leftover::Keep);
+        assert_eq!((kept.spend, kept.unspent, kept.unspent_reason), (vec![0.0, 3.0], 2.0, Some(UnspentReason::CurveFlat)));
+        let mut spent = split(5.0, &[0.0, 0.0], 0.0, 1.5);
+        carry(&problem, &[1.0, 1.0], &previous, &mut spent, Leftover::Spend);
+        assert_eq!((spent.spend, spent.unspent, spent.unspent_reason), (vec![0.0, 5.0], 0.0, None));
+    }
 
     #[test]
     fn budgets_meet_both_ends() {
