@@ -36,7 +36,7 @@ pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
     if !faults.touch("reward_max") {
         require_positive(faults, "reward_max", spec.reward_max);
     }
-    if spec.tasks.is_empty() && !faults.touch("task") && !faults.touch("tasks") && !faults.touch("problem") {
+    if spec.tasks.is_empty() && !faults.touch("task") && !faults.touch("tasks") {
         faults.add("task", "there is none: a problem needs at least one task");
     }
     check_names(&spec.tasks, faults);

@@ -14,7 +14,7 @@ mod task;
 pub(super) use curve::curve_keys;
 pub(super) use fields::{Fields, Written};
 pub(super) use reward::reward_keys;
-pub(super) use sheet::{Sheet, line_of};
+pub(super) use sheet::{Row, Sheet};
 pub(super) use task::{TASK_KEYS, task_of, unreadable_task};
 
 use super::check::check_into;
@@ -113,13 +113,13 @@ impl ProblemSpec {
 }
 
 fn checked(document: Result<Node, ProblemError>, files: &dyn Files) -> Result<Problem, ProblemErrors> {
-    let (spec, mut faults) = read(&document.map_err(alone)?, files);
+    let (spec, mut faults) = read(&document.map_err(alone)?, files)?;
     let problem = check_into(spec, &mut faults);
     faults.settle(problem)
 }
 
 fn unchecked(document: Result<Node, ProblemError>, files: &dyn Files) -> Result<ProblemSpec, ProblemErrors> {
-    let (spec, faults) = read(&document.map_err(alone)?, files);
+    let (spec, faults) = read(&document.map_err(alone)?, files)?;
     faults.settle(spec)
 }
 
@@ -137,12 +137,12 @@ pub(super) struct Reader<'f> {
     stand_in: Option<Curve>,
 }
 
-/// What the document says and what is wrong with it so far.
-fn read(document: &Node, files: &dyn Files) -> (ProblemSpec, Faults) {
+/// What the document says and what is wrong with it so far; an error if it is no table at all.
+fn read(document: &Node, files: &dyn Files) -> Result<(ProblemSpec, Faults), ProblemErrors> {
     let mut spec = ProblemSpec::default();
     let mut faults = Faults::default();
     let Some(fields) = Fields::of_node(Place::Top, document, &mut faults) else {
-        return (spec, faults);
+        return faults.settle(()).map(|()| (spec, Faults::default()));
     };
     fields.refuse_unknown(&PROBLEM_KEYS, &mut faults);
     spec.budget = fields.number("budget", &mut faults).unwrap_or(spec.budget);
@@ -156,7 +156,7 @@ fn read(document: &Node, files: &dyn Files) -> (ProblemSpec, Faults) {
     let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
     let mut reader = Reader { faults, shelf: Shelf::new(files), budget, stand_in: Curve::saturating(1.0).ok() };
     read_tasks(&fields, &mut spec, &mut reader);
-    (spec, reader.faults)
+    Ok((spec, reader.faults))
 }
 
 /// The tasks of the document, then those of the file.

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::TaskSpec;
-use super::document::{Fields, Reader, Sheet, TASK_KEYS, Written, curve_keys, line_of, reward_keys, task_of, unreadable_task};
+use super::document::{Fields, Reader, Row, Sheet, TASK_KEYS, Written, curve_keys, reward_keys, task_of, unreadable_task};
 use super::errors::{Place, one_line};
 use super::nearest::suggestion;
 
@@ -38,15 +38,15 @@ pub(super) fn read_table(file: &str, sheet: &Sheet, first_position: usize, reade
     tasks
 }
 
-fn read_row(file: &str, columns: &[(Part, &str)], row: &csv::StringRecord, position: usize, reader: &mut Reader<'_>) -> Option<TaskSpec> {
-    let place = Place::Line { file, line: line_of(row) };
-    if row.len() != columns.len() {
-        let message = format!("has {} cells where the first line names {} columns", row.len(), columns.len());
+fn read_row(file: &str, columns: &[(Part, &str)], row: &Row, position: usize, reader: &mut Reader<'_>) -> Option<TaskSpec> {
+    let place = Place::Line { file, line: row.line };
+    if row.cells.len() != columns.len() {
+        let message = format!("the first line names {} columns, here are cells: {}", columns.len(), row.cells.len());
         reader.faults.add(place, message);
         return unreadable_task(position, reader);
     }
     let of_part = |wanted: Part| -> Vec<(&str, Written<'_>)> {
-        let cells = columns.iter().zip(row).filter(|((part, _), cell)| *part == wanted && !cell.is_empty());
+        let cells = columns.iter().zip(&row.cells).filter(|((part, _), cell)| *part == wanted && !cell.is_empty());
         cells.map(|((_, key), cell)| (*key, Written::Cell(cell))).collect()
     };
     let task = Fields::new(place, of_part(Part::Task));

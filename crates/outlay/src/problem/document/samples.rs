@@ -3,7 +3,7 @@
 use super::Reader;
 use super::fields::{Fields, Written, cell_number};
 use super::node::quoted;
-use super::sheet::{Sheet, line_of};
+use super::sheet::{Row, Sheet};
 use crate::problem::errors::one_line;
 
 /// The keys that say where samples come from.
@@ -48,33 +48,31 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
             return None;
         }
     };
-    let rows = sheet.rows_where(&conditions?);
+    let conditions = conditions?;
+    let rows = sheet.rows_where(&conditions);
+    if rows.is_empty() && conditions.is_empty() {
+        reader.faults.add(fields.at("file"), format!("`{}` has no rows", one_line(file)));
+        return None;
+    }
     if rows.is_empty() {
-        let (key, message) = match fields.has("where") || fields.entries().iter().any(|(key, _)| key.starts_with("where.")) {
-            true => ("where", format!("no row of `{}` meets it", one_line(file))),
-            false => ("file", format!("`{}` has no rows", one_line(file))),
-        };
-        reader.faults.add(fields.at(key), message);
+        let column = |position: &usize| sheet.columns().get(*position).map_or("", String::as_str);
+        let wanted: Vec<String> = conditions.iter().map(|(position, cell)| format!("{} = {cell}", column(position))).collect();
+        let message = format!("no row of `{}` has {}", one_line(file), one_line(&wanted.join(", ")));
+        reader.faults.add(fields.at("where"), message);
         return None;
     }
     column_numbers(&rows, column, fields, file, reader)
 }
 
 /// The numbers of one column; a fault with the line of the first cell that is none.
-fn column_numbers(
-    rows: &[&csv::StringRecord],
-    column: usize,
-    fields: &Fields<'_>,
-    file: &str,
-    reader: &mut Reader<'_>,
-) -> Option<Vec<f64>> {
+fn column_numbers(rows: &[&Row], column: usize, fields: &Fields<'_>, file: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
     let mut samples = Vec::with_capacity(rows.len());
     let mut bad = Vec::new();
     for row in rows {
-        let cell = row.get(column).unwrap_or("");
+        let cell = row.cell(column);
         match cell_number(cell).filter(|number| number.is_finite() && *number >= 0.0) {
             Some(number) => samples.push(number),
-            None => bad.push((line_of(row), cell)),
+            None => bad.push((row.line, cell)),
         }
     }
     let Some((line, cell)) = bad.first() else {

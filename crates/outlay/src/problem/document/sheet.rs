@@ -37,25 +37,45 @@ impl<'f> Shelf<'f> {
 /// Rows by what a column holds.
 type Index = HashMap<String, Vec<usize>>;
 
+/// A row and the line it begins at.
+pub(crate) struct Row {
+    pub(crate) line: u64,
+    pub(crate) cells: csv::StringRecord,
+}
+
+impl Row {
+    /// The cell at a column's position; empty if the row ends before.
+    pub(crate) fn cell(&self, column: usize) -> &str {
+        self.cells.get(column).unwrap_or("")
+    }
+}
+
 /// A CSV file with a header.
 pub(crate) struct Sheet {
     columns: Vec<String>,
-    rows: Vec<csv::StringRecord>,
+    rows: Vec<Row>,
     /// For the columns asked for so far. 10^5 tasks may each take their own rows out of one file.
     indices: RefCell<HashMap<usize, Index>>,
 }
 
 impl Sheet {
     fn parse(text: &str) -> Result<Self, String> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(without_mark(text).as_bytes());
+        let text = without_mark(text);
+        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
         let columns: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
         if columns.is_empty() {
             return Err("it is empty; its first line must name the columns".to_owned());
         }
-        let rows: Result<Vec<csv::StringRecord>, csv::Error> = reader.into_records().collect();
-        let mut rows = rows.map_err(|error| error.to_string())?;
-        // Spreadsheets leave rows of empty cells behind.
-        rows.retain(|row| row.iter().any(|cell| !cell.is_empty()));
+        let mut lines = Lines::new(text);
+        let mut rows = Vec::new();
+        for cells in reader.into_records() {
+            let cells = cells.map_err(|error| error.to_string())?;
+            // Spreadsheets leave rows of empty cells behind.
+            if cells.iter().any(|cell| !cell.is_empty()) {
+                let line = lines.at(cells.position().map_or(0, |position| position.byte() as usize));
+                rows.push(Row { line, cells });
+            }
+        }
         Ok(Self { columns, rows, indices: RefCell::default() })
     }
 
@@ -63,7 +83,7 @@ impl Sheet {
         &self.columns
     }
 
-    pub(crate) fn rows(&self) -> &[csv::StringRecord] {
+    pub(crate) fn rows(&self) -> &[Row] {
         &self.rows
     }
 
@@ -81,9 +101,9 @@ impl Sheet {
     }
 
     /// The rows that meet every condition `(column, cell)`, in the file's order.
-    pub(crate) fn rows_where(&self, conditions: &[(usize, String)]) -> Vec<&csv::StringRecord> {
+    pub(crate) fn rows_where(&self, conditions: &[(usize, String)]) -> Vec<&Row> {
         let conditions: Vec<(usize, Cow<'_, str>)> = conditions.iter().map(|(column, cell)| (*column, comparable(cell))).collect();
-        let meets = |row: &csv::StringRecord| conditions.iter().all(|(column, cell)| comparable(row.get(*column).unwrap_or("")) == *cell);
+        let meets = |row: &Row| conditions.iter().all(|(column, cell)| comparable(row.cell(*column)) == *cell);
         let mut indices = self.indices.borrow_mut();
         for (column, _) in &conditions {
             indices.entry(*column).or_insert_with(|| self.index(*column));
@@ -98,7 +118,7 @@ impl Sheet {
     fn index(&self, column: usize) -> Index {
         let mut index = Index::new();
         for (position, row) in self.rows.iter().enumerate() {
-            index.entry(comparable(row.get(column).unwrap_or("")).into_owned()).or_default().push(position);
+            index.entry(comparable(row.cell(column)).into_owned()).or_default().push(position);
         }
         index
     }
@@ -108,9 +128,31 @@ fn rows_at<'i>(indices: &'i HashMap<usize, Index>, column: usize, cell: &str) ->
     indices.get(&column).and_then(|index| index.get(cell)).map_or(&[], Vec::as_slice)
 }
 
-/// The line a row begins at.
-pub(crate) fn line_of(row: &csv::StringRecord) -> u64 {
-    row.position().map_or(0, csv::Position::line)
+/// Counts lines up to rising positions in a text. (The line that the reader itself tells is that of the row before if empty
+/// lines or Windows line ends lie between.)
+struct Lines<'t> {
+    rest: &'t [u8],
+    passed: usize,
+    line: u64,
+}
+
+impl<'t> Lines<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { rest: text.as_bytes(), passed: 0, line: 1 }
+    }
+
+    /// The line of the first character at or after `position` that ends no line.
+    fn at(&mut self, position: usize) -> u64 {
+        while let Some((byte, rest)) = self.rest.split_first() {
+            if self.passed >= position && !matches!(byte, b'\r' | b'\n') {
+                break;
+            }
+            self.line += u64::from(*byte == b'\n');
+            self.passed += 1;
+            self.rest = rest;
+        }
+        self.line
+    }
 }
 
 /// Cells are compared as text, but numbers as numbers: 3, 3.0 and "3" are the same.
