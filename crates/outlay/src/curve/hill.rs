@@ -63,36 +63,39 @@ impl Hill {
         self.half_at * (odds.ln() / self.steepness).exp()
     }
 
-    /// The spend beyond the inflection where the slope is `slope`; the inflection if the curve is nowhere that steep.
+    /// The spend beyond the inflection where the slope is `slope` (the inflection if the curve is nowhere that steep), and how
+    /// fast it falls per unit of the slope's logarithm.
     ///
     /// On this branch the logarithm of the slope is concave and decreasing in `t`, so Newton's method from above stays above
     /// and converges monotonically. Two lines above it (`2 ln(1+e^t)` is at least `2t` and at least `2 ln 2 + t`) give the start.
-    pub(crate) fn spend_at_slope(&self, slope: f64) -> f64 {
+    pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         let s = self.steepness;
-        let target = slope.ln() - (s / self.half_at).ln();
+        let target = (slope * self.half_at / s).ln();
         let lowest = if s > 1.0 { ((s - 1.0) / (s + 1.0)).ln() } else { f64::NEG_INFINITY };
         let mut t = (-target / (1.0 + 1.0 / s)).min(s * (-target - 2.0 * std::f64::consts::LN_2));
-        if !(t > lowest) {
-            return self.inflection();
-        }
-        for _ in 0..64 {
-            let odds = t.min(700.0).exp();
-            let softplus = if t > 700.0 { t } else { odds.ln_1p() };
-            let excess = (1.0 - 1.0 / s) * t - 2.0 * softplus - target;
-            let derivative = (1.0 - 1.0 / s) - 2.0 * odds / (1.0 + odds);
-            let next = t - excess / derivative;
-            if !(next > lowest) {
-                return self.inflection();
+        let mut fall = 0.0;
+        for _ in 0..NEWTON_STEPS {
+            if !(t > lowest) {
+                return (self.inflection(), 0.0);
             }
-            let step = t - next;
-            t = next;
+            // e^t in a form that cannot overflow on either side.
+            let small = (-t.abs()).exp();
+            let share = if t > 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) };
+            let excess = (1.0 - 1.0 / s) * t - 2.0 * (t.max(0.0) + small.ln_1p()) - target;
+            fall = 2.0 * share - (1.0 - 1.0 / s);
+            let step = excess / fall;
+            t += step;
             if !(step.abs() > 4e-16 * t.abs().max(1.0)) {
                 break;
             }
         }
-        self.half_at * (t / s).exp()
+        let spend = self.half_at * (t / s).exp();
+        (spend, spend / (s * fall))
     }
 }
+
+/// Newton's method needs four to seven steps; the limit only guards against rounding that keeps it from settling.
+const NEWTON_STEPS: usize = 40;
 
 /// `ln(1 + e^t)` without overflow.
 fn softplus(t: f64) -> f64 {

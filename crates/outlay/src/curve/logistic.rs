@@ -46,15 +46,17 @@ impl Logistic {
         self.mid
     }
 
-    /// The spend beyond the middle where the slope is `slope`; the middle if the curve is nowhere that steep.
-    pub(crate) fn spend_at_slope(&self, slope: f64) -> f64 {
+    /// The spend beyond the middle where the slope is `slope` (the middle if the curve is nowhere that steep), and how fast it
+    /// falls per unit of the slope's logarithm.
+    pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         // σ(1−σ) = q on the upper branch: σ = (1 + sqrt(1−4q))/2, and the odds are σ²/q.
         let q = slope * self.width * sigmoid(self.mid / self.width);
         if !(q < 0.25) {
-            return self.mid;
+            return (self.mid, 0.0);
         }
-        let upper = 0.5 * (1.0 + (1.0 - 4.0 * q).sqrt());
-        self.mid + self.width * (upper * upper / q).ln()
+        let root = (1.0 - 4.0 * q).sqrt();
+        let upper = 0.5 * (1.0 + root);
+        (self.mid + self.width * (upper * upper / q).ln(), self.width / root)
     }
 }
 

@@ -34,6 +34,7 @@ pub use piecewise::Piecewise;
 pub use power::Power;
 pub use saturating::Saturating;
 pub use staircase::REACH;
+pub(crate) use staircase::jumps_reached;
 pub use steps::Steps;
 pub use threshold::Threshold;
 

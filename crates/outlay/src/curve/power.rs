@@ -47,9 +47,12 @@ impl Power {
         self.exponent / self.scale * (spend / self.scale).powf(self.exponent - 1.0)
     }
 
-    /// The spend where the slope is `slope`, at most `scale`. Not for exponent one, whose slope is constant.
-    pub(crate) fn spend_at_slope(&self, slope: f64) -> f64 {
+    /// The spend where the slope is `slope`, and how fast it falls per unit of the slope's logarithm.
+    /// Not for exponent one, whose slope is constant.
+    pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         let steepness = slope * self.scale / self.exponent;
-        (self.scale * steepness.powf(-1.0 / (1.0 - self.exponent))).min(self.scale)
+        let elasticity = 1.0 / (1.0 - self.exponent);
+        let spend = self.scale * steepness.powf(-elasticity);
+        (spend, elasticity * spend)
     }
 }

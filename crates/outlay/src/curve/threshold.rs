@@ -22,6 +22,11 @@ impl Threshold {
         self.at
     }
 
+    /// The one jump, as a list.
+    pub(crate) fn jumps(&self) -> &[f64] {
+        std::slice::from_ref(&self.at)
+    }
+
     pub(crate) fn success(&self, spend: f64) -> f64 {
         jumps_reached(&[self.at], spend) as f64
     }

@@ -1,8 +1,32 @@
 //! The allocation oracle: the best split and a certificate of how good it is.
 
+mod batch;
+mod branch;
+mod coordinate;
+mod core;
+mod finish;
+mod hull;
+mod model;
+mod price;
+mod recheck;
+mod refine;
+mod relaxation;
+mod stack;
+
+pub use recheck::{Recheck, RecheckError, price_bound, recheck};
+
 use serde::Serialize;
 
+use crate::curve::DeclaredShape;
 use crate::problem::{Leftover, Problem};
+use branch::{Stop, Tree};
+use core::CoreSearch;
+use model::Model;
+use refine::Refinement;
+use relaxation::{Relaxation, Relaxed};
+
+/// The relative gap at which a search over smooth curves stops by default.
+pub const DEFAULT_TOLERANCE: f64 = 1e-9;
 
 /// How hard to try. The defaults suit nearly everybody.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +41,12 @@ pub struct Options {
     pub max_evaluations: u64,
     /// What happens to budget that buys nothing.
     pub leftover: Leftover,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { tolerance: DEFAULT_TOLERANCE, max_nodes: 20_000, max_states: 20_000_000, max_evaluations: 100_000, leftover: Leftover::Keep }
+    }
 }
 
 /// How far the search came.
@@ -67,6 +97,21 @@ pub struct Allocation {
 }
 
 impl Allocation {
+    fn empty(tasks: usize) -> Self {
+        Self {
+            budget: 0.0,
+            spend: vec![0.0; tasks],
+            value: 0.0,
+            upper_bound: 0.0,
+            price: 0.0,
+            status: Status::Optimal,
+            unspent: 0.0,
+            unspent_reason: None,
+            nodes: 0,
+            states: 0,
+        }
+    }
+
     /// `(upper_bound - value) / upper_bound`: no split is better by more than this share.
     #[must_use]
     pub fn gap(&self) -> f64 {
@@ -122,24 +167,176 @@ pub enum AllocationError {
         /// Success at a smaller spend.
         high: f64,
     },
+    /// A user's function is not of the shape it was declared to have.
+    #[error("task {task}: {shape}, but it is not so around spends {from} to {to}")]
+    NotAsDeclared {
+        /// Name of the task.
+        task: String,
+        /// What was declared.
+        shape: DeclaredShape,
+        /// Where.
+        from: f64,
+        /// Where.
+        to: f64,
+    },
 }
 
 /// Solves one problem again and again, for other values and budgets.
+///
+/// It keeps its buffers and the last price: after the first call nothing is allocated, and a call with similar values is
+/// faster than the first. The answer does not depend on what was asked before beyond rounding.
+///
+/// ```
+/// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec};
+/// let tasks = vec![
+///     TaskSpec::new("a", Curve::power(0.5, 1.0)?),
+///     TaskSpec::new("b", Curve::power(0.5, 1.0)?),
+/// ];
+/// let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check()?;
+/// let mut oracle = Oracle::new(&problem);
+/// let best = oracle.allocate(&[0.6, 0.8], 1.0, &Options::default())?;
+/// assert!((best.value - 1.0).abs() < 1e-12); // the norm of the values
+/// assert!((best.spend[0] - 0.36).abs() < 1e-12);
+/// assert!(best.gap() < 1e-12);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
-pub struct Oracle {}
+pub struct Oracle {
+    model: Model,
+    relaxation: Relaxation,
+    tree: Tree,
+    core: CoreSearch,
+    refinement: Refinement,
+    /// The best split so far and the one being tried: a place for each task, then for each stack.
+    best: Vec<f64>,
+    trial: Vec<f64>,
+    /// The best split by coordinate, where the search over steps starts.
+    start: Vec<f64>,
+    last_price: Option<f64>,
+    allocation: Allocation,
+}
+
+/// What a search over one fixed set of curves found, before the floors' worth is added.
+#[derive(Debug, Clone, Copy)]
+struct Outcome {
+    value: f64,
+    bound: f64,
+    price: f64,
+    nodes: u64,
+    states: u64,
+}
 
 impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
-    pub fn new(_problem: &Problem) -> Self {
-        unimplemented!()
+    pub fn new(problem: &Problem) -> Self {
+        let model = Model::new(problem);
+        let (places, count) = (model.places(), model.coordinates.len());
+        Self {
+            relaxation: Relaxation::default(),
+            tree: Tree::default(),
+            core: CoreSearch::default(),
+            refinement: Refinement::new(&model),
+            best: vec![0.0; places],
+            trial: vec![0.0; places],
+            start: vec![0.0; count],
+            last_price: None,
+            allocation: Allocation::empty(model.curves.len()),
+            model,
+        }
+    }
+
+    /// Forgets the last price: the next call starts cold.
+    pub fn forget(&mut self) {
+        self.last_price = None;
     }
 
     /// The best split of `budget` when a success of task `k` is worth `values[k]`.
     ///
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
-    pub fn allocate(&mut self, _values: &[f64], _budget: f64, _options: &Options) -> Result<&Allocation, AllocationError> {
-        unimplemented!()
+    pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
+        self.check(values, budget, options)?;
+        self.model.load(values, budget);
+        let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
+        self.last_price = Some(outcome.price);
+        finish::finish(&self.model, &mut self.best, outcome, options, &mut self.allocation);
+        Ok(&self.allocation)
     }
+
+    /// Solves the problem as the model has it now; the split is left in `best`.
+    fn search(&mut self, options: &Options) -> Outcome {
+        let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
+        let slack = options.tolerance * (root.value + self.model.constant);
+        let settled = Outcome { value: root.value, bound: root.bound, price: root.price, nodes: 1, states: 0 };
+        if root.fractional.is_none() {
+            return settled;
+        }
+        if self.model.is_all_steps() {
+            return self.search_steps(root, settled, options);
+        }
+        if root.bound - root.value <= slack {
+            return settled;
+        }
+        self.model.rank_classes();
+        let stop = Stop { slack, max_nodes: options.max_nodes };
+        let found = self.tree.run(&mut self.model, &mut self.relaxation, root, stop, &mut self.best, &mut self.trial);
+        Outcome { value: found.value, bound: found.bound, price: found.price, nodes: found.nodes, states: 0 }
+    }
+
+    /// The exact search, when every task is a staircase. Steps are settled to the last digit unless a coarse tolerance is asked for.
+    fn search_steps(&mut self, root: Relaxed, settled: Outcome, options: &Options) -> Outcome {
+        let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
+        if root.bound - root.value <= tolerance * root.value {
+            return settled;
+        }
+        self.model.rank_classes();
+        for (spend, coordinate) in self.start.iter_mut().zip(&self.model.coordinates) {
+            *spend = self.best[coordinate.task];
+        }
+        let start = core::Start {
+            coordinates: &self.model.coordinates,
+            weights: &self.model.weights,
+            low: &self.model.low,
+            high: &self.model.high,
+            budget: self.model.budget,
+            price: root.price,
+            bound: root.bound,
+            spend: &self.start,
+            value: root.value,
+        };
+        let (best, coordinates) = (&mut self.best, &self.model.coordinates);
+        let found = self.core.run(start, tolerance, options.max_states, |coordinate, spend| best[coordinates[coordinate].task] = spend);
+        Outcome { value: found.value, bound: found.bound, states: found.states, ..settled }
+    }
+
+    fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {
+        let model = &self.model;
+        if values.len() != model.curves.len() {
+            return Err(AllocationError::ValueCount { expected: model.curves.len(), got: values.len() });
+        }
+        if let Some((task, &value)) = values.iter().enumerate().find(|(_, value)| !(**value >= 0.0 && value.is_finite())) {
+            return Err(AllocationError::BadValue { task, value });
+        }
+        if !(budget >= 0.0 && budget.is_finite()) {
+            return Err(AllocationError::BadBudget(budget));
+        }
+        if !(options.tolerance >= 0.0) {
+            return Err(AllocationError::BadTolerance(options.tolerance));
+        }
+        if model.min_total > budget * (1.0 + 1e-12) {
+            return Err(AllocationError::Infeasible { needed: model.min_total, budget, culprits: culprits(model) });
+        }
+        Ok(())
+    }
+}
+
+/// The tasks with the largest lower bounds, for a message.
+fn culprits(model: &Model) -> String {
+    const NAMED: usize = 5;
+    let mut tasks: Vec<usize> = (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();
+    tasks.sort_by(|&a, &b| model.bounds[b].min.total_cmp(&model.bounds[a].min));
+    let named: Vec<String> = tasks.iter().take(NAMED).map(|&task| format!("{} {}", model.names[task], model.bounds[task].min)).collect();
+    let rest = tasks.len().saturating_sub(NAMED);
+    if rest > 0 { format!("{} and {rest} more", named.join(", ")) } else { named.join(", ") }
 }

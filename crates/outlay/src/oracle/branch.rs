@@ -1,0 +1,227 @@
+//! Branch and bound: where one task lies inside a chord of its envelope, its domain is cut in two and both parts are tried.
+//!
+//! Best bound first. A node is a chain of cuts; its relaxation is the same price search on narrower domains. Among tasks with
+//! equal curves and bounds the one with more weight need not get less than another, so a cut on one carries over to its
+//! class: the search is over *how many* of them are funded, not which.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+
+use super::model::Model;
+use super::relaxation::{Relaxation, Relaxed};
+
+/// A cut: the coordinate spends at most, or at least, so much.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    parent: u32,
+    coordinate: u32,
+    cut: f64,
+    at_least: bool,
+    /// Where to cut next.
+    fractional: Option<(u32, f64)>,
+    price: f64,
+}
+
+/// A node still to be cut, ordered by its bound; of equal ones the older first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Open {
+    bound: f64,
+    node: u32,
+}
+
+impl Eq for Open {}
+
+impl Ord for Open {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bound.total_cmp(&other.bound).then(other.node.cmp(&self.node))
+    }
+}
+
+impl PartialOrd for Open {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Buffers of the search, kept between calls.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    open: BinaryHeap<Open>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    touched: Vec<u32>,
+    /// Domains of a class for which an envelope was made in this node: class, low, high, place among the hulls.
+    made: Vec<(u32, f64, f64, u32)>,
+}
+
+/// When to stop.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stop {
+    /// An absolute gap that is small enough.
+    pub(super) slack: f64,
+    pub(super) max_nodes: u64,
+}
+
+/// What the search found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Searched {
+    pub(super) value: f64,
+    pub(super) bound: f64,
+    pub(super) price: f64,
+    pub(super) nodes: u64,
+}
+
+const ROOT: u32 = 0;
+
+impl Tree {
+    /// Searches from the root relaxation; `best` holds its split and receives better ones.
+    pub(super) fn run(
+        &mut self,
+        model: &mut Model,
+        relaxation: &mut Relaxation,
+        root: Relaxed,
+        stop: Stop,
+        best: &mut [f64],
+        trial: &mut [f64],
+    ) -> Searched {
+        self.nodes.clear();
+        self.open.clear();
+        self.low.clone_from(&model.low);
+        self.high.clone_from(&model.high);
+        let mut found = Searched { value: root.value, bound: root.bound, price: root.price, nodes: 1 };
+        // Bounds of nodes that cannot be cut any further.
+        let mut closed = f64::NEG_INFINITY;
+        self.add(Node { parent: ROOT, coordinate: 0, cut: 0.0, at_least: false, fractional: None, price: 0.0 }, root, root.bound);
+        while let Some(open) = self.open.peek().copied() {
+            if open.bound <= found.value + stop.slack || found.nodes >= stop.max_nodes {
+                break;
+            }
+            self.open.pop();
+            let node = self.nodes[open.node as usize];
+            let cut = node.fractional.and_then(|(coordinate, spend)| {
+                self.narrow(model, open.node);
+                let coordinate = coordinate as usize;
+                let split = model.coordinates[coordinate].split(self.low[coordinate], self.high[coordinate], spend);
+                self.restore(model);
+                split.map(|(left, right)| (coordinate as u32, left, right))
+            });
+            let Some((coordinate, left, right)) = cut else {
+                closed = closed.max(open.bound);
+                continue;
+            };
+            for (cut, at_least) in [(left, false), (right, true)] {
+                let child = Node { parent: open.node, coordinate, cut, at_least, fractional: None, price: node.price };
+                self.visit(model, relaxation, child, open.bound, &mut found, best, trial);
+            }
+        }
+        let still_open = self.open.peek().map_or(f64::NEG_INFINITY, |open| open.bound);
+        found.bound = found.value.max(closed).max(still_open).min(root.bound);
+        found
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "the parts of one search, each with its own owner")]
+    fn visit(
+        &mut self,
+        model: &mut Model,
+        relaxation: &mut Relaxation,
+        child: Node,
+        parent_bound: f64,
+        found: &mut Searched,
+        best: &mut [f64],
+        trial: &mut [f64],
+    ) {
+        found.nodes += 1;
+        self.nodes.push(child);
+        let place = self.nodes.len() as u32 - 1;
+        let feasible = self.narrow(model, place);
+        let relaxed = feasible.then(|| relaxation.solve(model.view(), Some(child.price), trial));
+        self.restore(model);
+        self.nodes.pop();
+        let Some(relaxed) = relaxed else { return };
+        if relaxed.value > found.value {
+            found.value = relaxed.value;
+            best.copy_from_slice(trial);
+        }
+        let bound = relaxed.bound.min(parent_bound);
+        // Also one within the slack is kept: its bound may become the answer's.
+        if bound > found.value {
+            self.add(child, relaxed, bound);
+        }
+    }
+
+    fn add(&mut self, node: Node, relaxed: Relaxed, bound: f64) {
+        let fractional = relaxed.fractional.map(|(coordinate, spend)| (coordinate as u32, spend));
+        self.open.push(Open { bound, node: self.nodes.len() as u32 });
+        self.nodes.push(Node { fractional, price: relaxed.price, ..node });
+    }
+
+    /// Narrows the domains to those of a node; false if nothing is left.
+    fn narrow(&mut self, model: &mut Model, mut place: u32) -> bool {
+        while place != ROOT {
+            let node = self.nodes[place as usize];
+            let class = &model.classes[model.coordinates[node.coordinate as usize].class as usize];
+            let rank = model.rank[node.coordinate as usize] as usize;
+            let members = if node.at_least { &class[..=rank] } else { &class[rank..] };
+            for &member in members {
+                let position = member as usize;
+                self.touched.push(member);
+                if node.at_least {
+                    self.low[position] = self.low[position].max(node.cut);
+                } else {
+                    self.high[position] = self.high[position].min(node.cut);
+                }
+            }
+            place = node.parent;
+        }
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        self.remake(model)
+    }
+
+    /// Makes the envelopes of the narrowed domains.
+    fn remake(&mut self, model: &mut Model) -> bool {
+        let mut needed = model.min_total;
+        for &member in &self.touched {
+            let position = member as usize;
+            if self.low[position] > self.high[position] {
+                return false;
+            }
+            needed += self.low[position] - model.low[position];
+        }
+        if needed > model.budget * (1.0 + 1e-12) {
+            return false;
+        }
+        let mut used = model.coordinates.len();
+        for &member in &self.touched {
+            let position = member as usize;
+            let coordinate = &model.coordinates[position];
+            let (low, high) = (self.low[position], self.high[position]);
+            let made = self.made.iter().find(|made| made.0 == coordinate.class && made.1 == low && made.2 == high).map(|made| made.3);
+            let place = match made {
+                Some(place) => place,
+                None => {
+                    if used == model.hulls.len() {
+                        model.hulls.push(Default::default());
+                    }
+                    model.hulls[used].build(coordinate, low, high);
+                    self.made.push((coordinate.class, low, high, used as u32));
+                    used += 1;
+                    used as u32 - 1
+                }
+            };
+            model.hull_of[position] = place;
+        }
+        true
+    }
+
+    fn restore(&mut self, model: &mut Model) {
+        for member in self.touched.drain(..) {
+            let position = member as usize;
+            self.low[position] = model.low[position];
+            self.high[position] = model.high[position];
+            model.hull_of[position] = member;
+        }
+        self.made.clear();
+    }
+}

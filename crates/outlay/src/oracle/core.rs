@@ -1,0 +1,332 @@
+//! The exact search over steps: which jumps to pay for when every curve is a staircase.
+//!
+//! This is the multiple-choice knapsack. The price found by the relaxation gives every choice a *loss* against the best one
+//! for its task at that price; a choice whose loss exceeds the gap cannot be part of a better split. What remains, the core,
+//! is searched by lists of partial choices (Nemhauser and Ullmann's lists with the bounds of Pisinger's core algorithm):
+//! a partial choice is dropped if another spends no more and gains no less, or if even the best completion cannot beat the
+//! split already known. Spends are whole multiples of the budget's 2^-60, so sums are exact and equal jumps really are equal.
+
+use super::coordinate::{Coordinate, Form};
+
+/// A partial choice: what it spends, what it gains over the start, and how it came about.
+#[derive(Debug, Clone, Copy)]
+struct State {
+    spend: i64,
+    gain: f64,
+    trail: u32,
+}
+
+/// One departure from the start, remembered to trace a split back.
+#[derive(Debug, Clone, Copy)]
+struct Departure {
+    before: u32,
+    coordinate: u32,
+    to: f64,
+}
+
+/// Another choice for one coordinate: change of spend, change of value, and what it loses at the price.
+#[derive(Debug, Clone, Copy)]
+struct Choice {
+    to: f64,
+    shift: i64,
+    gain: f64,
+    loss: f64,
+}
+
+/// A coordinate with choices left, and the least loss per unit of spend freed or added from here to the end of the order.
+#[derive(Debug, Clone, Copy)]
+struct Stage {
+    coordinate: u32,
+    first: u32,
+    last: u32,
+    ease: f64,
+    ratio_up: f64,
+    ratio_down: f64,
+    least_up: f64,
+    least_down: f64,
+}
+
+/// Buffers of the search, kept between calls.
+#[derive(Debug, Default)]
+pub(super) struct CoreSearch {
+    choices: Vec<Choice>,
+    stages: Vec<Stage>,
+    states: Vec<State>,
+    next: Vec<State>,
+    trail: Vec<Departure>,
+}
+
+/// Where the search starts: a split within the budget, its value, and a price with the bound it proves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Start<'a> {
+    pub(super) coordinates: &'a [Coordinate],
+    pub(super) weights: &'a [f64],
+    pub(super) low: &'a [f64],
+    pub(super) high: &'a [f64],
+    pub(super) budget: f64,
+    pub(super) price: f64,
+    pub(super) bound: f64,
+    /// Spend of each coordinate in the split to start from.
+    pub(super) spend: &'a [f64],
+    pub(super) value: f64,
+}
+
+/// What the search found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found {
+    pub(super) value: f64,
+    pub(super) bound: f64,
+    pub(super) states: u64,
+}
+
+const NONE: u32 = u32::MAX;
+/// The budget in units: spends and their sums are whole numbers of them.
+const UNITS: f64 = (1u64 << 60) as f64;
+/// Rounding in the conversion to units must not shut out a split that exactly fits.
+const UNIT_SLACK: i64 = 1 << 10;
+/// Partial choices that could improve by less than this share are dropped (their bound is kept).
+const NEGLIGIBLE: f64 = 1e-14;
+
+impl CoreSearch {
+    /// Improves the start as far as possible. `improved` receives (coordinate, spend) for every change of the best split.
+    pub(super) fn run(&mut self, start: Start<'_>, tolerance: f64, max_states: u64, mut improved: impl FnMut(usize, f64)) -> Found {
+        let mut run = Run::new(start, tolerance);
+        self.collect(&mut run);
+        self.order();
+        let origin = State { spend: run.origin, gain: 0.0, trail: NONE };
+        let mut best = origin;
+        self.states.clear();
+        self.trail.clear();
+        self.states.push(origin);
+        for position in 0..self.stages.len() {
+            let stage = self.stages[position];
+            self.expand(stage, &mut run, &mut best);
+            if run.states > max_states || self.trail.len() >= NONE as usize {
+                run.keep_open(&self.states, self.stages.get(position + 1));
+                break;
+            }
+        }
+        let mut at = best.trail;
+        while at != NONE {
+            let departure = self.trail[at as usize];
+            improved(departure.coordinate as usize, departure.to);
+            at = departure.before;
+        }
+        Found { value: run.value, bound: run.lost.max(run.value), states: run.states }
+    }
+
+    /// Lists the choices whose loss does not already exceed the gap.
+    fn collect(&mut self, run: &mut Run<'_>) {
+        self.choices.clear();
+        self.stages.clear();
+        let coordinates = run.start.coordinates;
+        for (coordinate, description) in coordinates.iter().enumerate() {
+            let weight = run.start.weights[coordinate];
+            let Form::Points { spend, success, .. } = &description.form else { continue };
+            if !(weight > 0.0) {
+                continue;
+            }
+            let first = self.choices.len();
+            let (low, high) = (run.start.low[coordinate], run.start.high[coordinate]);
+            let from = run.start.spend[coordinate];
+            let base = description.form.success(from);
+            let gated = low == 0.0 && description.at_least > 0.0;
+            let begin = if gated { description.at_least } else { low };
+            let mut offer = |to: f64, height: f64| {
+                if to != from {
+                    if let Some(choice) = run.choice(weight, from, base, to, height) {
+                        self.choices.push(choice);
+                    }
+                }
+            };
+            if gated {
+                offer(0.0, success[0]);
+            }
+            if begin <= high {
+                offer(begin, description.form.success(begin));
+            }
+            let after = spend.partition_point(|&point| point <= begin);
+            let end = spend.partition_point(|&point| point <= high);
+            for position in after..end {
+                offer(spend[position], success[position]);
+            }
+            if self.choices.len() > first {
+                self.stages.push(stage(coordinate, first, &self.choices));
+            }
+        }
+    }
+
+    /// Puts the coordinates where a departure is cheapest first, and says at each stage how cheap the rest can be.
+    fn order(&mut self) {
+        self.stages.sort_unstable_by(|a, b| a.ease.total_cmp(&b.ease).then(a.coordinate.cmp(&b.coordinate)));
+        let (mut up, mut down) = (f64::INFINITY, f64::INFINITY);
+        for stage in self.stages.iter_mut().rev() {
+            up = up.min(stage.ratio_up);
+            down = down.min(stage.ratio_down);
+            stage.least_up = up;
+            stage.least_down = down;
+        }
+        // What counts after a stage is the rest without it.
+        for position in 0..self.stages.len() {
+            let (up, down) = self.stages.get(position + 1).map_or((f64::INFINITY, f64::INFINITY), |next| (next.least_up, next.least_down));
+            self.stages[position].least_up = up;
+            self.stages[position].least_down = down;
+        }
+    }
+
+    /// Adds the choices of one stage to every partial choice, and drops what is dominated or hopeless.
+    fn expand(&mut self, stage: Stage, run: &mut Run<'_>, best: &mut State) {
+        self.next.clear();
+        let choices = &self.choices[stage.first as usize..stage.last as usize];
+        for &state in &self.states {
+            if run.hopeful(state.spend, state.gain, stage) {
+                self.next.push(state);
+            }
+        }
+        for choice in choices {
+            if choice.loss >= run.gap() {
+                run.drop_bound(run.start.bound - choice.loss);
+                continue;
+            }
+            for &state in &self.states {
+                let (spend, gain) = (state.spend + choice.shift, state.gain + choice.gain);
+                let better = run.improves(spend, gain);
+                if !run.hopeful(spend, gain, stage) && !better {
+                    continue;
+                }
+                let departure = Departure { before: state.trail, coordinate: stage.coordinate, to: choice.to };
+                let state = State { spend, gain, trail: self.trail.len() as u32 };
+                self.trail.push(departure);
+                self.next.push(state);
+                if better {
+                    run.value = run.start.value + gain;
+                    *best = state;
+                }
+            }
+        }
+        self.next.sort_unstable_by(|a, b| a.spend.cmp(&b.spend).then(b.gain.total_cmp(&a.gain)).then(a.trail.cmp(&b.trail)));
+        let mut most = f64::NEG_INFINITY;
+        self.next.retain(|state| {
+            let keeps = state.gain > most;
+            most = most.max(state.gain);
+            keeps
+        });
+        run.states += self.next.len() as u64;
+        std::mem::swap(&mut self.states, &mut self.next);
+    }
+}
+
+/// The choices from `first` on as a stage.
+fn stage(coordinate: usize, first: usize, choices: &[Choice]) -> Stage {
+    let (mut up, mut down) = (f64::INFINITY, f64::INFINITY);
+    for choice in &choices[first..] {
+        let ratio = choice.loss / choice.shift.unsigned_abs().max(1) as f64;
+        let side = if choice.shift > 0 { &mut up } else { &mut down };
+        *side = side.min(ratio);
+    }
+    Stage {
+        coordinate: coordinate as u32,
+        first: first as u32,
+        last: choices.len() as u32,
+        ease: up.min(down),
+        ratio_up: up,
+        ratio_down: down,
+        least_up: 0.0,
+        least_down: 0.0,
+    }
+}
+
+/// The running state of one search.
+struct Run<'a> {
+    start: Start<'a>,
+    units_per_spend: f64,
+    /// The price of one unit.
+    unit_price: f64,
+    capacity: i64,
+    origin: i64,
+    value: f64,
+    /// The best bound among what was dropped.
+    lost: f64,
+    states: u64,
+    tolerance: f64,
+}
+
+impl<'a> Run<'a> {
+    fn new(start: Start<'a>, tolerance: f64) -> Self {
+        let units_per_spend = UNITS / start.budget;
+        let origin = start.spend.iter().map(|&spend| units(spend, units_per_spend)).sum();
+        let tolerance = tolerance.max(NEGLIGIBLE);
+        let unit_price = start.price / units_per_spend;
+        Self {
+            start,
+            units_per_spend,
+            unit_price,
+            capacity: UNITS as i64 + UNIT_SLACK,
+            origin,
+            value: start.value,
+            lost: 0.0,
+            states: 0,
+            tolerance,
+        }
+    }
+
+    /// What a split must exceed to matter.
+    fn threshold(&self) -> f64 {
+        self.value + self.tolerance * self.value
+    }
+
+    fn gap(&self) -> f64 {
+        self.start.bound - self.threshold()
+    }
+
+    fn choice(&mut self, weight: f64, from: f64, base: f64, to: f64, height: f64) -> Option<Choice> {
+        let shift = units(to, self.units_per_spend) - units(from, self.units_per_spend);
+        let gain = weight * (height - base);
+        let loss = (self.unit_price * shift as f64 - gain).max(0.0);
+        if loss >= self.gap() {
+            self.drop_bound(self.start.bound - loss);
+            return None;
+        }
+        Some(Choice { to, shift, gain, loss })
+    }
+
+    fn improves(&self, spend: i64, gain: f64) -> bool {
+        spend <= self.capacity && self.start.value + gain > self.value
+    }
+
+    /// The most that a partial choice can come to with what is left after the stage.
+    fn best_completion(&self, spend: i64, gain: f64, least_up: f64, least_down: f64) -> f64 {
+        let loss = self.unit_price * (spend - self.origin) as f64 - gain;
+        let room = (self.capacity - spend) as f64;
+        let penalty = if room >= 0.0 { room * self.unit_price.min(least_up) } else { -room * least_down };
+        self.start.bound - loss - penalty
+    }
+
+    fn hopeful(&mut self, spend: i64, gain: f64, stage: Stage) -> bool {
+        let best = self.best_completion(spend, gain, stage.least_up, stage.least_down);
+        if best > self.threshold() {
+            return true;
+        }
+        self.drop_bound(best);
+        false
+    }
+
+    fn drop_bound(&mut self, bound: f64) {
+        self.lost = self.lost.max(bound);
+    }
+
+    /// Stops with the partial choices still open: their bounds stay in the answer.
+    fn keep_open(&mut self, states: &[State], rest: Option<&Stage>) {
+        let Some(rest) = rest else { return };
+        let (up, down) = (rest.ratio_up.min(rest.least_up), rest.ratio_down.min(rest.least_down));
+        for state in states {
+            let bound = self.best_completion(state.spend, state.gain, up, down);
+            self.lost = self.lost.max(bound);
+        }
+    }
+}
+
+/// A spend in whole units, rounded down: every split within the budget stays within it in units.
+fn units(spend: f64, units_per_spend: f64) -> i64 {
+    (spend * units_per_spend) as i64
+}

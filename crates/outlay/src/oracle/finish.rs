@@ -1,0 +1,217 @@
+//! From the search's split to the answer: every unit accounted for, the value taken from the curves themselves.
+
+use super::coordinate::Form;
+use super::model::Model;
+use super::{Allocation, Options, Outcome, Status, UnspentReason};
+use crate::curve::Family;
+use crate::problem::Leftover;
+use crate::sum::sum;
+
+/// A gap this small is rounding.
+const ROUNDING_GAP: f64 = 1e-12;
+/// The spends add up to the budget within this many units in its last place.
+const BUDGET_ULPS: f64 = 4.0;
+
+pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options: &Options, answer: &mut Allocation) {
+    let tasks = model.curves.len();
+    let mut upper_bound = outcome.bound + model.constant;
+    answer.budget = model.budget;
+    if model.coordinates.is_empty() && outcome.price > 0.0 {
+        // Smooth concave tasks only: the relaxation's split is the answer as it stands.
+        answer.spend.copy_from_slice(&best[..tasks]);
+        answer.value = outcome.value + model.constant;
+        answer.unspent = 0.0;
+        answer.unspent_reason = None;
+    } else {
+        expand(model, best);
+        answer.spend.copy_from_slice(&best[..tasks]);
+        let left = Settlement { model, spend: &mut answer.spend }.settle(outcome, options.leftover);
+        answer.value =
+            sum(model.curves.iter().zip(&model.values).zip(&answer.spend).map(|((curve, value), &spend)| value * curve.success(spend)));
+        answer.unspent = left;
+        answer.unspent_reason = (left > 0.0).then(|| reason(model, &answer.spend));
+    }
+    upper_bound = upper_bound.max(answer.value);
+    answer.upper_bound = upper_bound;
+    answer.price = outcome.price;
+    answer.nodes = outcome.nodes;
+    answer.states = outcome.states;
+    answer.status = match answer.gap() {
+        gap if gap <= ROUNDING_GAP => Status::Optimal,
+        gap if gap <= options.tolerance => Status::WithinTolerance,
+        _ => Status::Limit,
+    };
+}
+
+/// Hands the stacks' spend to their tasks, and puts equal tasks in order: the lowest index gets most.
+fn expand(model: &Model, best: &mut [f64]) {
+    let tasks = model.curves.len();
+    for (position, stack) in model.stacks.iter().enumerate() {
+        let total = best[tasks + position];
+        stack.expand(total, best);
+    }
+}
+
+/// The last corrections to a split.
+struct Settlement<'a> {
+    model: &'a Model,
+    spend: &'a mut [f64],
+}
+
+impl Settlement<'_> {
+    /// Returns what stays unspent.
+    fn settle(&mut self, outcome: Outcome, leftover: Leftover) -> f64 {
+        self.trim_steps();
+        if outcome.nodes > 1 || outcome.states > 0 {
+            self.order_equals();
+        }
+        self.raise_to_nominal();
+        let mut left = self.left();
+        // Above price zero something may still be bought, but never by steps: their search has tried everything that fits.
+        if left > self.negligible() && outcome.price > 0.0 && !self.model.is_all_steps() {
+            self.spend_usefully(left);
+            left = self.left();
+        }
+        if left > 0.0 && leftover == Leftover::Spend {
+            self.spend_anywhere(left);
+            left = self.left();
+        }
+        if left < 0.0 {
+            self.take_back(-left);
+            left = self.left();
+        }
+        if left <= self.negligible() { 0.0 } else { left }
+    }
+
+    fn negligible(&self) -> f64 {
+        BUDGET_ULPS * f64::EPSILON * self.model.budget
+    }
+
+    fn left(&self) -> f64 {
+        self.model.budget - sum(self.spend.iter().copied())
+    }
+
+    /// Steps pay for nothing beyond the jump that they reach.
+    fn trim_steps(&mut self) {
+        let tasks = self.spend.len();
+        for coordinate in self.model.coordinates.iter().filter(|coordinate| coordinate.task < tasks) {
+            if let Form::Points { spend: points, linear: false, .. } = &coordinate.form {
+                let spend = &mut self.spend[coordinate.task];
+                let reached = points.partition_point(|&point| point <= *spend);
+                let needed = if reached == 0 { 0.0 } else { points[reached - 1] };
+                let lowest = if *spend > 0.0 { coordinate.min.max(coordinate.at_least.min(*spend)) } else { coordinate.min };
+                *spend = needed.max(lowest);
+            }
+        }
+    }
+
+    /// Among tasks with equal curves, bounds and weights the lowest index gets most. Classes are ranked by weight and index,
+    /// and spends are nearly in that order already, so insertion is the right sort.
+    fn order_equals(&mut self) {
+        let model = self.model;
+        let equal = |a: u32, b: u32| model.weights[a as usize] == model.weights[b as usize];
+        for class in model.classes.iter().filter(|class| class.len() > 1) {
+            for position in 1..class.len() {
+                let mut place = position;
+                while place > 0 && equal(class[place - 1], class[place]) {
+                    let (first, second) = (model.task(class[place - 1]), model.task(class[place]));
+                    if self.spend[first] >= self.spend[second] {
+                        break;
+                    }
+                    self.spend.swap(first, second);
+                    place -= 1;
+                }
+            }
+        }
+    }
+
+    /// A jump counts as reached a hair before its spend; where the budget allows, the spend itself is paid.
+    fn raise_to_nominal(&mut self) {
+        let mut left = self.left();
+        for task in 0..self.spend.len() {
+            if !(left > 0.0) {
+                return;
+            }
+            let at = match self.model.curves[task].family() {
+                Family::Threshold(threshold) => threshold.jumps(),
+                Family::Steps(steps) => steps.at(),
+                Family::Empirical(empirical) => empirical.at(),
+                _ => continue,
+            };
+            let spend = self.spend[task];
+            let reached = crate::curve::jumps_reached(at, spend);
+            let nominal = if reached == 0 { 0.0 } else { at[reached - 1] };
+            if spend < nominal && nominal <= self.model.bounds[task].max {
+                let step = (nominal - spend).min(left);
+                self.spend[task] = if step < nominal - spend { spend + step } else { nominal };
+                left -= step;
+            }
+        }
+    }
+
+    /// Gives what is left to the tasks that gain most from it.
+    fn spend_usefully(&mut self, mut left: f64) {
+        for _ in 0..self.spend.len() {
+            let worth = |task: usize| {
+                let (curve, spend) = (&self.model.curves[task], self.spend[task]);
+                let room = self.room(task).min(curve.saturates_at() - spend).min(left);
+                let gain = if room > 0.0 { self.model.values[task] * (curve.success(spend + room) - curve.success(spend)) } else { 0.0 };
+                (gain, room)
+            };
+            let mut choice = (0.0, 0.0, 0);
+            for task in 0..self.spend.len() {
+                let (gain, room) = worth(task);
+                if gain > choice.0 {
+                    choice = (gain, room, task);
+                }
+            }
+            if !(choice.0 > 0.0 && left > self.negligible()) {
+                break;
+            }
+            self.spend[choice.2] += choice.1;
+            left -= choice.1;
+        }
+    }
+
+    /// How much more a task may be given; a task at zero that needs "at least" so much may not be given less.
+    fn room(&self, task: usize) -> f64 {
+        let bounds = self.model.bounds[task];
+        if self.spend[task] < bounds.at_least { 0.0 } else { bounds.max - self.spend[task] }
+    }
+
+    fn spend_anywhere(&mut self, mut left: f64) {
+        for task in 0..self.spend.len() {
+            let step = self.room(task).min(left);
+            if step > 0.0 {
+                self.spend[task] += step;
+                left -= step;
+            }
+        }
+    }
+
+    /// Takes back what rounding overspent, where it does least harm.
+    fn take_back(&mut self, mut over: f64) {
+        for pass in 0..2 {
+            for task in 0..self.spend.len() {
+                let (bounds, spend) = (self.model.bounds[task], self.spend[task]);
+                let lowest = bounds.min.max(if spend > 0.0 { bounds.at_least } else { 0.0 });
+                let step = over.min(spend - lowest);
+                let jumps = matches!(self.model.curves[task].family(), Family::Threshold(_) | Family::Steps(_) | Family::Empirical(_));
+                let harmless = !jumps || self.model.curves[task].success(spend - step) == self.model.curves[task].success(spend);
+                if step > 0.0 && over > 0.0 && (pass == 1 || harmless) {
+                    self.spend[task] -= step;
+                    over -= step;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the rest is unspent because tasks are at their `max`, or because no curve rises any more.
+fn reason(model: &Model, spend: &[f64]) -> UnspentReason {
+    let wants_more = |task: usize| {
+        let (curve, max) = (&model.curves[task], model.bounds[task].max);
+        model.values[task] > 0.0 && spend[task] >= max && curve.saturates_at() > max && curve.height() > 0.0
+    };
+    if (0..spend.len()).any(wants_more) { UnspentReason::AtMax } else { UnspentReason::CurveFlat }
+}

@@ -1,0 +1,221 @@
+//! A problem arranged for the search: smooth concave tasks in bulk, the others one by one, equal thresholds stacked.
+
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::batch::Batches;
+use super::coordinate::{Coordinate, Form, Smooth};
+use super::hull::Hull;
+use super::price::View;
+use super::stack::{Member, Stack};
+use crate::curve::{Curve, Family};
+use crate::problem::{Bounds, Problem};
+use crate::sum::sum;
+
+/// The arranged problem, with the values and the budget of the current call.
+#[derive(Debug)]
+pub(super) struct Model {
+    pub(super) names: Vec<String>,
+    pub(super) curves: Vec<Curve>,
+    pub(super) bounds: Vec<Bounds>,
+    pub(super) batches: Batches,
+    pub(super) coordinates: Vec<Coordinate>,
+    /// The stack behind each of the last coordinates.
+    pub(super) stacks: Vec<Stack>,
+    /// Coordinates of each class; in the order of this call, those with more weight first.
+    pub(super) classes: Vec<Vec<u32>>,
+    /// Place of each coordinate in its class.
+    pub(super) rank: Vec<u32>,
+    pub(super) min_total: f64,
+
+    pub(super) values: Vec<f64>,
+    pub(super) weights: Vec<f64>,
+    /// What the floors are worth whatever is spent.
+    pub(super) constant: f64,
+    pub(super) budget: f64,
+    pub(super) free: f64,
+    pub(super) low: Vec<f64>,
+    pub(super) high: Vec<f64>,
+    /// Envelopes: one a coordinate, then those of narrowed domains.
+    pub(super) hulls: Vec<Hull>,
+    pub(super) hull_of: Vec<u32>,
+}
+
+impl Model {
+    pub(super) fn new(problem: &Problem) -> Self {
+        let tasks = problem.tasks();
+        let curves: Vec<Curve> = tasks.iter().map(|task| task.curve().clone()).collect();
+        let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
+        let mut batches = Batches::default();
+        let mut coordinates = Vec::new();
+        for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
+            match curve.family() {
+                Family::Power(power) if power.exponent() < 1.0 && bounds.at_least == 0.0 => batches.add_power(task, power, curve, bounds),
+                Family::Exponential(exponential) if bounds.at_least == 0.0 => batches.add_exponential(task, exponential, curve, bounds),
+                _ => coordinates.push(Coordinate::new(task, curve, bounds)),
+            }
+        }
+        let stacks = stack_equal_thresholds(&mut coordinates, &curves);
+        let classes = classify(&mut coordinates, &curves);
+        let count = coordinates.len();
+        let mut rank = vec![0; count];
+        for class in &classes {
+            for (position, &coordinate) in class.iter().enumerate() {
+                rank[coordinate as usize] = position as u32;
+            }
+        }
+        Self {
+            names: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            min_total: sum(bounds.iter().map(|bounds| bounds.min)),
+            curves,
+            bounds,
+            batches,
+            coordinates,
+            stacks,
+            classes,
+            rank,
+            values: vec![0.0; tasks.len()],
+            weights: vec![0.0; count],
+            constant: 0.0,
+            budget: 0.0,
+            free: 0.0,
+            low: vec![0.0; count],
+            high: vec![0.0; count],
+            hulls: vec![Hull::default(); count],
+            hull_of: (0..count as u32).collect(),
+        }
+    }
+
+    /// Spends are written here: one place a task, then one a stack.
+    pub(super) fn places(&self) -> usize {
+        self.curves.len() + self.stacks.len()
+    }
+
+    /// Takes the values and the budget of a call.
+    pub(super) fn load(&mut self, values: &[f64], budget: f64) {
+        self.values.copy_from_slice(values);
+        self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
+        self.budget = budget;
+        self.free = (budget - self.min_total).max(0.0);
+        self.batches.set_values(values);
+        let plain = self.coordinates.len() - self.stacks.len();
+        for (stack, coordinate) in self.stacks.iter_mut().zip(&mut self.coordinates[plain..]) {
+            stack.build(values, self.free, &mut coordinate.form);
+        }
+        for (position, coordinate) in self.coordinates.iter().enumerate() {
+            let (low, high) = (coordinate.min, coordinate.max.min(coordinate.min + self.free));
+            (self.low[position], self.high[position]) = (low, high);
+            let is_stack = position >= plain;
+            self.weights[position] = if is_stack { 1.0 } else { values[coordinate.task] * self.curves[coordinate.task].height() };
+            let hull = &mut self.hulls[position];
+            if is_stack || hull.corners.is_empty() || !hull.move_end(coordinate, high) {
+                hull.build(coordinate, low, high);
+            }
+            self.hull_of[position] = position as u32;
+        }
+    }
+
+    /// Orders each class by weight, for the rule that a worthier task of equal curves gets no less.
+    pub(super) fn rank_classes(&mut self) {
+        let weights = &self.weights;
+        for class in self.classes.iter_mut().filter(|class| class.len() > 1) {
+            class.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]).then(a.cmp(&b)));
+            for (position, &coordinate) in class.iter().enumerate() {
+                self.rank[coordinate as usize] = position as u32;
+            }
+        }
+    }
+
+    pub(super) fn view(&self) -> View<'_> {
+        View {
+            batches: &self.batches,
+            curves: &self.curves,
+            values: &self.values,
+            coordinates: &self.coordinates,
+            weights: &self.weights,
+            hulls: &self.hulls,
+            hull_of: &self.hull_of,
+            budget: self.budget,
+            free: self.free,
+        }
+    }
+
+    /// The task, or the place after the tasks, that a coordinate stands for.
+    pub(super) fn task(&self, coordinate: u32) -> usize {
+        self.coordinates[coordinate as usize].task
+    }
+
+    /// Whether every task is a staircase, so that the exact search over steps applies.
+    pub(super) fn is_all_steps(&self) -> bool {
+        self.batches.is_empty() && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
+    }
+}
+
+/// Joins the coordinates that are one jump at the same spend, without bounds, into stacks at the end of the list.
+fn stack_equal_thresholds(coordinates: &mut Vec<Coordinate>, curves: &[Curve]) -> Vec<Stack> {
+    let mut groups: HashMap<u64, Vec<Member>> = HashMap::new();
+    let jump = |coordinate: &Coordinate| match &coordinate.form {
+        Form::Points { spend, success, linear: false } if spend.len() == 2 => {
+            let free = coordinate.at_least == 0.0 && coordinate.min == 0.0 && coordinate.max >= spend[1];
+            free.then(|| (spend[1], success[0], success[1]))
+        }
+        _ => None,
+    };
+    for coordinate in coordinates.iter() {
+        if let Some((at, before, after)) = jump(coordinate) {
+            let height = curves[coordinate.task].height();
+            let member = Member { task: coordinate.task as u32, before: height * before, after: height * after };
+            groups.entry(at.to_bits()).or_default().push(member);
+        }
+    }
+    groups.retain(|_, members| members.len() > 1);
+    coordinates.retain(|coordinate| jump(coordinate).is_none_or(|(at, ..)| !groups.contains_key(&at.to_bits())));
+    let mut stacks: Vec<Stack> = groups.into_iter().map(|(at, members)| Stack::new(f64::from_bits(at), members)).collect();
+    stacks.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
+    for position in 0..stacks.len() {
+        let form = Form::Points { spend: vec![0.0], success: vec![0.0], linear: false };
+        let task = curves.len() + position;
+        coordinates.push(Coordinate { task, form, at_least: 0.0, min: 0.0, max: f64::INFINITY, class: 0 });
+    }
+    stacks
+}
+
+/// Gives equal forms with equal bounds the same class and returns the members of each class.
+fn classify(coordinates: &mut [Coordinate], curves: &[Curve]) -> Vec<Vec<u32>> {
+    let mut seen: HashMap<u64, Vec<u32>> = HashMap::new();
+    let mut classes: Vec<Vec<u32>> = Vec::new();
+    for position in 0..coordinates.len() {
+        let coordinate = &coordinates[position];
+        let alike = seen.entry(fingerprint(coordinate)).or_default();
+        // A user's function is refined on its own, so it is alone in its class.
+        let is_custom = matches!(curves.get(coordinate.task).map(Curve::family), Some(Family::Custom(_)));
+        let same = |&class: &u32| {
+            let other = &coordinates[classes[class as usize][0] as usize];
+            other.form == coordinate.form && (other.min, other.max, other.at_least) == (coordinate.min, coordinate.max, coordinate.at_least)
+        };
+        let class = alike.iter().copied().find(same).filter(|_| !is_custom).unwrap_or_else(|| {
+            alike.push(classes.len() as u32);
+            classes.push(Vec::new());
+            classes.len() as u32 - 1
+        });
+        classes[class as usize].push(position as u32);
+        coordinates[position].class = class;
+    }
+    classes
+}
+
+fn fingerprint(coordinate: &Coordinate) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let mut add = |number: f64| number.to_bits().hash(&mut hasher);
+    add(coordinate.min);
+    add(coordinate.max);
+    add(coordinate.at_least);
+    match &coordinate.form {
+        Form::Points { spend, success, .. } => spend.iter().chain(success).for_each(|&number| add(number)),
+        Form::Smooth(Smooth::Power(power)) => [power.exponent(), power.scale()].into_iter().for_each(add),
+        Form::Smooth(Smooth::Exponential(exponential)) => add(exponential.scale()),
+        Form::Smooth(Smooth::Hill(hill)) => [hill.half_at(), hill.steepness()].into_iter().for_each(add),
+        Form::Smooth(Smooth::Logistic(logistic)) => [logistic.mid(), logistic.width()].into_iter().for_each(add),
+    }
+    hasher.finish()
+}

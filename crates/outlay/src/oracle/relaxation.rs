@@ -1,0 +1,129 @@
+//! One relaxed problem: price, spends, the bound they prove, and the one task that may lie inside a chord.
+
+use super::batch::Settled;
+use super::price::{PriceSearch, View, on_branch};
+
+/// What a relaxation says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Relaxed {
+    pub(super) price: f64,
+    /// No spend in the relaxation's domain is worth more.
+    pub(super) bound: f64,
+    /// What the spends written are worth.
+    pub(super) value: f64,
+    /// The coordinate strictly inside a chord that its curve does not follow, and its spend.
+    pub(super) fractional: Option<(usize, f64)>,
+}
+
+/// A task that may stay or jump at the price found.
+#[derive(Debug, Clone, Copy)]
+struct Tied {
+    coordinate: usize,
+    from: f64,
+    to: f64,
+    exact: bool,
+}
+
+/// Buffers kept between calls.
+#[derive(Debug, Default)]
+pub(super) struct Relaxation {
+    search: PriceSearch,
+    tied: Vec<Tied>,
+}
+
+/// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
+const ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// A remainder up to this share of the budget may go to the task that it disturbs least.
+const SMALL_REMAINDER: f64 = 1e-6;
+
+impl Relaxation {
+    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
+    pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
+        let price = self.search.find(view, start);
+        let mut settled = Settled::default();
+        view.batches.settle(view.values, price, price.ln(), view.free, spend, &mut settled);
+        self.tied.clear();
+        for coordinate in 0..view.coordinates.len() {
+            self.settle(view, coordinate, price, spend, &mut settled);
+        }
+        let wished = settled.spend.value();
+        let worth = settled.value.value();
+        // The dual function at this price: budget at its price, and each task's best surplus.
+        let bound = worth + price * (view.budget - wished);
+        let bound = bound + ROUNDING * (bound.abs() + price * view.budget + worth);
+        let fractional = self.fill(view, view.budget - wished, spend, &mut settled);
+        absorb(view, spend, &mut settled);
+        Relaxed { price, bound, value: settled.value.value(), fractional }
+    }
+
+    /// The smallest best spend of a coordinate at a price; if there is a larger one, remembers it.
+    fn settle(&mut self, view: View<'_>, coordinate: usize, price: f64, spend: &mut [f64], settled: &mut Settled) {
+        let hull = view.hull(coordinate);
+        let weight = view.weights[coordinate];
+        let task = view.coordinates[coordinate].task;
+        let position = if weight > 0.0 { hull.corners.partition_point(|corner| weight * corner.slope > price) } else { 0 };
+        let (taken, success) = if position == hull.corners.len() {
+            let (taken, fall) = on_branch(view, coordinate, price);
+            settled.offer(task, fall);
+            (taken, view.coordinates[coordinate].form.success(taken))
+        } else {
+            let corner = hull.corners[position];
+            if weight > 0.0 && price > 0.0 && weight * corner.slope == price {
+                let to = hull.corners.get(position + 1).map_or_else(|| on_branch(view, coordinate, price).0, |next| next.spend);
+                self.tied.push(Tied { coordinate, from: corner.spend, to, exact: corner.exact });
+            }
+            (corner.spend, corner.success)
+        };
+        spend[task] = taken;
+        settled.spend.add(taken);
+        settled.value.add(weight * success);
+    }
+
+    /// Spends what is left on the tied tasks, those with more weight and lower index first; at most one is left half-way.
+    fn fill(&mut self, view: View<'_>, mut left: f64, spend: &mut [f64], settled: &mut Settled) -> Option<(usize, f64)> {
+        let weight = |tied: &Tied| view.weights[tied.coordinate];
+        self.tied.sort_unstable_by(|a, b| {
+            a.exact.cmp(&b.exact).then_with(|| weight(b).total_cmp(&weight(a))).then(a.coordinate.cmp(&b.coordinate))
+        });
+        let mut halfway = None;
+        for &Tied { coordinate, from, to, exact } in &self.tied {
+            let fits = to - from <= left;
+            if !fits && !exact {
+                halfway = halfway.or(Some((coordinate, from)));
+                continue;
+            }
+            let step = (to - from).min(left.max(0.0));
+            advance(view, coordinate, from, if fits { to } else { from + step }, spend, settled);
+            left -= step;
+        }
+        let (coordinate, from) = halfway.filter(|_| left > 0.0)?;
+        let wish = from + left;
+        // Between zero and "at least" nothing is allowed: stay at zero and let a split decide.
+        if !(from == 0.0 && wish < view.coordinates[coordinate].at_least) {
+            advance(view, coordinate, from, wish, spend, settled);
+        }
+        Some((coordinate, wish))
+    }
+}
+
+/// Moves a coordinate and books the change.
+fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, spend: &mut [f64], settled: &mut Settled) {
+    let form = &view.coordinates[coordinate].form;
+    spend[view.coordinates[coordinate].task] = to;
+    settled.spend.add(to - from);
+    settled.value.add(view.weights[coordinate] * (form.success(to) - form.success(from)));
+}
+
+/// Gives a remainder of rounding size to the task that it disturbs least.
+fn absorb(view: View<'_>, spend: &mut [f64], settled: &mut Settled) {
+    let left = view.budget - settled.spend.value();
+    if left == 0.0 || left.abs() > SMALL_REMAINDER * view.budget {
+        return;
+    }
+    if let Some((task, _)) = settled.softest {
+        let (from, to) = (spend[task], (spend[task] + left).max(0.0));
+        spend[task] = to;
+        settled.spend.add(to - from);
+        settled.value.add(view.values[task] * (view.curves[task].success(to) - view.curves[task].success(from)));
+    }
+}

@@ -1,0 +1,68 @@
+//! Equal thresholds joined: among tasks that all need the same spend, the worthiest are funded first.
+//!
+//! A group of tasks with one and the same jump is one staircase whose n-th step is worth the n-th largest weight. Its
+//! envelope is itself at every step, so the paper's M-sets, where all tasks are equal, are solved by the first relaxation.
+
+use super::coordinate::Form;
+
+/// Tasks with one and the same jump.
+#[derive(Debug)]
+pub(super) struct Stack {
+    /// The spend that each of them needs.
+    pub(super) at: f64,
+    members: Vec<Member>,
+    /// The members' order of this call: the first ones are funded first.
+    order: Vec<u32>,
+}
+
+/// A task of a stack: success before and after the jump, times the curve's height.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Member {
+    pub(super) task: u32,
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+impl Stack {
+    pub(super) fn new(at: f64, members: Vec<Member>) -> Self {
+        let order = (0..members.len() as u32).collect();
+        Self { at, members, order }
+    }
+
+    /// Writes the staircase for these values and this much budget into `form`.
+    pub(super) fn build(&mut self, values: &[f64], free: f64, form: &mut Form) {
+        let Form::Points { spend, success, .. } = form else { return };
+        let members = &self.members;
+        let gain = |member: u32| {
+            let member = members[member as usize];
+            values[member.task as usize] * (member.after - member.before)
+        };
+        let affordable = ((free / self.at) * (1.0 + 1e-9)) as usize;
+        let funded = affordable.min(self.order.len());
+        let first = |a: &u32, b: &u32| gain(*b).total_cmp(&gain(*a)).then(a.cmp(b));
+        if funded > 0 && funded < self.order.len() {
+            self.order.select_nth_unstable_by(funded - 1, first);
+        }
+        self.order[..funded].sort_unstable_by(first);
+        spend.clear();
+        success.clear();
+        spend.push(0.0);
+        success.push(members.iter().map(|member| values[member.task as usize] * member.before).sum());
+        for (position, &member) in self.order[..funded].iter().enumerate() {
+            let gain = gain(member);
+            if !(gain > 0.0) {
+                break;
+            }
+            spend.push((position + 1) as f64 * self.at);
+            success.push(success[position] + gain);
+        }
+    }
+
+    /// Hands the stack's spend to its tasks.
+    pub(super) fn expand(&self, total: f64, spend: &mut [f64]) {
+        let funded = (total / self.at * (1.0 + 1e-9)) as usize;
+        for (position, &member) in self.order.iter().enumerate() {
+            spend[self.members[member as usize].task as usize] = if position < funded { self.at } else { 0.0 };
+        }
+    }
+}
