@@ -163,7 +163,7 @@ impl Answer {
         format!("{}{}\n{}\n", table.render(), hidden_line(hidden, "with smaller spends"), self.summary())
     }
 
-    /// The line everybody reads.
+    /// The line everybody reads, and one on what rounding costs.
     fn summary(&self) -> String {
         let allocation = &self.allocation;
         let mut parts =
@@ -173,12 +173,14 @@ impl Answer {
             Some(rounded) => {
                 let before = Allocation { value: rounded.value_before, ..allocation.clone() };
                 parts.push(format!("{} before rounding (gap {})", standing(before.status), number::gap(before.gap())));
-                parts.push(format!("rounding to {} costs {}", rounded.unit, number::loss(rounded.loss(), rounded.value_before)));
             }
         }
         parts.push(format!("price {} per unit", figure(allocation.price)));
         parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
-        parts.join(" · ")
+        let rounding = self.rounded.as_ref().map(|rounded| {
+            format!("\nrounding to multiples of {} costs {}", rounded.unit, number::loss(rounded.loss(), rounded.value_before))
+        });
+        parts.join(" · ") + &rounding.unwrap_or_default()
     }
 }
 

@@ -87,7 +87,10 @@ fn table(points: &[Allocation]) -> String {
             bar(point.value, best),
         ]);
     }
-    format!("{}\nbudget, value and unspent per round · price: what one more unit of budget is worth\n", table.render())
+    format!(
+        "{}\nbudget, value and unspent per round · price: what one more unit of budget is worth, by the bound on the best value\n",
+        table.render()
+    )
 }
 
 /// The value as a length, so that the bend can be seen.

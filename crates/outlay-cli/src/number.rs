@@ -76,7 +76,7 @@ pub(crate) fn figure(number: f64) -> String {
     let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
     let exponent = rounded.abs().log10().floor() as i32;
     match exponent {
-        -4..=5 => grouped(&format!("{rounded:.*}", (3 - exponent).max(0) as usize)),
+        -4..=5 => grouped(&format!("{number:.*}", (3 - exponent).max(0) as usize)),
         _ => {
             let text = format!("{number:.3e}");
             let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -85,10 +85,11 @@ pub(crate) fn figure(number: f64) -> String {
     }
 }
 
-/// Four significant digits without trailing zeros, for numbers somebody wrote: `1000`, `0.6`.
+/// A number somebody wrote, as it was written if that is short: `1,000`, `0.6`, `1,234.56`. Otherwise four digits.
 pub(crate) fn plain(number: f64) -> String {
-    let text = figure(number);
-    if text.contains('.') && !text.contains('e') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    const SHORT: usize = 8;
+    let written = number.to_string();
+    if written.len() <= SHORT { grouped(&written) } else { figure(number) }
 }
 
 /// `41.2%`.
@@ -109,7 +110,12 @@ pub(crate) fn gap(gap: f64) -> String {
 
 /// A loss next to the value it is taken from; what is lost in the last digits is nothing.
 pub(crate) fn loss(loss: f64, value: f64) -> String {
-    if loss <= ROUNDING * value { "nothing".to_owned() } else { format!("{} ({:.1e} of it)", figure(loss), loss / value) }
+    if loss <= ROUNDING * value {
+        return "nothing".to_owned();
+    }
+    let share = 100.0 * loss / value;
+    let share = if share < 0.01 { "less than 0.01%".to_owned() } else { format!("{share:.2}%") };
+    format!("{} per round ({share})", figure(loss))
 }
 
 fn without_negative_zero(text: String) -> String {
@@ -183,9 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn plain_numbers_drop_zeros() {
+    fn numbers_somebody_wrote_stay_as_they_are() {
         assert_eq!(plain(1000.0), "1,000");
         assert_eq!(plain(0.6), "0.6");
         assert_eq!(plain(120.0), "120");
+        assert_eq!(plain(123_456.7), "123,456.7");
+        assert_eq!(plain(2.0 / 3.0), "0.6667");
     }
 }

@@ -51,7 +51,7 @@ pub enum RoundingError {
     #[error("unit: must be positive and finite, not {0}")]
     BadUnit(f64),
     /// The budget has more units than floating point can count.
-    #[error("unit: {unit} is too small for a budget of {budget}")]
+    #[error("unit: too small, a budget of {budget} has more than 2^50 of them")]
     TooSmall {
         /// The unit.
         unit: f64,
