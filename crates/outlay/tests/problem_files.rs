@@ -52,7 +52,7 @@ task = [
 "#;
 
 fn everything() -> Problem {
-    Problem::from_toml(EVERYTHING, &NoFiles).unwrap()
+    Problem::from_toml(EVERYTHING, &NoFiles).expect("it is a good problem")
 }
 
 #[test]

@@ -135,6 +135,15 @@ impl Coordinate {
         Self { task, form: Form::of(curve), at_least: bounds.at_least, min: bounds.min, max, class: 0 }
     }
 
+    /// The least allowed spend with the same success, if the curve is a staircase.
+    pub(super) fn trimmed(&self, spend: f64) -> f64 {
+        let Form::Points { spend: points, linear: false, .. } = &self.form else { return spend };
+        let reached = points.partition_point(|&point| point <= spend);
+        let needed = if reached == 0 { 0.0 } else { points[reached - 1] };
+        let lowest = if spend > 0.0 && needed > 0.0 { self.at_least.min(spend) } else { 0.0 };
+        needed.max(lowest).max(self.min)
+    }
+
     /// Where to cut the domain `[low, high]` so that the relaxation tightens at `spend`:
     /// the largest spend of the left part and the smallest of the right part.
     pub(super) fn split(&self, low: f64, high: f64, spend: f64) -> Option<(f64, f64)> {

@@ -54,6 +54,12 @@ pub(super) struct CoreSearch {
     states: Vec<State>,
     next: Vec<State>,
     trail: Vec<Departure>,
+    /// Choices kept by pruning, before they replace the others.
+    pruned: Vec<Choice>,
+    /// Choices by change of spend: that change, the choice, its stage.
+    singles: Vec<(i64, u32, u32)>,
+    /// For each of them, the place of the best one up to it.
+    fitting: Vec<u32>,
 }
 
 /// Where the search starts: a split within the budget, its value, and a price with the bound it proves.
@@ -91,16 +97,20 @@ impl CoreSearch {
     /// Improves the start as far as possible. `improved` receives (coordinate, spend) for every change of the best split.
     pub(super) fn run(&mut self, start: Start<'_>, tolerance: f64, max_states: u64, mut improved: impl FnMut(usize, f64)) -> Found {
         let mut run = Run::new(start, tolerance);
-        self.collect(&mut run);
-        self.order();
-        let origin = State { spend: run.origin, gain: 0.0, trail: NONE };
-        let mut best = origin;
-        self.states.clear();
         self.trail.clear();
-        self.states.push(origin);
+        self.states.clear();
+        let mut best = State { spend: run.origin, gain: 0.0, trail: NONE };
+        self.states.push(best);
+        self.collect(&mut run);
+        self.exchange(&mut run, &mut best);
+        self.order();
+        self.prune(&mut run);
+        self.order();
+        self.index_singles();
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
             self.expand(stage, &mut run, &mut best);
+            self.complete(position, &mut run, &mut best);
             if run.states > max_states || self.trail.len() >= NONE as usize {
                 run.keep_open(&self.states, self.stages.get(position + 1));
                 break;
@@ -112,7 +122,7 @@ impl CoreSearch {
             improved(departure.coordinate as usize, departure.to);
             at = departure.before;
         }
-        Found { value: run.value, bound: run.lost.max(run.value), states: run.states }
+        Found { value: run.value, bound: run.lost.max(run.value).min(start.bound), states: run.states }
     }
 
     /// Lists the choices whose loss does not already exceed the gap.
@@ -154,6 +164,111 @@ impl CoreSearch {
                 self.stages.push(stage(coordinate, first, &self.choices));
             }
         }
+    }
+
+    /// Looks for a better split one or two departures from the start: the better the split, the smaller the core.
+    fn exchange(&mut self, run: &mut Run<'_>, best: &mut State) {
+        self.index_singles();
+        let room = run.capacity - run.origin;
+        let mut pair = None;
+        for position in std::iter::once(None).chain((0..self.singles.len()).map(Some)) {
+            let (shift, gain) = position.map_or((0, 0.0), |position| {
+                let choice = self.choices[self.singles[position].1 as usize];
+                (choice.shift, choice.gain)
+            });
+            let fits = self.singles.partition_point(|single| single.0 <= room - shift);
+            let Some(partner) = fits.checked_sub(1).map(|last| self.fitting[last] as usize) else { continue };
+            let same = position.is_some_and(|position| self.singles[position].2 == self.singles[partner].2);
+            let gain = gain + self.choices[self.singles[partner].1 as usize].gain;
+            let spend = run.origin + shift + self.singles[partner].0;
+            if !same && run.improves(spend, gain) {
+                run.value = run.start.value + gain;
+                pair = Some((position, partner, spend, gain));
+            }
+        }
+        if let Some((position, partner, spend, gain)) = pair {
+            for single in position.into_iter().chain([partner]) {
+                let (_, choice, stage) = self.singles[single];
+                let coordinate = self.stages[stage as usize].coordinate;
+                let before = if single == partner && position.is_some() { self.trail.len() as u32 - 1 } else { NONE };
+                self.trail.push(Departure { before, coordinate, to: self.choices[choice as usize].to });
+            }
+            *best = State { spend, gain, trail: self.trail.len() as u32 - 1 };
+        }
+    }
+
+    /// Sorts all choices by what they add to spend, and notes the best up to each.
+    fn index_singles(&mut self) {
+        self.singles.clear();
+        for (position, stage) in self.stages.iter().enumerate() {
+            for choice in stage.first..stage.last {
+                self.singles.push((self.choices[choice as usize].shift, choice, position as u32));
+            }
+        }
+        self.singles.sort_unstable();
+        self.fitting.clear();
+        let gain = |single: &(i64, u32, u32)| self.choices[single.1 as usize].gain;
+        let mut top = 0u32;
+        for (position, single) in self.singles.iter().enumerate() {
+            if gain(single) > gain(&self.singles[top as usize]) {
+                top = position as u32;
+            }
+            self.fitting.push(top);
+        }
+    }
+
+    /// Completes partial choices by the best single departure of a later stage that fits: a better split, found early,
+    /// makes most of the search unnecessary.
+    fn complete(&mut self, position: usize, run: &mut Run<'_>, best: &mut State) {
+        let mut found = None;
+        for state in &self.states {
+            let room = run.capacity - state.spend;
+            let fits = self.singles.partition_point(|single| single.0 <= room);
+            let Some(last) = fits.checked_sub(1) else { continue };
+            let (shift, choice, stage) = self.singles[self.fitting[last] as usize];
+            let (spend, gain) = (state.spend + shift, state.gain + self.choices[choice as usize].gain);
+            if stage as usize > position && run.improves(spend, gain) {
+                run.value = run.start.value + gain;
+                found = Some((State { spend, gain, trail: state.trail }, choice, stage));
+            }
+        }
+        if let Some((state, choice, stage)) = found {
+            let coordinate = self.stages[stage as usize].coordinate;
+            self.trail.push(Departure { before: state.trail, coordinate, to: self.choices[choice as usize].to });
+            *best = State { trail: self.trail.len() as u32 - 1, ..state };
+        }
+    }
+
+    /// Drops the choices that cannot be part of a better split: even the cheapest way back to the budget costs too much.
+    fn prune(&mut self, run: &mut Run<'_>) {
+        let Some(&first) = self.stages.first() else { return };
+        let (up, down) = (first.ratio_up.min(first.least_up), first.ratio_down.min(first.least_down));
+        let mut kept = 0;
+        for stage in &mut self.stages {
+            let begin = kept;
+            for position in stage.first as usize..stage.last as usize {
+                let choice = self.choices[position];
+                let bound = run.best_completion(run.origin + choice.shift, choice.gain, up, down);
+                if bound > run.threshold() {
+                    self.pruned.push(choice);
+                    kept += 1;
+                } else {
+                    run.drop_bound(bound);
+                }
+            }
+            *stage = Stage { first: begin as u32, ..*stage };
+            stage.last = kept as u32;
+        }
+        std::mem::swap(&mut self.choices, &mut self.pruned);
+        self.pruned.clear();
+        let choices = &self.choices;
+        self.stages.retain_mut(|entry| {
+            let keeps = entry.last > entry.first;
+            if keeps {
+                *entry = stage(entry.coordinate as usize, entry.first as usize, &choices[..entry.last as usize]);
+            }
+            keeps
+        });
     }
 
     /// Puts the coordinates where a departure is cheapest first, and says at each stage how cheap the rest can be.

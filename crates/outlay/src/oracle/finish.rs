@@ -1,6 +1,5 @@
 //! From the search's split to the answer: every unit accounted for, the value taken from the curves themselves.
 
-use super::coordinate::Form;
 use super::model::Model;
 use super::{Allocation, Options, Outcome, Status, UnspentReason};
 use crate::curve::Family;
@@ -95,13 +94,7 @@ impl Settlement<'_> {
     fn trim_steps(&mut self) {
         let tasks = self.spend.len();
         for coordinate in self.model.coordinates.iter().filter(|coordinate| coordinate.task < tasks) {
-            if let Form::Points { spend: points, linear: false, .. } = &coordinate.form {
-                let spend = &mut self.spend[coordinate.task];
-                let reached = points.partition_point(|&point| point <= *spend);
-                let needed = if reached == 0 { 0.0 } else { points[reached - 1] };
-                let lowest = if *spend > 0.0 { coordinate.min.max(coordinate.at_least.min(*spend)) } else { coordinate.min };
-                *spend = needed.max(lowest);
-            }
+            self.spend[coordinate.task] = coordinate.trimmed(self.spend[coordinate.task]);
         }
     }
 

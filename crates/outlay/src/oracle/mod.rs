@@ -292,7 +292,8 @@ impl Oracle {
         }
         self.model.rank_classes();
         for (spend, coordinate) in self.start.iter_mut().zip(&self.model.coordinates) {
-            *spend = self.best[coordinate.task];
+            // Spend that reaches no further jump is no choice of its own.
+            *spend = coordinate.trimmed(self.best[coordinate.task]);
         }
         let start = core::Start {
             coordinates: &self.model.coordinates,

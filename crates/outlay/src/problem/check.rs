@@ -27,24 +27,24 @@ impl ProblemSpec {
 
 /// The problem, to be used only if there are no faults. Faults known before are not repeated.
 pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
-    if !faults.touch("budget") {
+    if !faults.has("budget") {
         require_positive(faults, "budget", spec.budget);
     }
     if spec.horizon == Some(0) {
         faults.add("horizon", "must be at least 1, not 0");
     }
-    if !faults.touch("reward_max") {
+    if !faults.has("reward_max") {
         require_positive(faults, "reward_max", spec.reward_max);
     }
-    if spec.tasks.is_empty() && !faults.touch("task") && !faults.touch("tasks") {
+    if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| faults.has(path)) {
         faults.add("task", "there is none: a problem needs at least one task");
     }
     check_names(&spec.tasks, faults);
     // Against a wrong limit every reward would be wrong.
-    let reward_max = if faults.touch("reward_max") { f64::INFINITY } else { spec.reward_max };
+    let reward_max = if faults.has("reward_max") { f64::INFINITY } else { spec.reward_max };
     let bounds: Vec<Bounds> =
         spec.tasks.iter().enumerate().map(|(position, task)| check_task(task, position, reward_max, faults)).collect();
-    if !faults.touch("budget") {
+    if !faults.has("budget") {
         check_lower_bounds(&spec, &bounds, faults);
     }
     let tasks = spec.tasks.into_iter().zip(bounds).map(|(task, bounds)| Task {

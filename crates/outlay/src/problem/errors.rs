@@ -49,9 +49,9 @@ impl Faults {
         self.0.push(ProblemError { path: place.to_string(), message: message.into() });
     }
 
-    /// Whether the field at `path`, or one inside it, is known to be wrong: then what follows from it is not judged.
-    pub(super) fn touch(&self, path: &str) -> bool {
-        self.0.iter().any(|error| error.path.strip_prefix(path).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric)))
+    /// Whether the field at `path` is known to be wrong: then nothing that follows from it is judged.
+    pub(super) fn has(&self, path: &str) -> bool {
+        self.0.iter().any(|error| error.path == path)
     }
 
     /// The value if nothing was wrong.

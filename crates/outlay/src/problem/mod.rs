@@ -2,6 +2,42 @@
 //!
 //! [`ProblemSpec`] is what somebody wrote, in Rust or in a file; [`ProblemSpec::check`] turns it into a [`Problem`], or into
 //! *every* error at once, each with the path of its field. Only a `Problem` can be solved.
+//!
+//! # Problem files
+//! [`Problem::from_toml`] and [`Problem::from_json`] read the same keys:
+//!
+//! ```toml
+//! budget = 1000.0         # per round, in any unit; default 1
+//! horizon = 10000         # rounds planned; optional
+//! reward_max = 1.0        # largest reward of one completion; default 1
+//! leftover = "keep"       # or "spend": what happens to budget that buys nothing
+//! [[task]]
+//! name = "search"         # default: task-1, task-2, ...
+//! curve = { family = "hill", half_at = 120.0, steepness = 2.5 }
+//! value = 0.6             # mean reward of a success, if known
+//! reward = { law = "bernoulli", mean = 0.6 }
+//! min = 0.0               # also: max, fixed, exclude = true, at_least = 50.0, current = 80.0
+//! ```
+//!
+//! | family | parameters |
+//! |---|---|
+//! | `power` | `exponent`, `scale` (default: the budget) |
+//! | `saturating` | `full_at` |
+//! | `exponential` | `scale` |
+//! | `hill` | `half_at`, `steepness` |
+//! | `logistic` | `mid`, `width` |
+//! | `threshold` | `at` |
+//! | `steps` | `at = [...]`, `success = [...]` |
+//! | `piecewise` | `spend = [...]`, `success = [...]` |
+//! | `empirical` | `samples = [...]`, or `file`, `column` and `where = { column = "value" }` |
+//!
+//! Every family takes `ceiling` and `floor` as well. The laws of a reward are `bernoulli`, `beta` and `constant` (`mean`; for
+//! `beta` also `concentration`), `uniform` (`low`, `high`) and `empirical` (as the curve).
+//!
+//! Tasks may come from a CSV file, one row a task: `tasks = { file = "tasks.csv" }`. Its columns are named as the keys, those of
+//! the curve bare (`family`, `half_at`, `where.item`), those of the reward as `reward.law`, `reward.mean`. An empty cell is a key
+//! that is not there, and the numbers of a list are separated by `;`. Files are read through [`Files`]; all paths, also those
+//! in a CSV file, are relative to the problem file.
 
 mod check;
 mod document;
@@ -78,7 +114,7 @@ pub struct TaskSpec {
     pub at_least: Option<f64>,
     /// What is spent today: where reports compare.
     pub current: Option<f64>,
-    /// Where it was written, for messages: `task[2]`, or `tasks.csv line 7`. Empty: its place in the list.
+    /// Where it was written, for messages: `tasks.csv line 7`. Empty: its place in the list, `task[2]` for the third.
     pub origin: String,
 }
 

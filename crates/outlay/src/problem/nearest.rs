@@ -24,17 +24,14 @@ pub(super) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a 
     }
 }
 
-/// The known word within a third of the letters of `written`, or that one of the two begins with the other.
+/// The known word that differs in at most a third of the letters; else one that `written` begins, or that begins `written`.
 fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let written: Vec<char> = written.chars().take(LONGEST_WORD + 1).flat_map(char::to_lowercase).collect();
     if written.len() > LONGEST_WORD {
         return None;
     }
-    let within = (written.len() / 3).max(1);
-    let by_distance = known.iter().map(|word| (distance(&written, word), *word)).filter(|(distance, word)| {
-        // `at` is not meant by `as` more than by anything else of two letters.
-        *distance <= within && *distance < word.len().min(written.len())
-    });
+    let within = |word: &str| word.chars().count().max(written.len()) / 3;
+    let by_distance = known.iter().map(|word| (distance(&written, word), *word)).filter(|(distance, word)| *distance <= within(word));
     if let Some((_, near)) = by_distance.min_by_key(|(distance, _)| *distance) {
         return Some(near);
     }

@@ -65,15 +65,7 @@ fn read_header<'s>(file: &str, sheet: &'s Sheet, reader: &mut Reader<'_>) -> Opt
         let column = part_of(name);
         match column {
             _ if name.is_empty() => reader.faults.add(place, format!("column {} has no name: name it or delete it", position + 1)),
-            None => {
-                let known =
-                    TASK_KEYS.into_iter().chain(curve_keys()).map(str::to_owned).chain(reward_keys().map(|key| format!("reward.{key}")));
-                let mut known: Vec<String> = known.collect();
-                let mut listed = HashSet::new();
-                known.retain(|key| listed.insert(key.clone()));
-                let message = format!("unknown column `{}`: {}", one_line(name), suggestion(name, known.iter().map(String::as_str)));
-                reader.faults.add(place, message);
-            }
+            None => reader.faults.add(place, unknown_column(name)),
             Some(column) if !seen.insert(column) => reader.faults.add(place, format!("the column `{}` is there twice", one_line(name))),
             Some(column) => columns.push(column),
         }
@@ -83,6 +75,15 @@ fn read_header<'s>(file: &str, sheet: &'s Sheet, reader: &mut Reader<'_>) -> Opt
         return None;
     }
     (columns.len() == sheet.columns().len()).then_some(columns)
+}
+
+fn unknown_column(name: &str) -> String {
+    let keys = TASK_KEYS.into_iter().chain(curve_keys()).map(str::to_owned);
+    let mut known: Vec<String> = keys.chain(reward_keys().map(|key| format!("reward.{key}"))).collect();
+    // Several families share a key.
+    let mut listed = HashSet::new();
+    known.retain(|key| listed.insert(key.clone()));
+    format!("unknown column `{}`: {}", one_line(name), suggestion(name, known.iter().map(String::as_str)))
 }
 
 /// The part a column belongs to and its key there.

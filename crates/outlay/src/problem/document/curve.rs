@@ -37,9 +37,10 @@ pub(crate) fn read_curve(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option
     let known: Vec<&str> = COMMON_KEYS.iter().chain(*keys).copied().collect();
     fields.refuse_unknown(&known, &mut reader.faults);
     let curve = read_family(family, fields, reader);
-    // A wrong family must not hide a wrong ceiling.
-    let unscaled = curve.clone().or_else(|| reader.stand_in.clone())?;
-    scaled(unscaled, fields, reader).filter(|_| curve.is_some())
+    let sound = curve.is_some();
+    // A wrong parameter must not hide a wrong ceiling.
+    let curve = curve.or_else(|| reader.stand_in.clone())?;
+    scaled(curve, fields, reader).filter(|_| sound)
 }
 
 fn read_family(family: &str, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
@@ -84,7 +85,7 @@ fn of_numbers<const N: usize>(
     let mut numbers = [HARMLESS; N];
     for ((key, default), number) in keys.iter().zip(defaults).zip(&mut numbers) {
         if default.is_none() {
-            fields.require(key, &owner(family), &mut reader.faults);
+            fields.require(key, Owner(family), &mut reader.faults);
         }
         let read = if fields.has(key) { fields.number(key, &mut reader.faults) } else { default };
         sound &= read.is_some();
@@ -113,7 +114,7 @@ fn of_lists(
     reader: &mut Reader<'_>,
 ) -> Option<Curve> {
     let lists = keys.map(|key| {
-        fields.require(key, &owner(family), &mut reader.faults);
+        fields.require(key, Owner(family), &mut reader.faults);
         fields.numbers(key, &mut reader.faults)
     });
     let [Some(spend), Some(success)] = lists else {
@@ -126,18 +127,19 @@ fn of_lists(
 fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
     let ceiling = fields.number("ceiling", &mut reader.faults);
     let floor = fields.number("floor", &mut reader.faults);
-    let sound = ceiling.is_some() == fields.has("ceiling") && floor.is_some() == fields.has("floor");
+    let readable = ceiling.is_some() == fields.has("ceiling") && floor.is_some() == fields.has("floor");
     let lowered = match ceiling {
-        Some(ceiling) => accept(curve.clone().with_ceiling(ceiling), fields, reader),
-        None => Some(curve.clone()),
+        Some(ceiling) => accept(curve.with_ceiling(ceiling), fields, reader),
+        None => Some(curve),
     };
-    let ceiling_is_sound = lowered.is_some();
-    let raised = lowered.unwrap_or(curve);
+    let sound = readable && lowered.is_some();
+    // A wrong ceiling must not hide a wrong floor.
+    let lowered = lowered.or_else(|| reader.stand_in.clone())?;
     let raised = match floor {
-        Some(floor) => accept(raised.with_floor(floor), fields, reader),
-        None => Some(raised),
+        Some(floor) => accept(lowered.with_floor(floor), fields, reader),
+        None => Some(lowered),
     };
-    raised.filter(|_| sound && ceiling_is_sound)
+    raised.filter(|_| sound)
 }
 
 /// The curve, or its error at the parameter's place.
@@ -145,7 +147,12 @@ fn accept(curve: Result<Curve, CurveError>, fields: &Fields<'_>, reader: &mut Re
     curve.map_err(|error| reader.faults.add(fields.at(&error.field), error.message)).ok()
 }
 
-fn owner(family: &str) -> String {
-    let article = if family.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-    format!("{article} {family} curve")
+/// The owner of a parameter, in messages: `a hill curve`.
+struct Owner<'a>(&'a str);
+
+impl std::fmt::Display for Owner<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let article = if self.0.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        write!(formatter, "{article} {} curve", self.0)
+    }
 }

@@ -164,7 +164,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A fault if the field is not there; `owner` says what needs it.
-    pub(crate) fn require(&self, key: &str, owner: &str, faults: &mut Faults) {
+    pub(crate) fn require(&self, key: &str, owner: impl std::fmt::Display, faults: &mut Faults) {
         if !self.has(key) {
             faults.add(self.at(key), format!("is missing: {owner} needs it"));
         }

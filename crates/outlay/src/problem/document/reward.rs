@@ -25,7 +25,7 @@ pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Optio
     let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
     fields.refuse_unknown(&known, &mut reader.faults);
     let mut required = |key| {
-        fields.require(key, &format!("a {law} reward"), &mut reader.faults);
+        fields.require(key, format_args!("a {law} reward"), &mut reader.faults);
         fields.number(key, &mut reader.faults)
     };
     match *law {

@@ -30,7 +30,7 @@ pub(crate) fn read_samples(fields: &Fields<'_>, owner: &str, reader: &mut Reader
 }
 
 fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
-    fields.require("column", &format!("{owner} from a file"), &mut reader.faults);
+    fields.require("column", format_args!("{owner} from a file"), &mut reader.faults);
     let file = fields.text("file", &mut reader.faults)?;
     let column = fields.text("column", &mut reader.faults);
     let sheet = match reader.shelf.sheet(file) {

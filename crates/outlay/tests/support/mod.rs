@@ -1,0 +1,171 @@
+//! What several test files share: random instances, brute force, and the checks every allocation must pass.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+
+use outlay::oracle::{Recheck, recheck};
+use outlay::{Allocation, Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
+
+/// A small deterministic generator (splitmix64): tests must not depend on a crate's stream.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678_9abc_def0)
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    pub fn below(&mut self, count: usize) -> usize {
+        (self.bits() % count as u64) as usize
+    }
+}
+
+/// Which curves a random problem may have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Mix {
+    Concave,
+    Hill,
+    Logistic,
+    Steps,
+    Piecewise,
+    Anything,
+}
+
+/// A random curve for a problem with `tasks` tasks and budget one.
+pub fn random_curve(random: &mut Random, mix: Mix, tasks: usize) -> Curve {
+    let share = 1.0 / tasks as f64;
+    let kind = match mix {
+        Mix::Concave => random.below(3),
+        Mix::Hill => 3,
+        Mix::Logistic => 4,
+        Mix::Steps => 5,
+        Mix::Piecewise => 6,
+        Mix::Anything => random.below(8),
+    };
+    match kind {
+        0 => Curve::power(random.between(0.2, 0.9), random.between(0.5, 4.0)),
+        1 => Curve::exponential(share * random.between(0.3, 5.0)),
+        2 => Curve::saturating(share * random.between(0.3, 5.0)),
+        3 => Curve::hill(share * random.between(0.5, 8.0), random.between(1.5, 5.0)),
+        4 => {
+            let width = share * random.between(0.1, 1.0);
+            Curve::logistic(width * random.between(1.0, 8.0), width)
+        }
+        5 => {
+            let (at, success) = random_steps(random, share);
+            Curve::steps(at, success)
+        }
+        6 => {
+            let (mut spend, mut success) = random_steps(random, share);
+            spend.insert(0, 0.0);
+            success.insert(0, 0.0);
+            Curve::piecewise(spend, success)
+        }
+        _ => Curve::empirical((0..5 + random.below(20)).map(|_| share * random.between(0.1, 6.0)).collect()),
+    }
+    .unwrap()
+}
+
+fn random_steps(random: &mut Random, share: f64) -> (Vec<f64>, Vec<f64>) {
+    let jumps = 1 + random.below(4);
+    let mut at: Vec<f64> = (0..jumps).map(|_| share * random.between(0.1, 8.0)).collect();
+    let mut success: Vec<f64> = (0..jumps).map(|_| random.uniform()).collect();
+    at.sort_by(f64::total_cmp);
+    success.sort_by(f64::total_cmp);
+    (at, success)
+}
+
+pub fn random_problem(random: &mut Random, mix: Mix, tasks: usize) -> (Problem, Vec<f64>) {
+    let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), random_curve(random, mix, tasks))).collect();
+    let values = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+    (ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(), values)
+}
+
+pub fn problem_of(curves: Vec<Curve>, budget: f64) -> Problem {
+    let tasks = curves.into_iter().enumerate().map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve)).collect();
+    ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()
+}
+
+/// Solves cold and checks the certificate.
+pub fn solve(problem: &Problem, values: &[f64], budget: f64) -> (Allocation, Recheck) {
+    solve_with(problem, values, budget, &Options::default())
+}
+
+pub fn solve_with(problem: &Problem, values: &[f64], budget: f64, options: &Options) -> (Allocation, Recheck) {
+    let mut oracle = Oracle::new(problem);
+    let allocation = oracle.allocate(values, budget, options).unwrap().clone();
+    let checked = certified(problem, values, &allocation);
+    (allocation, checked)
+}
+
+/// An allocation without its spends if they are many.
+pub fn brief(allocation: &Allocation) -> String {
+    let mut brief = allocation.clone();
+    brief.spend.truncate(10);
+    format!("{brief:?}")
+}
+
+/// Every allocation must pass this.
+pub fn certified(problem: &Problem, values: &[f64], allocation: &Allocation) -> Recheck {
+    let checked = recheck(problem, values, allocation).unwrap_or_else(|error| panic!("{error}\n{}", brief(allocation)));
+    assert!(checked.price_bound >= allocation.value * (1.0 - 1e-13), "{checked:?} {}", brief(allocation));
+    assert!(
+        checked.price_bound >= allocation.upper_bound * (1.0 - 1e-11),
+        "a search bound above the price's own: {checked:?} {}",
+        brief(allocation)
+    );
+    checked
+}
+
+/// The best value on a grid of the budget, by the (max,+) product over tasks: a lower bound on the optimum.
+pub fn grid_optimum(problem: &Problem, values: &[f64], budget: f64, cells: usize) -> f64 {
+    let mut best = vec![0.0f64; cells + 1];
+    for (position, (task, value)) in problem.tasks().iter().zip(values).enumerate() {
+        let bounds = task.bounds();
+        let worth: Vec<f64> = (0..=cells)
+            .map(|cell| {
+                let spend = budget * cell as f64 / cells as f64;
+                let allowed = spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least);
+                if allowed { value * task.curve().success(spend) } else { f64::NEG_INFINITY }
+            })
+            .collect();
+        let mut next = vec![f64::NEG_INFINITY; cells + 1];
+        for (total, slot) in next.iter_mut().enumerate() {
+            for mine in 0..=total {
+                let rest = if position == 0 { if total == mine { 0.0 } else { f64::NEG_INFINITY } } else { best[total - mine] };
+                *slot = slot.max(worth[mine] + rest);
+            }
+        }
+        best = next;
+    }
+    best.into_iter().fold(f64::NEG_INFINITY, f64::max)
+}
+
+/// The exact optimum of a problem of steps, by trying every combination of jumps.
+pub fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f64 {
+    fn go(curves: &[Curve], values: &[f64], left: f64, slack: f64) -> f64 {
+        let Some((curve, rest)) = curves.split_first() else { return 0.0 };
+        let jumps: Vec<f64> = match curve.family() {
+            outlay::curve::Family::Steps(steps) => steps.at().to_vec(),
+            outlay::curve::Family::Empirical(empirical) => empirical.at().to_vec(),
+            outlay::curve::Family::Threshold(threshold) => vec![threshold.at()],
+            _ => panic!("steps only"),
+        };
+        let spends = std::iter::once(0.0).chain(jumps).filter(|&spend| spend <= left + slack);
+        spends.map(|spend| values[0] * curve.success(spend) + go(rest, &values[1..], left - spend, slack)).fold(f64::NEG_INFINITY, f64::max)
+    }
+    go(curves, values, budget, 1e-13 * budget)
+}
