@@ -118,7 +118,13 @@ impl Answer {
     }
 
     fn precision(&self) -> Precision {
-        self.rounded.as_ref().map_or_else(|| Precision::of_budget(self.allocation.budget), |rounded| Precision::of_unit(rounded.unit))
+        let budget = self.allocation.budget;
+        let spends = self.outcomes.iter().map(|outcome| outcome.spend);
+        let currents = self.problem.tasks().iter().filter_map(outlay::Task::current);
+        match &self.rounded {
+            Some(rounded) => Precision::of_unit(rounded.unit),
+            None => Precision::of_amounts(budget, spends.chain(currents).chain([self.allocation.unspent])),
+        }
     }
 
     fn table(&self) -> String {

@@ -102,8 +102,8 @@ pub(crate) struct SolveArguments {
     pub(crate) values: Option<String>,
 
     /// Stop when no split can be better by more than this share of the value
-    #[arg(long, value_parser = amount, allow_negative_numbers = true)]
-    pub(crate) tolerance: Option<f64>,
+    #[arg(long, default_value = "1e-9", value_parser = amount, allow_negative_numbers = true)]
+    pub(crate) tolerance: f64,
 
     /// What happens to budget that buys nothing [default: what the problem says, else keep]
     #[arg(long, value_enum)]
@@ -125,15 +125,14 @@ pub(crate) enum LeftoverChoice {
 impl SolveArguments {
     /// How to solve, as asked for here or in the problem.
     pub(crate) fn options(&self, problem: &Problem) -> Options {
-        let defaults = Options::default();
         Options {
-            tolerance: self.tolerance.unwrap_or(defaults.tolerance),
+            tolerance: self.tolerance,
             leftover: match self.leftover {
                 Some(LeftoverChoice::Keep) => Leftover::Keep,
                 Some(LeftoverChoice::Spend) => Leftover::Spend,
                 None => problem.leftover(),
             },
-            ..defaults
+            ..Options::default()
         }
     }
 }

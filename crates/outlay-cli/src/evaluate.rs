@@ -153,7 +153,7 @@ fn rows<'a>(problem: &'a Problem, values: &[f64], evaluation: &Evaluation) -> Ve
 
 fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
     use Align::{Left, Right};
-    let precision = Precision::of_budget(evaluation.budget.max(evaluation.total));
+    let precision = precision(evaluation);
     let mut table = Table::new(&[
         ("task", Left),
         ("plan spend", Right),
@@ -188,7 +188,7 @@ fn table(rows: &[Row<'_>], evaluation: &Evaluation) -> String {
 }
 
 fn summary(evaluation: &Evaluation) -> Vec<String> {
-    let precision = Precision::of_budget(evaluation.budget.max(evaluation.total));
+    let precision = precision(evaluation);
     let best = &evaluation.best;
     let mut lines = vec![
         format!("plan  value {} per round · spends {}", figure(evaluation.value), spends(evaluation, precision)),
@@ -206,6 +206,11 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
     }
     lines.extend(evaluation.violations.iter().map(|violation| format!("not allowed: {violation}")));
     lines
+}
+
+fn precision(evaluation: &Evaluation) -> Precision {
+    let amounts = evaluation.plan.iter().chain(&evaluation.best.allocation.spend).chain([&evaluation.budget]);
+    Precision::of_amounts(evaluation.budget.max(evaluation.total), amounts.copied())
 }
 
 fn spends(evaluation: &Evaluation, precision: Precision) -> String {

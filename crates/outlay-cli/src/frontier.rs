@@ -74,7 +74,7 @@ impl Point {
 fn table(points: &[Allocation]) -> String {
     use Align::{Left, Right};
     let largest = points.last().map_or(0.0, |point| point.budget);
-    let precision = Precision::of_budget(largest);
+    let precision = Precision::of_amounts(largest, points.iter().flat_map(|point| [point.budget, point.unspent]));
     let best = points.iter().map(|point| point.value).fold(0.0, f64::max);
     let mut table = Table::new(&[("budget", Right), ("value", Right), ("price", Right), ("unspent", Right), ("gap", Left), ("", Left)]);
     for point in points {

@@ -24,6 +24,18 @@ impl Precision {
         }
     }
 
+    /// As few of those decimals as show the same of all `amounts`: no columns of zeros.
+    pub(crate) fn of_amounts(budget: f64, amounts: impl Iterator<Item = f64>) -> Self {
+        let Self::Decimals(most) = Self::of_budget(budget) else { return Self::Figures };
+        let mut needed = 0;
+        for amount in amounts {
+            let text = format!("{amount:.most$}");
+            let significant = text.trim_end_matches('0').split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            needed = needed.max(significant);
+        }
+        Self::Decimals(needed)
+    }
+
     /// As many decimals as the unit has.
     pub(crate) fn of_unit(unit: f64) -> Self {
         (0..=12)
@@ -170,6 +182,14 @@ mod tests {
         assert_eq!(Precision::of_budget(1.0).amount(0.25), "0.25000");
         assert_eq!(Precision::of_budget(1e-9).amount(2.5e-10), "2.5e-10");
         assert_eq!(Precision::of_budget(1000.0).amount(-0.001), "0.00");
+    }
+
+    #[test]
+    fn amounts_show_no_more_decimals_than_needed() {
+        let precision = |amounts: &[f64]| Precision::of_amounts(10.0, amounts.iter().copied());
+        assert_eq!(precision(&[0.25, 1.0]), Precision::Decimals(2));
+        assert_eq!(precision(&[10.0, 3.0]), Precision::Decimals(0));
+        assert_eq!(precision(&[1.0 / 3.0]), Precision::Decimals(4));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::value_of;
+use crate::curve::Shape;
 use crate::oracle::Allocation;
 use crate::problem::{Bounds, Problem};
 
@@ -262,14 +263,22 @@ impl<'a> Units<'a> {
         (0..self.counts.len()).filter(may_go).min_by(|&one, &other| missed(one).total_cmp(&missed(other)))
     }
 
-    /// The spare units, one each by falling remainder; what bounds still leave over goes to the first tasks with room.
+    /// The spare units, one each: first to tasks that go by steps, by what the unit brings them, then by falling
+    /// remainder. What bounds still leave over goes to the first tasks with room.
     fn give_by_remainder(&mut self, spend: &[f64]) {
-        let remainder = |task: usize| self.unit.count(spend[task]) - self.counts[task] as f64;
+        let rank = |task: usize| {
+            let is_step = matches!(self.problem.tasks()[task].curve().shape(), Shape::Steps { .. });
+            let gain = if is_step { self.gain(task).unwrap_or(0.0) } else { 0.0 };
+            (gain, self.unit.count(spend[task]) - self.counts[task] as f64)
+        };
+        let ranks: Vec<(f64, f64)> = (0..self.counts.len()).map(rank).collect();
         let mut order: Vec<usize> = (0..self.counts.len()).collect();
-        let keys: Vec<f64> = order.iter().map(|&task| remainder(task)).collect();
-        order.sort_by(|&one, &other| keys[other].total_cmp(&keys[one]));
+        order.sort_by(|&one, &other| {
+            let ((gain, remainder), (other_gain, other_remainder)) = (ranks[one], ranks[other]);
+            other_gain.total_cmp(&gain).then(other_remainder.total_cmp(&remainder))
+        });
         for &task in &order {
-            if self.spare > 0 && keys[task] > 0.0 && self.ranges[task].allows(self.counts[task] + 1) {
+            if self.spare > 0 && ranks[task].1 > 0.0 && self.ranges[task].allows(self.counts[task] + 1) {
                 self.shift(task, 1);
             }
         }
@@ -454,6 +463,15 @@ mod tests {
         let rounded = round(&problem, &[1.0, 2.0, 3.0], &split(&problem, &[1.0, 2.0, 3.0], &[33.3, 33.3, 33.4]), 1.0).unwrap();
         assert_eq!(rounded.value, 5.0);
         assert_eq!(rounded.loss(), 1.0);
+    }
+
+    #[test]
+    fn the_most_valuable_thresholds_are_kept() {
+        let curve = Curve::threshold(0.25).unwrap();
+        let problem = problem(1.0, ["a", "b", "c", "d"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+        let values = [0.9, 0.55, 0.8, 0.6];
+        let rounded = round(&problem, &values, &split(&problem, &values, &[0.25; 4]), 0.1).unwrap();
+        assert_eq!(rounded.spend, [0.3, 0.1, 0.3, 0.3]);
     }
 
     #[test]
