@@ -12,7 +12,7 @@ use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::listed;
 
-/// Curves that are flat beyond this share of the budget deserve a remark.
+/// Curves that are flat beyond this share of an equal part of the budget deserve a remark.
 const FAR_BELOW: f64 = 0.01;
 
 /// A table of 10^5 rows can deserve a remark in every one.
@@ -267,9 +267,9 @@ fn notes(problem: &Problem) -> Vec<String> {
             notes.push(format!("{}: its value {value} is above reward_max {}", task.name(), problem.reward_max()));
         }
         let flat_from = task.curve().saturates_at();
-        if flat_from < FAR_BELOW * budget && task.bounds().max > flat_from {
+        if flat_from < FAR_BELOW * budget / problem.tasks().len() as f64 && task.bounds().max > flat_from {
             notes.push(format!(
-                "{}: its curve is flat from {} on, far below the budget; is the unit right?",
+                "{}: its curve is flat from {} on, far below its part of the budget; is the unit right?",
                 task.name(),
                 plain(flat_from)
             ));

@@ -33,6 +33,15 @@ pub(crate) fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(BAD_INPUT)
 }
 
+/// What somebody sees who meets a bug: one line with what to report, never a backtrace.
+pub(crate) fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
+    let payload = panic.payload();
+    let what = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let what = what.unwrap_or("no message");
+    let place = panic.location().map(|location| format!(" ({}:{})", location.file(), location.line())).unwrap_or_default();
+    say(&format!("error: this is a bug in outlay: {what}{place}; please report it with the problem file\n"));
+}
+
 /// Standard error may be closed; there is nowhere left to say so.
 fn say(text: &str) {
     let _ = std::io::stderr().lock().write_all(text.as_bytes());

@@ -24,6 +24,7 @@ use clap::Parser;
 use arguments::{Arguments, Command};
 
 fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(console::report_bug));
     let arguments = Arguments::parse();
     let quiet = arguments.quiet;
     let report = match &arguments.command {

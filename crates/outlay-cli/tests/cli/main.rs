@@ -1,5 +1,7 @@
 //! The binary as its users meet it: what it prints, where, and with which exit code.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod errors;
 mod snapshots;
 mod streams;
