@@ -14,8 +14,8 @@ use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::{listed, values};
 
-/// A lift below this share of the value is rounding.
-const NO_LIFT: f64 = 1e-12;
+/// Differences below this share are rounding.
+const ROUNDING: f64 = 1e-12;
 
 pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
     if arguments.plan.as_deref().is_some_and(input::is_stdin) && input::is_stdin(&arguments.solve.problem) {
@@ -216,10 +216,13 @@ fn precision(evaluation: &Evaluation) -> Precision {
 fn spends(evaluation: &Evaluation, precision: Precision) -> String {
     let (total, budget) = (evaluation.total, evaluation.budget);
     let of = format!("{} of {} per round", precision.amount(total), precision.amount(budget));
-    match &evaluation.best_for_total {
-        Some(_) if total > budget => format!("{of}, {} over the budget", precision.amount(total - budget)),
-        Some(_) => format!("{of}, {} left", precision.amount(budget - total)),
-        None => of,
+    let left = budget - total;
+    if left.abs() <= ROUNDING * budget {
+        of
+    } else if left < 0.0 {
+        format!("{of}, {} over the budget", precision.amount(-left))
+    } else {
+        format!("{of}, {} left", precision.amount(left))
     }
 }
 
@@ -229,7 +232,7 @@ fn lift(comparison: &Comparison, evaluation: &Evaluation, precision: Precision) 
     }
     let allocation = &comparison.allocation;
     let saved = evaluation.total - (allocation.budget - allocation.unspent);
-    if comparison.lift.abs() <= NO_LIFT * evaluation.value && saved > 0.0 {
+    if comparison.lift.abs() <= ROUNDING * evaluation.value && saved > 0.0 {
         return format!("none, but the same value costs {} less per round", precision.amount(saved));
     }
     let sign = if comparison.lift > 0.0 { "+" } else { "" };
