@@ -222,6 +222,8 @@ struct Outcome {
     value: f64,
     bound: f64,
     price: f64,
+    /// The price at which the split itself was found: that of its node.
+    split_price: f64,
     nodes: u64,
     states: u64,
 }
@@ -268,11 +270,12 @@ impl Oracle {
     fn search(&mut self, options: &Options) -> Outcome {
         let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
         let slack = options.tolerance * (root.value + self.model.constant);
-        let settled = Outcome { value: root.value, bound: root.bound, price: root.price, nodes: 1, states: 0 };
+        let settled = Outcome { value: root.value, bound: root.bound, price: root.price, split_price: root.price, nodes: 1, states: 0 };
         if root.fractional.is_none() {
             return settled;
         }
-        if self.model.is_all_steps() {
+        // A user's function is known as fine steps, which are better cut like a smooth curve.
+        if self.model.is_all_steps() && !self.refinement.is_needed() {
             return self.search_steps(root, settled, options);
         }
         if root.bound - root.value <= slack {
@@ -281,7 +284,7 @@ impl Oracle {
         self.model.rank_classes();
         let stop = Stop { slack, max_nodes: options.max_nodes };
         let found = self.tree.run(&mut self.model, &mut self.relaxation, root, stop, &mut self.best, &mut self.trial);
-        Outcome { value: found.value, bound: found.bound, price: found.price, nodes: found.nodes, states: 0 }
+        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, ..settled }
     }
 
     /// The exact search, when every task is a staircase. Steps are settled to the last digit unless a coarse tolerance is asked for.
