@@ -6,11 +6,14 @@ use crate::curve::{Curve, Exponential, Power};
 use crate::problem::Bounds;
 use crate::sum::Sum;
 
+use super::price::Chord;
+
 /// The smooth concave tasks of a problem, family by family.
 #[derive(Debug, Default)]
 pub(super) struct Batches {
     power: PowerBatch,
     exponential: ExponentialBatch,
+    ramp: RampBatch,
 }
 
 /// Power tasks: the best spend is `exp(level - elasticity * ln(price))` between its bounds.
@@ -40,11 +43,33 @@ struct ExponentialBatch {
     level: Vec<f64>,
 }
 
+/// Straight tasks: all or nothing at the price `value * slope`, anything in between exactly there.
+#[derive(Debug, Default)]
+struct RampBatch {
+    task: Vec<u32>,
+    /// Slope of the curve up to `full`, height included.
+    slope: Vec<f64>,
+    full: Vec<f64>,
+    low: Vec<f64>,
+    high: Vec<f64>,
+    /// The price at which the task turns, in this call.
+    turn: Vec<f64>,
+}
+
 /// Spend at a price, and its fall per unit of the price's logarithm.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Response {
     pub(super) spend: f64,
     pub(super) fall: f64,
+}
+
+/// Where to settle: the values of the call, a price, and what the lower bounds leave of the budget.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) values: &'a [f64],
+    pub(super) price: f64,
+    pub(super) log_price: f64,
+    pub(super) free: f64,
 }
 
 /// What the smooth tasks come to at a price, for the certificate.
@@ -91,6 +116,17 @@ impl Batches {
         batch.level.push(0.0);
     }
 
+    /// A task whose success rises straight to `full_at`.
+    pub(super) fn add_ramp(&mut self, task: usize, full_at: f64, curve: &Curve, bounds: Bounds) {
+        let batch = &mut self.ramp;
+        batch.task.push(task as u32);
+        batch.slope.push(curve.height() / full_at);
+        batch.full.push(full_at);
+        batch.low.push(bounds.min);
+        batch.high.push(bounds.max.min(full_at).max(bounds.min));
+        batch.turn.push(0.0);
+    }
+
     /// Takes the values of this call.
     pub(super) fn set_values(&mut self, values: &[f64]) {
         let batch = &mut self.power;
@@ -102,14 +138,23 @@ impl Batches {
         for ((level, &base), &task) in batch.level.iter_mut().zip(&batch.base_level).zip(&batch.task) {
             *level = base + values[task as usize].ln();
         }
+        let batch = &mut self.ramp;
+        for ((turn, &slope), &task) in batch.turn.iter_mut().zip(&batch.slope).zip(&batch.task) {
+            *turn = values[task as usize] * slope;
+        }
     }
 
     pub(super) fn len(&self) -> usize {
-        self.power.task.len() + self.exponential.task.len()
+        self.power.task.len() + self.exponential.task.len() + self.ramp.task.len()
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Whether any task responds smoothly.
+    pub(super) fn is_smooth(&self) -> bool {
+        self.power.task.len() + self.exponential.task.len() > 0
     }
 
     /// The tasks' total spend at a price, each at most `free` above its lower bound.
@@ -119,7 +164,23 @@ impl Batches {
         Response { spend: power.spend + exponential.spend, fall: power.fall + exponential.fall }
     }
 
-    /// The most these tasks can usefully take.
+    /// Adds the straight tasks' chords and lower bounds; returns the most they can take.
+    pub(super) fn load_chords(&self, free: f64, chords: &mut Vec<Chord>, settled: &mut f64) -> f64 {
+        let mut reach = 0.0;
+        for ((&turn, &low), &high) in self.ramp.turn.iter().zip(&self.ramp.low).zip(&self.ramp.high) {
+            let high = high.min(low + free);
+            *settled += low;
+            if turn > 0.0 && high > low {
+                chords.push(Chord { price: turn, jump: high - low });
+                reach += high;
+            } else {
+                reach += low;
+            }
+        }
+        reach
+    }
+
+    /// The most the smooth tasks can usefully take.
     pub(super) fn reach(&self, free: f64) -> f64 {
         let power = self.power.level.iter().zip(&self.power.low).zip(&self.power.high);
         let exponential = self.exponential.level.iter().zip(&self.exponential.low).zip(&self.exponential.high);
@@ -141,9 +202,12 @@ impl Batches {
     }
 
     /// Writes the spends at a price and adds up spend and value.
-    pub(super) fn settle(&self, values: &[f64], price: f64, log_price: f64, free: f64, spend: &mut [f64], settled: &mut Settled) {
-        self.power.settle(values, price, log_price, free, spend, settled);
-        self.exponential.settle(values, price, log_price, free, spend, settled);
+    ///
+    /// Straight tasks that turn exactly here stay low and are handed to `tied` as task and room.
+    pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled, tied: impl FnMut(usize, f64, f64)) {
+        self.power.settle(call, spend, settled);
+        self.exponential.settle(call, spend, settled);
+        self.ramp.settle(call, spend, settled, tied);
     }
 }
 
@@ -163,7 +227,8 @@ impl PowerBatch {
         total
     }
 
-    fn settle(&self, values: &[f64], price: f64, log_price: f64, free: f64, spend: &mut [f64], settled: &mut Settled) {
+    fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
+        let Call { values, price, log_price, free } = call;
         for (position, &task) in self.task.iter().enumerate() {
             let task = task as usize;
             let wish = (self.level[position] - self.elasticity[position] * log_price).exp();
@@ -196,7 +261,8 @@ impl ExponentialBatch {
         total
     }
 
-    fn settle(&self, values: &[f64], price: f64, log_price: f64, free: f64, spend: &mut [f64], settled: &mut Settled) {
+    fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
+        let Call { values, price, log_price, free } = call;
         for (position, &task) in self.task.iter().enumerate() {
             let task = task as usize;
             let wish = self.scale[position] * (self.level[position] - log_price);
@@ -216,6 +282,23 @@ impl ExponentialBatch {
                 settled.offer(task, self.scale[position]);
             }
             settled.value.add(weight * self.curve[position].success(taken));
+        }
+    }
+}
+
+impl RampBatch {
+    fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled, mut tied: impl FnMut(usize, f64, f64)) {
+        for (position, &task) in self.task.iter().enumerate() {
+            let task = task as usize;
+            let (low, turn) = (self.low[position], self.turn[position]);
+            let high = self.high[position].min(low + call.free);
+            let taken = if turn > call.price { high } else { low };
+            if turn == call.price && turn > 0.0 && high > low {
+                tied(task, low, high);
+            }
+            spend[task] = taken;
+            settled.spend.add(taken);
+            settled.value.add(turn * taken.min(self.full[position]));
         }
     }
 }

@@ -224,6 +224,8 @@ struct Outcome {
     price: f64,
     /// The price at which the split itself was found: that of its node.
     split_price: f64,
+    /// What the split adds up to, if the first relaxation settled it.
+    spent: Option<f64>,
     nodes: u64,
     states: u64,
 }
@@ -270,7 +272,15 @@ impl Oracle {
     fn search(&mut self, options: &Options) -> Outcome {
         let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
         let slack = options.tolerance * (root.value + self.model.constant);
-        let settled = Outcome { value: root.value, bound: root.bound, price: root.price, split_price: root.price, nodes: 1, states: 0 };
+        let settled = Outcome {
+            value: root.value,
+            bound: root.bound,
+            price: root.price,
+            split_price: root.price,
+            spent: Some(root.spent),
+            nodes: 1,
+            states: 0,
+        };
         if root.fractional.is_none() {
             return settled;
         }
@@ -284,7 +294,7 @@ impl Oracle {
         self.model.rank_classes();
         let stop = Stop { slack, max_nodes: options.max_nodes };
         let found = self.tree.run(&mut self.model, &mut self.relaxation, root, stop, &mut self.best, &mut self.trial);
-        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, ..settled }
+        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, spent: None, ..settled }
     }
 
     /// The exact search, when every task is a staircase. Steps are settled to the last digit unless a coarse tolerance is asked for.
@@ -319,7 +329,7 @@ impl Oracle {
         };
         let (best, coordinates) = (&mut self.best, &self.model.coordinates);
         let found = self.core.run(start, tolerance, options.max_states, |coordinate, spend| best[coordinates[coordinate].task] = spend);
-        Outcome { value: found.value, bound: found.bound, states: found.states, ..settled }
+        Outcome { value: found.value, bound: found.bound, states: found.states, spent: None, ..settled }
     }
 
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {

@@ -27,6 +27,10 @@ pub(super) struct Model {
     /// Place of each coordinate in its class.
     pub(super) rank: Vec<u32>,
     pub(super) min_total: f64,
+    /// Whether any task is a staircase.
+    pub(super) has_steps: bool,
+    /// Whether any curve has a floor.
+    has_floors: bool,
 
     pub(super) values: Vec<f64>,
     pub(super) weights: Vec<f64>,
@@ -52,6 +56,8 @@ impl Model {
             match curve.family() {
                 Family::Power(power) if power.exponent() < 1.0 && bounds.at_least == 0.0 => batches.add_power(task, power, curve, bounds),
                 Family::Exponential(exponential) if bounds.at_least == 0.0 => batches.add_exponential(task, exponential, curve, bounds),
+                Family::Power(power) if bounds.at_least == 0.0 => batches.add_ramp(task, power.scale(), curve, bounds),
+                Family::Saturating(ramp) if bounds.at_least == 0.0 => batches.add_ramp(task, ramp.full_at(), curve, bounds),
                 _ => coordinates.push(Coordinate::new(task, curve, bounds)),
             }
         }
@@ -66,6 +72,8 @@ impl Model {
         }
         Self {
             names: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            has_steps: coordinates.iter().any(|coordinate| coordinate.form.is_steps()),
+            has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
             min_total: sum(bounds.iter().map(|bounds| bounds.min)),
             curves,
             bounds,
@@ -94,7 +102,9 @@ impl Model {
     /// Takes the values and the budget of a call.
     pub(super) fn load(&mut self, values: &[f64], budget: f64) {
         self.values.copy_from_slice(values);
-        self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
+        if self.has_floors {
+            self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
+        }
         self.budget = budget;
         self.free = (budget - self.min_total).max(0.0);
         self.batches.set_values(values);
