@@ -240,7 +240,11 @@ impl Grid {
             let width = self.spend[cell + 1] - self.spend[cell];
             let broken = match self.custom.shape() {
                 DeclaredShape::Lipschitz(constant) => high - low > constant * width + SHAPE_ROUNDING,
-                DeclaredShape::Concave => cell > 0 && (slope(cell) - slope(cell - 1)) * width > SHAPE_ROUNDING,
+                DeclaredShape::Concave => cell > 0 && {
+                    // How far the point between the two cells lies below the chord over both.
+                    let before = self.spend[cell] - self.spend[cell - 1];
+                    (slope(cell) - slope(cell - 1)) * (width * before / (width + before)) > SHAPE_ROUNDING
+                },
                 DeclaredShape::Monotone => false,
             };
             if broken {
@@ -300,14 +304,18 @@ impl Grid {
         let (from, to) = (self.spend[cell], self.spend[cell + 1]);
         let (low, high) = (self.success[cell], self.success[cell + 1]);
         let right = if cell + 2 < self.spend.len() { slope(cell + 1).max(0.0) } else { 0.0 };
+        // Prolonging a short chord magnifies the rounding of its two values: the peak is raised by as much.
+        let width = |cell: usize| self.spend[cell + 1] - self.spend[cell];
+        let right_error = if cell + 2 < self.spend.len() { width(cell) / width(cell + 1) } else { 0.0 };
+        let rounding = |left_error: f64| 4.0 * f64::EPSILON * (1.0 + left_error + right_error);
         let Some(left) = cell.checked_sub(1).map(slope) else {
             // Nothing to the left: prolong the right chord all the way.
-            return (from, (high - right * (to - from)).max(low));
+            return (from, (high - right * (to - from) + rounding(0.0)).clamp(low, high));
         };
         if !(left > right) {
             return (to, high);
         }
         let at = (from + (high - low - right * (to - from)) / (left - right)).clamp(from, to);
-        (at, (low + left * (at - from)).min(high))
+        (at, (low + left * (at - from) + rounding(width(cell) / width(cell - 1))).min(high))
     }
 }
