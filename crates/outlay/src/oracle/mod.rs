@@ -261,7 +261,7 @@ impl Oracle {
     /// If an input is out of range or the lower bounds exceed the budget.
     pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
         self.check(values, budget, options)?;
-        self.model.load(values, budget);
+        self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
         let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_price = Some(outcome.price);
         finish::finish(&self.model, &mut self.best, outcome, options, &mut self.allocation);

@@ -19,6 +19,8 @@ pub(super) struct Model {
     pub(super) curves: Vec<Curve>,
     pub(super) bounds: Vec<Bounds>,
     pub(super) batches: Batches,
+    /// Some of the tasks in bulk, if they are many.
+    sample: Option<Batches>,
     pub(super) coordinates: Vec<Coordinate>,
     /// The stack behind each of the last coordinates.
     pub(super) stacks: Vec<Stack>,
@@ -53,14 +55,11 @@ impl Model {
         let mut batches = Batches::default();
         let mut coordinates = Vec::new();
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
-            match curve.family() {
-                Family::Power(power) if power.exponent() < 1.0 && bounds.at_least == 0.0 => batches.add_power(task, power, curve, bounds),
-                Family::Exponential(exponential) if bounds.at_least == 0.0 => batches.add_exponential(task, exponential, curve, bounds),
-                Family::Power(power) if bounds.at_least == 0.0 => batches.add_ramp(task, power.scale(), curve, bounds),
-                Family::Saturating(ramp) if bounds.at_least == 0.0 => batches.add_ramp(task, ramp.full_at(), curve, bounds),
-                _ => coordinates.push(Coordinate::new(task, curve, bounds)),
+            if !batches.take(task, curve, bounds) {
+                coordinates.push(Coordinate::new(task, curve, bounds));
             }
         }
+        let sample = sample(&batches, &curves, &bounds);
         let stacks = stack_equal_thresholds(&mut coordinates, &curves);
         let classes = classify(&mut coordinates, &curves);
         let count = coordinates.len();
@@ -78,6 +77,7 @@ impl Model {
             curves,
             bounds,
             batches,
+            sample,
             coordinates,
             stacks,
             classes,
@@ -99,15 +99,18 @@ impl Model {
         self.curves.len() + self.stacks.len()
     }
 
-    /// Takes the values and the budget of a call.
-    pub(super) fn load(&mut self, values: &[f64], budget: f64) {
+    /// Takes the values and the budget of a call; a cold one also needs the sample.
+    pub(super) fn load(&mut self, values: &[f64], budget: f64, is_cold: bool) {
         self.values.copy_from_slice(values);
         if self.has_floors {
             self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
         }
         self.budget = budget;
         self.free = (budget - self.min_total).max(0.0);
-        self.batches.set_values(values);
+        self.batches.load(values, self.free);
+        if let Some(sample) = self.sample.as_mut().filter(|_| is_cold) {
+            sample.load(values, self.free);
+        }
         let plain = self.coordinates.len() - self.stacks.len();
         for (stack, coordinate) in self.stacks.iter_mut().zip(&mut self.coordinates[plain..]) {
             stack.build(values, self.free, &mut coordinate.form);
@@ -139,6 +142,8 @@ impl Model {
     pub(super) fn view(&self) -> View<'_> {
         View {
             batches: &self.batches,
+            sample: self.sample.as_ref(),
+            bounds: &self.bounds,
             curves: &self.curves,
             values: &self.values,
             coordinates: &self.coordinates,
@@ -146,7 +151,6 @@ impl Model {
             hulls: &self.hulls,
             hull_of: &self.hull_of,
             budget: self.budget,
-            free: self.free,
         }
     }
 
@@ -157,8 +161,23 @@ impl Model {
 
     /// Whether every task is a staircase, so that the exact search over steps applies.
     pub(super) fn is_all_steps(&self) -> bool {
-        self.batches.is_empty() && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
+        self.batches.len() == 0 && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
     }
+}
+
+/// Above twice as many tasks in bulk, a cold search begins with about so many.
+const SAMPLE: usize = 512;
+
+/// Every n-th task of the batches.
+fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batches> {
+    if batches.len() < 2 * SAMPLE {
+        return None;
+    }
+    let mut sample = Batches::default();
+    for task in (0..curves.len()).step_by(curves.len().div_ceil(SAMPLE)) {
+        sample.take(task, &curves[task], bounds[task]);
+    }
+    Some(sample).filter(|sample| sample.len() > 0)
 }
 
 /// Joins the coordinates that are one jump at the same spend, without bounds, into stacks at the end of the list.

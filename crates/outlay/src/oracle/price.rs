@@ -9,21 +9,23 @@ use super::batch::Batches;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
 use crate::curve::Curve;
+use crate::problem::Bounds;
 
 /// What the search looks at: the smooth concave tasks in bulk, and the others by their envelopes.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) batches: &'a Batches,
+    /// A sample of the tasks in bulk, if they are many: a cold search begins with it.
+    pub(super) sample: Option<&'a Batches>,
     pub(super) curves: &'a [Curve],
     pub(super) values: &'a [f64],
+    pub(super) bounds: &'a [Bounds],
     pub(super) coordinates: &'a [Coordinate],
     pub(super) weights: &'a [f64],
     pub(super) hulls: &'a [Hull],
     /// Which hull each coordinate has now.
     pub(super) hull_of: &'a [u32],
     pub(super) budget: f64,
-    /// What the lower bounds leave of the budget.
-    pub(super) free: f64,
 }
 
 impl<'a> View<'a> {
@@ -61,6 +63,8 @@ pub(super) struct PriceSearch {
     settled: f64,
     /// The jumps between a trial and the end of the bracket, while a model is solved.
     jumps: Vec<Chord>,
+    /// What the power tasks wish at the price tried last.
+    wishes: Vec<f64>,
 }
 
 /// Total spend just above and just below a price, and the smooth part with its fall per unit of the price's logarithm.
@@ -75,6 +79,9 @@ struct Trial {
 
 /// Total spend this close to the budget, as a share of it, counts as found: the sums themselves are no more exact.
 const CLOSE: f64 = 2e-14;
+/// A remainder up to this share of the budget may be absorbed, if that costs at most `ABSORBED` of the budget's worth.
+const ABSORBABLE: f64 = 1e-7;
+const ABSORBED: f64 = 1e-16;
 /// A model is trusted this often; then the bracket is halved every other time, which always ends.
 const TRUSTED_TRIALS: usize = 16;
 /// Halving alone needs about 1100 trials for the whole range of floating-point prices.
@@ -82,26 +89,45 @@ const MAX_TRIALS: usize = 2400;
 
 impl PriceSearch {
     /// A price at which smallest wishes are within the budget and largest ones exhaust it; zero if all wishes fit.
-    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
+    /// With it, what the power tasks wish at that price.
+    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> (f64, &[f64]) {
+        let usable = |price: &f64| price.is_finite() && *price > 0.0;
+        let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
-        let budget = view.budget;
-        if reach < budget * (1.0 - CLOSE) {
-            return 0.0;
+        let price = if reach < view.budget * (1.0 - CLOSE) { 0.0 } else { self.search(view, start) };
+        if price == 0.0 {
+            view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
+        (price, &self.wishes)
+    }
+
+    /// The price for a sample of the tasks, with its share of the budget.
+    fn sample_price(&mut self, view: View<'_>) -> Option<f64> {
+        let sample = view.sample?;
+        let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
+        let coordinates = &view.coordinates[..0];
+        let small = View { batches: sample, sample: None, coordinates, budget: view.budget * share, ..view };
+        self.load(small);
+        Some(self.search(small, None))
+    }
+
+    fn search(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
+        let budget = view.budget;
         let (mut below, mut above) = (0.0, f64::INFINITY);
-        let mut price = start.filter(|price| price.is_finite() && *price > 0.0).unwrap_or_else(|| self.first_price(view));
+        let mut price = start.unwrap_or_else(|| self.first_price(view));
         for count in 0..MAX_TRIALS {
             let trial = self.evaluate(view, price);
-            if trial.low > budget * (1.0 + CLOSE) {
+            if self.is_found(view, trial) {
+                return price;
+            }
+            if trial.low > budget {
                 below = price;
                 self.raise_floor(below);
                 price = self.model_above(trial, budget);
-            } else if trial.high < budget * (1.0 - CLOSE) {
+            } else {
                 above = price;
                 self.lower_roof(above);
                 price = self.model_below(trial, budget);
-            } else {
-                return price;
             }
             let doubtful = count >= TRUSTED_TRIALS && count % 2 == 0;
             if doubtful || !(price > below && price < above) {
@@ -112,7 +138,18 @@ impl PriceSearch {
             }
         }
         // No price in between: rounding hides the exact one. At the upper end everything fits.
-        if above.is_finite() { above } else { below }
+        let price = if above.is_finite() { above } else { below };
+        self.evaluate(view, price);
+        price
+    }
+
+    /// Whether the budget lies between the smallest and largest wishes, or misses them by what can be absorbed: a remainder r
+    /// given to a task of average fall f costs price r² / 2f.
+    fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
+        let missed = (trial.low - view.budget).max(view.budget - trial.high);
+        let count = (view.batches.smooth_len() + self.riders.len()) as f64;
+        let absorbed = missed * missed * count <= ABSORBED * view.budget * trial.fall && missed <= ABSORBABLE * view.budget;
+        missed <= CLOSE * view.budget || absorbed
     }
 
     /// Where the budget is met above a trial that spends too much, by the model.
@@ -178,7 +215,7 @@ impl PriceSearch {
         self.chords.clear();
         self.riders.clear();
         self.settled = 0.0;
-        let mut reach = view.batches.reach(view.free) + view.batches.load_chords(view.free, &mut self.chords, &mut self.settled);
+        let mut reach = view.batches.load_chords(&mut self.chords, &mut self.settled);
         for coordinate in 0..view.coordinates.len() {
             let hull = view.hull(coordinate);
             let weight = view.weights[coordinate];
@@ -222,8 +259,8 @@ impl PriceSearch {
         self.solve_model(trial.price, trial.smooth, trial.fall, budget - self.settled)
     }
 
-    fn evaluate(&self, view: View<'_>, price: f64) -> Trial {
-        let bulk = if view.batches.is_smooth() { view.batches.respond(price.ln(), view.free) } else { Default::default() };
+    fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
+        let bulk = view.batches.respond(price.ln(), &mut self.wishes);
         let (mut smooth, mut fall) = (bulk.spend, bulk.fall);
         let (mut taken, mut tied) = (0.0, 0.0);
         for chord in &self.chords {

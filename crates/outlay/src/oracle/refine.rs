@@ -240,11 +240,13 @@ impl Grid {
             let width = self.spend[cell + 1] - self.spend[cell];
             let broken = match self.custom.shape() {
                 DeclaredShape::Lipschitz(constant) => high - low > constant * width + SHAPE_ROUNDING,
-                DeclaredShape::Concave => cell > 0 && {
-                    // How far the point between the two cells lies below the chord over both.
-                    let before = self.spend[cell] - self.spend[cell - 1];
-                    (slope(cell) - slope(cell - 1)) * (width * before / (width + before)) > SHAPE_ROUNDING
-                },
+                DeclaredShape::Concave => {
+                    cell > 0 && {
+                        // How far the point between the two cells lies below the chord over both.
+                        let before = self.spend[cell] - self.spend[cell - 1];
+                        (slope(cell) - slope(cell - 1)) * (width * before / (width + before)) > SHAPE_ROUNDING
+                    }
+                }
                 DeclaredShape::Monotone => false,
             };
             if broken {

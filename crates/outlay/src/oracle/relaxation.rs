@@ -43,9 +43,9 @@ const SMALL_REMAINDER: f64 = 1e-6;
 impl Relaxation {
     /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
     pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
-        let price = self.search.find(view, start);
+        let (price, wishes) = self.search.find(view, start);
         let mut settled = Settled::default();
-        let call = Call { values: view.values, price, log_price: price.ln(), free: view.free };
+        let call = Call { values: view.values, price, log_price: price.ln(), wishes };
         self.tied.clear();
         let tied = &mut self.tied;
         view.batches.settle(call, spend, &mut settled, |task, from, to| {
@@ -134,7 +134,8 @@ fn absorb(view: View<'_>, spend: &mut [f64], settled: &mut Settled) {
         return;
     }
     if let Some((task, _)) = settled.softest {
-        let (from, to) = (spend[task], (spend[task] + left).max(0.0));
+        let (from, bounds) = (spend[task], view.bounds[task]);
+        let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
         spend[task] = to;
         settled.spend.add(to - from);
         settled.value.add(view.values[task] * (view.curves[task].success(to) - view.curves[task].success(from)));
