@@ -165,16 +165,18 @@ impl Model {
     }
 }
 
-/// Above twice as many tasks in bulk, a cold search begins with about so many.
-const SAMPLE: usize = 512;
+/// A cold search begins with an eighth of the tasks in bulk, but no more than this.
+const MAX_SAMPLE: usize = 512;
+/// Below this many tasks in bulk a sample saves nothing.
+const MIN_SAMPLED: usize = 64;
 
 /// Every n-th task of the batches.
 fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batches> {
-    if batches.len() < 2 * SAMPLE {
+    if batches.len() < MIN_SAMPLED {
         return None;
     }
     let mut sample = Batches::default();
-    for task in (0..curves.len()).step_by(curves.len().div_ceil(SAMPLE)) {
+    for task in (0..curves.len()).step_by(curves.len().div_ceil(MAX_SAMPLE).max(8)) {
         sample.take(task, &curves[task], bounds[task]);
     }
     Some(sample).filter(|sample| sample.len() > 0)
