@@ -318,8 +318,7 @@ impl Oracle {
         let start = core::Start {
             coordinates: &self.model.coordinates,
             weights: &self.model.weights,
-            low: &self.model.low,
-            high: &self.model.high,
+            hulls: &self.model.hulls,
             budget: self.model.budget,
             price: root.price,
             bound: root.bound,
