@@ -8,11 +8,13 @@ mod finish;
 mod hull;
 mod model;
 mod price;
+mod prove;
 mod recheck;
 mod refine;
 mod relaxation;
 mod stack;
 
+pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
 
 use serde::Serialize;
