@@ -22,7 +22,7 @@ fn no_allocation_after_the_first_calls() {
         let mut oracle = Oracle::new(&problem);
         let rounds: Vec<(Vec<f64>, f64)> =
             (0..40).map(|_| (values.iter().map(|value| value * random.between(0.9, 1.1)).collect(), random.between(0.8, 1.2))).collect();
-        let mut play = |oracle: &mut Oracle| {
+        let play = |oracle: &mut Oracle| {
             for (values, budget) in &rounds {
                 oracle.allocate(values, *budget, &Options::default()).unwrap();
             }
