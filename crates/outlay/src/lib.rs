@@ -59,3 +59,8 @@ mod sum;
 pub use curve::Curve;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
 pub use problem::{Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
+
+/// The Rust of the README, as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -5,5 +5,9 @@
 fn commands_print_what_they_printed() {
     // Examples are named from the root, as a newcomer would.
     std::env::set_current_dir(super::root()).unwrap();
-    trycmd::TestCases::new().env("COLUMNS", "100").case(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/commands/*.trycmd"));
+    trycmd::TestCases::new()
+        .env("COLUMNS", "100")
+        .case(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/commands/*.trycmd"))
+        .case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md"))
+        .case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/*.md"));
 }
