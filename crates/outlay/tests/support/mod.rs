@@ -169,3 +169,69 @@ pub fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f64 {
     }
     go(curves, values, budget, 1e-13 * budget)
 }
+
+/// The spends of a curve that an optimum is likely to use: its jumps, corners and steepest point.
+fn telling_spends(curve: &Curve) -> Vec<f64> {
+    use outlay::curve::{Family, REACH, Shape};
+    let jumps = |at: &[f64]| at.iter().flat_map(|&at| [at * REACH, at]).collect();
+    match curve.family() {
+        Family::Threshold(threshold) => jumps(&[threshold.at()]),
+        Family::Steps(steps) => jumps(steps.at()),
+        Family::Empirical(empirical) => jumps(empirical.at()),
+        Family::Piecewise(piecewise) => piecewise.spend().to_vec(),
+        _ => match curve.shape() {
+            Shape::SShaped { inflection } => vec![inflection, 1.5 * inflection, 2.0 * inflection, curve.saturates_at()],
+            _ => vec![curve.saturates_at()],
+        },
+    }
+}
+
+/// The best value over all combinations of telling spends (jumps, corners, bounds, `cells` equal parts of the budget) where one
+/// task takes whatever the others leave, or nothing if no combination is feasible. A lower bound on the optimum, and the optimum
+/// itself where curves are staircases or linear pieces: a vertex has at most one task away from its corners.
+pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: usize) -> Option<f64> {
+    let slack = 2.0 * f64::EPSILON * budget;
+    let allowed = |task: usize, spend: f64| {
+        let bounds = problem.tasks()[task].bounds();
+        spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
+    };
+    let worth = |task: usize, spend: f64| values[task] * problem.tasks()[task].curve().success(spend);
+    let options: Vec<Vec<(f64, f64)>> = (0..problem.tasks().len())
+        .map(|task| {
+            let bounds = problem.tasks()[task].bounds();
+            let mut spends = telling_spends(problem.tasks()[task].curve());
+            spends.extend([0.0, bounds.min, bounds.max, bounds.at_least]);
+            spends.extend((1..=cells).map(|cell| budget * cell as f64 / cells as f64));
+            spends.retain(|&spend| spend <= budget + slack && allowed(task, spend));
+            spends.sort_by(f64::total_cmp);
+            spends.dedup();
+            spends.into_iter().map(|spend| (spend, worth(task, spend))).collect()
+        })
+        .collect();
+    let filled = |filler: Option<usize>, left: f64| match filler {
+        None => 0.0,
+        Some(task) => {
+            let bounds = problem.tasks()[task].bounds();
+            let spend = left.max(0.0).min(bounds.max);
+            let spend = if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };
+            let spend = if spend < bounds.at_least && bounds.min == 0.0 { 0.0 } else { spend };
+            if allowed(task, spend) { worth(task, spend) } else { f64::NEG_INFINITY }
+        }
+    };
+    fn go(options: &[Vec<(f64, f64)>], task: usize, filler: Option<usize>, left: f64, slack: f64, filled: &dyn Fn(f64) -> f64) -> f64 {
+        if task == options.len() {
+            return filled(left);
+        }
+        if filler == Some(task) {
+            return go(options, task + 1, filler, left, slack, filled);
+        }
+        options[task]
+            .iter()
+            .take_while(|option| option.0 <= left + slack)
+            .map(|option| option.1 + go(options, task + 1, filler, left - option.0, slack, filled))
+            .fold(f64::NEG_INFINITY, f64::max)
+    }
+    let fillers = std::iter::once(None).chain((0..options.len()).map(Some));
+    let best = fillers.map(|filler| go(&options, 0, filler, budget, slack, &|left| filled(filler, left))).fold(f64::NEG_INFINITY, f64::max);
+    (best > f64::NEG_INFINITY).then_some(best)
+}
