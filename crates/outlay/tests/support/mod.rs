@@ -235,3 +235,33 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
     let best = fillers.map(|filler| go(&options, 0, filler, budget, slack, &|left| filled(filler, left))).fold(f64::NEG_INFINITY, f64::max);
     (best > f64::NEG_INFINITY).then_some(best)
 }
+
+/// A random problem as [`random_problem`] with budget one, where about half the tasks have bounds: `min`, `max`, `fixed`,
+/// `exclude` or `at_least`; the lower bounds leave at least half the budget free.
+pub fn bounded_problem(random: &mut Random, tasks: usize, mut curve: impl FnMut(&mut Random) -> Curve, at_least: bool) -> (Problem, Vec<f64>) {
+    let share = 1.0 / tasks as f64;
+    let specs = (0..tasks)
+        .map(|task| {
+            let mut spec = TaskSpec::new(format!("t{task}"), curve(random));
+            match random.below(if at_least { 12 } else { 9 }) {
+                0 => spec.min = Some(0.5 * share * random.uniform()),
+                1 => spec.max = Some(share * random.between(0.2, 3.0)),
+                2 => {
+                    spec.min = Some(0.5 * share * random.uniform());
+                    spec.max = Some(share * random.between(0.5, 3.0));
+                }
+                3 if random.below(2) == 0 => spec.fixed = Some(0.5 * share * random.uniform()),
+                3 => spec.exclude = true,
+                4..=8 => {}
+                9 => {
+                    spec.at_least = Some(share * random.between(0.2, 2.0));
+                    spec.max = Some(share * random.between(2.0, 4.0));
+                }
+                _ => spec.at_least = Some(share * random.between(0.2, 3.0)),
+            }
+            spec
+        })
+        .collect();
+    let values = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+    (ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(), values)
+}
