@@ -47,8 +47,8 @@ impl ConeProgram {
         self.require(SupportedConeT::NonnegativeConeT(1), &[row]);
     }
 
-    /// The optimal point and the dual objective.
-    fn solve(self) -> (Vec<f64>, f64) {
+    /// The optimal point, the dual objective, and the relative tolerance that both may be held to; nothing if it gives up.
+    fn solve(self) -> Option<(Vec<f64>, f64, f64)> {
         let (rows, columns) = (self.constants.len(), self.gain.len());
         let mut starts = vec![0];
         let (mut places, mut factors) = (Vec::new(), Vec::new());
@@ -59,13 +59,18 @@ impl ConeProgram {
         }
         let matrix = CscMatrix::new(rows, columns, starts, places, factors);
         let cost: Vec<f64> = self.gain.iter().map(|gain| -gain).collect();
-        let settings = DefaultSettings { verbose: false, ..DefaultSettings::default() };
         let quadratic = CscMatrix::zeros((columns, columns));
-        let mut solver = DefaultSolver::new(&quadratic, &cost, &matrix, &self.constants, &self.cones, settings).unwrap();
-        solver.solve();
-        let solution = &solver.solution;
-        assert!(matches!(solution.status, SolverStatus::Solved | SolverStatus::AlmostSolved), "Clarabel: {:?}", solution.status);
-        (solution.x.clone(), -solution.obj_val_dual)
+        // Curves that rise steeply from zero turn a residual of 1e-9 into 1e-5 of value: ask for less, where it can.
+        let default = DefaultSettings { verbose: false, ..DefaultSettings::default() };
+        let tight = DefaultSettings { tol_gap_abs: 1e-11, tol_gap_rel: 1e-11, tol_feas: 1e-11, ..default.clone() };
+        for (settings, tolerance) in [(tight, 1e-8), (default, 1e-3)] {
+            let mut solver = DefaultSolver::new(&quadratic, &cost, &matrix, &self.constants, &self.cones, settings).unwrap();
+            solver.solve();
+            if solver.solution.status == SolverStatus::Solved {
+                return Some((solver.solution.x.clone(), -solver.solution.obj_val_dual, tolerance));
+            }
+        }
+        None
     }
 }
 
@@ -105,8 +110,8 @@ fn model_family(program: &mut ConeProgram, curve: &Curve, spend: usize, success:
     }
 }
 
-/// Clarabel's split, made feasible, and its dual objective.
-fn clarabel(problem: &Problem, values: &[f64], budget: f64) -> (Vec<f64>, f64) {
+/// Clarabel's split, made feasible, its dual objective, and their tolerance.
+fn clarabel(problem: &Problem, values: &[f64], budget: f64) -> Option<(Vec<f64>, f64, f64)> {
     let mut program = ConeProgram::default();
     let mut spends = Vec::new();
     let mut constant = 0.0;
@@ -125,7 +130,7 @@ fn clarabel(problem: &Problem, values: &[f64], budget: f64) -> (Vec<f64>, f64) {
     }
     let all: Vec<(usize, f64)> = spends.iter().map(|&spend| (spend, -1.0)).collect();
     program.require_nonnegative((budget, &all));
-    let (point, dual) = program.solve();
+    let (point, dual, tolerance) = program.solve()?;
     // Into the bounds, then towards the lower bounds until it fits.
     let inside = |spend: &usize, bounds: Bounds| point[*spend].clamp(bounds.min, bounds.max);
     let mut split: Vec<f64> = spends.iter().zip(problem.tasks()).map(|(spend, task)| inside(spend, task.bounds())).collect();
@@ -135,7 +140,7 @@ fn clarabel(problem: &Problem, values: &[f64], budget: f64) -> (Vec<f64>, f64) {
         let keep = (budget - least) / (total - least);
         split.iter_mut().zip(problem.tasks()).for_each(|(spend, task)| *spend = task.bounds().min + keep * (*spend - task.bounds().min));
     }
-    (split, dual + constant)
+    Some((split, dual + constant, tolerance))
 }
 
 fn concave_curve(random: &mut Random, tasks: usize) -> Curve {
@@ -172,7 +177,8 @@ fn value_of(problem: &Problem, values: &[f64], split: &[f64]) -> f64 {
 
 #[test]
 fn concave_problems_agree_with_clarabel() {
-    for (tasks, seeds) in [(5, 60), (50, 20), (300, 5)] {
+    let (mut asked, mut solved, mut closely) = (0, 0, 0);
+    for (tasks, seeds) in [(5, 300), (50, 60), (300, 12)] {
         for seed in 0..seeds {
             let mut random = Random::new(7000 + seed);
             let (problem, values) = bounded_problem(&mut random, tasks, |random| concave_curve(random, tasks), false);
@@ -180,14 +186,18 @@ fn concave_problems_agree_with_clarabel() {
             let (found, _) = solve(&problem, &values, budget);
             let context = format!("K = {tasks} seed {seed}");
             assert!(found.gap() <= 1e-12, "{context}: gap {:e}", found.gap());
-            let (split, dual) = clarabel(&problem, &values, budget);
+            asked += 1;
+            let Some((split, dual, tolerance)) = clarabel(&problem, &values, budget) else { continue };
             let peer = value_of(&problem, &values, &split);
             // Its split is feasible, so it cannot beat the optimum; and it is nearly optimal, or the two solved different problems.
             assert!(found.value >= peer * (1.0 - 1e-11), "{context}: {} below Clarabel's {peer}", found.value);
-            assert!(peer >= found.value * (1.0 - 1e-5), "{context}: {} far above Clarabel's {peer}", found.value);
-            assert!((dual - found.upper_bound).abs() <= 1e-6 * dual, "{context}: bound {} against {dual}", found.upper_bound);
+            assert!(peer >= found.value * (1.0 - tolerance), "{context}: {} far above Clarabel's {peer}", found.value);
+            assert!((dual - found.upper_bound).abs() <= tolerance * dual, "{context}: bound {} against {dual}", found.upper_bound);
+            solved += 1;
+            closely += usize::from(tolerance <= 1e-8);
         }
     }
+    assert!(solved > asked * 9 / 10 && closely > asked / 2, "of {asked}, Clarabel solved {solved}, {closely} closely");
 }
 
 // ---- microlp ----
@@ -247,7 +257,7 @@ fn random_staircase(random: &mut Random, tasks: usize) -> Curve {
 
 #[test]
 fn steps_agree_with_a_mixed_integer_program() {
-    for seed in 0..90 {
+    for seed in 0..300 {
         let mut random = Random::new(20_000 + seed);
         let tasks = [5, 8, 12, 18, 25][seed as usize % 5];
         // A third of the problems have few different curves, a third equal values.
@@ -309,7 +319,7 @@ fn pieces_by_milp(problem: &Problem, values: &[f64], budget: f64) -> f64 {
 #[test]
 fn linear_pieces_agree_with_a_mixed_integer_program() {
     let mut mixed = 0;
-    for seed in 0..60 {
+    for seed in 0..150 {
         let mut random = Random::new(30_000 + seed);
         let tasks = [5, 6, 8, 10][seed as usize % 4];
         let shared = random_curve(&mut random, Mix::Piecewise, tasks);
