@@ -163,7 +163,7 @@ fn auctions_are_exact() {
 #[test]
 fn auctions_agree_with_a_mixed_integer_program() {
     let samples = auctions();
-    for spend in [150.0, 400.0, 1200.0] {
+    for spend in [150.0, 400.0, 1200.0, 3000.0] {
         agrees(&samples, spend, 2, |values, budget| samples.optimum_by_milp(values, budget));
     }
 }
@@ -171,7 +171,7 @@ fn auctions_agree_with_a_mixed_integer_program() {
 #[test]
 fn training_runs_are_exact() {
     let samples = training_runs();
-    for spend in [0.01, 0.1, 0.5, 3.0, 12.0] {
+    for spend in [0.01, 0.1, 0.5, 3.0, 12.0, 30.0, 75.0, 180.0] {
         agrees(&samples, spend, 2, |values, budget| samples.optimum(values, budget));
     }
 }

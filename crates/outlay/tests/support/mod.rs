@@ -201,7 +201,7 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
             let bounds = problem.tasks()[task].bounds();
             let mut spends = telling_spends(problem.tasks()[task].curve());
             spends.extend([0.0, bounds.min, bounds.max, bounds.at_least]);
-            spends.extend((1..=cells).map(|cell| budget * cell as f64 / cells as f64));
+            spends.extend((1..=cells).map(|cell| (budget * (cell as f64 / cells as f64)).min(budget)));
             spends.retain(|&spend| spend <= budget + slack && allowed(task, spend));
             spends.sort_by(f64::total_cmp);
             spends.dedup();
@@ -212,7 +212,8 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
         None => 0.0,
         Some(task) => {
             let bounds = problem.tasks()[task].bounds();
-            let spend = left.max(0.0).min(bounds.max);
+            // What rounding left over is nobody's: some curves rise without limit at zero.
+            let spend = if left > 4.0 * slack { left.min(bounds.max) } else { 0.0 };
             let spend = if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };
             let spend = if spend < bounds.at_least && bounds.min == 0.0 { 0.0 } else { spend };
             if allowed(task, spend) { worth(task, spend) } else { f64::NEG_INFINITY }
@@ -238,7 +239,12 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
 
 /// A random problem as [`random_problem`] with budget one, where about half the tasks have bounds: `min`, `max`, `fixed`,
 /// `exclude` or `at_least`; the lower bounds leave at least half the budget free.
-pub fn bounded_problem(random: &mut Random, tasks: usize, mut curve: impl FnMut(&mut Random) -> Curve, at_least: bool) -> (Problem, Vec<f64>) {
+pub fn bounded_problem(
+    random: &mut Random,
+    tasks: usize,
+    mut curve: impl FnMut(&mut Random) -> Curve,
+    at_least: bool,
+) -> (Problem, Vec<f64>) {
     let share = 1.0 / tasks as f64;
     let specs = (0..tasks)
         .map(|task| {
