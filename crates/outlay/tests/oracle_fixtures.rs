@@ -1,4 +1,5 @@
 //! The oracle against the splits of an independent implementation (`tests/data/reference_oracle.json`).
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

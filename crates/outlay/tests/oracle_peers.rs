@@ -1,5 +1,6 @@
 //! The oracle against solvers that know nothing of it: Clarabel (cones) where everything is concave, microlp (mixed integers)
 //! where curves are steps or linear pieces, and a grid where they are S-shaped.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

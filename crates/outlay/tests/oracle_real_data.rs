@@ -1,5 +1,6 @@
 //! The oracle on real curves: closing prices of auctions and running times of training jobs (`tests/data`), against an exact
 //! search in whole numbers and a mixed-integer program.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

@@ -1,4 +1,5 @@
 //! Thousands of small problems with odd parameters: no panic, true certificates, honest statuses, nothing better in sight.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 

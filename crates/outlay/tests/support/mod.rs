@@ -1,5 +1,6 @@
 //! What several test files share: random instances, brute force, and the checks every allocation must pass.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use outlay::oracle::{Recheck, recheck};
 use outlay::{Allocation, Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
