@@ -8,7 +8,7 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
 use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
 use outlay::curve::{Family, Shape};
-use outlay::{Bounds, Curve, Problem, ProblemSpec, Status, TaskSpec};
+use outlay::{Bounds, Curve, Options, Problem, ProblemSpec, Status, TaskSpec};
 use support::*;
 
 // ---- Clarabel ----
@@ -395,4 +395,36 @@ fn groups_of_equal_thresholds_among_smooth_curves() {
         assert!(found.value >= truth * (1.0 - 1e-9), "seed {seed}: {} below {truth}\n{found:?}", found.value);
         assert!(found.gap() <= 1e-6, "seed {seed}: {found:?}");
     }
+}
+
+// ---- limits ----
+
+/// A search that is cut short, or may stop early, still returns a feasible split and a true bound, and says so.
+#[test]
+fn limits_and_coarse_tolerances_leave_true_bounds() {
+    let mut cut_short = 0;
+    for seed in 0..400 {
+        let mut random = Random::new(60_000 + seed);
+        let tasks = 5 + random.below(30);
+        let mix = [Mix::Steps, Mix::Steps, Mix::Hill, Mix::Piecewise, Mix::Anything][seed as usize % 5];
+        let (problem, values) = bounded_problem(&mut random, tasks, |random| random_curve(random, mix, tasks), true);
+        let truth = solve(&problem, &values, 1.0).0.value;
+        for tolerance in [1e-9, 1e-4, 1e-2, 0.1] {
+            for limit in [0, 1, 3, 10, 30, 20_000] {
+                let options = Options { tolerance, max_nodes: limit, max_states: limit, ..Options::default() };
+                let (found, _) = solve_with(&problem, &values, 1.0, &options);
+                let context = format!("{mix:?} seed {seed} K = {tasks} tolerance {tolerance} limit {limit}");
+                assert!(found.upper_bound >= truth * (1.0 - 1e-12), "{context}: bound {} below {truth}", found.upper_bound);
+                // The better split may be found by chance, but not one better than the optimum.
+                assert!(found.value <= truth * (1.0 + 1e-9), "{context}: {} above {truth}", found.value);
+                match found.status {
+                    Status::Optimal => assert!(found.gap() <= 1e-12, "{context}: {found:?}"),
+                    Status::WithinTolerance => assert!(found.gap() <= tolerance, "{context}: {found:?}"),
+                    Status::Limit => cut_short += 1,
+                }
+                assert!(limit < 20_000 || found.status != Status::Limit, "{context}: {found:?}");
+            }
+        }
+    }
+    assert!(cut_short > 500, "only {cut_short} searches were cut short");
 }
