@@ -440,6 +440,45 @@ fn lower_bounds_a_rounding_above_the_budget() {
     }
 }
 
+/// Larger odd problems have no brute force, but the same problem shuffled, with values in another unit, or with more budget
+/// must not be worth more than the bound, nor less than what was reached.
+#[test]
+fn shuffling_and_more_budget_never_beat_a_bound() {
+    let mut solved = 0;
+    for seed in 0..1500 {
+        let mut random = Random::new(70_000 + seed);
+        let tasks = 5 + random.below(26);
+        let (spec, values) = odd_problem(&mut random, tasks, seed % 4 == 0);
+        let budget = spec.budget;
+        let mut order: Vec<usize> = (0..tasks).collect();
+        for place in (1..tasks).rev() {
+            order.swap(place, random.below(place + 1));
+        }
+        let shuffled = ProblemSpec { tasks: order.iter().map(|&task| spec.tasks[task].clone()).collect(), ..spec.clone() };
+        let (Ok(problem), Ok(shuffled)) = (spec.check(), shuffled.check()) else { continue };
+        let other: Vec<f64> = order.iter().map(|&task| 4.0 * values[task]).collect();
+        let context = format!("seed {seed} budget {budget} values {values:?} {:?}", problem.tasks());
+        let options = Options::default();
+        let solve = |problem: &Problem, values: &[f64], budget: f64| {
+            let answer = Oracle::new(problem).allocate(values, budget, &options).unwrap().clone();
+            honest(problem, values, &answer, &options, &format!("{context}\n{answer:?}"));
+            answer
+        };
+        let answers = [solve(&problem, &values, budget), solve(&shuffled, &other, budget), solve(&problem, &values, 1.5 * budget)];
+        let [one, two, more] = &answers;
+        let rounding = 1e-11;
+        assert!(4.0 * one.value <= two.upper_bound * (1.0 + rounding), "BOUND shuffled: {context}\n{one:?}\n{two:?}");
+        assert!(two.value <= 4.0 * one.upper_bound * (1.0 + rounding), "BOUND shuffled: {context}\n{one:?}\n{two:?}");
+        assert!(one.value <= more.upper_bound * (1.0 + rounding), "BOUND more budget: {context}\n{one:?}\n{more:?}");
+        let promise = promised_gap(&problem);
+        for answer in &answers {
+            assert!(answer.gap() <= promise, "GAP {:e} above {promise:e}: {context}\n{answer:?}", answer.gap());
+        }
+        solved += 1;
+    }
+    assert!(solved > 1000, "only {solved} solved");
+}
+
 #[test]
 #[ignore = "minutes; for hunting"]
 fn many_odd_problems() {
