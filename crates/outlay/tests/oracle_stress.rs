@@ -479,6 +479,24 @@ fn shuffling_and_more_budget_never_beat_a_bound() {
     assert!(solved > 1000, "only {solved} solved");
 }
 
+/// A ramp with "nothing or at least" has two chords in one line; where their prices round to one number both must be filled.
+#[test]
+fn ramps_with_at_least_are_filled_along_the_whole_line() {
+    for seed in 0..20_000 {
+        let mut random = Random::new(80_000 + seed);
+        let full_at = random.between(0.2, 0.6);
+        let tasks = vec![
+            TaskSpec { at_least: Some(full_at * random.between(0.1, 0.9)), ..task("ramp", Curve::saturating(full_at).unwrap()) },
+            task("s", Curve::hill(random.between(0.2, 0.5), random.between(2.0, 12.0)).unwrap()),
+            task("step", Curve::threshold(random.between(0.1, 0.3)).unwrap()),
+        ];
+        let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
+        let values = [random.uniform(), random.uniform(), random.uniform()];
+        let (answer, _) = solve(&problem, &values, 1.0);
+        assert!(answer.gap() <= 1e-6, "GAP {:e}: seed {seed} {values:?} {:?}\n{answer:?}", answer.gap(), problem.tasks());
+    }
+}
+
 #[test]
 #[ignore = "minutes; for hunting"]
 fn many_odd_problems() {
