@@ -1,5 +1,6 @@
 //! What several test files share: random instances, brute force, and the checks every allocation must pass.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use outlay::oracle::{Recheck, recheck};
 use outlay::{Allocation, Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
@@ -169,4 +170,106 @@ pub fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f64 {
         spends.map(|spend| values[0] * curve.success(spend) + go(rest, &values[1..], left - spend, slack)).fold(f64::NEG_INFINITY, f64::max)
     }
     go(curves, values, budget, 1e-13 * budget)
+}
+
+/// The spends of a curve that an optimum is likely to use: its jumps, corners and steepest point.
+fn telling_spends(curve: &Curve) -> Vec<f64> {
+    use outlay::curve::{Family, REACH, Shape};
+    let jumps = |at: &[f64]| at.iter().flat_map(|&at| [at * REACH, at]).collect();
+    match curve.family() {
+        Family::Threshold(threshold) => jumps(&[threshold.at()]),
+        Family::Steps(steps) => jumps(steps.at()),
+        Family::Empirical(empirical) => jumps(empirical.at()),
+        Family::Piecewise(piecewise) => piecewise.spend().to_vec(),
+        _ => match curve.shape() {
+            Shape::SShaped { inflection } => vec![inflection, 1.5 * inflection, 2.0 * inflection, curve.saturates_at()],
+            _ => vec![curve.saturates_at()],
+        },
+    }
+}
+
+/// The best value over all combinations of telling spends (jumps, corners, bounds, `cells` equal parts of the budget) where one
+/// task takes whatever the others leave, or nothing if no combination is feasible. A lower bound on the optimum, and the optimum
+/// itself where curves are staircases or linear pieces: a vertex has at most one task away from its corners.
+pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: usize) -> Option<f64> {
+    let slack = 2.0 * f64::EPSILON * budget;
+    let allowed = |task: usize, spend: f64| {
+        let bounds = problem.tasks()[task].bounds();
+        spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
+    };
+    let worth = |task: usize, spend: f64| values[task] * problem.tasks()[task].curve().success(spend);
+    let options: Vec<Vec<(f64, f64)>> = (0..problem.tasks().len())
+        .map(|task| {
+            let bounds = problem.tasks()[task].bounds();
+            let mut spends = telling_spends(problem.tasks()[task].curve());
+            spends.extend([0.0, bounds.min, bounds.max, bounds.at_least]);
+            spends.extend((1..=cells).map(|cell| (budget * (cell as f64 / cells as f64)).min(budget)));
+            spends.retain(|&spend| spend <= budget + slack && allowed(task, spend));
+            spends.sort_by(f64::total_cmp);
+            spends.dedup();
+            spends.into_iter().map(|spend| (spend, worth(task, spend))).collect()
+        })
+        .collect();
+    let filled = |filler: Option<usize>, left: f64| match filler {
+        None => 0.0,
+        Some(task) => {
+            let bounds = problem.tasks()[task].bounds();
+            // What rounding left over is nobody's: some curves rise without limit at zero.
+            let spend = if left > 4.0 * slack { left.min(bounds.max) } else { 0.0 };
+            let spend = if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };
+            let spend = if spend < bounds.at_least && bounds.min == 0.0 { 0.0 } else { spend };
+            if allowed(task, spend) { worth(task, spend) } else { f64::NEG_INFINITY }
+        }
+    };
+    fn go(options: &[Vec<(f64, f64)>], task: usize, filler: Option<usize>, left: f64, slack: f64, filled: &dyn Fn(f64) -> f64) -> f64 {
+        if task == options.len() {
+            return filled(left);
+        }
+        if filler == Some(task) {
+            return go(options, task + 1, filler, left, slack, filled);
+        }
+        options[task]
+            .iter()
+            .take_while(|option| option.0 <= left + slack)
+            .map(|option| option.1 + go(options, task + 1, filler, left - option.0, slack, filled))
+            .fold(f64::NEG_INFINITY, f64::max)
+    }
+    let fillers = std::iter::once(None).chain((0..options.len()).map(Some));
+    let best = fillers.map(|filler| go(&options, 0, filler, budget, slack, &|left| filled(filler, left))).fold(f64::NEG_INFINITY, f64::max);
+    (best > f64::NEG_INFINITY).then_some(best)
+}
+
+/// A random problem as [`random_problem`] with budget one, where about half the tasks have bounds: `min`, `max`, `fixed`,
+/// `exclude` or `at_least`; the lower bounds leave at least half the budget free.
+pub fn bounded_problem(
+    random: &mut Random,
+    tasks: usize,
+    mut curve: impl FnMut(&mut Random) -> Curve,
+    at_least: bool,
+) -> (Problem, Vec<f64>) {
+    let share = 1.0 / tasks as f64;
+    let specs = (0..tasks)
+        .map(|task| {
+            let mut spec = TaskSpec::new(format!("t{task}"), curve(random));
+            match random.below(if at_least { 12 } else { 9 }) {
+                0 => spec.min = Some(0.5 * share * random.uniform()),
+                1 => spec.max = Some(share * random.between(0.2, 3.0)),
+                2 => {
+                    spec.min = Some(0.5 * share * random.uniform());
+                    spec.max = Some(share * random.between(0.5, 3.0));
+                }
+                3 if random.below(2) == 0 => spec.fixed = Some(0.5 * share * random.uniform()),
+                3 => spec.exclude = true,
+                4..=8 => {}
+                9 => {
+                    spec.at_least = Some(share * random.between(0.2, 2.0));
+                    spec.max = Some(share * random.between(2.0, 4.0));
+                }
+                _ => spec.at_least = Some(share * random.between(0.2, 3.0)),
+            }
+            spec
+        })
+        .collect();
+    let values = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+    (ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(), values)
 }
