@@ -71,6 +71,9 @@ impl Hill {
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         let s = self.steepness;
         let target = (slope * self.half_at / s).ln();
+        if target == f64::NEG_INFINITY {
+            return (f64::INFINITY, 0.0);
+        }
         let lowest = if s > 1.0 { ((s - 1.0) / (s + 1.0)).ln() } else { f64::NEG_INFINITY };
         let mut t = (-target / (1.0 + 1.0 / s)).min(s * (-target - 2.0 * std::f64::consts::LN_2));
         let mut fall = 0.0;

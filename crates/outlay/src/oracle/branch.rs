@@ -8,7 +8,9 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use super::model::Model;
+use super::price::View;
 use super::relaxation::{Relaxation, Relaxed};
+use crate::sum::Sum;
 
 /// A cut: the coordinate spends at most, or at least, so much.
 #[derive(Debug, Clone, Copy)]
@@ -135,8 +137,8 @@ impl Tree {
         found.nodes += 1;
         self.nodes.push(child);
         let place = self.nodes.len() as u32 - 1;
-        let feasible = self.narrow(model, place);
-        let relaxed = feasible.then(|| relaxation.solve(model.view(), Some(child.price), trial));
+        let free = self.narrow(model, place);
+        let relaxed = free.map(|free| relaxation.solve(View { free, ..model.view() }, Some(child.price), trial));
         self.restore(model);
         self.nodes.pop();
         let Some(relaxed) = relaxed else { return };
@@ -158,8 +160,8 @@ impl Tree {
         self.nodes.push(Node { fractional, price: relaxed.price, ..node });
     }
 
-    /// Narrows the domains to those of a node; false if nothing is left.
-    fn narrow(&mut self, model: &mut Model, mut place: u32) -> bool {
+    /// Narrows the domains to those of a node; returns what its lower bounds leave of the budget, if they fit.
+    fn narrow(&mut self, model: &mut Model, mut place: u32) -> Option<f64> {
         while place != ROOT {
             let node = self.nodes[place as usize];
             let class = &model.classes[model.coordinates[node.coordinate as usize].class as usize];
@@ -182,17 +184,20 @@ impl Tree {
     }
 
     /// Makes the envelopes of the narrowed domains.
-    fn remake(&mut self, model: &mut Model) -> bool {
-        let mut needed = model.min_total;
+    fn remake(&mut self, model: &mut Model) -> Option<f64> {
+        let mut free = Sum::default();
+        free.add(model.free);
         for &member in &self.touched {
             let position = member as usize;
             if self.low[position] > self.high[position] {
-                return false;
+                return None;
             }
-            needed += self.low[position] - model.low[position];
+            free.add(model.low[position] - self.low[position]);
         }
-        if needed > model.budget * (1.0 + 1e-12) {
-            return false;
+        // Sums of decimals may miss the budget by its last digits.
+        let free = free.value();
+        if free < -4.0 * f64::EPSILON * model.budget {
+            return None;
         }
         let mut used = model.coordinates.len();
         for &member in &self.touched {
@@ -214,7 +219,7 @@ impl Tree {
             };
             model.hull_of[position] = place;
         }
-        true
+        Some(free.max(0.0))
     }
 
     fn restore(&mut self, model: &mut Model) {

@@ -15,8 +15,8 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
     let tasks = model.curves.len();
     let mut upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
-    let exact = |spent: f64| (model.budget - spent).abs() <= BUDGET_ULPS * f64::EPSILON * model.budget;
-    if !model.has_steps && outcome.price > 0.0 && outcome.spent.is_some_and(exact) {
+    let exact = |left: f64| left.abs() <= BUDGET_ULPS * f64::EPSILON * model.budget;
+    if !model.has_steps && outcome.price > 0.0 && outcome.left.is_some_and(exact) {
         // No jumps and nothing left: the relaxation's split is the answer as it stands.
         answer.spend.copy_from_slice(&best[..tasks]);
         answer.value = outcome.value + model.constant;
@@ -162,7 +162,7 @@ impl Settlement<'_> {
             if !(choice.0 > 0.0 && left > self.negligible()) {
                 break;
             }
-            self.spend[choice.2] += choice.1;
+            self.give(choice.2, choice.1);
             left -= choice.1;
         }
     }
@@ -177,10 +177,15 @@ impl Settlement<'_> {
         for task in 0..self.spend.len() {
             let step = self.room(task).min(left);
             if step > 0.0 {
-                self.spend[task] += step;
+                self.give(task, step);
                 left -= step;
             }
         }
+    }
+
+    /// Gives a task more, but not a digit above its maximum.
+    fn give(&mut self, task: usize, step: f64) {
+        self.spend[task] = (self.spend[task] + step).min(self.model.bounds[task].max);
     }
 
     /// Takes back what rounding overspent, where it does least harm.

@@ -29,6 +29,8 @@ pub(super) struct Branch {
 pub(super) struct Hull {
     pub(super) corners: Vec<Corner>,
     pub(super) branch: Option<Branch>,
+    /// A flat stretch lies between the last corner and the next point.
+    skipped: bool,
     /// The domain it was made for.
     pub(super) low: f64,
     pub(super) high: f64,
@@ -39,6 +41,7 @@ impl Hull {
     pub(super) fn build(&mut self, coordinate: &Coordinate, low: f64, high: f64) {
         self.corners.clear();
         self.branch = None;
+        self.skipped = false;
         self.low = low;
         self.high = high;
         match &coordinate.form {
@@ -70,14 +73,16 @@ impl Hull {
 
     /// Adds a point to the right; corners that fall below the new chord go. `joined`: the curve runs straight to it.
     fn push(&mut self, spend: f64, success: f64, joined: bool) {
-        let mut straight = joined;
+        let mut straight = joined && !self.skipped;
         while let Some(&last) = self.corners.last() {
             if spend <= last.spend || success <= last.success {
+                self.skipped |= spend > last.spend;
                 return;
             }
             let slope = (success - last.success) / (spend - last.spend);
             let before = self.corners.len().checked_sub(2).map(|position| self.corners[position]);
-            if let Some(before) = before.filter(|before| before.slope <= slope) {
+            // Chords in one line up to rounding are one chord: at their price both would be tied.
+            if let Some(before) = before.filter(|before| before.slope <= slope * (1.0 + IN_LINE)) {
                 straight &= before.exact && before.slope == slope;
                 self.corners.pop();
                 continue;
@@ -88,6 +93,7 @@ impl Hull {
             }
             break;
         }
+        self.skipped = false;
         self.corners.push(Corner { spend, success, slope: 0.0, exact: false });
     }
 
@@ -157,7 +163,7 @@ impl Hull {
         }
         match (&coordinate.form, &mut self.branch) {
             (Form::Points { spend, .. }, _) => {
-                let last = spend.last().copied().unwrap_or(0.0);
+                let last = spend.last().copied().unwrap_or(0.0).max(coordinate.at_least);
                 if last > high || last > self.high {
                     return false;
                 }
@@ -192,5 +198,7 @@ fn tangent(smooth: &Smooth, spend: f64, success: f64, start: f64, end: f64) -> (
     (slope.max(0.0), touch)
 }
 
+/// Slopes this close, as a share, are the same line.
+const IN_LINE: f64 = 8.0 * f64::EPSILON;
 /// Ten steps reach the last digit; the limit guards against rounding that never settles.
 const TANGENT_STEPS: usize = 60;

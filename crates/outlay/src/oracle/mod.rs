@@ -226,8 +226,8 @@ struct Outcome {
     price: f64,
     /// The price at which the split itself was found: that of its node.
     split_price: f64,
-    /// What the split adds up to, if the first relaxation settled it.
-    spent: Option<f64>,
+    /// What the split leaves of the budget, if the first relaxation settled it.
+    left: Option<f64>,
     nodes: u64,
     states: u64,
 }
@@ -266,6 +266,7 @@ impl Oracle {
         self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
         let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_price = Some(outcome.price);
+        let outcome = Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
         finish::finish(&self.model, &mut self.best, outcome, options, &mut self.allocation);
         Ok(&self.allocation)
     }
@@ -279,7 +280,7 @@ impl Oracle {
             bound: root.bound,
             price: root.price,
             split_price: root.price,
-            spent: Some(root.spent),
+            left: Some(root.left),
             nodes: 1,
             states: 0,
         };
@@ -296,7 +297,7 @@ impl Oracle {
         self.model.rank_classes();
         let stop = Stop { slack, max_nodes: options.max_nodes };
         let found = self.tree.run(&mut self.model, &mut self.relaxation, root, stop, &mut self.best, &mut self.trial);
-        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, spent: None, ..settled }
+        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, left: None, ..settled }
     }
 
     /// The exact search, when every task is a staircase. Steps are settled to the last digit unless a coarse tolerance is asked for.
@@ -330,7 +331,7 @@ impl Oracle {
         };
         let (best, coordinates) = (&mut self.best, &self.model.coordinates);
         let found = self.core.run(start, tolerance, options.max_states, |coordinate, spend| best[coordinates[coordinate].task] = spend);
-        Outcome { value: found.value, bound: found.bound, states: found.states, spent: None, ..settled }
+        Outcome { value: found.value, bound: found.bound, states: found.states, left: None, ..settled }
     }
 
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {

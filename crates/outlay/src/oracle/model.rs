@@ -116,7 +116,8 @@ impl Model {
             stack.build(values, self.free, &mut coordinate.form);
         }
         for (position, coordinate) in self.coordinates.iter().enumerate() {
-            let (low, high) = (coordinate.min, coordinate.max.min(coordinate.min + self.free));
+            let low = coordinate.min;
+            let high = coordinate.max.min(within_budget(low, coordinate.at_least, self.free, budget));
             (self.low[position], self.high[position]) = (low, high);
             let is_stack = position >= plain;
             self.weights[position] = if is_stack { 1.0 } else { values[coordinate.task] * self.curves[coordinate.task].height() };
@@ -150,8 +151,13 @@ impl Model {
             weights: &self.weights,
             hulls: &self.hulls,
             hull_of: &self.hull_of,
-            budget: self.budget,
+            free: self.free,
         }
+    }
+
+    /// What equal thresholds that the budget does not reach would pay per unit: below it a price proves nothing.
+    pub(super) fn unaffordable_price(&self) -> f64 {
+        self.stacks.iter().map(Stack::next_price).fold(0.0, f64::max)
     }
 
     /// The task, or the place after the tasks, that a coordinate stands for.
@@ -163,6 +169,12 @@ impl Model {
     pub(super) fn is_all_steps(&self) -> bool {
         self.batches.len() == 0 && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
     }
+}
+
+/// The most a task may get if the others get their least. A sum of decimals may miss by its last digits what `at_least` asks for.
+pub(super) fn within_budget(min: f64, at_least: f64, free: f64, budget: f64) -> f64 {
+    let most = min + free;
+    if at_least > most && at_least <= most + 4.0 * f64::EPSILON * budget { at_least } else { most }
 }
 
 /// A cold search begins with an eighth of the tasks in bulk, but no more than this.

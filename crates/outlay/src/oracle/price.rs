@@ -25,7 +25,8 @@ pub(super) struct View<'a> {
     pub(super) hulls: &'a [Hull],
     /// Which hull each coordinate has now.
     pub(super) hull_of: &'a [u32],
-    pub(super) budget: f64,
+    /// What the lower bounds leave of the budget: all spends here are counted above them.
+    pub(super) free: f64,
 }
 
 impl<'a> View<'a> {
@@ -59,7 +60,7 @@ pub(super) struct PriceSearch {
     chords: Vec<Chord>,
     /// Riders that may be on their branch somewhere in the bracket.
     riders: Vec<Rider>,
-    /// What is spent at every price of the bracket by tasks at corners.
+    /// What chords above the bracket add at every price of it.
     settled: f64,
     /// The jumps between a trial and the end of the bracket, while a model is solved.
     jumps: Vec<Chord>,
@@ -77,9 +78,9 @@ struct Trial {
     fall: f64,
 }
 
-/// Total spend this close to the budget, as a share of it, counts as found: the sums themselves are no more exact.
+/// Total spend this close to what is free, as a share of it, counts as found: the sums themselves are no more exact.
 const CLOSE: f64 = 2e-14;
-/// A remainder up to this share of the budget may be absorbed, if that costs at most `ABSORBED` of the budget's worth.
+/// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED` of its worth.
 const ABSORBABLE: f64 = 1e-7;
 const ABSORBED: f64 = 1e-16;
 /// A model is trusted this often; then the bracket is halved every other time, which always ends.
@@ -94,11 +95,17 @@ impl PriceSearch {
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
-        let price = if reach < view.budget * (1.0 - CLOSE) { 0.0 } else { self.search(view, start) };
+        let price = if reach < view.free * (1.0 - CLOSE) { 0.0 } else { self.search(view, start) };
         if price == 0.0 {
             view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
         (price, &self.wishes)
+    }
+
+    /// What the power tasks wish when nothing is free.
+    pub(super) fn no_wishes(&mut self, view: View<'_>) -> &[f64] {
+        view.batches.respond(f64::INFINITY, &mut self.wishes);
+        &self.wishes
     }
 
     /// The price for a sample of the tasks, with its share of the budget.
@@ -106,13 +113,13 @@ impl PriceSearch {
         let sample = view.sample?;
         let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
         let coordinates = &view.coordinates[..0];
-        let small = View { batches: sample, sample: None, coordinates, budget: view.budget * share, ..view };
+        let small = View { batches: sample, sample: None, coordinates, free: view.free * share, ..view };
         self.load(small);
         Some(self.search(small, None))
     }
 
     fn search(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
-        let budget = view.budget;
+        let free = view.free;
         let (mut below, mut above) = (0.0, f64::INFINITY);
         let mut price = start.unwrap_or_else(|| self.first_price(view));
         for count in 0..MAX_TRIALS {
@@ -120,14 +127,14 @@ impl PriceSearch {
             if self.is_found(view, trial) {
                 return price;
             }
-            if trial.low > budget {
+            if trial.low > free {
                 below = price;
                 self.raise_floor(below);
-                price = self.model_above(trial, budget);
+                price = self.model_above(trial, free);
             } else {
                 above = price;
                 self.lower_roof(above);
-                price = self.model_below(trial, budget);
+                price = self.model_below(trial, free);
             }
             let doubtful = count >= TRUSTED_TRIALS && count % 2 == 0;
             if doubtful || !(price > below && price < above) {
@@ -146,14 +153,14 @@ impl PriceSearch {
     /// Whether the budget lies between the smallest and largest wishes, or misses them by what can be absorbed: a remainder r
     /// given to a task of average fall f costs price r² / 2f.
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
-        let missed = (trial.low - view.budget).max(view.budget - trial.high);
+        let missed = (trial.low - view.free).max(view.free - trial.high);
         let count = (view.batches.smooth_len() + self.riders.len()) as f64;
-        let absorbed = missed * missed * count <= ABSORBED * view.budget * trial.fall && missed <= ABSORBABLE * view.budget;
-        missed <= CLOSE * view.budget || absorbed
+        let absorbed = missed * missed * count <= ABSORBED * view.free * trial.fall && missed <= ABSORBABLE * view.free;
+        missed <= CLOSE * view.free || absorbed
     }
 
     /// Where the budget is met above a trial that spends too much, by the model.
-    fn model_above(&mut self, trial: Trial, budget: f64) -> f64 {
+    fn model_above(&mut self, trial: Trial, free: f64) -> f64 {
         self.jumps.clear();
         self.jumps.extend_from_slice(&self.chords);
         // Riders leave their branch at their tie.
@@ -166,16 +173,16 @@ impl PriceSearch {
         // What the riders leave behind is part of the smooth total at the trial.
         let leaving: f64 = self.riders.iter().filter(|rider| rider.tie.is_finite()).map(|rider| rider.touch - rider.base).sum();
         let smooth = (trial.smooth - leaving).max(0.0);
-        self.solve_model(trial.price, smooth, trial.fall, budget - self.settled)
+        self.solve_model(trial.price, smooth, trial.fall, free - self.settled)
     }
 
     /// Where the budget is met below a trial that spends too little, by the model.
-    fn model_below(&mut self, trial: Trial, budget: f64) -> f64 {
+    fn model_below(&mut self, trial: Trial, free: f64) -> f64 {
         self.jumps.clear();
         self.jumps.extend_from_slice(&self.chords);
         let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
         self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial.price, trial.smooth, trial.fall, budget - self.settled)
+        self.solve_model(trial.price, trial.smooth, trial.fall, free - self.settled)
     }
 
     /// The price `q` with `smooth (q / price)^(-fall / smooth)` plus the jumps above `q` equal to `target`.
@@ -210,31 +217,25 @@ impl PriceSearch {
         if power > 0.0 && target > 0.0 { price * (smooth / target).powf(1.0 / power) } else { f64::NAN }
     }
 
-    /// Reads the chords and riders; returns the most that all tasks can usefully take.
+    /// Reads the chords and riders; returns the most that all tasks can usefully take above their lower bounds.
     fn load(&mut self, view: View<'_>) -> f64 {
         self.chords.clear();
         self.riders.clear();
         self.settled = 0.0;
-        let mut reach = view.batches.load_chords(&mut self.chords, &mut self.settled);
+        let mut reach = view.batches.load_chords(&mut self.chords);
         for coordinate in 0..view.coordinates.len() {
             let hull = view.hull(coordinate);
             let weight = view.weights[coordinate];
-            let Some(first) = hull.corners.first() else { continue };
-            self.settled += first.spend;
-            if !(weight > 0.0) {
-                reach += first.spend;
-                continue;
-            }
+            let Some(last) = hull.corners.last().filter(|_| weight > 0.0) else { continue };
             for pair in hull.corners.windows(2) {
                 self.chords.push(Chord { price: weight * pair[0].slope, jump: pair[1].spend - pair[0].spend });
             }
-            let last = hull.corners[hull.corners.len() - 1];
             if let Some(branch) = hull.branch {
                 let (tie, base) = (weight * last.slope, last.spend);
                 self.riders.push(Rider { coordinate: coordinate as u32, tie, base, touch: branch.touch });
-                reach += branch.end;
+                reach += branch.end - hull.low;
             } else {
-                reach += last.spend;
+                reach += last.spend - hull.low;
             }
         }
         reach
@@ -242,21 +243,21 @@ impl PriceSearch {
 
     fn first_price(&mut self, view: View<'_>) -> f64 {
         let tasks = (view.coordinates.len() + view.batches.len()) as f64;
-        let smooth = view.batches.mean_log_price(view.budget / tasks).map(f64::exp);
+        let smooth = view.batches.mean_log_price(view.free / tasks).map(f64::exp);
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         smooth.filter(usable).unwrap_or_else(|| {
             // No smooth tasks in bulk: the model of the jumps alone, from the lowest price.
             let trial = Trial { price: f64::MIN_POSITIVE, low: 0.0, high: 0.0, smooth: 0.0, fall: 0.0 };
-            Some(self.model_all(trial, view.budget)).filter(usable).unwrap_or(1.0)
+            Some(self.model_all(trial, view.free)).filter(usable).unwrap_or(1.0)
         })
     }
 
     /// Where the budget is met if every rider jumps and then stands still.
-    fn model_all(&mut self, trial: Trial, budget: f64) -> f64 {
+    fn model_all(&mut self, trial: Trial, free: f64) -> f64 {
         self.jumps.clear();
         self.jumps.extend_from_slice(&self.chords);
         self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial.price, trial.smooth, trial.fall, budget - self.settled)
+        self.solve_model(trial.price, trial.smooth, trial.fall, free - self.settled)
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {

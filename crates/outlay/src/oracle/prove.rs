@@ -5,6 +5,7 @@
 //! and independent.
 
 use super::Allocation;
+use super::model::within_budget;
 use super::recheck::{ROUNDING, best_surplus};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
@@ -50,7 +51,7 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
     let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
     let whole = problem.tasks().iter().map(|task| {
         let bounds = task.bounds();
-        Bounds { max: bounds.max.min(bounds.min + free), ..bounds }
+        Bounds { max: bounds.max.min(within_budget(bounds.min, bounds.at_least, free, budget)), ..bounds }
     });
     let enough = allocation.upper_bound * (1.0 + ROUNDING);
     let mut parts = 1;

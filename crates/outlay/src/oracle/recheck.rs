@@ -5,6 +5,7 @@
 //! how far a search had to lower it otherwise.
 
 use super::Allocation;
+use super::model::within_budget;
 use crate::curve::{Curve, Family, REACH};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
@@ -87,7 +88,9 @@ pub fn recheck(problem: &Problem, values: &[f64], allocation: &Allocation) -> Re
         }
     }
     let (spend, unspent, budget) = (sum(allocation.spend.iter().copied()), allocation.unspent, allocation.budget);
-    if !((spend + unspent - budget).abs() <= 4.0 * f64::EPSILON * budget && unspent >= 0.0) {
+    // Lower bounds may exceed the budget by rounding; then they are what is spent.
+    let excess = (sum(tasks.iter().map(|task| task.bounds().min)) - budget).clamp(0.0, ROUNDING * budget);
+    if !((spend + unspent - budget).abs() <= 4.0 * f64::EPSILON * budget + excess && unspent >= 0.0) {
         return Err(RecheckError::Budget { spend, unspent, budget });
     }
     let value = sum(tasks.iter().zip(values).zip(&allocation.spend).map(|((task, value), &spend)| value * task.curve().success(spend)));
@@ -108,7 +111,7 @@ pub fn price_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -
     let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
     let surplus = problem.tasks().iter().zip(values).map(|(task, &value)| {
         let bounds = task.bounds();
-        let high = bounds.max.min(bounds.min + free);
+        let high = bounds.max.min(within_budget(bounds.min, bounds.at_least, free, budget));
         best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
     });
     let total = sum(surplus.chain([price * budget]));

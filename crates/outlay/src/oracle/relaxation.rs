@@ -11,7 +11,8 @@ pub(super) struct Relaxed {
     pub(super) bound: f64,
     /// What the spends written are worth, and what they add up to.
     pub(super) value: f64,
-    pub(super) spent: f64,
+    /// What they leave of the budget: rounding, or what nobody wants.
+    pub(super) left: f64,
     /// The coordinate strictly inside a chord that its curve does not follow, and its spend.
     pub(super) fractional: Option<(usize, f64)>,
 }
@@ -37,12 +38,15 @@ pub(super) struct Relaxation {
 
 /// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
 const ROUNDING: f64 = 16.0 * f64::EPSILON;
-/// A remainder up to this share of the budget may go to the task that it disturbs least.
+/// A remainder up to this share of what is free may go to the task that it disturbs least.
 const SMALL_REMAINDER: f64 = 1e-6;
 
 impl Relaxation {
     /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
     pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
+        if !(view.free > 0.0) {
+            return self.pinned(view, spend);
+        }
         let (price, wishes) = self.search.find(view, start);
         let mut settled = Settled::default();
         let call = Call { values: view.values, price, log_price: price.ln(), wishes };
@@ -54,14 +58,28 @@ impl Relaxation {
         for coordinate in 0..view.coordinates.len() {
             self.settle(view, coordinate, price, spend, &mut settled);
         }
-        let wished = settled.spend.value();
+        let wished = settled.above.value();
         let worth = settled.value.value();
-        // The dual function at this price: budget at its price, and each task's best surplus.
-        let bound = worth + price * (view.budget - wished);
-        let bound = bound + ROUNDING * (bound.abs() + price * view.budget + worth);
-        let fractional = self.fill(view, price, view.budget - wished, spend, &mut settled);
+        // The dual function at this price: what is free at its price, and each task's best surplus.
+        let bound = worth + price * (view.free - wished);
+        let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
+        let fractional = self.fill(view, price, view.free - wished, spend, &mut settled);
         absorb(view, spend, &mut settled);
-        Relaxed { price, bound, value: settled.value.value(), spent: settled.spend.value(), fractional }
+        Relaxed { price, bound, value: settled.value.value(), left: view.free - settled.above.value(), fractional }
+    }
+
+    /// The lower bounds take everything: there is nothing to decide.
+    fn pinned(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
+        self.tied.clear();
+        let mut settled = Settled::default();
+        let wishes = self.search.no_wishes(view);
+        let call = Call { values: view.values, price: f64::INFINITY, log_price: f64::INFINITY, wishes };
+        view.batches.settle(call, spend, &mut settled, |_, _, _| {});
+        for coordinate in 0..view.coordinates.len() {
+            self.settle(view, coordinate, f64::INFINITY, spend, &mut settled);
+        }
+        let value = settled.value.value();
+        Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, fractional: None }
     }
 
     /// The smallest best spend of a coordinate at a price; if there is a larger one, remembers it.
@@ -83,7 +101,7 @@ impl Relaxation {
             (corner.spend, corner.success)
         };
         spend[task] = taken;
-        settled.spend.add(taken);
+        settled.above.add(taken - hull.low);
         settled.value.add(weight * success);
     }
 
@@ -103,7 +121,7 @@ impl Relaxation {
                 Some(coordinate) => advance(view, coordinate, from, to, spend, settled),
                 None => {
                     spend[task] = to;
-                    settled.spend.add(to - from);
+                    settled.above.add(to - from);
                     settled.value.add(price * (to - from));
                 }
             }
@@ -123,21 +141,21 @@ impl Relaxation {
 fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, spend: &mut [f64], settled: &mut Settled) {
     let form = &view.coordinates[coordinate].form;
     spend[view.coordinates[coordinate].task] = to;
-    settled.spend.add(to - from);
+    settled.above.add(to - from);
     settled.value.add(view.weights[coordinate] * (form.success(to) - form.success(from)));
 }
 
 /// Gives a remainder of rounding size to the task that it disturbs least.
 fn absorb(view: View<'_>, spend: &mut [f64], settled: &mut Settled) {
-    let left = view.budget - settled.spend.value();
-    if left == 0.0 || left.abs() > SMALL_REMAINDER * view.budget {
+    let left = view.free - settled.above.value();
+    if left == 0.0 || left.abs() > SMALL_REMAINDER * view.free {
         return;
     }
     if let Some((task, _)) = settled.softest {
         let (from, bounds) = (spend[task], view.bounds[task]);
         let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
         spend[task] = to;
-        settled.spend.add(to - from);
+        settled.above.add(to - from);
         settled.value.add(view.values[task] * (view.curves[task].success(to) - view.curves[task].success(from)));
     }
 }

@@ -13,6 +13,8 @@ pub(super) struct Stack {
     members: Vec<Member>,
     /// The members' order of this call: the first ones are funded first.
     order: Vec<u32>,
+    /// What the first task that cannot be funded would pay per unit of budget.
+    next_price: f64,
 }
 
 /// A task of a stack: success before and after the jump, times the curve's height.
@@ -26,7 +28,7 @@ pub(super) struct Member {
 impl Stack {
     pub(super) fn new(at: f64, members: Vec<Member>) -> Self {
         let order = (0..members.len() as u32).collect();
-        Self { at, members, order }
+        Self { at, members, order, next_price: 0.0 }
     }
 
     /// Writes the staircase for these values and this much budget into `form`.
@@ -44,6 +46,7 @@ impl Stack {
             self.order.select_nth_unstable_by(funded - 1, first);
         }
         self.order[..funded].sort_unstable_by(first);
+        self.next_price = self.order[funded..].iter().map(|&member| gain(member)).fold(0.0, f64::max) / self.at;
         spend.clear();
         success.clear();
         spend.push(0.0);
@@ -56,6 +59,10 @@ impl Stack {
             spend.push((position + 1) as f64 * self.at);
             success.push(success[position] + gain);
         }
+    }
+
+    pub(super) fn next_price(&self) -> f64 {
+        self.next_price
     }
 
     /// Hands the stack's spend to its tasks.

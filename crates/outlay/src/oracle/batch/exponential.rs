@@ -37,7 +37,7 @@ impl ExponentialBatch {
         for (((&level, &scale), &low), &cap) in self.level.iter().zip(&self.scale).zip(&self.places.low).zip(&self.places.cap) {
             let wish = scale * (level - log_price);
             let inside = wish > low && wish < cap;
-            total.spend += wish.max(low).min(cap);
+            total.spend += wish.max(low).min(cap) - low;
             total.fall += if inside { scale } else { 0.0 };
         }
         total
@@ -57,7 +57,7 @@ impl ExponentialBatch {
             if taken == 0.0 {
                 continue;
             }
-            settled.spend.add(taken);
+            settled.above.add(taken - low);
             let weight = call.values[task] * self.height[position];
             let inside = wish > low && wish < cap;
             if inside {

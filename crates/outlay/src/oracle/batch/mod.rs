@@ -60,13 +60,18 @@ impl Places {
         }
     }
 
-    /// The most the tasks with a finite level can take, the others at their lower bound.
+    /// The most the tasks with a finite level can take above their lower bounds.
     fn reach(&self, level: &[f64]) -> f64 {
-        level.iter().zip(&self.low).zip(&self.cap).map(|((&level, &low), &cap)| if level == f64::NEG_INFINITY { low } else { cap }).sum()
+        level
+            .iter()
+            .zip(&self.low)
+            .zip(&self.cap)
+            .map(|((&level, &low), &cap)| if level == f64::NEG_INFINITY { 0.0 } else { cap - low })
+            .sum()
     }
 }
 
-/// Spend at a price, and its fall per unit of the price's logarithm.
+/// Spend above the lower bounds at a price, and its fall per unit of the price's logarithm.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Response {
     pub(super) spend: f64,
@@ -85,7 +90,8 @@ pub(super) struct Call<'a> {
 /// What tasks come to at a price, for the certificate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Settled {
-    pub(super) spend: Sum,
+    /// Spend above the lower bounds: where these take nearly everything, the digits of the rest would be lost in the total.
+    pub(super) above: Sum,
     pub(super) value: Sum,
     /// The task that a small remainder disturbs least, and its sensitivity.
     pub(super) softest: Option<(usize, f64)>,
@@ -132,17 +138,17 @@ impl Batches {
         self.power.places.len() + self.exponential.places.len()
     }
 
-    /// The smooth tasks' total spend at a price; what the power tasks wish is written to `wishes`.
+    /// The smooth tasks' total response to a price; what the power tasks wish is written to `wishes`.
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
         let power = self.power.respond(log_price, wishes);
         let exponential = self.exponential.respond(log_price);
         Response { spend: power.spend + exponential.spend, fall: power.fall + exponential.fall }
     }
 
-    /// Adds the straight tasks' chords and lower bounds; returns the most that all tasks can take.
-    pub(super) fn load_chords(&self, chords: &mut Vec<Chord>, settled: &mut f64) -> f64 {
+    /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower bounds.
+    pub(super) fn load_chords(&self, chords: &mut Vec<Chord>) -> f64 {
         let smooth = self.power.places.reach(&self.power.level) + self.exponential.places.reach(&self.exponential.level);
-        smooth + self.ramp.load_chords(chords, settled)
+        smooth + self.ramp.load_chords(chords)
     }
 
     /// The mean logarithm of the price at which every smooth task would take `share`: a first guess.

@@ -40,7 +40,7 @@ impl PowerBatch {
         let mut total = Response::default();
         for (((&wish, &elasticity), &low), &cap) in wishes.iter().zip(&self.elasticity).zip(&self.places.low).zip(&self.places.cap) {
             let inside = wish > low && wish < cap;
-            total.spend += wish.max(low).min(cap);
+            total.spend += wish.max(low).min(cap) - low;
             total.fall += if inside { elasticity * wish } else { 0.0 };
         }
         total
@@ -57,7 +57,7 @@ impl PowerBatch {
             let task = task as usize;
             let taken = wish.max(low).min(cap);
             spend[task] = taken;
-            settled.spend.add(taken);
+            settled.above.add(taken - low);
             if wish > low && wish < cap {
                 // On the curve's own slope: value = price * spend / exponent, without another power.
                 settled.value.add(call.price * taken / self.curve[position].exponent());

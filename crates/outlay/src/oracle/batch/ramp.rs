@@ -29,12 +29,10 @@ impl RampBatch {
         }
     }
 
-    /// Adds the chords and lower bounds; returns the most that the tasks can take.
-    pub(super) fn load_chords(&self, chords: &mut Vec<Chord>, settled: &mut f64) -> f64 {
+    /// Adds the chords; returns the most that the tasks can take above their lower bounds.
+    pub(super) fn load_chords(&self, chords: &mut Vec<Chord>) -> f64 {
         let mut reach = 0.0;
         for ((&turn, &low), &cap) in self.turn.iter().zip(&self.places.low).zip(&self.places.cap) {
-            *settled += low;
-            reach += low;
             if turn > 0.0 && cap > low {
                 chords.push(Chord { price: turn, jump: cap - low });
                 reach += cap - low;
@@ -53,7 +51,7 @@ impl RampBatch {
             }
             spend[task] = taken;
             if taken > 0.0 {
-                settled.spend.add(taken);
+                settled.above.add(taken - low);
                 settled.value.add(turn * taken.min(full));
             }
         }
