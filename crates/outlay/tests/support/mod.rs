@@ -214,8 +214,8 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
         None => 0.0,
         Some(task) => {
             let bounds = problem.tasks()[task].bounds();
-            // What rounding left over is nobody's: some curves rise without limit at zero.
-            let spend = if left > 4.0 * slack { left.min(bounds.max) } else { 0.0 };
+            // What rounding may have left over is nobody's: some curves rise without limit at zero.
+            let spend = if left > 4.0 * slack { (left - slack).min(bounds.max) } else { 0.0 };
             let spend = if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };
             let spend = if spend < bounds.at_least && bounds.min == 0.0 { 0.0 } else { spend };
             if allowed(task, spend) { worth(task, spend) } else { f64::NEG_INFINITY }
