@@ -1,1 +1,40 @@
-fn main() {}
+//! The command line of outlay: arguments in, the library's answer out as a table, JSON or CSV.
+//!
+//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 ran but a check failed, 2 bad
+//! usage or input.
+
+mod allocate;
+mod arguments;
+mod check;
+mod console;
+mod evaluate;
+mod failure;
+mod frontier;
+mod input;
+mod number;
+mod plan_file;
+mod report;
+mod table;
+mod values;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(console::report_bug));
+    let arguments = Arguments::parse();
+    let quiet = arguments.quiet;
+    let report = match &arguments.command {
+        Command::Allocate(arguments) => allocate::run(arguments),
+        Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Frontier(arguments) => frontier::run(arguments, quiet),
+        Command::Check(arguments) => check::run(arguments),
+    };
+    match report {
+        Ok(report) => console::show(&report, quiet),
+        Err(failure) => console::fail(&failure),
+    }
+}

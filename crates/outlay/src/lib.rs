@@ -10,6 +10,7 @@
 //! for curves of any shape and returns a certificate with the split: the value reached and an upper bound on the best value.
 pub mod curve;
 pub mod oracle;
+pub mod plan;
 pub mod problem;
 mod sum;
 

@@ -1,6 +1,7 @@
 //! Sums that do not lose digits: budgets must add up to the last unit.
 
-/// A running sum with a compensation term (Neumaier): the error does not grow with the number of terms.
+/// A running sum that keeps what rounding loses (Knuth's two-sum, without a branch): the error does not grow with the
+/// number of terms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     total: f64,
@@ -10,7 +11,8 @@ pub(crate) struct Sum {
 impl Sum {
     pub(crate) fn add(&mut self, term: f64) {
         let total = self.total + term;
-        self.lost += if self.total.abs() >= term.abs() { (self.total - total) + term } else { (term - total) + self.total };
+        let kept = total - self.total;
+        self.lost += (self.total - (total - kept)) + (term - kept);
         self.total = total;
     }
 

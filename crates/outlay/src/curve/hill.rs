@@ -85,7 +85,8 @@ impl Hill {
             fall = 2.0 * share - (1.0 - 1.0 / s);
             let step = excess / fall;
             t += step;
-            if !(step.abs() > 4e-16 * t.abs().max(1.0)) {
+            // Newton's error is squared at each step: after one this small nothing is left to do.
+            if !(step.abs() > 1e-8 * t.abs().max(1.0)) {
                 break;
             }
         }

@@ -68,7 +68,8 @@ pub(super) struct Stop {
 pub(super) struct Searched {
     pub(super) value: f64,
     pub(super) bound: f64,
-    pub(super) price: f64,
+    /// The price of the node with the best split.
+    pub(super) split_price: f64,
     pub(super) nodes: u64,
 }
 
@@ -89,7 +90,7 @@ impl Tree {
         self.open.clear();
         self.low.clone_from(&model.low);
         self.high.clone_from(&model.high);
-        let mut found = Searched { value: root.value, bound: root.bound, price: root.price, nodes: 1 };
+        let mut found = Searched { value: root.value, bound: root.bound, split_price: root.price, nodes: 1 };
         // Bounds of nodes that cannot be cut any further.
         let mut closed = f64::NEG_INFINITY;
         self.add(Node { parent: ROOT, coordinate: 0, cut: 0.0, at_least: false, fractional: None, price: 0.0 }, root, root.bound);
@@ -141,6 +142,7 @@ impl Tree {
         let Some(relaxed) = relaxed else { return };
         if relaxed.value > found.value {
             found.value = relaxed.value;
+            found.split_price = relaxed.price;
             best.copy_from_slice(trial);
         }
         let bound = relaxed.bound.min(parent_bound);

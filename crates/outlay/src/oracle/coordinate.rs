@@ -131,7 +131,8 @@ impl Form {
 
 impl Coordinate {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
-        let max = bounds.max.min(curve.saturates_at()).max(bounds.min);
+        // Beyond saturation nothing is gained, but a bound may ask for it.
+        let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
         Self { task, form: Form::of(curve), at_least: bounds.at_least, min: bounds.min, max, class: 0 }
     }
 

@@ -14,6 +14,8 @@ struct State {
     spend: i64,
     gain: f64,
     trail: u32,
+    /// The choice just made, not yet on the trail.
+    choice: u32,
 }
 
 /// One departure from the start, remembered to trace a split back.
@@ -62,7 +64,7 @@ pub(super) struct CoreSearch {
     fitting: Vec<u32>,
 }
 
-/// Where the search starts: a split within the budget, its value, and a price with the bound it proves.
+/// Where the search starts: a price with the bound it proves, and splits within the budget.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start<'a> {
     pub(super) coordinates: &'a [Coordinate],
@@ -72,8 +74,9 @@ pub(super) struct Start<'a> {
     pub(super) budget: f64,
     pub(super) price: f64,
     pub(super) bound: f64,
-    /// Spend of each coordinate in the split to start from.
+    /// The split to depart from: each coordinate at its best for the price. Its value, and that of the best split known.
     pub(super) spend: &'a [f64],
+    pub(super) origin_value: f64,
     pub(super) value: f64,
 }
 
@@ -90,6 +93,8 @@ const NONE: u32 = u32::MAX;
 const UNITS: f64 = (1u64 << 60) as f64;
 /// Rounding in the conversion to units must not shut out a split that exactly fits.
 const UNIT_SLACK: i64 = 1 << 10;
+/// So many new partial choices are weeded before more are made.
+const CROWDED: usize = 1 << 20;
 /// Partial choices that could improve by less than this share are dropped (their bound is kept).
 const NEGLIGIBLE: f64 = 1e-14;
 
@@ -99,7 +104,7 @@ impl CoreSearch {
         let mut run = Run::new(start, tolerance);
         self.trail.clear();
         self.states.clear();
-        let mut best = State { spend: run.origin, gain: 0.0, trail: NONE };
+        let mut best = State { spend: run.origin, gain: 0.0, trail: NONE, choice: NONE };
         self.states.push(best);
         self.collect(&mut run);
         self.exchange(&mut run, &mut best);
@@ -109,14 +114,20 @@ impl CoreSearch {
         self.index_singles();
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
-            self.expand(stage, &mut run, &mut best);
-            self.complete(position, &mut run, &mut best);
-            if run.states > max_states || self.trail.len() >= NONE as usize {
-                run.keep_open(&self.states, self.stages.get(position + 1));
+            let work = self.states.len() as u64 * u64::from(stage.last - stage.first);
+            if run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
+                run.keep_open(&self.states, &stage);
                 break;
             }
+            self.expand(stage, &mut run, &mut best);
+            self.complete(position, &mut run, &mut best);
         }
-        let mut at = best.trail;
+        // Departures are from the origin, which need not be the split that was known.
+        let improvement = run.value > start.value;
+        if improvement {
+            start.spend.iter().enumerate().for_each(|(coordinate, &spend)| improved(coordinate, spend));
+        }
+        let mut at = if improvement { best.trail } else { NONE };
         while at != NONE {
             let departure = self.trail[at as usize];
             improved(departure.coordinate as usize, departure.to);
@@ -182,7 +193,7 @@ impl CoreSearch {
             let gain = gain + self.choices[self.singles[partner].1 as usize].gain;
             let spend = run.origin + shift + self.singles[partner].0;
             if !same && run.improves(spend, gain) {
-                run.value = run.start.value + gain;
+                run.value = run.start.origin_value + gain;
                 pair = Some((position, partner, spend, gain));
             }
         }
@@ -193,7 +204,7 @@ impl CoreSearch {
                 let before = if single == partner && position.is_some() { self.trail.len() as u32 - 1 } else { NONE };
                 self.trail.push(Departure { before, coordinate, to: self.choices[choice as usize].to });
             }
-            *best = State { spend, gain, trail: self.trail.len() as u32 - 1 };
+            *best = State { spend, gain, trail: self.trail.len() as u32 - 1, choice: NONE };
         }
     }
 
@@ -228,8 +239,8 @@ impl CoreSearch {
             let (shift, choice, stage) = self.singles[self.fitting[last] as usize];
             let (spend, gain) = (state.spend + shift, state.gain + self.choices[choice as usize].gain);
             if stage as usize > position && run.improves(spend, gain) {
-                run.value = run.start.value + gain;
-                found = Some((State { spend, gain, trail: state.trail }, choice, stage));
+                run.value = run.start.origin_value + gain;
+                found = Some((State { spend, gain, trail: state.trail, choice: NONE }, choice, stage));
             }
         }
         if let Some((state, choice, stage)) = found {
@@ -292,13 +303,13 @@ impl CoreSearch {
     /// Adds the choices of one stage to every partial choice, and drops what is dominated or hopeless.
     fn expand(&mut self, stage: Stage, run: &mut Run<'_>, best: &mut State) {
         self.next.clear();
-        let choices = &self.choices[stage.first as usize..stage.last as usize];
         for &state in &self.states {
             if run.hopeful(state.spend, state.gain, stage) {
                 self.next.push(state);
             }
         }
-        for choice in choices {
+        for position in stage.first..stage.last {
+            let choice = self.choices[position as usize];
             if choice.loss >= run.gap() {
                 run.drop_bound(run.start.bound - choice.loss);
                 continue;
@@ -309,16 +320,29 @@ impl CoreSearch {
                 if !run.hopeful(spend, gain, stage) && !better {
                     continue;
                 }
-                let departure = Departure { before: state.trail, coordinate: stage.coordinate, to: choice.to };
-                let state = State { spend, gain, trail: self.trail.len() as u32 };
-                self.trail.push(departure);
-                self.next.push(state);
+                self.next.push(State { spend, gain, trail: state.trail, choice: position });
                 if better {
-                    run.value = run.start.value + gain;
-                    *best = state;
+                    run.value = run.start.origin_value + gain;
+                    self.trail.push(Departure { before: state.trail, coordinate: stage.coordinate, to: choice.to });
+                    *best = State { spend, gain, trail: self.trail.len() as u32 - 1, choice: NONE };
                 }
             }
+            if self.next.len() > CROWDED + 2 * self.states.len() {
+                self.drop_dominated();
+            }
         }
+        self.drop_dominated();
+        for state in self.next.iter_mut().filter(|state| state.choice != NONE) {
+            let to = self.choices[state.choice as usize].to;
+            self.trail.push(Departure { before: state.trail, coordinate: stage.coordinate, to });
+            (state.trail, state.choice) = (self.trail.len() as u32 - 1, NONE);
+        }
+        run.states += self.next.len() as u64;
+        std::mem::swap(&mut self.states, &mut self.next);
+    }
+
+    /// Keeps the partial choices that spend less or gain more than every other.
+    fn drop_dominated(&mut self) {
         self.next.sort_unstable_by(|a, b| a.spend.cmp(&b.spend).then(b.gain.total_cmp(&a.gain)).then(a.trail.cmp(&b.trail)));
         let mut most = f64::NEG_INFINITY;
         self.next.retain(|state| {
@@ -326,8 +350,6 @@ impl CoreSearch {
             most = most.max(state.gain);
             keeps
         });
-        run.states += self.next.len() as u64;
-        std::mem::swap(&mut self.states, &mut self.next);
     }
 }
 
@@ -406,7 +428,7 @@ impl<'a> Run<'a> {
     }
 
     fn improves(&self, spend: i64, gain: f64) -> bool {
-        spend <= self.capacity && self.start.value + gain > self.value
+        spend <= self.capacity && self.start.origin_value + gain > self.value
     }
 
     /// The most that a partial choice can come to with what is left after the stage.
@@ -431,8 +453,7 @@ impl<'a> Run<'a> {
     }
 
     /// Stops with the partial choices still open: their bounds stay in the answer.
-    fn keep_open(&mut self, states: &[State], rest: Option<&Stage>) {
-        let Some(rest) = rest else { return };
+    fn keep_open(&mut self, states: &[State], rest: &Stage) {
         let (up, down) = (rest.ratio_up.min(rest.least_up), rest.ratio_down.min(rest.least_down));
         for state in states {
             let bound = self.best_completion(state.spend, state.gain, up, down);

@@ -15,8 +15,9 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
     let tasks = model.curves.len();
     let mut upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
-    if model.coordinates.is_empty() && outcome.price > 0.0 {
-        // Smooth concave tasks only: the relaxation's split is the answer as it stands.
+    let exact = |spent: f64| (model.budget - spent).abs() <= BUDGET_ULPS * f64::EPSILON * model.budget;
+    if !model.has_steps && outcome.price > 0.0 && outcome.spent.is_some_and(exact) {
+        // No jumps and nothing left: the relaxation's split is the answer as it stands.
         answer.spend.copy_from_slice(&best[..tasks]);
         answer.value = outcome.value + model.constant;
         answer.unspent = 0.0;

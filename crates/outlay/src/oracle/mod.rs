@@ -222,6 +222,10 @@ struct Outcome {
     value: f64,
     bound: f64,
     price: f64,
+    /// The price at which the split itself was found: that of its node.
+    split_price: f64,
+    /// What the split adds up to, if the first relaxation settled it.
+    spent: Option<f64>,
     nodes: u64,
     states: u64,
 }
@@ -257,7 +261,7 @@ impl Oracle {
     /// If an input is out of range or the lower bounds exceed the budget.
     pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
         self.check(values, budget, options)?;
-        self.model.load(values, budget);
+        self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
         let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_price = Some(outcome.price);
         finish::finish(&self.model, &mut self.best, outcome, options, &mut self.allocation);
@@ -268,11 +272,20 @@ impl Oracle {
     fn search(&mut self, options: &Options) -> Outcome {
         let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
         let slack = options.tolerance * (root.value + self.model.constant);
-        let settled = Outcome { value: root.value, bound: root.bound, price: root.price, nodes: 1, states: 0 };
+        let settled = Outcome {
+            value: root.value,
+            bound: root.bound,
+            price: root.price,
+            split_price: root.price,
+            spent: Some(root.spent),
+            nodes: 1,
+            states: 0,
+        };
         if root.fractional.is_none() {
             return settled;
         }
-        if self.model.is_all_steps() {
+        // A user's function is known as fine steps, which are better cut like a smooth curve.
+        if self.model.is_all_steps() && !self.refinement.is_needed() {
             return self.search_steps(root, settled, options);
         }
         if root.bound - root.value <= slack {
@@ -281,7 +294,7 @@ impl Oracle {
         self.model.rank_classes();
         let stop = Stop { slack, max_nodes: options.max_nodes };
         let found = self.tree.run(&mut self.model, &mut self.relaxation, root, stop, &mut self.best, &mut self.trial);
-        Outcome { value: found.value, bound: found.bound, price: found.price, nodes: found.nodes, states: 0 }
+        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, spent: None, ..settled }
     }
 
     /// The exact search, when every task is a staircase. Steps are settled to the last digit unless a coarse tolerance is asked for.
@@ -292,8 +305,15 @@ impl Oracle {
         }
         self.model.rank_classes();
         for (spend, coordinate) in self.start.iter_mut().zip(&self.model.coordinates) {
-            // Spend that reaches no further jump is no choice of its own.
-            *spend = coordinate.trimmed(self.best[coordinate.task]);
+            *spend = self.best[coordinate.task];
+        }
+        let mut origin_value = root.value;
+        if let Some((coordinate, wish)) = root.fractional {
+            // The task half-way along a chord goes back to the chord's start, its best for the price.
+            let from = self.model.hulls[coordinate].corner_before(wish);
+            let form = &self.model.coordinates[coordinate].form;
+            origin_value -= self.model.weights[coordinate] * (form.success(self.start[coordinate]) - form.success(from));
+            self.start[coordinate] = from;
         }
         let start = core::Start {
             coordinates: &self.model.coordinates,
@@ -304,11 +324,12 @@ impl Oracle {
             price: root.price,
             bound: root.bound,
             spend: &self.start,
+            origin_value,
             value: root.value,
         };
         let (best, coordinates) = (&mut self.best, &self.model.coordinates);
         let found = self.core.run(start, tolerance, options.max_states, |coordinate, spend| best[coordinates[coordinate].task] = spend);
-        Outcome { value: found.value, bound: found.bound, states: found.states, ..settled }
+        Outcome { value: found.value, bound: found.bound, states: found.states, spent: None, ..settled }
     }
 
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {

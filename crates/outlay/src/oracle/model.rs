@@ -19,6 +19,8 @@ pub(super) struct Model {
     pub(super) curves: Vec<Curve>,
     pub(super) bounds: Vec<Bounds>,
     pub(super) batches: Batches,
+    /// Some of the tasks in bulk, if they are many.
+    sample: Option<Batches>,
     pub(super) coordinates: Vec<Coordinate>,
     /// The stack behind each of the last coordinates.
     pub(super) stacks: Vec<Stack>,
@@ -27,6 +29,10 @@ pub(super) struct Model {
     /// Place of each coordinate in its class.
     pub(super) rank: Vec<u32>,
     pub(super) min_total: f64,
+    /// Whether any task is a staircase.
+    pub(super) has_steps: bool,
+    /// Whether any curve has a floor.
+    has_floors: bool,
 
     pub(super) values: Vec<f64>,
     pub(super) weights: Vec<f64>,
@@ -49,12 +55,11 @@ impl Model {
         let mut batches = Batches::default();
         let mut coordinates = Vec::new();
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
-            match curve.family() {
-                Family::Power(power) if power.exponent() < 1.0 && bounds.at_least == 0.0 => batches.add_power(task, power, curve, bounds),
-                Family::Exponential(exponential) if bounds.at_least == 0.0 => batches.add_exponential(task, exponential, curve, bounds),
-                _ => coordinates.push(Coordinate::new(task, curve, bounds)),
+            if !batches.take(task, curve, bounds) {
+                coordinates.push(Coordinate::new(task, curve, bounds));
             }
         }
+        let sample = sample(&batches, &curves, &bounds);
         let stacks = stack_equal_thresholds(&mut coordinates, &curves);
         let classes = classify(&mut coordinates, &curves);
         let count = coordinates.len();
@@ -66,10 +71,13 @@ impl Model {
         }
         Self {
             names: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            has_steps: coordinates.iter().any(|coordinate| coordinate.form.is_steps()),
+            has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
             min_total: sum(bounds.iter().map(|bounds| bounds.min)),
             curves,
             bounds,
             batches,
+            sample,
             coordinates,
             stacks,
             classes,
@@ -91,13 +99,18 @@ impl Model {
         self.curves.len() + self.stacks.len()
     }
 
-    /// Takes the values and the budget of a call.
-    pub(super) fn load(&mut self, values: &[f64], budget: f64) {
+    /// Takes the values and the budget of a call; a cold one also needs the sample.
+    pub(super) fn load(&mut self, values: &[f64], budget: f64, is_cold: bool) {
         self.values.copy_from_slice(values);
-        self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
+        if self.has_floors {
+            self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
+        }
         self.budget = budget;
         self.free = (budget - self.min_total).max(0.0);
-        self.batches.set_values(values);
+        self.batches.load(values, self.free);
+        if let Some(sample) = self.sample.as_mut().filter(|_| is_cold) {
+            sample.load(values, self.free);
+        }
         let plain = self.coordinates.len() - self.stacks.len();
         for (stack, coordinate) in self.stacks.iter_mut().zip(&mut self.coordinates[plain..]) {
             stack.build(values, self.free, &mut coordinate.form);
@@ -129,6 +142,8 @@ impl Model {
     pub(super) fn view(&self) -> View<'_> {
         View {
             batches: &self.batches,
+            sample: self.sample.as_ref(),
+            bounds: &self.bounds,
             curves: &self.curves,
             values: &self.values,
             coordinates: &self.coordinates,
@@ -136,7 +151,6 @@ impl Model {
             hulls: &self.hulls,
             hull_of: &self.hull_of,
             budget: self.budget,
-            free: self.free,
         }
     }
 
@@ -147,8 +161,25 @@ impl Model {
 
     /// Whether every task is a staircase, so that the exact search over steps applies.
     pub(super) fn is_all_steps(&self) -> bool {
-        self.batches.is_empty() && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
+        self.batches.len() == 0 && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
     }
+}
+
+/// A cold search begins with an eighth of the tasks in bulk, but no more than this.
+const MAX_SAMPLE: usize = 512;
+/// Below this many tasks in bulk a sample saves nothing.
+const MIN_SAMPLED: usize = 64;
+
+/// Every n-th task of the batches.
+fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batches> {
+    if batches.len() < MIN_SAMPLED {
+        return None;
+    }
+    let mut sample = Batches::default();
+    for task in (0..curves.len()).step_by(curves.len().div_ceil(MAX_SAMPLE).max(8)) {
+        sample.take(task, &curves[task], bounds[task]);
+    }
+    Some(sample).filter(|sample| sample.len() > 0)
 }
 
 /// Joins the coordinates that are one jump at the same spend, without bounds, into stacks at the end of the list.
@@ -186,17 +217,20 @@ fn classify(coordinates: &mut [Coordinate], curves: &[Curve]) -> Vec<Vec<u32>> {
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for position in 0..coordinates.len() {
         let coordinate = &coordinates[position];
-        let alike = seen.entry(fingerprint(coordinate)).or_default();
-        // A user's function is refined on its own, so it is alone in its class.
-        let is_custom = matches!(curves.get(coordinate.task).map(Curve::family), Some(Family::Custom(_)));
-        let same = |&class: &u32| {
+        // A user's function is refined on its own, and a stack is written anew in every call: each is alone in its class.
+        let is_alone = curves.get(coordinate.task).is_none_or(|curve| matches!(curve.family(), Family::Custom(_)));
+        let mut alike = if is_alone { None } else { Some(seen.entry(fingerprint(coordinate)).or_default()) };
+        let equal = |&class: &u32| {
             let other = &coordinates[classes[class as usize][0] as usize];
-            other.form == coordinate.form && (other.min, other.max, other.at_least) == (coordinate.min, coordinate.max, coordinate.at_least)
+            let bounds = |coordinate: &Coordinate| (coordinate.min, coordinate.max, coordinate.at_least);
+            other.form == coordinate.form && bounds(other) == bounds(coordinate)
         };
-        let class = alike.iter().copied().find(same).filter(|_| !is_custom).unwrap_or_else(|| {
-            alike.push(classes.len() as u32);
+        let known = alike.as_ref().and_then(|alike| alike.iter().copied().find(equal));
+        let class = known.unwrap_or_else(|| {
+            let new = classes.len() as u32;
             classes.push(Vec::new());
-            classes.len() as u32 - 1
+            alike.iter_mut().for_each(|alike| alike.push(new));
+            new
         });
         classes[class as usize].push(position as u32);
         coordinates[position].class = class;

@@ -1,29 +1,31 @@
 //! The price search: the multiplier at which the tasks' wishes add up to the budget.
 //!
 //! At a price every task takes the spend that is best for it alone. Total spend falls as the price rises: smoothly where
-//! tasks are on a concave branch, by a jump where one leaves a corner of its envelope. Newton's method handles the smooth
-//! part; when it is caught between two sides of a jump, the jump prices inside the bracket are tried, each halving what is
-//! left. Jumps outside the bracket are settled and never looked at again.
+//! tasks are on a concave branch, by a jump where one leaves a corner of its envelope. Each trial measures the smooth part at
+//! one price; the next price solves a model in which the smooth part is a power of the price (exact for a single power
+//! curve) and the jumps are exactly where they are. Jumps outside the bracket are settled and never looked at again.
 
 use super::batch::Batches;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
 use crate::curve::Curve;
+use crate::problem::Bounds;
 
 /// What the search looks at: the smooth concave tasks in bulk, and the others by their envelopes.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) batches: &'a Batches,
+    /// A sample of the tasks in bulk, if they are many: a cold search begins with it.
+    pub(super) sample: Option<&'a Batches>,
     pub(super) curves: &'a [Curve],
     pub(super) values: &'a [f64],
+    pub(super) bounds: &'a [Bounds],
     pub(super) coordinates: &'a [Coordinate],
     pub(super) weights: &'a [f64],
     pub(super) hulls: &'a [Hull],
     /// Which hull each coordinate has now.
     pub(super) hull_of: &'a [u32],
     pub(super) budget: f64,
-    /// What the lower bounds leave of the budget.
-    pub(super) free: f64,
 }
 
 impl<'a> View<'a> {
@@ -34,9 +36,9 @@ impl<'a> View<'a> {
 
 /// A chord of an envelope: below `price` the task takes `jump` more.
 #[derive(Debug, Clone, Copy)]
-struct Chord {
-    price: f64,
-    jump: f64,
+pub(super) struct Chord {
+    pub(super) price: f64,
+    pub(super) jump: f64,
 }
 
 /// A task whose envelope ends in a smooth branch, taken below the price `tie`.
@@ -46,6 +48,8 @@ struct Rider {
     tie: f64,
     /// What it takes above the tie.
     base: f64,
+    /// What it takes just below the tie.
+    touch: f64,
 }
 
 /// Buffers of the search, kept between calls.
@@ -57,61 +61,153 @@ pub(super) struct PriceSearch {
     riders: Vec<Rider>,
     /// What is spent at every price of the bracket by tasks at corners.
     settled: f64,
+    /// The jumps between a trial and the end of the bracket, while a model is solved.
+    jumps: Vec<Chord>,
+    /// What the power tasks wish at the price tried last.
+    wishes: Vec<f64>,
 }
 
-/// Total spend just above and just below a price, and the smooth part's fall per unit of its logarithm.
+/// Total spend just above and just below a price, and the smooth part with its fall per unit of the price's logarithm.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
+    price: f64,
     low: f64,
     high: f64,
+    smooth: f64,
     fall: f64,
 }
 
 /// Total spend this close to the budget, as a share of it, counts as found: the sums themselves are no more exact.
 const CLOSE: f64 = 2e-14;
-/// Bisection alone would need about 1100 trials for the whole range of floating-point prices.
-const MAX_TRIALS: usize = 1200;
+/// A remainder up to this share of the budget may be absorbed, if that costs at most `ABSORBED` of the budget's worth.
+const ABSORBABLE: f64 = 1e-7;
+const ABSORBED: f64 = 1e-16;
+/// A model is trusted this often; then the bracket is halved every other time, which always ends.
+const TRUSTED_TRIALS: usize = 16;
+/// Halving alone needs about 1100 trials for the whole range of floating-point prices.
+const MAX_TRIALS: usize = 2400;
 
 impl PriceSearch {
     /// A price at which smallest wishes are within the budget and largest ones exhaust it; zero if all wishes fit.
-    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
+    /// With it, what the power tasks wish at that price.
+    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> (f64, &[f64]) {
+        let usable = |price: &f64| price.is_finite() && *price > 0.0;
+        let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
-        let budget = view.budget;
-        if reach < budget * (1.0 - CLOSE) {
-            return 0.0;
+        let price = if reach < view.budget * (1.0 - CLOSE) { 0.0 } else { self.search(view, start) };
+        if price == 0.0 {
+            view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
+        (price, &self.wishes)
+    }
+
+    /// The price for a sample of the tasks, with its share of the budget.
+    fn sample_price(&mut self, view: View<'_>) -> Option<f64> {
+        let sample = view.sample?;
+        let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
+        let coordinates = &view.coordinates[..0];
+        let small = View { batches: sample, sample: None, coordinates, budget: view.budget * share, ..view };
+        self.load(small);
+        Some(self.search(small, None))
+    }
+
+    fn search(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
+        let budget = view.budget;
         let (mut below, mut above) = (0.0, f64::INFINITY);
-        let mut price = start.filter(|price| price.is_finite() && *price > 0.0).unwrap_or_else(|| self.first_price(view));
-        let mut last_side = 0i8;
-        for _ in 0..MAX_TRIALS {
+        let mut price = start.unwrap_or_else(|| self.first_price(view));
+        for count in 0..MAX_TRIALS {
             let trial = self.evaluate(view, price);
-            let side = if trial.low > budget * (1.0 + CLOSE) {
+            if self.is_found(view, trial) {
+                return price;
+            }
+            if trial.low > budget {
                 below = price;
                 self.raise_floor(below);
-                1
-            } else if trial.high < budget * (1.0 - CLOSE) {
+                price = self.model_above(trial, budget);
+            } else {
                 above = price;
                 self.lower_roof(above);
-                -1
-            } else {
-                return price;
-            };
-            let turned = last_side != 0 && side != last_side;
-            last_side = side;
-            let newton = newton(price, trial, budget, side);
-            let inside = |candidate: f64| candidate > below && candidate < above;
-            let jump = if turned || !inside(newton) { self.jump_inside(below, above) } else { None };
-            price = match jump {
-                Some(jump) => jump,
-                None if inside(newton) => newton,
-                None => middle(below, above),
-            };
-            if !inside(price) {
+                price = self.model_below(trial, budget);
+            }
+            let doubtful = count >= TRUSTED_TRIALS && count % 2 == 0;
+            if doubtful || !(price > below && price < above) {
+                price = middle(below, above);
+            }
+            if !(price > below && price < above) {
                 break;
             }
         }
         // No price in between: rounding hides the exact one. At the upper end everything fits.
-        if above.is_finite() { above } else { below }
+        let price = if above.is_finite() { above } else { below };
+        self.evaluate(view, price);
+        price
+    }
+
+    /// Whether the budget lies between the smallest and largest wishes, or misses them by what can be absorbed: a remainder r
+    /// given to a task of average fall f costs price r² / 2f.
+    fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
+        let missed = (trial.low - view.budget).max(view.budget - trial.high);
+        let count = (view.batches.smooth_len() + self.riders.len()) as f64;
+        let absorbed = missed * missed * count <= ABSORBED * view.budget * trial.fall && missed <= ABSORBABLE * view.budget;
+        missed <= CLOSE * view.budget || absorbed
+    }
+
+    /// Where the budget is met above a trial that spends too much, by the model.
+    fn model_above(&mut self, trial: Trial, budget: f64) -> f64 {
+        self.jumps.clear();
+        self.jumps.extend_from_slice(&self.chords);
+        // Riders leave their branch at their tie.
+        self.jumps.extend(
+            self.riders
+                .iter()
+                .filter(|rider| rider.tie.is_finite())
+                .map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }),
+        );
+        // What the riders leave behind is part of the smooth total at the trial.
+        let leaving: f64 = self.riders.iter().filter(|rider| rider.tie.is_finite()).map(|rider| rider.touch - rider.base).sum();
+        let smooth = (trial.smooth - leaving).max(0.0);
+        self.solve_model(trial.price, smooth, trial.fall, budget - self.settled)
+    }
+
+    /// Where the budget is met below a trial that spends too little, by the model.
+    fn model_below(&mut self, trial: Trial, budget: f64) -> f64 {
+        self.jumps.clear();
+        self.jumps.extend_from_slice(&self.chords);
+        let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
+        self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
+        self.solve_model(trial.price, trial.smooth, trial.fall, budget - self.settled)
+    }
+
+    /// The price `q` with `smooth (q / price)^(-fall / smooth)` plus the jumps above `q` equal to `target`.
+    ///
+    /// The jumps are halved around their median until one of them is the answer or none is left.
+    fn solve_model(&mut self, price: f64, smooth: f64, fall: f64, mut target: f64) -> f64 {
+        let power = if smooth > 0.0 { fall / smooth } else { 0.0 };
+        let smooth_at = |q: f64| if power > 0.0 { smooth * (q / price).powf(-power) } else { smooth };
+        let mut jumps = &mut self.jumps[..];
+        while !jumps.is_empty() {
+            let middle = jumps.len() / 2;
+            let (left, pivot, right) = jumps.select_nth_unstable_by(middle, |a, b| a.price.total_cmp(&b.price));
+            let (at, mut tied) = (pivot.price, pivot.jump);
+            let mut above = 0.0;
+            for chord in right.iter() {
+                if chord.price > at {
+                    above += chord.jump;
+                } else {
+                    tied += chord.jump;
+                }
+            }
+            let low = above + smooth_at(at);
+            if low > target {
+                jumps = right;
+            } else if low + tied < target {
+                target -= above + tied;
+                jumps = left;
+            } else {
+                return at;
+            }
+        }
+        if power > 0.0 && target > 0.0 { price * (smooth / target).powf(1.0 / power) } else { f64::NAN }
     }
 
     /// Reads the chords and riders; returns the most that all tasks can usefully take.
@@ -119,7 +215,7 @@ impl PriceSearch {
         self.chords.clear();
         self.riders.clear();
         self.settled = 0.0;
-        let mut reach = view.batches.reach(view.free);
+        let mut reach = view.batches.load_chords(&mut self.chords, &mut self.settled);
         for coordinate in 0..view.coordinates.len() {
             let hull = view.hull(coordinate);
             let weight = view.weights[coordinate];
@@ -134,7 +230,8 @@ impl PriceSearch {
             }
             let last = hull.corners[hull.corners.len() - 1];
             if let Some(branch) = hull.branch {
-                self.riders.push(Rider { coordinate: coordinate as u32, tie: weight * last.slope, base: last.spend });
+                let (tie, base) = (weight * last.slope, last.spend);
+                self.riders.push(Rider { coordinate: coordinate as u32, tie, base, touch: branch.touch });
                 reach += branch.end;
             } else {
                 reach += last.spend;
@@ -143,41 +240,44 @@ impl PriceSearch {
         reach
     }
 
-    fn first_price(&self, view: View<'_>) -> f64 {
+    fn first_price(&mut self, view: View<'_>) -> f64 {
         let tasks = (view.coordinates.len() + view.batches.len()) as f64;
-        let smooth = view.batches.mean_log_price(view.budget / tasks);
-        smooth
-            .map(f64::exp)
-            .filter(|price| price.is_finite() && *price > 0.0)
-            .or_else(|| self.jump_inside(0.0, f64::INFINITY))
-            .unwrap_or(1.0)
+        let smooth = view.batches.mean_log_price(view.budget / tasks).map(f64::exp);
+        let usable = |price: &f64| price.is_finite() && *price > 0.0;
+        smooth.filter(usable).unwrap_or_else(|| {
+            // No smooth tasks in bulk: the model of the jumps alone, from the lowest price.
+            let trial = Trial { price: f64::MIN_POSITIVE, low: 0.0, high: 0.0, smooth: 0.0, fall: 0.0 };
+            Some(self.model_all(trial, view.budget)).filter(usable).unwrap_or(1.0)
+        })
     }
 
-    fn evaluate(&self, view: View<'_>, price: f64) -> Trial {
-        let smooth = if view.batches.is_empty() { Default::default() } else { view.batches.respond(price.ln(), view.free) };
-        let mut low = self.settled + smooth.spend;
-        let mut fall = smooth.fall;
-        let mut tied = 0.0;
+    /// Where the budget is met if every rider jumps and then stands still.
+    fn model_all(&mut self, trial: Trial, budget: f64) -> f64 {
+        self.jumps.clear();
+        self.jumps.extend_from_slice(&self.chords);
+        self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
+        self.solve_model(trial.price, trial.smooth, trial.fall, budget - self.settled)
+    }
+
+    fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
+        let bulk = view.batches.respond(price.ln(), &mut self.wishes);
+        let (mut smooth, mut fall) = (bulk.spend, bulk.fall);
+        let (mut taken, mut tied) = (0.0, 0.0);
         for chord in &self.chords {
-            if chord.price > price {
-                low += chord.jump;
-            } else if chord.price == price {
-                tied += chord.jump;
-            }
+            taken += if chord.price > price { chord.jump } else { 0.0 };
+            tied += if chord.price == price { chord.jump } else { 0.0 };
         }
-        for rider in &self.riders {
-            if !(rider.tie >= price) {
-                continue;
-            }
+        for rider in self.riders.iter().filter(|rider| rider.tie >= price) {
             let (spend, rider_fall) = on_branch(view, rider.coordinate as usize, price);
             if rider.tie > price {
-                low += spend - rider.base;
+                smooth += spend - rider.base;
                 fall += rider_fall;
             } else {
                 tied += spend - rider.base;
             }
         }
-        Trial { low, high: low + tied, fall }
+        let low = self.settled + taken + smooth;
+        Trial { price, low, high: low + tied, smooth, fall }
     }
 
     /// The price is above `below`: chords up to there are not taken.
@@ -197,18 +297,6 @@ impl PriceSearch {
             inside
         });
     }
-
-    /// Some jump price inside the bracket, near the middle of those in the order they are kept.
-    fn jump_inside(&self, below: f64, above: f64) -> Option<f64> {
-        let inside = |price: &f64| *price > below && *price < above;
-        let ties = || self.riders.iter().map(|rider| rider.tie).filter(inside);
-        if let Some(chord) = self.chords.get(self.chords.len() / 2) {
-            // Chords are pruned to the bracket, so the middle one is inside.
-            return Some(chord.price).filter(inside);
-        }
-        let count = ties().count();
-        ties().nth(count / 2)
-    }
 }
 
 /// Spend of a coordinate on its branch at a price, and its fall.
@@ -220,16 +308,6 @@ pub(super) fn on_branch(view: View<'_>, coordinate: usize, price: f64) -> (f64, 
     }
     let (spend, fall) = smooth.at_slope(price / view.weights[coordinate]);
     if spend > branch.start && spend < branch.end { (spend, fall) } else { (spend.clamp(branch.start, branch.end), 0.0) }
-}
-
-/// Newton's step on the logarithm of total spend against the logarithm of the price, where power tasks are straight lines.
-fn newton(price: f64, trial: Trial, budget: f64, side: i8) -> f64 {
-    let total = if side > 0 { trial.low } else { trial.high };
-    if !(trial.fall > 0.0 && total > 0.0) {
-        return f64::NAN;
-    }
-    let step = (total / budget).ln() * total / trial.fall;
-    price * step.clamp(-300.0, 300.0).exp()
 }
 
 /// A price between the two that halves the bracket in digits.

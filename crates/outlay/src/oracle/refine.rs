@@ -29,8 +29,10 @@ struct Grid {
 
 /// Cells at the start; a function that is smooth at this scale needs no luck to be found out.
 const FIRST_CELLS: usize = 32;
-/// Rounds of refinement: each at least halves the cells in use, so more would be below rounding.
-const MAX_ROUNDS: usize = 400;
+/// Rounds of refinement: each halves the cells in use, so more would be below rounding.
+const MAX_ROUNDS: usize = 60;
+/// The first rounds solve their limits to this share only.
+const FIRST_TOLERANCE: f64 = 1e-2;
 /// Declared shapes may be off by the rounding of the user's own arithmetic.
 const SHAPE_ROUNDING: f64 = 1e-12;
 
@@ -58,71 +60,104 @@ impl Refinement {
 impl Oracle {
     /// Searches, values, refines, until the bound and the value meet or the evaluations are used up.
     pub(super) fn refine(&mut self, options: &Options) -> Result<Outcome, AllocationError> {
-        let inner = Options { tolerance: 0.25 * options.tolerance, ..*options };
         let before = self.refinement.evaluations();
         for grid in &mut self.refinement.grids {
             let position = grid.coordinate;
             grid.cover(self.model.low[position], self.model.high[position]);
         }
-        let mut answer: Option<Outcome> = None;
+        let mut answer =
+            Outcome { value: f64::NEG_INFINITY, bound: f64::INFINITY, price: 0.0, split_price: 0.0, spent: None, nodes: 0, states: 0 };
+        let mut tolerance = FIRST_TOLERANCE.max(options.tolerance);
         for _ in 0..MAX_ROUNDS {
-            self.rebuild()?;
-            let outcome = self.search(&inner);
-            let (value, doubtful) = self.truth(outcome.value);
-            let bound = answer.map_or(outcome.bound, |answer| answer.bound.min(outcome.bound));
-            let improved = answer.is_none_or(|answer| value > answer.value);
-            if improved {
-                self.refinement.best.clone_from(&self.best);
-            }
-            let value = answer.filter(|_| !improved).map_or(value, |answer| answer.value);
-            let nodes = outcome.nodes + answer.map_or(0, |answer| answer.nodes);
-            let states = outcome.states + answer.map_or(0, |answer| answer.states);
-            answer = Some(Outcome { value, bound, price: outcome.price, nodes, states });
-            let close = bound - value <= options.tolerance * (value + self.model.constant);
-            let spent = self.refinement.evaluations() - before;
-            if close || !doubtful || spent >= options.max_evaluations || nodes >= options.max_nodes {
+            // Far from the end there is no point in solving the limits to the last digit.
+            let inner = Options { tolerance: 0.5 * tolerance, max_nodes: options.max_nodes.saturating_sub(answer.nodes), ..*options };
+            self.rebuild(Limit::Upper)?;
+            let upper = self.search(&inner);
+            self.last_price = Some(upper.price);
+            let value = self.truth(upper.value);
+            self.take(&mut answer, upper, value);
+            answer.bound = answer.bound.min(upper.bound);
+            answer.price = upper.price;
+            let (gap, scale) = (answer.bound - answer.value, answer.value + self.model.constant);
+            let cuts = self.find_cuts(upper.split_price, gap, options.tolerance * scale);
+            // A split on the upper limits may stop just short of every jump; one on the lower limits cannot.
+            self.rebuild(Limit::Lower)?;
+            let lower = self.search(&inner);
+            let value = self.truth(lower.value);
+            self.take(&mut answer, lower, value);
+            let (gap, scale) = (answer.bound - answer.value, answer.value + self.model.constant);
+            let room = options.max_evaluations.saturating_sub(self.refinement.evaluations() - before);
+            if gap <= options.tolerance * scale || room == 0 || answer.nodes >= options.max_nodes {
                 break;
             }
-            let mut progress = false;
-            for grid in &mut self.refinement.grids {
-                let task = self.model.coordinates[grid.coordinate].task;
-                progress |= grid.cut_around(self.best[task]);
-            }
-            if !progress {
+            // Where the functions are known well enough, only the search itself can be sharpened.
+            let least = options.tolerance;
+            if cuts.is_empty() && tolerance <= least {
                 break;
             }
-            self.last_price = Some(outcome.price);
+            tolerance = if cuts.is_empty() { 0.25 * tolerance } else { gap / scale };
+            tolerance = tolerance.clamp(least, FIRST_TOLERANCE.max(least));
+            for (grid, spend) in cuts.into_iter().take(room as usize) {
+                self.refinement.grids[grid].evaluate(spend);
+            }
         }
         self.best.clone_from(&self.refinement.best);
-        answer.ok_or(AllocationError::BadBudget(self.model.budget))
+        Ok(answer)
     }
 
-    /// Puts the upper limits in place of the functions.
-    fn rebuild(&mut self) -> Result<(), AllocationError> {
+    /// Books a search's work, and its split if it is the best so far.
+    fn take(&mut self, answer: &mut Outcome, outcome: Outcome, value: f64) {
+        answer.nodes += outcome.nodes;
+        answer.states += outcome.states;
+        if value > answer.value {
+            answer.value = value;
+            self.refinement.best.clone_from(&self.best);
+        }
+    }
+
+    /// Where to evaluate next: the middles of cells, around the split in `best`, that may be part of a better one.
+    fn find_cuts(&self, price: f64, gap: f64, slack: f64) -> Vec<(usize, f64)> {
+        // Each function may stay uncertain by its share of the gap that is allowed.
+        let small = 0.25 * slack / self.refinement.grids.len() as f64;
+        let mut cuts = Vec::new();
+        for (position, grid) in self.refinement.grids.iter().enumerate() {
+            let weight = self.model.weights[grid.coordinate];
+            let spend = self.best[self.model.coordinates[grid.coordinate].task];
+            grid.promising_cells(weight, price, spend, gap, small, |cut| cuts.push((position, cut)));
+        }
+        cuts
+    }
+
+    /// Puts limits in place of the functions.
+    fn rebuild(&mut self, limit: Limit) -> Result<(), AllocationError> {
         for grid in &self.refinement.grids {
             let position = grid.coordinate;
             let task = self.model.coordinates[position].task;
             grid.check(&self.model.names[task])?;
-            grid.write_upper_limit(&mut self.model.coordinates[position].form);
+            grid.write_limit(limit, &mut self.model.coordinates[position].form);
             let (low, high) = (self.model.low[position], self.model.high[position]);
             self.model.hulls[position].build(&self.model.coordinates[position], low, high);
         }
         Ok(())
     }
 
-    /// What the split in `best` is worth by the functions themselves, and whether the limits differ from them there.
-    fn truth(&mut self, limited: f64) -> (f64, bool) {
+    /// What the split in `best`, worth `limited` by the limits, is worth by the functions themselves.
+    fn truth(&mut self, limited: f64) -> f64 {
         let mut value = limited;
-        let mut doubtful = false;
         for grid in &mut self.refinement.grids {
             let coordinate = &self.model.coordinates[grid.coordinate];
             let spend = self.best[coordinate.task];
-            let excess = coordinate.form.success(spend) - grid.evaluate(spend);
-            value -= self.model.weights[grid.coordinate] * excess;
-            doubtful |= excess > 0.0;
+            value += self.model.weights[grid.coordinate] * (grid.evaluate(spend) - coordinate.form.success(spend));
         }
-        (value, doubtful)
+        value
     }
+}
+
+/// Which side of the functions a search sees.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Limit {
+    Upper,
+    Lower,
 }
 
 impl Grid {
@@ -151,19 +186,46 @@ impl Grid {
         self.evaluate(high);
     }
 
-    /// Cuts the cells around a spend; false if they are as small as numbers allow.
-    fn cut_around(&mut self, spend: f64) -> bool {
-        let place = self.spend.partition_point(|&point| point < spend);
-        let left = place.checked_sub(1).map(|place| self.spend[place]);
-        let right = self.spend.get(place + 1).copied();
-        let count = self.spend.len();
-        for other in [left, right].into_iter().flatten() {
-            let middle = spend + 0.5 * (other - spend);
-            if middle != spend && middle != other {
-                self.evaluate(middle);
+    /// Offers the middles of the cells around `spend` whose best point, by the upper limit, loses less than `gap` at this
+    /// price, and whose two values still differ by more than `small`.
+    fn promising_cells(&self, weight: f64, price: f64, spend: f64, gap: f64, small: f64, mut offer: impl FnMut(f64)) {
+        let cells = self.spend.len() - 1;
+        let home = self.spend.partition_point(|&point| point <= spend).clamp(1, cells) - 1;
+        let surplus = |cell: usize| {
+            let (spend, success) = self.peak(cell);
+            weight * success - price * spend
+        };
+        let enough = surplus(home) - gap;
+        let mut consider = |cell: usize| {
+            let (from, to) = (self.spend[cell], self.spend[cell + 1]);
+            let middle = from + 0.5 * (to - from);
+            let doubt = weight * (self.success[cell + 1] - self.success[cell]);
+            if doubt > small && middle > from && middle < to {
+                offer(middle);
+            }
+            surplus(cell) >= enough
+        };
+        for cell in home..cells {
+            if !consider(cell) {
+                break;
             }
         }
-        self.spend.len() > count
+        for cell in (0..home).rev() {
+            if !consider(cell) {
+                break;
+            }
+        }
+    }
+
+    /// The best point of a cell by the upper limit.
+    fn peak(&self, cell: usize) -> (f64, f64) {
+        let (from, to) = (self.spend[cell], self.spend[cell + 1]);
+        let (low, high) = (self.success[cell], self.success[cell + 1]);
+        match self.custom.shape() {
+            DeclaredShape::Monotone => (from, high),
+            DeclaredShape::Lipschitz(constant) => ((from + (high - low) / constant).min(to), high),
+            DeclaredShape::Concave => self.concave_peak(cell),
+        }
     }
 
     /// Holds the values against what the curve was declared to be.
@@ -178,7 +240,13 @@ impl Grid {
             let width = self.spend[cell + 1] - self.spend[cell];
             let broken = match self.custom.shape() {
                 DeclaredShape::Lipschitz(constant) => high - low > constant * width + SHAPE_ROUNDING,
-                DeclaredShape::Concave => cell > 0 && (slope(cell) - slope(cell - 1)) * width > SHAPE_ROUNDING,
+                DeclaredShape::Concave => {
+                    cell > 0 && {
+                        // How far the point between the two cells lies below the chord over both.
+                        let before = self.spend[cell] - self.spend[cell - 1];
+                        (slope(cell) - slope(cell - 1)) * (width * before / (width + before)) > SHAPE_ROUNDING
+                    }
+                }
                 DeclaredShape::Monotone => false,
             };
             if broken {
@@ -189,9 +257,17 @@ impl Grid {
         Ok(())
     }
 
-    /// Writes the upper limit as points.
-    fn write_upper_limit(&self, form: &mut Form) {
-        let Form::Points { spend, success, .. } = form else { return };
+    /// Writes the limit as points.
+    fn write_limit(&self, limit: Limit, form: &mut Form) {
+        let Form::Points { spend, success, linear } = form else { return };
+        let shape = self.custom.shape();
+        // Chords of a concave function lie below it; otherwise only the last value is sure to be kept.
+        *linear = if limit == Limit::Upper { shape != DeclaredShape::Monotone } else { shape == DeclaredShape::Concave };
+        if limit == Limit::Lower {
+            spend.clone_from(&self.spend);
+            success.clone_from(&self.success);
+            return;
+        }
         spend.clear();
         success.clear();
         let mut add = |at: f64, height: f64| {
@@ -212,14 +288,10 @@ impl Grid {
         let last = self.spend.len() - 1;
         for cell in 0..last {
             let (from, low, high) = (self.spend[cell], self.success[cell], self.success[cell + 1]);
-            match self.custom.shape() {
+            let (at, height) = self.peak(cell);
+            match shape {
                 DeclaredShape::Monotone => add(from, high),
-                DeclaredShape::Lipschitz(constant) => {
-                    add(from, low);
-                    add((from + (high - low) / constant).min(self.spend[cell + 1]), high);
-                }
-                DeclaredShape::Concave => {
-                    let (at, height) = self.concave_peak(cell);
+                DeclaredShape::Lipschitz(_) | DeclaredShape::Concave => {
                     add(from, if at <= from { height } else { low });
                     add(at, height);
                 }
@@ -234,14 +306,18 @@ impl Grid {
         let (from, to) = (self.spend[cell], self.spend[cell + 1]);
         let (low, high) = (self.success[cell], self.success[cell + 1]);
         let right = if cell + 2 < self.spend.len() { slope(cell + 1).max(0.0) } else { 0.0 };
+        // Prolonging a short chord magnifies the rounding of its two values: the peak is raised by as much.
+        let width = |cell: usize| self.spend[cell + 1] - self.spend[cell];
+        let right_error = if cell + 2 < self.spend.len() { width(cell) / width(cell + 1) } else { 0.0 };
+        let rounding = |left_error: f64| 4.0 * f64::EPSILON * (1.0 + left_error + right_error);
         let Some(left) = cell.checked_sub(1).map(slope) else {
             // Nothing to the left: prolong the right chord all the way.
-            return (from, (high - right * (to - from)).max(low));
+            return (from, (high - right * (to - from) + rounding(0.0)).clamp(low, high));
         };
         if !(left > right) {
             return (to, high);
         }
         let at = (from + (high - low - right * (to - from)) / (left - right)).clamp(from, to);
-        (at, (low + left * (at - from)).min(high))
+        (at, (low + left * (at - from) + rounding(width(cell) / width(cell - 1))).min(high))
     }
 }

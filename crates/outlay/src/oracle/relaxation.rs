@@ -1,6 +1,6 @@
 //! One relaxed problem: price, spends, the bound they prove, and the one task that may lie inside a chord.
 
-use super::batch::Settled;
+use super::batch::{Call, Settled};
 use super::price::{PriceSearch, View, on_branch};
 
 /// What a relaxation says.
@@ -9,8 +9,9 @@ pub(super) struct Relaxed {
     pub(super) price: f64,
     /// No spend in the relaxation's domain is worth more.
     pub(super) bound: f64,
-    /// What the spends written are worth.
+    /// What the spends written are worth, and what they add up to.
     pub(super) value: f64,
+    pub(super) spent: f64,
     /// The coordinate strictly inside a chord that its curve does not follow, and its spend.
     pub(super) fractional: Option<(usize, f64)>,
 }
@@ -18,10 +19,13 @@ pub(super) struct Relaxed {
 /// A task that may stay or jump at the price found.
 #[derive(Debug, Clone, Copy)]
 struct Tied {
-    coordinate: usize,
+    /// The coordinate, or none for a straight task in bulk.
+    coordinate: Option<usize>,
+    task: usize,
     from: f64,
     to: f64,
     exact: bool,
+    weight: f64,
 }
 
 /// Buffers kept between calls.
@@ -39,10 +43,14 @@ const SMALL_REMAINDER: f64 = 1e-6;
 impl Relaxation {
     /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
     pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
-        let price = self.search.find(view, start);
+        let (price, wishes) = self.search.find(view, start);
         let mut settled = Settled::default();
-        view.batches.settle(view.values, price, price.ln(), view.free, spend, &mut settled);
+        let call = Call { values: view.values, price, log_price: price.ln(), wishes };
         self.tied.clear();
+        let tied = &mut self.tied;
+        view.batches.settle(call, spend, &mut settled, |task, from, to| {
+            tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
+        });
         for coordinate in 0..view.coordinates.len() {
             self.settle(view, coordinate, price, spend, &mut settled);
         }
@@ -51,9 +59,9 @@ impl Relaxation {
         // The dual function at this price: budget at its price, and each task's best surplus.
         let bound = worth + price * (view.budget - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * view.budget + worth);
-        let fractional = self.fill(view, view.budget - wished, spend, &mut settled);
+        let fractional = self.fill(view, price, view.budget - wished, spend, &mut settled);
         absorb(view, spend, &mut settled);
-        Relaxed { price, bound, value: settled.value.value(), fractional }
+        Relaxed { price, bound, value: settled.value.value(), spent: settled.spend.value(), fractional }
     }
 
     /// The smallest best spend of a coordinate at a price; if there is a larger one, remembers it.
@@ -70,7 +78,7 @@ impl Relaxation {
             let corner = hull.corners[position];
             if weight > 0.0 && price > 0.0 && weight * corner.slope == price {
                 let to = hull.corners.get(position + 1).map_or_else(|| on_branch(view, coordinate, price).0, |next| next.spend);
-                self.tied.push(Tied { coordinate, from: corner.spend, to, exact: corner.exact });
+                self.tied.push(Tied { coordinate: Some(coordinate), task, from: corner.spend, to, exact: corner.exact, weight });
             }
             (corner.spend, corner.success)
         };
@@ -80,20 +88,25 @@ impl Relaxation {
     }
 
     /// Spends what is left on the tied tasks, those with more weight and lower index first; at most one is left half-way.
-    fn fill(&mut self, view: View<'_>, mut left: f64, spend: &mut [f64], settled: &mut Settled) -> Option<(usize, f64)> {
-        let weight = |tied: &Tied| view.weights[tied.coordinate];
-        self.tied.sort_unstable_by(|a, b| {
-            a.exact.cmp(&b.exact).then_with(|| weight(b).total_cmp(&weight(a))).then(a.coordinate.cmp(&b.coordinate))
-        });
+    fn fill(&mut self, view: View<'_>, price: f64, mut left: f64, spend: &mut [f64], settled: &mut Settled) -> Option<(usize, f64)> {
+        self.tied.sort_unstable_by(|a, b| a.exact.cmp(&b.exact).then_with(|| b.weight.total_cmp(&a.weight)).then(a.task.cmp(&b.task)));
         let mut halfway = None;
-        for &Tied { coordinate, from, to, exact } in &self.tied {
+        for &Tied { coordinate, task, from, to, exact, .. } in &self.tied {
             let fits = to - from <= left;
             if !fits && !exact {
-                halfway = halfway.or(Some((coordinate, from)));
+                halfway = halfway.or(coordinate.map(|coordinate| (coordinate, from)));
                 continue;
             }
             let step = (to - from).min(left.max(0.0));
-            advance(view, coordinate, from, if fits { to } else { from + step }, spend, settled);
+            let to = if fits { to } else { from + step };
+            match coordinate {
+                Some(coordinate) => advance(view, coordinate, from, to, spend, settled),
+                None => {
+                    spend[task] = to;
+                    settled.spend.add(to - from);
+                    settled.value.add(price * (to - from));
+                }
+            }
             left -= step;
         }
         let (coordinate, from) = halfway.filter(|_| left > 0.0)?;
@@ -121,7 +134,8 @@ fn absorb(view: View<'_>, spend: &mut [f64], settled: &mut Settled) {
         return;
     }
     if let Some((task, _)) = settled.softest {
-        let (from, to) = (spend[task], (spend[task] + left).max(0.0));
+        let (from, bounds) = (spend[task], view.bounds[task]);
+        let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
         spend[task] = to;
         settled.spend.add(to - from);
         settled.value.add(view.values[task] * (view.curves[task].success(to) - view.curves[task].success(from)));

@@ -1,0 +1,166 @@
+//! The arguments of every command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use outlay::{Leftover, Options, Problem};
+
+use crate::report::Format;
+
+/// Split a budget over tasks whose chance of success rises with what is spent on them, and say how good the split is.
+#[derive(Debug, Parser)]
+#[command(name = "outlay", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+
+    /// Write results only: no remarks, no progress
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// The best split of the budget, with a bound on how much better any split could be
+    Allocate(AllocateArguments),
+    /// What a plan is worth, what the best split is worth, and where to move
+    ///
+    /// Exit code 1 if the plan breaks the budget or a bound.
+    Evaluate(EvaluateArguments),
+    /// The best value and the price of budget, for a range of budgets
+    Frontier(FrontierArguments),
+    /// What the problem is: shapes, bounds, which guarantee holds; or every error at once
+    Check(CheckArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AllocateArguments {
+    #[command(flatten)]
+    pub(crate) solve: SolveArguments,
+
+    /// What one round may spend, instead of the problem's budget; curves stay what they are
+    #[arg(long, value_parser = amount, allow_negative_numbers = true)]
+    pub(crate) budget: Option<f64>,
+
+    /// Round spends to multiples of this, and say what that costs
+    #[arg(long, value_name = "UNIT", value_parser = positive, allow_negative_numbers = true)]
+    pub(crate) round: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct EvaluateArguments {
+    #[command(flatten)]
+    pub(crate) solve: SolveArguments,
+
+    /// What one round may spend, instead of the problem's budget; curves stay what they are
+    #[arg(long, value_parser = amount, allow_negative_numbers = true)]
+    pub(crate) budget: Option<f64>,
+
+    /// A CSV file with columns task and spend, one row a task [default: what the tasks' `current` says]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FrontierArguments {
+    #[command(flatten)]
+    pub(crate) solve: SolveArguments,
+
+    /// The smallest budget [default: a tenth of the problem's, or what the tasks' min needs]
+    #[arg(long, value_parser = amount, allow_negative_numbers = true)]
+    pub(crate) from: Option<f64>,
+
+    /// The largest budget [default: twice the problem's]
+    #[arg(long, value_parser = amount, allow_negative_numbers = true)]
+    pub(crate) to: Option<f64>,
+
+    /// How many budgets, evenly spaced
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(2..=100_000))]
+    pub(crate) points: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The problem file: TOML, JSON if its name ends in .json, - for standard input
+    #[arg(value_name = "PROBLEM")]
+    pub(crate) problem: PathBuf,
+
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+/// What every command that solves takes.
+#[derive(Debug, Args)]
+pub(crate) struct SolveArguments {
+    /// The problem file: TOML, JSON if its name ends in .json, - for standard input
+    #[arg(value_name = "PROBLEM")]
+    pub(crate) problem: PathBuf,
+
+    /// What a success of each task is worth: 0.6,0.4 in the tasks' order, or search=0.6,social=0.4 for some of them
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) values: Option<String>,
+
+    /// Stop when no split can be better by more than this share of the value
+    #[arg(long, default_value = "1e-9", value_parser = amount, allow_negative_numbers = true)]
+    pub(crate) tolerance: f64,
+
+    /// What happens to budget that buys nothing [default: what the problem says, else keep]
+    #[arg(long, value_enum)]
+    pub(crate) leftover: Option<LeftoverChoice>,
+
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum LeftoverChoice {
+    /// It stays unspent and is reported
+    Keep,
+    /// It is spent all the same
+    Spend,
+}
+
+impl SolveArguments {
+    /// How to solve, as asked for here or in the problem.
+    pub(crate) fn options(&self, problem: &Problem) -> Options {
+        Options {
+            tolerance: self.tolerance,
+            leftover: match self.leftover {
+                Some(LeftoverChoice::Keep) => Leftover::Keep,
+                Some(LeftoverChoice::Spend) => Leftover::Spend,
+                None => problem.leftover(),
+            },
+            ..Options::default()
+        }
+    }
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    number(text, "must be finite and not negative", |number| number >= 0.0)
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    number(text, "must be positive and finite", |number| number > 0.0)
+}
+
+fn number(text: &str, rule: &str, holds: impl Fn(f64) -> bool) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && holds(number) => Ok(number),
+        Ok(_) => Err(rule.to_owned()),
+        Err(_) => Err("not a number".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,170 @@
+//! Concave tasks in bulk: what each family needs per price is kept in flat arrays.
+//!
+//! Written in the logarithm of the price, a power task responds with one exponential, an exponential task linearly, and a
+//! straight task by all or nothing.
+
+mod exponential;
+mod power;
+mod ramp;
+
+use super::price::Chord;
+use crate::curve::{Curve, Family};
+use crate::problem::Bounds;
+use crate::sum::Sum;
+use exponential::ExponentialBatch;
+use power::PowerBatch;
+use ramp::RampBatch;
+
+/// The concave tasks of a problem, family by family.
+#[derive(Debug, Default)]
+pub(super) struct Batches {
+    power: PowerBatch,
+    exponential: ExponentialBatch,
+    ramp: RampBatch,
+}
+
+/// Which task, and what it may be given: the arrays that every family has.
+#[derive(Debug, Default)]
+struct Places {
+    task: Vec<u32>,
+    low: Vec<f64>,
+    /// Where more spend is forbidden or useless.
+    high: Vec<f64>,
+    /// The same, and within the budget of the call.
+    cap: Vec<f64>,
+    /// What the lower bounds left of the budget when the caps were made.
+    free: f64,
+}
+
+impl Places {
+    fn add(&mut self, task: usize, bounds: Bounds, useful: f64) {
+        let high = bounds.max.min(useful).max(bounds.min);
+        self.task.push(task as u32);
+        self.low.push(bounds.min);
+        self.high.push(high);
+        self.cap.push(high);
+        self.free = f64::INFINITY;
+    }
+
+    fn len(&self) -> usize {
+        self.task.len()
+    }
+
+    fn set_free(&mut self, free: f64) {
+        if free == self.free {
+            return;
+        }
+        self.free = free;
+        for ((cap, &low), &high) in self.cap.iter_mut().zip(&self.low).zip(&self.high) {
+            *cap = high.min(low + free);
+        }
+    }
+
+    /// The most the tasks with a finite level can take, the others at their lower bound.
+    fn reach(&self, level: &[f64]) -> f64 {
+        level.iter().zip(&self.low).zip(&self.cap).map(|((&level, &low), &cap)| if level == f64::NEG_INFINITY { low } else { cap }).sum()
+    }
+}
+
+/// Spend at a price, and its fall per unit of the price's logarithm.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Response {
+    pub(super) spend: f64,
+    pub(super) fall: f64,
+}
+
+/// Where to settle: the values of the call, a price, and what the power tasks wish at it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) values: &'a [f64],
+    pub(super) price: f64,
+    pub(super) log_price: f64,
+    pub(super) wishes: &'a [f64],
+}
+
+/// What tasks come to at a price, for the certificate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Settled {
+    pub(super) spend: Sum,
+    pub(super) value: Sum,
+    /// The task that a small remainder disturbs least, and its sensitivity.
+    pub(super) softest: Option<(usize, f64)>,
+}
+
+impl Settled {
+    /// Remembers the task whose spend reacts most to the price.
+    pub(super) fn offer(&mut self, task: usize, fall: f64) {
+        if fall > self.softest.map_or(0.0, |(_, softest)| softest) {
+            self.softest = Some((task, fall));
+        }
+    }
+}
+
+impl Batches {
+    /// Takes a task if it is concave and of a family that is handled in bulk; false if it is not.
+    pub(super) fn take(&mut self, task: usize, curve: &Curve, bounds: Bounds) -> bool {
+        if bounds.at_least > 0.0 {
+            return false;
+        }
+        match curve.family() {
+            Family::Power(power) if power.exponent() < 1.0 => self.power.add(task, power, curve.height(), bounds),
+            Family::Power(power) => self.ramp.add(task, power.scale(), curve.height(), bounds),
+            Family::Saturating(saturating) => self.ramp.add(task, saturating.full_at(), curve.height(), bounds),
+            Family::Exponential(exponential) => self.exponential.add(task, exponential, curve.height(), bounds),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes the values of a call and what the lower bounds leave of its budget.
+    pub(super) fn load(&mut self, values: &[f64], free: f64) {
+        self.power.load(values, free);
+        self.exponential.load(values, free);
+        self.ramp.load(values, free);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.smooth_len() + self.ramp.places.len()
+    }
+
+    /// How many tasks respond smoothly.
+    pub(super) fn smooth_len(&self) -> usize {
+        self.power.places.len() + self.exponential.places.len()
+    }
+
+    /// The smooth tasks' total spend at a price; what the power tasks wish is written to `wishes`.
+    pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
+        let power = self.power.respond(log_price, wishes);
+        let exponential = self.exponential.respond(log_price);
+        Response { spend: power.spend + exponential.spend, fall: power.fall + exponential.fall }
+    }
+
+    /// Adds the straight tasks' chords and lower bounds; returns the most that all tasks can take.
+    pub(super) fn load_chords(&self, chords: &mut Vec<Chord>, settled: &mut f64) -> f64 {
+        let smooth = self.power.places.reach(&self.power.level) + self.exponential.places.reach(&self.exponential.level);
+        smooth + self.ramp.load_chords(chords, settled)
+    }
+
+    /// The mean logarithm of the price at which every smooth task would take `share`: a first guess.
+    pub(super) fn mean_log_price(&self, share: f64) -> Option<f64> {
+        let guesses = self.power.log_prices(share).chain(self.exponential.log_prices(share)).filter(|guess| guess.is_finite());
+        let (mut total, mut taken) = (0.0, 0.0);
+        for guess in guesses.take(FIRST_GUESSES) {
+            total += guess;
+            taken += 1.0;
+        }
+        (taken > 0.0).then(|| total / taken)
+    }
+
+    /// Writes the spends at a price and adds up spend and value.
+    ///
+    /// Straight tasks that turn exactly here stay low and are handed to `tied` with their room.
+    pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled, tied: impl FnMut(usize, f64, f64)) {
+        self.power.settle(call, spend, settled);
+        self.exponential.settle(call, spend, settled);
+        self.ramp.settle(call.price, spend, settled, tied);
+    }
+}
+
+/// The first guess looks at so many tasks.
+const FIRST_GUESSES: usize = 64;

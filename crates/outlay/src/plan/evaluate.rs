@@ -1,0 +1,232 @@
+//! What a plan is worth next to the best split.
+
+use super::{SLACK, Violation, value_of, violations};
+use crate::oracle::{Allocation, AllocationError, Options, Oracle};
+use crate::problem::Problem;
+use crate::sum::sum;
+
+/// A plan, its value, and what the best split would bring.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// What a round may spend.
+    pub budget: f64,
+    /// What the plan gives each task.
+    pub plan: Vec<f64>,
+    /// What the plan spends.
+    pub total: f64,
+    /// Expected reward of a round under the plan.
+    pub value: f64,
+    /// What the plan breaks; empty if it could be carried out.
+    pub violations: Vec<Violation>,
+    /// The best split of the budget.
+    pub best: Comparison,
+    /// The best split of what the plan itself spends, if that is not the budget: what moving alone would bring. Absent also
+    /// if the plan spends less than the tasks' `min` together.
+    pub best_for_total: Option<Comparison>,
+}
+
+/// A best split next to the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The best split known, never worth less than a plan that could be carried out.
+    pub allocation: Allocation,
+    /// Its value less the plan's; negative only if the plan breaks a rule.
+    pub lift: f64,
+    /// The lift as a share of the plan's value; none if the plan is worth nothing.
+    pub relative_lift: Option<f64>,
+    /// What to add to each task's spend (or take away) to get there.
+    pub moves: Vec<f64>,
+    /// Whether the plan itself is that split.
+    pub keeps_plan: bool,
+}
+
+/// Why a plan could not be evaluated.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The number of spends is not the number of tasks.
+    #[error("plan: {got} spends for {expected} tasks")]
+    SpendCount {
+        /// Tasks of the problem.
+        expected: usize,
+        /// Spends given.
+        got: usize,
+    },
+    /// A spend is negative, NaN or infinite.
+    #[error("plan: {task} must spend a finite amount that is not negative, not {spend}")]
+    BadSpend {
+        /// Name of the task.
+        task: String,
+        /// What was given.
+        spend: f64,
+    },
+    /// The best split could not be found.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+}
+
+/// The value of giving task `k` `plan[k]`, and the best split of `budget` to compare it with.
+///
+/// The comparison is at the budget, whatever the plan spends; if it spends more or less, `best_for_total` compares at the
+/// plan's own total as well.
+///
+/// # Errors
+/// If the plan has the wrong length or a spend that is no amount, or the best split cannot be found.
+pub fn evaluate(problem: &Problem, values: &[f64], budget: f64, plan: &[f64], options: &Options) -> Result<Evaluation, PlanError> {
+    require_amounts(problem, plan)?;
+    let mut oracle = Oracle::new(problem);
+    let best = oracle.allocate(values, budget, options)?.clone();
+    let total = sum(plan.iter().copied());
+    let value = value_of(problem, values, plan);
+    let violations = violations(problem, budget, plan);
+    let within_bounds = violations.iter().all(|violation| matches!(violation, Violation::OverBudget { .. }));
+    let compare = |best, feasible| Comparison::new(best, plan, total, value, feasible);
+    let best_for_total = if (total - budget).abs() <= budget * SLACK {
+        None
+    } else {
+        match oracle.allocate(values, total, options) {
+            Ok(best) => Some(compare(best.clone(), within_bounds)),
+            Err(AllocationError::Infeasible { .. }) => None,
+            Err(error) => return Err(error.into()),
+        }
+    };
+    let best = compare(best, violations.is_empty());
+    Ok(Evaluation { budget, plan: plan.to_vec(), total, value, violations, best, best_for_total })
+}
+
+fn require_amounts(problem: &Problem, plan: &[f64]) -> Result<(), PlanError> {
+    if plan.len() != problem.tasks().len() {
+        return Err(PlanError::SpendCount { expected: problem.tasks().len(), got: plan.len() });
+    }
+    match problem.tasks().iter().zip(plan).find(|(_, spend)| !(**spend >= 0.0 && spend.is_finite())) {
+        Some((task, &spend)) => Err(PlanError::BadSpend { task: task.name().to_owned(), spend }),
+        None => Ok(()),
+    }
+}
+
+impl Comparison {
+    fn new(mut allocation: Allocation, plan: &[f64], total: f64, value: f64, feasible: bool) -> Self {
+        let keeps_plan = feasible && is_at_least_as_good(&allocation, total, value);
+        if keeps_plan {
+            adopt(&mut allocation, plan, total, value);
+        }
+        let lift = allocation.value - value;
+        Self {
+            lift,
+            relative_lift: (value > 0.0).then(|| lift / value),
+            moves: allocation.spend.iter().zip(plan).map(|(best, plan)| best - plan).collect(),
+            keeps_plan,
+            allocation,
+        }
+    }
+}
+
+/// Whether the plan is worth more than the search found, or as much for no more money.
+fn is_at_least_as_good(allocation: &Allocation, total: f64, value: f64) -> bool {
+    let found_total = allocation.budget - allocation.unspent;
+    value > allocation.value || (value >= allocation.value * (1.0 - SLACK) && total <= found_total * (1.0 + SLACK))
+}
+
+/// Makes the plan the answer; the upper bound and the price stay what the search proved.
+fn adopt(allocation: &mut Allocation, plan: &[f64], total: f64, value: f64) {
+    allocation.spend.clear();
+    allocation.spend.extend_from_slice(plan);
+    allocation.value = value;
+    allocation.upper_bound = allocation.upper_bound.max(value);
+    allocation.unspent = (allocation.budget - total).max(0.0);
+    if allocation.unspent <= allocation.budget * SLACK {
+        allocation.unspent = 0.0;
+        allocation.unspent_reason = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::{Status, UnspentReason};
+    use crate::{Curve, ProblemSpec, TaskSpec};
+
+    fn two_jobs(budget: f64) -> Problem {
+        let job = |name: &str, at: f64| TaskSpec::new(name, Curve::threshold(at).unwrap());
+        ProblemSpec { budget, tasks: vec![job("small", 2.0), job("large", 6.0)], ..ProblemSpec::default() }.check().unwrap()
+    }
+
+    #[test]
+    fn the_lift_and_the_moves_lead_to_the_best_split() {
+        let problem = two_jobs(8.0);
+        let evaluation = evaluate(&problem, &[1.0, 2.0], 8.0, &[4.0, 4.0], &Options::default()).unwrap();
+        assert_eq!(evaluation.value, 1.0);
+        assert_eq!(evaluation.best.allocation.value, 3.0);
+        assert_eq!((evaluation.best.lift, evaluation.best.relative_lift), (2.0, Some(2.0)));
+        assert_eq!(evaluation.best.moves, [-2.0, 2.0]);
+        assert!(evaluation.violations.is_empty() && evaluation.best_for_total.is_none());
+    }
+
+    #[test]
+    fn a_plan_that_is_best_is_kept() {
+        let problem = two_jobs(8.0);
+        let evaluation = evaluate(&problem, &[1.0, 2.0], 8.0, &[2.0, 6.0], &Options::default()).unwrap();
+        assert!(evaluation.best.keeps_plan);
+        assert_eq!(evaluation.best.moves, [0.0, 0.0]);
+        assert_eq!(evaluation.best.lift, 0.0);
+    }
+
+    #[test]
+    fn a_plan_over_budget_is_compared_at_both_totals() {
+        let problem = two_jobs(2.0);
+        let evaluation = evaluate(&problem, &[1.0, 2.0], 2.0, &[0.0, 6.0], &Options::default()).unwrap();
+        assert_eq!(evaluation.violations, [Violation::OverBudget { total: 6.0, budget: 2.0 }]);
+        assert_eq!(evaluation.best.lift, -1.0);
+        assert!(!evaluation.best.keeps_plan);
+        let for_total = evaluation.best_for_total.unwrap();
+        assert_eq!(for_total.allocation.budget, 6.0);
+        assert!(for_total.keeps_plan);
+        assert_eq!(for_total.lift, 0.0);
+    }
+
+    #[test]
+    fn a_plan_worth_nothing_has_no_relative_lift() {
+        let problem = two_jobs(8.0);
+        let evaluation = evaluate(&problem, &[1.0, 2.0], 8.0, &[1.0, 1.0], &Options::default()).unwrap();
+        assert_eq!(evaluation.best.relative_lift, None);
+        assert_eq!(evaluation.best_for_total.unwrap().allocation.value, 1.0);
+    }
+
+    #[test]
+    fn what_the_search_missed_the_plan_provides() {
+        let missed = Allocation {
+            budget: 8.0,
+            spend: vec![2.0, 0.0],
+            value: 1.0,
+            upper_bound: 3.5,
+            price: 0.5,
+            status: Status::Limit,
+            unspent: 6.0,
+            unspent_reason: Some(UnspentReason::CurveFlat),
+            nodes: 1,
+            states: 0,
+        };
+        let comparison = Comparison::new(missed, &[2.0, 6.0], 8.0, 3.0, true);
+        assert!(comparison.keeps_plan);
+        let Allocation { value, upper_bound, unspent, unspent_reason, .. } = comparison.allocation;
+        assert_eq!((value, upper_bound, unspent, unspent_reason), (3.0, 3.5, 0.0, None));
+    }
+
+    #[test]
+    fn a_dearer_plan_of_equal_value_is_not_kept() {
+        let problem = two_jobs(9.0);
+        let evaluation = evaluate(&problem, &[1.0, 2.0], 9.0, &[3.0, 6.0], &Options::default()).unwrap();
+        assert!(!evaluation.best.keeps_plan);
+        assert_eq!(evaluation.best.moves, [-1.0, 0.0]);
+        assert_eq!(evaluation.best.lift, 0.0);
+    }
+
+    #[test]
+    fn plans_that_are_none_are_refused() {
+        let problem = two_jobs(8.0);
+        let refuse = |plan: &[f64]| evaluate(&problem, &[1.0, 2.0], 8.0, plan, &Options::default()).unwrap_err().to_string();
+        assert_eq!(refuse(&[1.0]), "plan: 1 spends for 2 tasks");
+        assert_eq!(refuse(&[1.0, -2.0]), "plan: large must spend a finite amount that is not negative, not -2");
+        assert_eq!(refuse(&[f64::NAN, 2.0]), "plan: small must spend a finite amount that is not negative, not NaN");
+    }
+}

@@ -1,0 +1,153 @@
+//! What other budgets would buy.
+
+use super::value_of;
+use super::violation::allows;
+use crate::oracle::{Allocation, AllocationError, Options, Oracle, UnspentReason};
+use crate::problem::{Leftover, Problem};
+use crate::sum::sum;
+
+/// `points` budgets from `from` to `to`, both included.
+#[must_use]
+pub fn evenly_spaced(from: f64, to: f64, points: usize) -> Vec<f64> {
+    let last = points.saturating_sub(1).max(1) as f64;
+    let between = |point: usize| from + (to - from) * (point as f64 / last);
+    // The end is given, not computed: it must be what was asked for to the last digit.
+    (0..points).map(|point| if point > 0 && point + 1 == points { to } else { between(point) }).collect()
+}
+
+/// The best split at each of `budgets`, which must not decrease; `each` is called with every one as it is found.
+///
+/// Value never falls along the way: where a search that hit its limit found less than a smaller budget brings, the
+/// smaller budget's split is used, with the rest on the task that gains most from it.
+///
+/// # Errors
+/// If an input is out of range or the lower bounds exceed a budget.
+pub fn frontier(
+    problem: &Problem,
+    values: &[f64],
+    budgets: &[f64],
+    options: &Options,
+    mut each: impl FnMut(&Allocation),
+) -> Result<Vec<Allocation>, AllocationError> {
+    let mut oracle = Oracle::new(problem);
+    let mut points: Vec<Allocation> = Vec::with_capacity(budgets.len());
+    for &budget in budgets {
+        let mut point = oracle.allocate(values, budget, options)?.clone();
+        if let Some(previous) = points.last().filter(|previous| previous.budget <= budget && previous.value > point.value) {
+            carry(problem, values, previous, &mut point, options.leftover);
+        }
+        each(&point);
+        points.push(point);
+    }
+    Ok(points)
+}
+
+/// Replaces `point` by what `previous` did with a smaller budget, plus the rest where it helps.
+fn carry(problem: &Problem, values: &[f64], previous: &Allocation, point: &mut Allocation, leftover: Leftover) {
+    point.spend.clone_from(&previous.spend);
+    let rest = (point.budget - sum(point.spend.iter().copied())).max(0.0);
+    let recipient = recipient_of(problem, values, &point.spend, rest, leftover);
+    if let Some(task) = recipient.filter(|_| rest > 0.0) {
+        point.spend[task] += rest;
+    }
+    // The rest can only add; the sum of the terms may still lose the last digit.
+    point.value = value_of(problem, values, &point.spend).max(previous.value);
+    point.upper_bound = point.upper_bound.max(point.value);
+    point.unspent = if recipient.is_some() { 0.0 } else { rest };
+    point.unspent_reason = (point.unspent > 0.0).then(|| point.unspent_reason.unwrap_or(UnspentReason::CurveFlat));
+}
+
+/// The task that gains most from `rest`, the first of equals; none if none gains and leftovers are kept, or none has room.
+fn recipient_of(problem: &Problem, values: &[f64], spend: &[f64], rest: f64, leftover: Leftover) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (position, task) in problem.tasks().iter().enumerate() {
+        let raised = spend[position] + rest;
+        if !allows(task.bounds(), raised) {
+            continue;
+        }
+        let gain = values[position] * (task.curve().success(raised) - task.curve().success(spend[position]));
+        let helps = gain > 0.0 || leftover == Leftover::Spend;
+        if helps && best.is_none_or(|(_, largest)| gain > largest) {
+            best = Some((position, gain));
+        }
+    }
+    best.map(|(position, _)| position)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Status;
+    use crate::{Curve, ProblemSpec, TaskSpec};
+
+    fn problem(tasks: Vec<TaskSpec>) -> Problem {
+        ProblemSpec { budget: 10.0, tasks, ..ProblemSpec::default() }.check().unwrap()
+    }
+
+    fn split(budget: f64, spend: &[f64], value: f64, upper_bound: f64) -> Allocation {
+        Allocation {
+            budget,
+            spend: spend.to_vec(),
+            value,
+            upper_bound,
+            price: 0.0,
+            status: Status::Limit,
+            unspent: 0.0,
+            unspent_reason: None,
+            nodes: 1,
+            states: 0,
+        }
+    }
+
+    #[test]
+    fn value_rises_with_the_budget() {
+        let curves = [Curve::threshold(3.0), Curve::hill(4.0, 3.0), Curve::exponential(2.0)].map(Result::unwrap);
+        let tasks = curves.into_iter().zip(["job", "video", "search"]).map(|(curve, name)| TaskSpec::new(name, curve));
+        let problem = problem(tasks.collect());
+        let mut seen = 0;
+        let budgets = evenly_spaced(0.0, 20.0, 21);
+        let points = frontier(&problem, &[0.5, 1.0, 0.4], &budgets, &Options::default(), |_| seen += 1).unwrap();
+        assert_eq!((points.len(), seen), (21, 21));
+        assert!(points.windows(2).all(|pair| pair[0].value <= pair[1].value));
+        assert!(points.iter().all(|point| point.value <= point.upper_bound));
+        assert_eq!(points[0].value, 0.0);
+    }
+
+    #[test]
+    fn what_a_smaller_budget_found_is_carried_on_with_the_rest_where_it_helps() {
+        let tasks = vec![
+            TaskSpec { max: Some(3.0), ..TaskSpec::new("job", Curve::threshold(3.0).unwrap()) },
+            TaskSpec::new("search", Curve::saturating(10.0).unwrap()),
+        ];
+        let problem = problem(tasks);
+        let previous = split(3.0, &[3.0, 0.0], 1.0, 1.0);
+        let mut point = split(8.0, &[0.0, 8.0], 0.8, 1.6);
+        carry(&problem, &[1.0, 1.0], &previous, &mut point, Leftover::Keep);
+        assert_eq!(point.spend, [3.0, 5.0]);
+        assert_eq!((point.value, point.upper_bound, point.unspent), (1.5, 1.6, 0.0));
+    }
+
+    #[test]
+    fn a_rest_that_helps_nobody_is_kept_or_spent_as_asked() {
+        let tasks = vec![
+            TaskSpec { at_least: Some(9.0), ..TaskSpec::new("video", Curve::exponential(1.0).unwrap()) },
+            TaskSpec::new("job", Curve::threshold(3.0).unwrap()),
+        ];
+        let problem = problem(tasks);
+        let previous = split(3.0, &[0.0, 3.0], 1.0, 1.0);
+        let mut kept = split(5.0, &[0.0, 0.0], 0.0, 1.5);
+        carry(&problem, &[1.0, 1.0], &previous, &mut kept, Leftover::Keep);
+        assert_eq!((kept.spend, kept.unspent, kept.unspent_reason), (vec![0.0, 3.0], 2.0, Some(UnspentReason::CurveFlat)));
+        let mut spent = split(5.0, &[0.0, 0.0], 0.0, 1.5);
+        carry(&problem, &[1.0, 1.0], &previous, &mut spent, Leftover::Spend);
+        assert_eq!((spent.spend, spent.unspent, spent.unspent_reason), (vec![0.0, 5.0], 0.0, None));
+    }
+
+    #[test]
+    fn budgets_meet_both_ends() {
+        assert_eq!(evenly_spaced(1.0, 3.0, 5), [1.0, 1.5, 2.0, 2.5, 3.0]);
+        assert_eq!(evenly_spaced(0.1, 0.7, 4).last(), Some(&0.7));
+        assert_eq!(evenly_spaced(2.0, 2.0, 1), [2.0]);
+        assert_eq!(evenly_spaced(2.0, 3.0, 0), [0.0; 0]);
+    }
+}

@@ -1,0 +1,113 @@
+//! What each task of a split gets and brings: the rows of every table of allocations.
+
+use serde::Serialize;
+
+use super::SLACK;
+use crate::problem::{Bounds, Problem};
+
+/// Which of its bounds holds a task's spend where it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BindingBound {
+    /// It gets no more than its `min`.
+    Min,
+    /// It gets its `max`.
+    Max,
+    /// Its spend is given.
+    Fixed,
+    /// It is left out.
+    Excluded,
+    /// It gets the least that is not nothing.
+    AtLeast,
+}
+
+impl BindingBound {
+    /// The word that problem files and reports use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Min => "min",
+            Self::Max => "max",
+            Self::Fixed => "fixed",
+            Self::Excluded => "excluded",
+            Self::AtLeast => "at_least",
+        }
+    }
+
+    /// The bound that a spend touches; `unit` is what spends are rounded to, zero if they are not.
+    fn of(bounds: Bounds, spend: f64, unit: f64) -> Option<Self> {
+        let touches = |bound: f64| (spend - bound).abs() <= bound * SLACK || (spend - bound).abs() < unit * (1.0 - SLACK);
+        match bounds {
+            Bounds { max: 0.0, .. } => Some(Self::Excluded),
+            Bounds { min, max, .. } if min == max => Some(Self::Fixed),
+            Bounds { max, .. } if spend > 0.0 && max.is_finite() && touches(max) => Some(Self::Max),
+            Bounds { min, .. } if min > 0.0 && touches(min) => Some(Self::Min),
+            Bounds { at_least, .. } if at_least > 0.0 && spend > 0.0 && touches(at_least) => Some(Self::AtLeast),
+            _ => None,
+        }
+    }
+}
+
+/// What one task of a split gets and brings.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskOutcome {
+    /// What it gets.
+    pub spend: f64,
+    /// The share of the budget that this is; zero if the budget is.
+    pub share: f64,
+    /// Its chance of success.
+    pub success: f64,
+    /// Its part of the value: value of a success times its chance.
+    pub expected_reward: f64,
+    /// What the next small unit would add; infinite where a curve starts vertically.
+    pub marginal_return: f64,
+    /// The bound that holds it there, if any.
+    pub bound: Option<BindingBound>,
+}
+
+/// The outcome of every task when task `k` is given `spend[k]` out of `budget`, in multiples of `unit` (zero: any amount).
+#[must_use]
+pub fn outcomes(problem: &Problem, values: &[f64], budget: f64, spend: &[f64], unit: f64) -> Vec<TaskOutcome> {
+    let tasks = problem.tasks().iter().zip(values).zip(spend);
+    tasks
+        .map(|((task, &value), &spend)| {
+            let success = task.curve().success(spend);
+            TaskOutcome {
+                spend,
+                share: if budget > 0.0 { spend / budget } else { 0.0 },
+                success,
+                expected_reward: value * success,
+                // A worthless task gains nothing even from an infinite slope.
+                marginal_return: if value > 0.0 { value * task.curve().slope(spend) } else { 0.0 },
+                bound: BindingBound::of(task.bounds(), spend, unit),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_binding_bound_is_named() {
+        let bounds = Bounds { min: 2.0, max: 8.0, at_least: 0.0 };
+        assert_eq!(BindingBound::of(bounds, 2.0, 0.0), Some(BindingBound::Min));
+        assert_eq!(BindingBound::of(bounds, 8.0, 0.0), Some(BindingBound::Max));
+        assert_eq!(BindingBound::of(bounds, 5.0, 0.0), None);
+        assert_eq!(BindingBound::of(Bounds { min: 3.0, max: 3.0, at_least: 0.0 }, 3.0, 0.0), Some(BindingBound::Fixed));
+        assert_eq!(BindingBound::of(Bounds { max: 0.0, ..Bounds::NONE }, 0.0, 0.0), Some(BindingBound::Excluded));
+        let at_least = Bounds { at_least: 4.0, ..Bounds::NONE };
+        assert_eq!(BindingBound::of(at_least, 4.0, 0.0), Some(BindingBound::AtLeast));
+        assert_eq!(BindingBound::of(at_least, 0.0, 0.0), None);
+        assert_eq!(BindingBound::of(Bounds::NONE, 0.0, 0.0), None);
+    }
+
+    #[test]
+    fn in_whole_units_a_bound_binds_at_its_last_multiple() {
+        let bounds = Bounds { max: 8.5, ..Bounds::NONE };
+        assert_eq!(BindingBound::of(bounds, 8.0, 0.0), None);
+        assert_eq!(BindingBound::of(bounds, 8.0, 1.0), Some(BindingBound::Max));
+        assert_eq!(BindingBound::of(bounds, 7.0, 1.0), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! What a split breaks: the budget, or a task's bounds.
+
+use super::SLACK;
+use crate::problem::{Bounds, Problem};
+use crate::sum::sum;
+
+/// One rule that a split breaks.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Violation {
+    /// It spends more than the budget.
+    OverBudget {
+        /// What it spends.
+        total: f64,
+        /// What it may spend.
+        budget: f64,
+    },
+    /// A task gets something else than its bounds allow.
+    OutOfBounds {
+        /// The task's name.
+        task: String,
+        /// What it gets.
+        spend: f64,
+        /// What it may get.
+        bounds: Bounds,
+    },
+}
+
+impl std::fmt::Display for Violation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::OverBudget { total, budget } => write!(formatter, "the plan spends {total}, more than the budget {budget}"),
+            Self::OutOfBounds { task, spend, bounds } => {
+                write!(formatter, "{task} spends {spend}, ")?;
+                match *bounds {
+                    Bounds { max: 0.0, .. } => write!(formatter, "but is excluded"),
+                    Bounds { min, max, .. } if min == max => write!(formatter, "but is fixed at {min}"),
+                    Bounds { min, .. } if *spend < min => write!(formatter, "less than its min {min}"),
+                    Bounds { max, .. } if *spend > max => write!(formatter, "more than its max {max}"),
+                    Bounds { at_least, .. } => write!(formatter, "neither nothing nor at least {at_least}"),
+                }
+            }
+        }
+    }
+}
+
+/// Everything that giving task `k` `spend[k]` breaks; the budget first, then the tasks in their order.
+#[must_use]
+pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violation> {
+    let total = sum(spend.iter().copied());
+    let over_budget = (total > budget * (1.0 + SLACK)).then_some(Violation::OverBudget { total, budget });
+    let out_of_bounds = problem
+        .tasks()
+        .iter()
+        .zip(spend)
+        .filter(|(task, spend)| !allows(task.bounds(), **spend))
+        .map(|(task, &spend)| Violation::OutOfBounds { task: task.name().to_owned(), spend, bounds: task.bounds() });
+    over_budget.into_iter().chain(out_of_bounds).collect()
+}
+
+/// Whether a task may be given `spend`.
+pub(super) fn allows(bounds: Bounds, spend: f64) -> bool {
+    let reaches = |bound: f64| spend >= bound * (1.0 - SLACK);
+    reaches(bounds.min) && spend <= bounds.max * (1.0 + SLACK) && (spend == 0.0 || reaches(bounds.at_least))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bound_is_worded() {
+        let broken = |spend, min, max, at_least| {
+            let bounds = Bounds { min, max, at_least };
+            assert!(!allows(bounds, spend));
+            Violation::OutOfBounds { task: "tv".into(), spend, bounds }.to_string()
+        };
+        assert_eq!(broken(1.0, 2.0, f64::INFINITY, 0.0), "tv spends 1, less than its min 2");
+        assert_eq!(broken(4.0, 2.0, 3.0, 0.0), "tv spends 4, more than its max 3");
+        assert_eq!(broken(4.0, 3.0, 3.0, 0.0), "tv spends 4, but is fixed at 3");
+        assert_eq!(broken(4.0, 0.0, 0.0, 0.0), "tv spends 4, but is excluded");
+        assert_eq!(broken(4.0, 0.0, f64::INFINITY, 5.0), "tv spends 4, neither nothing nor at least 5");
+        assert_eq!(Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(), "the plan spends 3, more than the budget 2");
+    }
+
+    #[test]
+    fn the_last_digit_does_not_break_a_bound() {
+        let bounds = Bounds { min: 0.3, max: 0.3, at_least: 0.0 };
+        assert!(allows(bounds, 0.1 + 0.2));
+        assert!(allows(Bounds { at_least: 5.0, ..Bounds::NONE }, 0.0));
+    }
+}
