@@ -16,25 +16,27 @@ pub struct Solved {
     pub status: SolverStatus,
 }
 
-/// `max value' t` over spends `x` and successes `t`, each pair below its curve.
+/// `max value' t` over spends `x` and successes `t`, each pair below its curve. Spends are in fair shares, which suits Clarabel
+/// better than shares of the whole: at many tasks those are tiny.
 pub fn solve(instance: &Instance, effort: Effort) -> Solved {
     let tasks = instance.values.len();
+    let whole = tasks as f64;
     let mut model = Rows::new(2 * tasks);
     for task in 0..tasks {
         model.columns[task].push((0, 1.0));
     }
-    model.row(1.0);
+    model.row(whole);
     model.cones.push(SupportedConeT::ZeroConeT(1));
     let curves: Vec<&Family> = instance.problem.tasks().iter().map(|task| task.curve().family()).collect();
     let first = model.bounds.len();
     for (task, curve) in curves.iter().enumerate() {
         match curve {
-            Family::Power(power) if power.scale() < 1.0 => model.entries(power.scale(), &[(task, 1.0)]),
+            Family::Power(power) if power.scale() < 1.0 => model.entries(power.scale() * whole, &[(task, 1.0)]),
             Family::Exponential(_) => model.entries(0.0, &[(task, -1.0)]),
             Family::Saturating(saturating) => {
                 model.entries(0.0, &[(task, -1.0)]);
                 model.entries(1.0, &[(tasks + task, 1.0)]);
-                model.entries(0.0, &[(task, -1.0 / saturating.full_at()), (tasks + task, 1.0)]);
+                model.entries(0.0, &[(task, -1.0 / (saturating.full_at() * whole)), (tasks + task, 1.0)]);
             }
             _ => {}
         }
@@ -43,13 +45,13 @@ pub fn solve(instance: &Instance, effort: Effort) -> Solved {
     for (task, curve) in curves.iter().enumerate() {
         match curve {
             Family::Power(power) => {
-                model.entries(0.0, &[(task, -1.0 / power.scale())]);
+                model.entries(0.0, &[(task, -1.0 / (power.scale() * whole))]);
                 model.entries(1.0, &[]);
                 model.entries(0.0, &[(tasks + task, -1.0)]);
                 model.cones.push(SupportedConeT::PowerConeT(power.exponent()));
             }
             Family::Exponential(exponential) => {
-                model.entries(0.0, &[(task, 1.0 / exponential.scale())]);
+                model.entries(0.0, &[(task, 1.0 / (exponential.scale() * whole))]);
                 model.entries(1.0, &[]);
                 model.entries(1.0, &[(tasks + task, 1.0)]);
                 model.cones.push(SupportedConeT::ExponentialConeT());
