@@ -1,13 +1,55 @@
-//! outlay splits a budget over tasks, learns from what comes back, and proves how far from the best split it can be.
+//! outlay splits a budget over tasks and proves how far from the best split it can be.
 //!
-//! Each round a budget `B` is split over `K` tasks. Task `k` succeeds with probability `F_k(x_k)`, a known nondecreasing
-//! *curve* of what it was given, and a success is worth `value_k` on average. The [`Oracle`] solves
+//! Each round a budget `B` is split over `K` tasks: ad channels, simultaneous auctions, crowd workers, training jobs. Task `k`
+//! succeeds with probability `F_k(x_k)`, a known nondecreasing *curve* of what it was given, and a success is worth
+//! `value_k` on average. The [`Oracle`] solves
 //!
 //! ```text
 //! max  sum_k value_k F_k(x_k)    subject to    sum_k x_k <= B,   bounds on each x_k
 //! ```
 //!
-//! for curves of any shape and returns a certificate with the split: the value reached and an upper bound on the best value.
+//! for curves of any shape, and returns a certificate with the split: the value reached and an upper bound on the best value.
+//!
+//! ```
+//! use outlay::{Curve, Options, Oracle, ProblemSpec, Status, TaskSpec};
+//!
+//! let problem = ProblemSpec {
+//!     budget: 1000.0,
+//!     tasks: vec![
+//!         TaskSpec::new("search", Curve::exponential(90.0)?),
+//!         TaskSpec::new("social", Curve::hill(180.0, 3.0)?.with_ceiling(0.9)?),
+//!         TaskSpec { at_least: Some(200.0), ..TaskSpec::new("video", Curve::logistic(320.0, 40.0)?) },
+//!     ],
+//!     ..ProblemSpec::default()
+//! }
+//! .check()?;
+//!
+//! let mut oracle = Oracle::new(&problem);
+//! for values in [[0.6, 0.5, 0.8], [0.6, 0.5, 0.1]] {
+//!     let best = oracle.allocate(&values, problem.budget(), &Options::default())?;
+//!     assert_eq!(best.status, Status::Optimal);
+//!     assert!((best.spend.iter().sum::<f64>() + best.unspent - 1000.0).abs() < 1e-9);
+//!     assert!(best.value <= best.upper_bound && best.gap() < 1e-12);
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # The rooms
+//!
+//! | module | what |
+//! |---|---|
+//! | [`curve`] | budget-to-success curves, one family a file |
+//! | [`problem`] | what was written -> what can be solved, or every error at once; problem files |
+//! | [`oracle`] | the best split with its certificate; checking and proving it independently |
+//! | [`plan`] | a given split against the best one, other budgets, whole units |
+//!
+//! The library is pure: no files, network, clock, environment or printing. Files that a problem names are read through
+//! [`problem::Files`].
+
+// Bad input is an error, never a panic; only the binary prints.
+#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
 pub mod curve;
 pub mod oracle;
 pub mod plan;
@@ -16,4 +58,4 @@ mod sum;
 
 pub use curve::Curve;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
-pub use problem::{Bounds, Leftover, Problem, ProblemSpec, RewardLaw, Task, TaskSpec};
+pub use problem::{Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};

@@ -21,7 +21,7 @@ impl Empirical {
             return Err(CurveError::new("samples", "must have at least one number"));
         }
         for (position, &sample) in samples.iter().enumerate() {
-            require_nonnegative(&format!("samples[{position}]"), sample)?;
+            require_nonnegative(|| format!("samples[{position}]"), sample)?;
         }
         samples.sort_by(f64::total_cmp);
         let sample_count = samples.len();

@@ -16,7 +16,7 @@ pub struct Logistic {
 
 impl Logistic {
     pub(super) fn new(mid: f64, width: f64) -> Result<Self, CurveError> {
-        require_nonnegative("mid", mid)?;
+        require_nonnegative(|| "mid", mid)?;
         require_positive("width", width)?;
         Ok(Self { mid, width })
     }

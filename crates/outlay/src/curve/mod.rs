@@ -459,12 +459,12 @@ fn require_positive(field: &str, number: f64) -> Result<(), CurveError> {
     Err(CurveError::new(field, format!("must be positive and finite, not {number}")))
 }
 
-/// Refuses what is negative, infinite or NaN.
-fn require_nonnegative(field: &str, number: f64) -> Result<(), CurveError> {
+/// Refuses what is negative, infinite or NaN. The field is named only if it is at fault: lists are long.
+fn require_nonnegative<S: Into<String>>(field: impl FnOnce() -> S, number: f64) -> Result<(), CurveError> {
     if number >= 0.0 && number.is_finite() {
         return Ok(());
     }
-    Err(CurveError::new(field, format!("must be finite and not negative, not {number}")))
+    Err(CurveError::new(field(), format!("must be finite and not negative, not {number}")))
 }
 
 /// Refuses two lists that are empty or do not pair up, spends that do not increase, success that falls or leaves `[0, 1]`.
@@ -477,7 +477,7 @@ fn require_rising_points(spend_field: &str, spend: &[f64], success: &[f64]) -> R
         return Err(CurveError::new("success", message));
     }
     for (position, &at) in spend.iter().enumerate() {
-        require_nonnegative(&format!("{spend_field}[{position}]"), at)?;
+        require_nonnegative(|| format!("{spend_field}[{position}]"), at)?;
         if position > 0 && at <= spend[position - 1] {
             let message = format!("must increase: {at} follows {}", spend[position - 1]);
             return Err(CurveError::new(format!("{spend_field}[{position}]"), message));

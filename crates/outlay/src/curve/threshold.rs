@@ -12,7 +12,7 @@ pub struct Threshold {
 
 impl Threshold {
     pub(super) fn new(at: f64) -> Result<Self, CurveError> {
-        require_nonnegative("at", at)?;
+        require_nonnegative(|| "at", at)?;
         Ok(Self { at })
     }
 

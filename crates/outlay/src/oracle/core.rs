@@ -7,6 +7,7 @@
 //! split already known. Spends are whole multiples of the budget's 2^-60, so sums are exact and equal jumps really are equal.
 
 use super::coordinate::{Coordinate, Form};
+use super::hull::{Corner, Hull};
 
 /// A partial choice: what it spends, what it gains over the start, and how it came about.
 #[derive(Debug, Clone, Copy)]
@@ -69,8 +70,7 @@ pub(super) struct CoreSearch {
 pub(super) struct Start<'a> {
     pub(super) coordinates: &'a [Coordinate],
     pub(super) weights: &'a [f64],
-    pub(super) low: &'a [f64],
-    pub(super) high: &'a [f64],
+    pub(super) hulls: &'a [Hull],
     pub(super) budget: f64,
     pub(super) price: f64,
     pub(super) bound: f64,
@@ -140,27 +140,25 @@ impl CoreSearch {
     fn collect(&mut self, run: &mut Run<'_>) {
         self.choices.clear();
         self.stages.clear();
-        let coordinates = run.start.coordinates;
-        for (coordinate, description) in coordinates.iter().enumerate() {
-            let weight = run.start.weights[coordinate];
+        let start = run.start;
+        for (coordinate, description) in start.coordinates.iter().enumerate() {
+            let weight = start.weights[coordinate];
             let Form::Points { spend, success, .. } = &description.form else { continue };
             if !(weight > 0.0) {
                 continue;
             }
             let first = self.choices.len();
-            let (low, high) = (run.start.low[coordinate], run.start.high[coordinate]);
-            let from = run.start.spend[coordinate];
+            let from = start.spend[coordinate];
             let base = description.form.success(from);
-            let gated = low == 0.0 && description.at_least > 0.0;
-            let begin = if gated { description.at_least } else { low };
+            let (low, high) = run.worthwhile(weight, from, base, &start.hulls[coordinate]);
+            let gated = start.hulls[coordinate].low == 0.0 && description.at_least > 0.0;
+            let begin = if gated { description.at_least.max(low) } else { low };
             let mut offer = |to: f64, height: f64| {
-                if to != from {
-                    if let Some(choice) = run.choice(weight, from, base, to, height) {
-                        self.choices.push(choice);
-                    }
+                if let Some(choice) = run.choice(weight, from, base, to, height).filter(|_| to != from) {
+                    self.choices.push(choice);
                 }
             };
-            if gated {
+            if gated && low == 0.0 {
                 offer(0.0, success[0]);
             }
             if begin <= high {
@@ -425,6 +423,20 @@ impl<'a> Run<'a> {
             return None;
         }
         Some(Choice { to, shift, gain, loss })
+    }
+
+    /// The range of spends whose loss can be below the gap. Losses at the corners of the envelope grow away from the start,
+    /// and a point under a chord loses at least as much as the chord's better end.
+    fn worthwhile(&mut self, weight: f64, from: f64, base: f64, hull: &Hull) -> (f64, f64) {
+        let corners = &hull.corners;
+        let loss = |corner: &Corner| self.start.price * (corner.spend - from) - weight * (corner.success - base);
+        let home = corners.partition_point(|corner| corner.spend <= from).max(1) - 1;
+        let gap = self.gap();
+        let left = corners[..home].iter().rposition(|corner| loss(corner) >= gap);
+        let right = corners[home..].iter().position(|corner| loss(corner) >= gap).map(|offset| home + offset);
+        let dropped = left.into_iter().chain(right).map(|place| loss(&corners[place])).fold(f64::INFINITY, f64::min);
+        self.drop_bound(self.start.bound - dropped);
+        (left.map_or(hull.low, |place| corners[place].spend), right.map_or(hull.high, |place| corners[place].spend))
     }
 
     fn improves(&self, spend: i64, gain: f64) -> bool {

@@ -8,11 +8,13 @@ mod finish;
 mod hull;
 mod model;
 mod price;
+mod prove;
 mod recheck;
 mod refine;
 mod relaxation;
 mod stack;
 
+pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
 
 use serde::Serialize;
@@ -318,8 +320,7 @@ impl Oracle {
         let start = core::Start {
             coordinates: &self.model.coordinates,
             weights: &self.model.weights,
-            low: &self.model.low,
-            high: &self.model.high,
+            hulls: &self.model.hulls,
             budget: self.model.budget,
             price: root.price,
             bound: root.bound,

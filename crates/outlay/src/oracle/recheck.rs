@@ -5,7 +5,7 @@
 //! how far a search had to lower it otherwise.
 
 use super::Allocation;
-use crate::curve::{Curve, Family};
+use crate::curve::{Curve, Family, REACH};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 
@@ -70,7 +70,7 @@ pub enum RecheckError {
 }
 
 /// Two sums of the same terms differ by less than this share.
-const ROUNDING: f64 = 1e-12;
+pub(super) const ROUNDING: f64 = 1e-12;
 
 /// Checks an allocation against its problem: bounds, budget, value, and the bound that its price proves.
 ///
@@ -109,7 +109,7 @@ pub fn price_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -
     let surplus = problem.tasks().iter().zip(values).map(|(task, &value)| {
         let bounds = task.bounds();
         let high = bounds.max.min(bounds.min + free);
-        best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds })
+        best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
     });
     let total = sum(surplus.chain([price * budget]));
     total + 16.0 * f64::EPSILON * (total.abs() + price * budget)
@@ -119,35 +119,45 @@ fn is_allowed(bounds: Bounds, spend: f64) -> bool {
     spend.is_finite() && spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
 }
 
-/// The most of `value F(x) - price x` over the allowed spends: at an end, at a corner or jump, or where the slope is the price.
-fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> f64 {
+/// The most of `value F(x) - price x` over the allowed spends, and where: at an end, at a corner or jump, or where the slope is
+/// the price.
+pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> (f64, f64) {
     let from = if bounds.min == 0.0 { bounds.at_least } else { bounds.min };
     let surplus = |spend: f64| value * curve.success(spend) - price * spend;
-    let mut best = if bounds.min == 0.0 { surplus(0.0) } else { f64::NEG_INFINITY };
+    let mut best = if bounds.min == 0.0 { (surplus(0.0), 0.0) } else { (f64::NEG_INFINITY, from) };
     if from > bounds.max {
         return best;
     }
-    let mut offer = |spend: f64| best = best.max(surplus(spend.clamp(from, bounds.max)));
+    let mut offer = |spend: f64| {
+        let spend = spend.clamp(from, bounds.max);
+        let reached = surplus(spend);
+        if reached > best.0 {
+            best = (reached, spend);
+        }
+    };
     offer(from);
     offer(bounds.max);
     let slope = price / (value * curve.height());
-    let smooth = |at_slope: (f64, f64)| if slope > 0.0 && slope.is_finite() { at_slope.0 } else { from };
-    let at = |jumps: &[f64]| jumps.iter().map(|jump| jump * crate::curve::REACH).collect::<Vec<_>>();
+    let smooth = |at_slope: &dyn Fn(f64) -> (f64, f64)| if slope > 0.0 && slope.is_finite() { at_slope(slope).0 } else { from };
     match curve.family() {
-        Family::Power(power) if power.exponent() < 1.0 => {
-            offer(smooth(power.at_slope(slope)));
+        Family::Power(power) => {
             offer(power.scale());
+            if power.exponent() < 1.0 {
+                offer(smooth(&|slope| power.at_slope(slope)));
+            }
         }
-        Family::Power(power) => offer(power.scale()),
         Family::Saturating(saturating) => offer(saturating.full_at()),
-        Family::Exponential(exponential) => offer(smooth(exponential.at_slope(slope))),
-        Family::Hill(hill) => offer(smooth(hill.at_slope(slope))),
-        Family::Logistic(logistic) => offer(smooth(logistic.at_slope(slope))),
-        Family::Threshold(threshold) => at(threshold.jumps()).into_iter().for_each(offer),
-        Family::Steps(steps) => at(steps.at()).into_iter().for_each(offer),
-        Family::Empirical(empirical) => at(empirical.at()).into_iter().for_each(offer),
+        Family::Exponential(exponential) => offer(smooth(&|slope| exponential.at_slope(slope))),
+        Family::Hill(hill) => offer(smooth(&|slope| hill.at_slope(slope))),
+        Family::Logistic(logistic) => offer(smooth(&|slope| logistic.at_slope(slope))),
+        Family::Threshold(threshold) => threshold.jumps().iter().for_each(|jump| offer(jump * REACH)),
+        Family::Steps(steps) => steps.at().iter().for_each(|jump| offer(jump * REACH)),
+        Family::Empirical(empirical) => empirical.at().iter().for_each(|jump| offer(jump * REACH)),
         Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(offer),
-        Family::Custom(_) => return best.max(bounded_surplus(curve, value, price, from, bounds.max)),
+        Family::Custom(_) => {
+            let bound = bounded_surplus(curve, value, price, from, bounds.max);
+            best.0 = best.0.max(bound);
+        }
     }
     best
 }

@@ -1,0 +1,120 @@
+//! Proving a bound without the search that found it.
+//!
+//! Where curves are not concave the price alone leaves a gap. Cutting the domain of one task in two and pricing each part on
+//! its own closes it. This does so from the curves alone, by halving and without any of the search's machinery: slow, plain,
+//! and independent.
+
+use super::Allocation;
+use super::recheck::{ROUNDING, best_surplus};
+use crate::problem::{Bounds, Problem};
+use crate::sum::sum;
+
+/// What an attempt to prove a bound came to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proof {
+    /// No split is worth more than this, by prices and cuts alone.
+    pub bound: f64,
+    /// Whether that is the allocation's own `upper_bound`, up to rounding.
+    pub is_complete: bool,
+    /// Into how many parts the domain was cut.
+    pub parts: u64,
+}
+
+/// A part of the domain: a bound on every task, what it is worth at most, and where to cut it.
+#[derive(Debug, Clone)]
+struct Part {
+    bounds: Vec<Bounds>,
+    bound: f64,
+    cut: Option<(usize, f64)>,
+}
+
+/// Halvings of the price's logarithm: enough for the whole range of prices.
+const PRICE_HALVINGS: usize = 90;
+
+/// Proves the allocation's `upper_bound` from the curves alone, cutting the domain into at most `max_parts` parts.
+///
+/// The result is a true bound whether or not the proof is complete. It costs about a hundred passes over all tasks per part.
+///
+/// ```
+/// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec, oracle::prove};
+/// let tasks = vec![TaskSpec::new("a", Curve::hill(0.4, 3.0)?), TaskSpec::new("b", Curve::hill(0.5, 4.0)?)];
+/// let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check()?;
+/// let mut oracle = Oracle::new(&problem);
+/// let best = oracle.allocate(&[0.6, 0.7], 1.0, &Options::default())?;
+/// assert!(prove(&problem, &[0.6, 0.7], best, 1000).is_complete);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_parts: u64) -> Proof {
+    let budget = allocation.budget;
+    let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
+    let whole = problem.tasks().iter().map(|task| {
+        let bounds = task.bounds();
+        Bounds { max: bounds.max.min(bounds.min + free), ..bounds }
+    });
+    let enough = allocation.upper_bound * (1.0 + ROUNDING);
+    let mut parts = 1;
+    let mut open = vec![price_part(problem, values, budget, whole.collect())];
+    let mut closed = f64::NEG_INFINITY;
+    // Deepest first: memory stays small, and the order does not matter for a proof.
+    while let Some(part) = open.pop() {
+        let Some((task, at)) = part.cut.filter(|_| part.bound > enough && parts < max_parts) else {
+            closed = closed.max(part.bound);
+            continue;
+        };
+        for bounds in halves(part.bounds[task], at) {
+            let mut half = part.bounds.clone();
+            half[task] = bounds;
+            if sum(half.iter().map(|bounds| bounds.min)) <= budget * (1.0 + ROUNDING) {
+                let mut half = price_part(problem, values, budget, half);
+                half.bound = half.bound.min(part.bound);
+                open.push(half);
+            }
+            parts += 1;
+        }
+    }
+    let bound = closed.max(0.0);
+    Proof { bound, is_complete: bound <= enough, parts }
+}
+
+/// The two sides of a cut: at most, and at least, `at`.
+fn halves(bounds: Bounds, at: f64) -> [Bounds; 2] {
+    if bounds.min == 0.0 && bounds.at_least > 0.0 {
+        return [Bounds { max: 0.0, ..bounds }, Bounds { min: bounds.at_least, at_least: 0.0, ..bounds }];
+    }
+    [Bounds { max: at, ..bounds }, Bounds { min: at, ..bounds }]
+}
+
+/// The best price for a part, the bound it proves, and the task whose wish jumps most at it.
+fn price_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds>) -> Part {
+    let tasks = problem.tasks();
+    let wish = |price: f64, task: usize| best_surplus(tasks[task].curve(), values[task], price, bounds[task]);
+    let total = |price: f64| {
+        let mut spend = 0.0;
+        let surplus = sum((0..tasks.len()).map(|task| {
+            let (surplus, wish) = wish(price, task);
+            spend += wish;
+            surplus
+        }));
+        let bound = surplus + price * budget;
+        (bound + 16.0 * f64::EPSILON * (bound.abs() + price * budget), spend)
+    };
+    // The price lies below the value of everything per smallest step of budget; start wide and halve in digits.
+    let worth = values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let (mut low, mut high) = ((worth / budget).ln() - 45.0, (worth / budget).ln() + 45.0);
+    let (mut best, _) = total(0.0);
+    for _ in 0..PRICE_HALVINGS {
+        let middle = 0.5 * (low + high);
+        let (bound, spend) = total(middle.exp());
+        best = best.min(bound);
+        if spend > budget {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    let jump = |task: usize| (wish(low.exp(), task).1, wish(high.exp(), task).1);
+    let cut = (0..tasks.len()).map(|task| (task, jump(task))).max_by(|a, b| (a.1.0 - a.1.1).total_cmp(&(b.1.0 - b.1.1)));
+    let cut = cut.filter(|(_, (more, less))| more - less > 1e-12 * budget).map(|(task, (more, less))| (task, 0.5 * (more + less)));
+    Part { bounds, bound: best, cut }
+}
