@@ -6,6 +6,7 @@ import os
 import pathlib
 import platform
 import subprocess
+import sys
 import tempfile
 from importlib.metadata import version
 
@@ -50,7 +51,8 @@ def main():
                     f" = {result['ratio']:.0f}x, reaches {result['share']:.9f} ({result['note']})",
                     flush=True,
                 )
-    text = report(results)
+    command = "bench/oracle/run" + "".join(f" {argument}" for argument in sys.argv[1:] if not argument.startswith("/"))
+    text = report(results, command)
     (arguments.output / "results.json").write_text(json.dumps({"machine": machine(), "results": results}, indent=1) + "\n")
     (arguments.output / "RESULTS.md").write_text(text)
     print(text)
@@ -94,11 +96,11 @@ def compare(kind, peer, tasks, seed, goal, limit, folder):
     }
 
 
-def report(results):
+def report(results, command):
     lines = [
         "# The oracle next to other solvers",
         "",
-        "Written by `bench/oracle/run`; what is measured and how fair it is: [bench/README.md](../README.md).",
+        f"Written by `{command}`; what is measured and how fair it is: [bench/README.md](../README.md).",
         "",
         machine(),
         "",
@@ -123,7 +125,7 @@ def report(results):
             span(rows, "ratio", lambda ratio: f"{ratio:,.0f}x"),
             f">= {goal:.0f}x: {met}",
             span(rows, "share", lambda share: f"{share:.9f}" if abs(share - 1) < 1e-3 else f"{share:.3f}"),
-            "; ".join(notes[:3]),
+            "; ".join(notes),
         ]
         lines.append("| " + " | ".join(cells) + " |")
     below = sum(not row["never_below"] for row in results)
