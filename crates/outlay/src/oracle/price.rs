@@ -2,10 +2,10 @@
 //!
 //! At a price every task takes the spend that is best for it alone. Total spend falls as the price rises: smoothly where
 //! tasks are on a concave branch, by a jump where one leaves a corner of its envelope. Each trial measures the smooth part at
-//! one price; the next price solves a model in which the smooth part is a power of the price (exact for a single power
-//! curve) and the jumps are exactly where they are. Jumps outside the bracket are settled and never looked at again.
+//! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Jumps outside the
+//! bracket are settled and never looked at again.
 
-use super::batch::Batches;
+use super::batch::{Batches, Response};
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
 use crate::curve::Curve;
@@ -68,18 +68,79 @@ pub(super) struct PriceSearch {
     wishes: Vec<f64>,
 }
 
-/// Total spend just above and just below a price, and the smooth part with its fall per unit of the price's logarithm.
+/// Total spend just above and just below a price, and its smooth parts.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     price: f64,
     low: f64,
     high: f64,
-    smooth: f64,
-    fall: f64,
+    smooth: SmoothModel,
 }
 
+/// How the smooth part goes on from a trial: part of it as a power of the price, part of it linearly in its logarithm. Exact for
+/// one power task, and for exponential tasks between their bounds.
+#[derive(Debug, Clone, Copy, Default)]
+struct SmoothModel {
+    power: Response,
+    linear: Response,
+}
+
+impl SmoothModel {
+    fn total(self) -> Response {
+        Response { spend: self.power.spend + self.linear.spend, fall: self.power.fall + self.linear.fall }
+    }
+
+    /// Spend and fall where the price's logarithm is larger by `step`.
+    fn after(self, step: f64) -> Response {
+        if step.abs() > MODEL_RANGE {
+            // Far away linear tasks have met their bounds: all together are more like a power.
+            return power_after(self.total(), step);
+        }
+        let power = power_after(self.power, step);
+        let linear = (self.linear.spend - self.linear.fall * step).max(0.0);
+        Response { spend: power.spend + linear, fall: power.fall + self.linear.fall }
+    }
+
+    /// The step at which the spend is `target`.
+    fn step_to(self, target: f64) -> f64 {
+        let all = self.total();
+        if !(all.fall > 0.0 && all.spend > 0.0 && target > 0.0) {
+            return f64::NAN;
+        }
+        let mut step = (all.spend / target).ln() * all.spend / all.fall;
+        for _ in 0..MODEL_STEPS {
+            if step.abs() > MODEL_RANGE {
+                break;
+            }
+            // Newton on the logarithm of the spend.
+            let Response { spend, fall } = self.after(step);
+            let change = (spend / target).ln() * spend / fall;
+            step += change;
+            if change.abs() < 1e-9 {
+                break;
+            }
+        }
+        step
+    }
+}
+
+/// A response that is a power of the price, where the price's logarithm is larger by `step`.
+fn power_after(here: Response, step: f64) -> Response {
+    if !(here.spend > 0.0) {
+        return here;
+    }
+    let decay = (-here.fall / here.spend * step).exp();
+    Response { spend: here.spend * decay, fall: here.fall * decay }
+}
+
+/// Steps of the price's logarithm up to which linear tasks are taken to stay linear.
+const MODEL_RANGE: f64 = 0.5;
+/// Newton's method for a model needs two to four steps.
+const MODEL_STEPS: usize = 8;
 /// Total spend this close to what is free, as a share of it, counts as found: the sums themselves are no more exact.
 const CLOSE: f64 = 2e-14;
+/// A sample says no more than this about all tasks.
+const SAMPLE_CLOSE: f64 = 0.02;
 /// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED` of its worth.
 const ABSORBABLE: f64 = 1e-7;
 const ABSORBED: f64 = 1e-16;
@@ -95,7 +156,7 @@ impl PriceSearch {
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
-        let price = if reach < view.free * (1.0 - CLOSE) { 0.0 } else { self.search(view, start) };
+        let price = if reach < view.free * (1.0 - CLOSE) { 0.0 } else { self.search(view, start, CLOSE) };
         if price == 0.0 {
             view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
@@ -115,16 +176,17 @@ impl PriceSearch {
         let coordinates = &view.coordinates[..0];
         let small = View { batches: sample, sample: None, coordinates, free: view.free * share, ..view };
         self.load(small);
-        Some(self.search(small, None))
+        Some(self.search(small, None, SAMPLE_CLOSE))
     }
 
-    fn search(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
+    /// Searches until the budget is met, or missed by no more than the share `close`.
+    fn search(&mut self, view: View<'_>, start: Option<f64>, close: f64) -> f64 {
         let free = view.free;
         let (mut below, mut above) = (0.0, f64::INFINITY);
         let mut price = start.unwrap_or_else(|| self.first_price(view));
         for count in 0..MAX_TRIALS {
             let trial = self.evaluate(view, price);
-            if self.is_found(view, trial) {
+            if self.is_found(view, trial) || (trial.low - free).max(free - trial.high) <= close * free {
                 return price;
             }
             if trial.low > free {
@@ -155,25 +217,22 @@ impl PriceSearch {
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
         let missed = (trial.low - view.free).max(view.free - trial.high);
         let count = (view.batches.smooth_len() + self.riders.len()) as f64;
-        let absorbed = missed * missed * count <= ABSORBED * view.free * trial.fall && missed <= ABSORBABLE * view.free;
-        missed <= CLOSE * view.free || absorbed
+        missed * missed * count <= ABSORBED * view.free * trial.smooth.total().fall && missed <= ABSORBABLE * view.free
     }
 
     /// Where the budget is met above a trial that spends too much, by the model.
     fn model_above(&mut self, trial: Trial, free: f64) -> f64 {
         self.jumps.clear();
         self.jumps.extend_from_slice(&self.chords);
-        // Riders leave their branch at their tie.
-        self.jumps.extend(
-            self.riders
-                .iter()
-                .filter(|rider| rider.tie.is_finite())
-                .map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }),
-        );
-        // What the riders leave behind is part of the smooth total at the trial.
-        let leaving: f64 = self.riders.iter().filter(|rider| rider.tie.is_finite()).map(|rider| rider.touch - rider.base).sum();
-        let smooth = (trial.smooth - leaving).max(0.0);
-        self.solve_model(trial.price, smooth, trial.fall, free - self.settled)
+        // Riders leave their branch at their tie; what they leave behind is part of the smooth total at the trial.
+        let mut leaving = 0.0;
+        for rider in self.riders.iter().filter(|rider| rider.tie.is_finite()) {
+            self.jumps.push(Chord { price: rider.tie, jump: rider.touch - rider.base });
+            leaving += rider.touch - rider.base;
+        }
+        let mut smooth = trial.smooth;
+        smooth.power.spend = (smooth.power.spend - leaving).max(0.0);
+        self.solve_model(trial.price, smooth, free - self.settled)
     }
 
     /// Where the budget is met below a trial that spends too little, by the model.
@@ -182,15 +241,13 @@ impl PriceSearch {
         self.jumps.extend_from_slice(&self.chords);
         let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
         self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial.price, trial.smooth, trial.fall, free - self.settled)
+        self.solve_model(trial.price, trial.smooth, free - self.settled)
     }
 
-    /// The price `q` with `smooth (q / price)^(-fall / smooth)` plus the jumps above `q` equal to `target`.
+    /// The price at which the smooth part, by its model from `price`, and the jumps above it add up to `target`.
     ///
     /// The jumps are halved around their median until one of them is the answer or none is left.
-    fn solve_model(&mut self, price: f64, smooth: f64, fall: f64, mut target: f64) -> f64 {
-        let power = if smooth > 0.0 { fall / smooth } else { 0.0 };
-        let smooth_at = |q: f64| if power > 0.0 { smooth * (q / price).powf(-power) } else { smooth };
+    fn solve_model(&mut self, price: f64, smooth: SmoothModel, mut target: f64) -> f64 {
         let mut jumps = &mut self.jumps[..];
         while !jumps.is_empty() {
             let middle = jumps.len() / 2;
@@ -204,7 +261,7 @@ impl PriceSearch {
                     tied += chord.jump;
                 }
             }
-            let low = above + smooth_at(at);
+            let low = above + smooth.after((at / price).ln()).spend;
             if low > target {
                 jumps = right;
             } else if low + tied < target {
@@ -214,7 +271,7 @@ impl PriceSearch {
                 return at;
             }
         }
-        if power > 0.0 && target > 0.0 { price * (smooth / target).powf(1.0 / power) } else { f64::NAN }
+        price * smooth.step_to(target).exp()
     }
 
     /// Reads the chords and riders; returns the most that all tasks can usefully take above their lower bounds.
@@ -247,38 +304,36 @@ impl PriceSearch {
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         smooth.filter(usable).unwrap_or_else(|| {
             // No smooth tasks in bulk: the model of the jumps alone, from the lowest price.
-            let trial = Trial { price: f64::MIN_POSITIVE, low: 0.0, high: 0.0, smooth: 0.0, fall: 0.0 };
-            Some(self.model_all(trial, view.free)).filter(usable).unwrap_or(1.0)
+            Some(self.model_all(view.free)).filter(usable).unwrap_or(1.0)
         })
     }
 
     /// Where the budget is met if every rider jumps and then stands still.
-    fn model_all(&mut self, trial: Trial, free: f64) -> f64 {
+    fn model_all(&mut self, free: f64) -> f64 {
         self.jumps.clear();
         self.jumps.extend_from_slice(&self.chords);
         self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial.price, trial.smooth, trial.fall, free - self.settled)
+        self.solve_model(1.0, SmoothModel::default(), free)
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
-        let bulk = view.batches.respond(price.ln(), &mut self.wishes);
-        let (mut smooth, mut fall) = (bulk.spend, bulk.fall);
+        let (mut power, linear) = view.batches.respond(price.ln(), &mut self.wishes);
         let (mut taken, mut tied) = (0.0, 0.0);
         for chord in &self.chords {
             taken += if chord.price > price { chord.jump } else { 0.0 };
             tied += if chord.price == price { chord.jump } else { 0.0 };
         }
         for rider in self.riders.iter().filter(|rider| rider.tie >= price) {
-            let (spend, rider_fall) = on_branch(view, rider.coordinate as usize, price);
+            let (spend, fall) = on_branch(view, rider.coordinate as usize, price);
             if rider.tie > price {
-                smooth += spend - rider.base;
-                fall += rider_fall;
+                power.spend += spend - rider.base;
+                power.fall += fall;
             } else {
                 tied += spend - rider.base;
             }
         }
-        let low = self.settled + taken + smooth;
-        Trial { price, low, high: low + tied, smooth, fall }
+        let low = self.settled + taken + power.spend + linear.spend;
+        Trial { price, low, high: low + tied, smooth: SmoothModel { power, linear } }
     }
 
     /// The price is above `below`: chords up to there are not taken.

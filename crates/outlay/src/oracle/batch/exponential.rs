@@ -1,5 +1,6 @@
 //! Exponential tasks: the best spend is `scale * (level - ln(price))` between its bounds.
 
+use super::elementary::{LANES, Loop, total, vectorised};
 use super::{Call, Places, Response, Settled};
 use crate::curve::Exponential;
 use crate::problem::Bounds;
@@ -27,20 +28,12 @@ impl ExponentialBatch {
 
     pub(super) fn load(&mut self, values: &[f64], free: f64) {
         self.places.set_free(free);
-        for ((level, &base), &task) in self.level.iter_mut().zip(&self.base_level).zip(&self.places.task) {
-            *level = base + values[task as usize].ln();
-        }
+        self.places.load_levels(values, &self.base_level, None, &mut self.level);
     }
 
     pub(super) fn respond(&self, log_price: f64) -> Response {
-        let mut total = Response::default();
-        for (((&level, &scale), &low), &cap) in self.level.iter().zip(&self.scale).zip(&self.places.low).zip(&self.places.cap) {
-            let wish = scale * (level - log_price);
-            let inside = wish > low && wish < cap;
-            total.spend += wish.max(low).min(cap) - low;
-            total.fall += if inside { scale } else { 0.0 };
-        }
-        total
+        let (low, cap) = (&self.places.low, &self.places.cap);
+        vectorised(Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
     }
 
     pub(super) fn log_prices(&self, share: f64) -> impl Iterator<Item = f64> {
@@ -65,8 +58,44 @@ impl ExponentialBatch {
             }
             // On the curve's own slope the value is weight - price * scale, without another exponential; but close to zero
             // that would cancel.
-            let closed_form = inside && taken > 0.5 * scale;
+            let closed_form = inside && taken > 0.1 * scale;
             settled.value.add(if closed_form { weight - call.price * scale } else { weight * self.curve[position].success(taken) });
         }
+    }
+}
+
+/// What the wishes of all tasks at a price come to between the bounds.
+struct Responses<'a> {
+    level: &'a [f64],
+    scale: &'a [f64],
+    low: &'a [f64],
+    cap: &'a [f64],
+    log_price: f64,
+}
+
+impl Loop for Responses<'_> {
+    type Output = Response;
+
+    #[inline(always)]
+    fn run(self) -> Response {
+        let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
+        let (level, last_level) = self.level.as_chunks::<LANES>();
+        let (scale, last_scale) = self.scale.as_chunks::<LANES>();
+        let (low, last_low) = self.low.as_chunks::<LANES>();
+        let (cap, last_cap) = self.cap.as_chunks::<LANES>();
+        for (((level, scale), low), cap) in level.iter().zip(scale).zip(low).zip(cap) {
+            for lane in 0..LANES {
+                let wish = scale[lane] * (level[lane] - self.log_price);
+                let inside = wish > low[lane] && wish < cap[lane];
+                spend[lane] += wish.max(low[lane]).min(cap[lane]) - low[lane];
+                fall[lane] += if inside { scale[lane] } else { 0.0 };
+            }
+        }
+        for (((&level, &scale), &low), &cap) in last_level.iter().zip(last_scale).zip(last_low).zip(last_cap) {
+            let wish = scale * (level - self.log_price);
+            spend[0] += wish.max(low).min(cap) - low;
+            fall[0] += if wish > low && wish < cap { scale } else { 0.0 };
+        }
+        Response { spend: total(spend), fall: total(fall) }
     }
 }

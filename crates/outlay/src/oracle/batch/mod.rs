@@ -3,6 +3,7 @@
 //! Written in the logarithm of the price, a power task responds with one exponential, an exponential task linearly, and a
 //! straight task by all or nothing.
 
+mod elementary;
 mod exponential;
 mod power;
 mod ramp;
@@ -11,6 +12,7 @@ use super::price::Chord;
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
 use crate::sum::Sum;
+use elementary::{LEAST_LN, Loop, ln};
 use exponential::ExponentialBatch;
 use power::PowerBatch;
 use ramp::RampBatch;
@@ -50,6 +52,25 @@ impl Places {
         self.task.len()
     }
 
+    /// Writes `base + factor * ln(value)` of every task to `level`.
+    fn load_levels(&self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
+        let mut is_tiny = false;
+        for (level, &task) in level.iter_mut().zip(&self.task) {
+            *level = values[task as usize];
+            is_tiny |= *level < LEAST_LN;
+        }
+        elementary::vectorised(Levels { base, factor, level });
+        if is_tiny {
+            // Zero, or a number too small for the quick logarithm.
+            for (place, &task) in self.task.iter().enumerate() {
+                let value = values[task as usize];
+                if value < LEAST_LN {
+                    level[place] = base[place] + factor.map_or(1.0, |factor| factor[place]) * value.ln();
+                }
+            }
+        }
+    }
+
     fn set_free(&mut self, free: f64) {
         if free == self.free {
             return;
@@ -68,6 +89,30 @@ impl Places {
             .zip(&self.cap)
             .map(|((&level, &low), &cap)| if level == f64::NEG_INFINITY { 0.0 } else { cap - low })
             .sum()
+    }
+}
+
+/// Turns values into `base + factor * ln(value)`, in place.
+struct Levels<'a> {
+    base: &'a [f64],
+    factor: Option<&'a [f64]>,
+    level: &'a mut [f64],
+}
+
+impl Loop for Levels<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Some(factor) = self.factor else {
+            for (level, &base) in self.level.iter_mut().zip(self.base) {
+                *level = base + ln(*level);
+            }
+            return;
+        };
+        for ((level, &base), &factor) in self.level.iter_mut().zip(self.base).zip(factor) {
+            *level = base + factor * ln(*level);
+        }
     }
 }
 
@@ -138,11 +183,9 @@ impl Batches {
         self.power.places.len() + self.exponential.places.len()
     }
 
-    /// The smooth tasks' total response to a price; what the power tasks wish is written to `wishes`.
-    pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
-        let power = self.power.respond(log_price, wishes);
-        let exponential = self.exponential.respond(log_price);
-        Response { spend: power.spend + exponential.spend, fall: power.fall + exponential.fall }
+    /// The power tasks' and the exponential tasks' response to a price; what the power tasks wish is written to `wishes`.
+    pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> (Response, Response) {
+        (self.power.respond(log_price, wishes), self.exponential.respond(log_price))
     }
 
     /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower bounds.
@@ -153,9 +196,10 @@ impl Batches {
 
     /// The mean logarithm of the price at which every smooth task would take `share`: a first guess.
     pub(super) fn mean_log_price(&self, share: f64) -> Option<f64> {
-        let guesses = self.power.log_prices(share).chain(self.exponential.log_prices(share)).filter(|guess| guess.is_finite());
+        let guesses = self.power.log_prices(share).chain(self.exponential.log_prices(share));
+        let stride = self.smooth_len().div_ceil(FIRST_GUESSES).max(1);
         let (mut total, mut taken) = (0.0, 0.0);
-        for guess in guesses.take(FIRST_GUESSES) {
+        for guess in guesses.step_by(stride).filter(|guess| guess.is_finite()) {
             total += guess;
             taken += 1.0;
         }

@@ -1,5 +1,6 @@
 //! Power tasks: the best spend is `exp(level - elasticity * ln(price))` between its bounds.
 
+use super::elementary::{LANES, Loop, exp, total, vectorised};
 use super::{Call, Places, Response, Settled};
 use crate::curve::Power;
 use crate::problem::Bounds;
@@ -28,22 +29,13 @@ impl PowerBatch {
 
     pub(super) fn load(&mut self, values: &[f64], free: f64) {
         self.places.set_free(free);
-        let constants = self.base_level.iter().zip(&self.elasticity).zip(&self.places.task);
-        for (level, ((&base, &elasticity), &task)) in self.level.iter_mut().zip(constants) {
-            *level = base + elasticity * values[task as usize].ln();
-        }
+        self.places.load_levels(values, &self.base_level, Some(&self.elasticity), &mut self.level);
     }
 
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
-        wishes.clear();
-        wishes.extend(self.level.iter().zip(&self.elasticity).map(|(&level, &elasticity)| (level - elasticity * log_price).exp()));
-        let mut total = Response::default();
-        for (((&wish, &elasticity), &low), &cap) in wishes.iter().zip(&self.elasticity).zip(&self.places.low).zip(&self.places.cap) {
-            let inside = wish > low && wish < cap;
-            total.spend += wish.max(low).min(cap) - low;
-            total.fall += if inside { elasticity * wish } else { 0.0 };
-        }
-        total
+        wishes.resize(self.level.len(), 0.0);
+        let (low, cap) = (&self.places.low, &self.places.cap);
+        vectorised(Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
     }
 
     pub(super) fn log_prices(&self, share: f64) -> impl Iterator<Item = f64> {
@@ -66,5 +58,43 @@ impl PowerBatch {
                 settled.value.add(call.values[task] * self.height[position] * self.curve[position].success(taken));
             }
         }
+    }
+}
+
+/// The wishes of all tasks at a price, and what they come to between the bounds.
+struct Responses<'a> {
+    level: &'a [f64],
+    elasticity: &'a [f64],
+    low: &'a [f64],
+    cap: &'a [f64],
+    log_price: f64,
+    wishes: &'a mut [f64],
+}
+
+impl Loop for Responses<'_> {
+    type Output = Response;
+
+    #[inline(always)]
+    fn run(self) -> Response {
+        for ((wish, &level), &elasticity) in self.wishes.iter_mut().zip(self.level).zip(self.elasticity) {
+            *wish = exp(level - elasticity * self.log_price);
+        }
+        let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
+        let (wishes, last_wishes) = self.wishes.as_chunks::<LANES>();
+        let (elasticity, last_elasticity) = self.elasticity.as_chunks::<LANES>();
+        let (low, last_low) = self.low.as_chunks::<LANES>();
+        let (cap, last_cap) = self.cap.as_chunks::<LANES>();
+        for (((wish, elasticity), low), cap) in wishes.iter().zip(elasticity).zip(low).zip(cap) {
+            for lane in 0..LANES {
+                let inside = wish[lane] > low[lane] && wish[lane] < cap[lane];
+                spend[lane] += wish[lane].max(low[lane]).min(cap[lane]) - low[lane];
+                fall[lane] += if inside { elasticity[lane] * wish[lane] } else { 0.0 };
+            }
+        }
+        for (((&wish, &elasticity), &low), &cap) in last_wishes.iter().zip(last_elasticity).zip(last_low).zip(last_cap) {
+            spend[0] += wish.max(low).min(cap) - low;
+            fall[0] += if wish > low && wish < cap { elasticity * wish } else { 0.0 };
+        }
+        Response { spend: total(spend), fall: total(fall) }
     }
 }
