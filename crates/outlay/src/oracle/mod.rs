@@ -339,8 +339,11 @@ impl Oracle {
         if values.len() != model.curves.len() {
             return Err(AllocationError::ValueCount { expected: model.curves.len(), got: values.len() });
         }
-        if let Some((task, &value)) = values.iter().enumerate().find(|(_, value)| !(**value >= 0.0 && value.is_finite())) {
-            return Err(AllocationError::BadValue { task, value });
+        let is_good = |value: &f64| *value >= 0.0 && *value < f64::INFINITY;
+        // Without an early exit the loop is vectorised; which one is bad is looked up only when one is.
+        if !values.iter().fold(true, |good, value| good & is_good(value)) {
+            let bad = values.iter().enumerate().find(|(_, value)| !is_good(value));
+            return bad.map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
         }
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget));

@@ -59,6 +59,7 @@ impl Model {
                 coordinates.push(Coordinate::new(task, curve, bounds));
             }
         }
+        batches.seal();
         let sample = sample(&batches, &curves, &bounds);
         let stacks = stack_equal_thresholds(&mut coordinates, &curves);
         let classes = classify(&mut coordinates, &curves);
@@ -180,7 +181,7 @@ pub(super) fn within_budget(min: f64, at_least: f64, free: f64, budget: f64) -> 
 /// A cold search begins with an eighth of the tasks in bulk, but no more than this.
 const MAX_SAMPLE: usize = 512;
 /// Below this many tasks in bulk a sample saves nothing.
-const MIN_SAMPLED: usize = 64;
+const MIN_SAMPLED: usize = 400;
 
 /// Every n-th task of the batches.
 fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batches> {
@@ -191,6 +192,7 @@ fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batc
     for task in (0..curves.len()).step_by(curves.len().div_ceil(MAX_SAMPLE).max(8)) {
         sample.take(task, &curves[task], bounds[task]);
     }
+    sample.seal();
     Some(sample).filter(|sample| sample.len() > 0)
 }
 

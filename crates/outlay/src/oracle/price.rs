@@ -143,7 +143,7 @@ const CLOSE: f64 = 2e-14;
 const SAMPLE_CLOSE: f64 = 0.02;
 /// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED` of its worth.
 const ABSORBABLE: f64 = 1e-7;
-const ABSORBED: f64 = 1e-16;
+const ABSORBED: f64 = 1e-15;
 /// A model is trusted this often; then the bracket is halved every other time, which always ends.
 const TRUSTED_TRIALS: usize = 16;
 /// Halving alone needs about 1100 trials for the whole range of floating-point prices.
@@ -248,6 +248,7 @@ impl PriceSearch {
     ///
     /// The jumps are halved around their median until one of them is the answer or none is left.
     fn solve_model(&mut self, price: f64, smooth: SmoothModel, mut target: f64) -> f64 {
+        let here = smooth.total();
         let mut jumps = &mut self.jumps[..];
         while !jumps.is_empty() {
             let middle = jumps.len() / 2;
@@ -261,7 +262,10 @@ impl PriceSearch {
                     tied += chord.jump;
                 }
             }
-            let low = above + smooth.after((at / price).ln()).spend;
+            // The smooth part is convex in the logarithm, which is at most the ratio less one: often that settles it.
+            let ratio = at / price;
+            let tangent = here.spend - here.fall * (ratio - 1.0);
+            let low = above + if above + tangent > target { tangent } else { smooth.after(ratio.ln()).spend };
             if low > target {
                 jumps = right;
             } else if low + tied < target {

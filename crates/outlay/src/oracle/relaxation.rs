@@ -148,10 +148,8 @@ fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, spend: &mut [f
 /// Gives a remainder of rounding size to the task that it disturbs least.
 fn absorb(view: View<'_>, spend: &mut [f64], settled: &mut Settled) {
     let left = view.free - settled.above.value();
-    if left == 0.0 || left.abs() > SMALL_REMAINDER * view.free {
-        return;
-    }
-    if let Some((task, _)) = settled.softest {
+    if settled.softness > 0.0 && left != 0.0 && left.abs() <= SMALL_REMAINDER * view.free {
+        let task = settled.softest;
         let (from, bounds) = (spend[task], view.bounds[task]);
         let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
         spend[task] = to;

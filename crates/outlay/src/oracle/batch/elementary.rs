@@ -37,6 +37,23 @@ pub(super) fn vectorised<L: Loop>(work: L) -> L::Output {
 /// the result is the same on every machine.
 pub(super) const LANES: usize = 4;
 
+/// Loops work on so many numbers at a time, kept on the stack between the steps of the loop.
+pub(super) const BLOCK: usize = 64;
+
+/// Adds numbers to four sums side by side.
+#[inline(always)]
+pub(super) fn add_to(lanes: &mut [f64; LANES], terms: &[f64]) {
+    let (chunks, rest) = terms.as_chunks::<LANES>();
+    for chunk in chunks {
+        for lane in 0..LANES {
+            lanes[lane] += chunk[lane];
+        }
+    }
+    for (lane, term) in lanes.iter_mut().zip(rest) {
+        *lane += term;
+    }
+}
+
 /// The sum of four sums.
 #[inline(always)]
 pub(super) fn total(lanes: [f64; LANES]) -> f64 {

@@ -1,6 +1,6 @@
 //! Exponential tasks: the best spend is `scale * (level - ln(price))` between its bounds.
 
-use super::elementary::{LANES, Loop, total, vectorised};
+use super::elementary::{BLOCK, LANES, Loop, add_to, total, vectorised};
 use super::{Call, Places, Response, Settled};
 use crate::curve::Exponential;
 use crate::problem::Bounds;
@@ -26,6 +26,13 @@ impl ExponentialBatch {
         self.level.push(0.0);
     }
 
+    pub(super) fn pad(&mut self) {
+        let padded = self.places.pad();
+        self.base_level.resize(padded, 0.0);
+        self.scale.resize(padded, 1.0);
+        self.level.resize(padded, 0.0);
+    }
+
     pub(super) fn load(&mut self, values: &[f64], free: f64) {
         self.places.set_free(free);
         self.places.load_levels(values, &self.base_level, None, &mut self.level);
@@ -37,7 +44,7 @@ impl ExponentialBatch {
     }
 
     pub(super) fn log_prices(&self, share: f64) -> impl Iterator<Item = f64> {
-        self.level.iter().zip(&self.scale).map(move |(&level, &scale)| level - share / scale)
+        self.level.iter().zip(&self.scale).take(self.places.len()).map(move |(&level, &scale)| level - share / scale)
     }
 
     pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
@@ -79,22 +86,19 @@ impl Loop for Responses<'_> {
     #[inline(always)]
     fn run(self) -> Response {
         let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
-        let (level, last_level) = self.level.as_chunks::<LANES>();
-        let (scale, last_scale) = self.scale.as_chunks::<LANES>();
-        let (low, last_low) = self.low.as_chunks::<LANES>();
-        let (cap, last_cap) = self.cap.as_chunks::<LANES>();
-        for (((level, scale), low), cap) in level.iter().zip(scale).zip(low).zip(cap) {
-            for lane in 0..LANES {
-                let wish = scale[lane] * (level[lane] - self.log_price);
-                let inside = wish > low[lane] && wish < cap[lane];
-                spend[lane] += wish.max(low[lane]).min(cap[lane]) - low[lane];
-                fall[lane] += if inside { scale[lane] } else { 0.0 };
+        let (mut above, mut falls) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let tasks = self.level.chunks(BLOCK).zip(self.scale.chunks(BLOCK));
+        let bounds = self.low.chunks(BLOCK).zip(self.cap.chunks(BLOCK));
+        for ((level, scale), (low, cap)) in tasks.zip(bounds) {
+            let (above, falls) = (&mut above[..level.len()], &mut falls[..level.len()]);
+            let tasks = level.iter().zip(scale).zip(low).zip(cap);
+            for ((above, fall), (((&level, &scale), &low), &cap)) in above.iter_mut().zip(falls.iter_mut()).zip(tasks) {
+                let wish = scale * (level - self.log_price);
+                *above = wish.max(low).min(cap) - low;
+                *fall = if wish > low && wish < cap { scale } else { 0.0 };
             }
-        }
-        for (((&level, &scale), &low), &cap) in last_level.iter().zip(last_scale).zip(last_low).zip(last_cap) {
-            let wish = scale * (level - self.log_price);
-            spend[0] += wish.max(low).min(cap) - low;
-            fall[0] += if wish > low && wish < cap { scale } else { 0.0 };
+            add_to(&mut spend, above);
+            add_to(&mut fall, falls);
         }
         Response { spend: total(spend), fall: total(fall) }
     }

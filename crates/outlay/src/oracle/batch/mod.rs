@@ -55,6 +55,7 @@ impl Places {
     /// Writes `base + factor * ln(value)` of every task to `level`.
     fn load_levels(&self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
         let mut is_tiny = false;
+        level[self.len()..].fill(0.0);
         for (level, &task) in level.iter_mut().zip(&self.task) {
             *level = values[task as usize];
             is_tiny |= *level < LEAST_LN;
@@ -69,6 +70,15 @@ impl Places {
                 }
             }
         }
+    }
+
+    /// Fills up the bounds with places of no task, which can take nothing, so that loops over vectors have no rest.
+    fn pad(&mut self) -> usize {
+        let padded = self.len().next_multiple_of(PADDING);
+        for numbers in [&mut self.low, &mut self.high, &mut self.cap] {
+            numbers.resize(padded, 0.0);
+        }
+        padded
     }
 
     fn set_free(&mut self, free: f64) {
@@ -138,15 +148,16 @@ pub(super) struct Settled {
     /// Spend above the lower bounds: where these take nearly everything, the digits of the rest would be lost in the total.
     pub(super) above: Sum,
     pub(super) value: Sum,
-    /// The task that a small remainder disturbs least, and its sensitivity.
-    pub(super) softest: Option<(usize, f64)>,
+    /// The task that a small remainder disturbs least, and its sensitivity; zero if there is none.
+    pub(super) softest: usize,
+    pub(super) softness: f64,
 }
 
 impl Settled {
     /// Remembers the task whose spend reacts most to the price.
     pub(super) fn offer(&mut self, task: usize, fall: f64) {
-        if fall > self.softest.map_or(0.0, |(_, softest)| softest) {
-            self.softest = Some((task, fall));
+        if fall > self.softness {
+            (self.softest, self.softness) = (task, fall);
         }
     }
 }
@@ -165,6 +176,12 @@ impl Batches {
             _ => return false,
         }
         true
+    }
+
+    /// To be called once, after the last task was taken.
+    pub(super) fn seal(&mut self) {
+        self.power.pad();
+        self.exponential.pad();
     }
 
     /// Takes the values of a call and what the lower bounds leave of its budget.
@@ -194,10 +211,14 @@ impl Batches {
         smooth + self.ramp.load_chords(chords)
     }
 
-    /// The mean logarithm of the price at which every smooth task would take `share`: a first guess.
+    /// The mean logarithm of the price at which each task would take `share`, or turn: a first guess, if any task is smooth.
     pub(super) fn mean_log_price(&self, share: f64) -> Option<f64> {
-        let guesses = self.power.log_prices(share).chain(self.exponential.log_prices(share));
-        let stride = self.smooth_len().div_ceil(FIRST_GUESSES).max(1);
+        let smooth = self.power.log_prices(share).chain(self.exponential.log_prices(share));
+        let guesses = smooth.chain(self.ramp.log_prices());
+        let stride = self.len().div_ceil(FIRST_GUESSES).max(1);
+        if self.smooth_len() == 0 {
+            return None;
+        }
         let (mut total, mut taken) = (0.0, 0.0);
         for guess in guesses.step_by(stride).filter(|guess| guess.is_finite()) {
             total += guess;
@@ -216,5 +237,7 @@ impl Batches {
     }
 }
 
-/// The first guess looks at so many tasks.
-const FIRST_GUESSES: usize = 64;
+/// The first guess looks at about so many tasks.
+const FIRST_GUESSES: usize = 24;
+/// Vector loops handle up to so many numbers per turn.
+const PADDING: usize = 16;

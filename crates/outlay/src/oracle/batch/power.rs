@@ -1,6 +1,6 @@
 //! Power tasks: the best spend is `exp(level - elasticity * ln(price))` between its bounds.
 
-use super::elementary::{LANES, Loop, exp, total, vectorised};
+use super::elementary::{BLOCK, LANES, Loop, add_to, exp, total, vectorised};
 use super::{Call, Places, Response, Settled};
 use crate::curve::Power;
 use crate::problem::Bounds;
@@ -27,6 +27,13 @@ impl PowerBatch {
         self.level.push(0.0);
     }
 
+    pub(super) fn pad(&mut self) {
+        let padded = self.places.pad();
+        self.base_level.resize(padded, 0.0);
+        self.elasticity.resize(padded, 1.0);
+        self.level.resize(padded, 0.0);
+    }
+
     pub(super) fn load(&mut self, values: &[f64], free: f64) {
         self.places.set_free(free);
         self.places.load_levels(values, &self.base_level, Some(&self.elasticity), &mut self.level);
@@ -40,7 +47,8 @@ impl PowerBatch {
 
     pub(super) fn log_prices(&self, share: f64) -> impl Iterator<Item = f64> {
         let log_share = share.ln();
-        self.level.iter().zip(&self.elasticity).map(move |(&level, &elasticity)| (level - log_share) / elasticity)
+        let tasks = self.level.iter().zip(&self.elasticity).take(self.places.len());
+        tasks.map(move |(&level, &elasticity)| (level - log_share) / elasticity)
     }
 
     pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
@@ -76,24 +84,23 @@ impl Loop for Responses<'_> {
 
     #[inline(always)]
     fn run(self) -> Response {
-        for ((wish, &level), &elasticity) in self.wishes.iter_mut().zip(self.level).zip(self.elasticity) {
-            *wish = exp(level - elasticity * self.log_price);
-        }
         let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
-        let (wishes, last_wishes) = self.wishes.as_chunks::<LANES>();
-        let (elasticity, last_elasticity) = self.elasticity.as_chunks::<LANES>();
-        let (low, last_low) = self.low.as_chunks::<LANES>();
-        let (cap, last_cap) = self.cap.as_chunks::<LANES>();
-        for (((wish, elasticity), low), cap) in wishes.iter().zip(elasticity).zip(low).zip(cap) {
-            for lane in 0..LANES {
-                let inside = wish[lane] > low[lane] && wish[lane] < cap[lane];
-                spend[lane] += wish[lane].max(low[lane]).min(cap[lane]) - low[lane];
-                fall[lane] += if inside { elasticity[lane] * wish[lane] } else { 0.0 };
+        let (mut above, mut falls) = ([0.0; BLOCK], [0.0; BLOCK]);
+        let tasks = self.level.chunks(BLOCK).zip(self.elasticity.chunks(BLOCK));
+        let bounds = self.low.chunks(BLOCK).zip(self.cap.chunks(BLOCK));
+        for ((wishes, (level, elasticity)), (low, cap)) in self.wishes.chunks_mut(BLOCK).zip(tasks).zip(bounds) {
+            for ((wish, &level), &elasticity) in wishes.iter_mut().zip(level).zip(elasticity) {
+                *wish = exp(level - elasticity * self.log_price);
             }
-        }
-        for (((&wish, &elasticity), &low), &cap) in last_wishes.iter().zip(last_elasticity).zip(last_low).zip(last_cap) {
-            spend[0] += wish.max(low).min(cap) - low;
-            fall[0] += if wish > low && wish < cap { elasticity * wish } else { 0.0 };
+            let (above, falls) = (&mut above[..wishes.len()], &mut falls[..wishes.len()]);
+            let tasks = wishes.iter().zip(elasticity).zip(low).zip(cap);
+            for ((above, fall), (((&wish, &elasticity), &low), &cap)) in above.iter_mut().zip(falls.iter_mut()).zip(tasks) {
+                let taken = wish.max(low).min(cap);
+                *above = taken - low;
+                *fall = if wish > low && wish < cap { elasticity * wish } else { 0.0 };
+            }
+            add_to(&mut spend, above);
+            add_to(&mut fall, falls);
         }
         Response { spend: total(spend), fall: total(fall) }
     }

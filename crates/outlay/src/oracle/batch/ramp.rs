@@ -29,16 +29,16 @@ impl RampBatch {
         }
     }
 
+    pub(super) fn log_prices(&self) -> impl Iterator<Item = f64> {
+        self.turn.iter().map(|turn| turn.ln())
+    }
+
     /// Adds the chords; returns the most that the tasks can take above their lower bounds.
     pub(super) fn load_chords(&self, chords: &mut Vec<Chord>) -> f64 {
-        let mut reach = 0.0;
-        for ((&turn, &low), &cap) in self.turn.iter().zip(&self.places.low).zip(&self.places.cap) {
-            if turn > 0.0 && cap > low {
-                chords.push(Chord { price: turn, jump: cap - low });
-                reach += cap - low;
-            }
-        }
-        reach
+        // A task worth nothing has a chord at price zero, which no price is below.
+        let bounds = self.places.low.iter().zip(&self.places.cap);
+        chords.extend(self.turn.iter().zip(bounds).map(|(&price, (&low, &cap))| Chord { price, jump: cap - low }));
+        chords.iter().map(|chord| if chord.price > 0.0 { chord.jump } else { 0.0 }).sum()
     }
 
     pub(super) fn settle(&self, price: f64, spend: &mut [f64], settled: &mut Settled, mut tied: impl FnMut(usize, f64, f64)) {
