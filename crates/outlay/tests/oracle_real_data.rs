@@ -1,4 +1,4 @@
-//! The oracle on real curves: closing prices of auctions and running times of training jobs (`tests/data`), against an exact
+//! The oracle on real curves: closing prices of auctions and running times of training jobs (`examples/data`), against an exact
 //! search in whole numbers and a mixed-integer program.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -104,14 +104,14 @@ impl Samples {
 }
 
 fn auctions() -> Samples {
-    let samples = Samples::read(include_str!("data/ebay_closing_prices.csv"), &["item", "days"], "closing_price", 100.0);
+    let samples = Samples::read(include_str!("../../../examples/data/ebay_closing_prices.csv"), &["item", "days"], "closing_price", 100.0);
     assert_eq!(samples.groups.len(), 9);
     assert_eq!(samples.groups.iter().map(Vec::len).sum::<usize>(), 628);
     samples
 }
 
 fn training_runs() -> Samples {
-    let samples = Samples::read(include_str!("data/model_runs_letter.csv"), &["learner"], "train_seconds", 10_000.0);
+    let samples = Samples::read(include_str!("../../../examples/data/model_runs_letter.csv"), &["learner"], "train_seconds", 10_000.0);
     assert_eq!(samples.groups.len(), 20);
     assert_eq!(samples.groups.iter().map(Vec::len).sum::<usize>(), 2500);
     samples
