@@ -16,6 +16,24 @@ impl Sum {
         self.total = total;
     }
 
+    /// Adds many terms, four at a time: four short chains are faster than one long one.
+    pub(crate) fn add_all(&mut self, terms: &[f64]) {
+        let mut lanes = [Self::default(); 4];
+        let (chunks, rest) = terms.as_chunks::<4>();
+        for chunk in chunks {
+            for (lane, &term) in lanes.iter_mut().zip(chunk) {
+                lane.add(term);
+            }
+        }
+        for &term in rest {
+            self.add(term);
+        }
+        for lane in lanes {
+            self.add(lane.total);
+            self.lost += lane.lost;
+        }
+    }
+
     pub(crate) fn value(self) -> f64 {
         self.total + self.lost
     }

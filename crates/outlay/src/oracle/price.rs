@@ -116,7 +116,7 @@ impl SmoothModel {
             let Response { spend, fall } = self.after(step);
             let change = (spend / target).ln() * spend / fall;
             step += change;
-            if change.abs() < 1e-9 {
+            if change.abs() < 1e-6 {
                 break;
             }
         }
@@ -246,8 +246,20 @@ impl PriceSearch {
 
     /// The price at which the smooth part, by its model from `price`, and the jumps above it add up to `target`.
     ///
-    /// The jumps are halved around their median until one of them is the answer or none is left.
+    /// First as if no jump lay in between; if some do, the answer is among them or between two of them: they are halved around
+    /// their median until one is the answer or none is left.
     fn solve_model(&mut self, price: f64, smooth: SmoothModel, mut target: f64) -> f64 {
+        let taken: f64 = self.jumps.iter().map(|chord| if chord.price > price { chord.jump } else { 0.0 }).sum();
+        let straight = price * smooth.step_to(target - taken).exp();
+        if straight > 0.0 {
+            let (low, high) = if straight < price { (straight, price) } else { (price, straight) };
+            let mut beyond = 0.0;
+            self.jumps.retain(|chord| {
+                beyond += if chord.price >= high { chord.jump } else { 0.0 };
+                chord.price > low && chord.price < high
+            });
+            target -= beyond;
+        }
         let here = smooth.total();
         let mut jumps = &mut self.jumps[..];
         while !jumps.is_empty() {
@@ -304,7 +316,7 @@ impl PriceSearch {
 
     fn first_price(&mut self, view: View<'_>) -> f64 {
         let tasks = (view.coordinates.len() + view.batches.len()) as f64;
-        let smooth = view.batches.mean_log_price(view.free / tasks).map(f64::exp);
+        let smooth = view.batches.typical_price(view.free / tasks);
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         smooth.filter(usable).unwrap_or_else(|| {
             // No smooth tasks in bulk: the model of the jumps alone, from the lowest price.

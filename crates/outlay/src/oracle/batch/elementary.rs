@@ -38,7 +38,7 @@ pub(super) fn vectorised<L: Loop>(work: L) -> L::Output {
 pub(super) const LANES: usize = 4;
 
 /// Loops work on so many numbers at a time, kept on the stack between the steps of the loop.
-pub(super) const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 32;
 
 /// Adds numbers to four sums side by side.
 #[inline(always)]

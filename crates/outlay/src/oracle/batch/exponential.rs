@@ -43,30 +43,39 @@ impl ExponentialBatch {
         vectorised(Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
     }
 
-    pub(super) fn log_prices(&self, share: f64) -> impl Iterator<Item = f64> {
-        self.level.iter().zip(&self.scale).take(self.places.len()).map(move |(&level, &scale)| level - share / scale)
+    /// The price at which a task would take a given share.
+    pub(super) fn price_at(&self, place: usize, share: f64) -> f64 {
+        (self.level[place] - share / self.scale[place]).exp()
     }
 
     pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
-        for (position, &task) in self.places.task.iter().enumerate() {
-            let task = task as usize;
-            let (low, cap, scale) = (self.places.low[position], self.places.cap[position], self.scale[position]);
-            let wish = scale * (self.level[position] - call.log_price);
-            let taken = wish.max(low).min(cap);
-            spend[task] = taken;
-            if taken == 0.0 {
-                continue;
+        let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
+        for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
+            let last = first + tasks.len();
+            let bounds = self.places.low[first..last].iter().zip(&self.places.cap[first..last]);
+            let shapes = self.scale[first..last].iter().zip(&self.level[first..last]).zip(&self.height[first..last]);
+            for (offset, ((&task, (&low, &cap)), ((&scale, &level), &height))) in tasks.iter().zip(bounds).zip(shapes).enumerate() {
+                let wish = scale * (level - call.log_price);
+                let taken = wish.max(low).min(cap);
+                let weight = call.values[task as usize] * height;
+                let inside = wish > low && wish < cap;
+                if inside {
+                    settled.offer(task as usize, scale);
+                }
+                spend[task as usize] = taken;
+                above[offset] = taken - low;
+                // On the curve's own slope the value is weight - price * scale, without another exponential; but close to
+                // zero that would cancel.
+                worth[offset] = if inside && taken > 0.1 * scale {
+                    weight - call.price * scale
+                } else if taken > 0.0 {
+                    weight * self.curve[first + offset].success(taken)
+                } else {
+                    0.0
+                };
             }
-            settled.above.add(taken - low);
-            let weight = call.values[task] * self.height[position];
-            let inside = wish > low && wish < cap;
-            if inside {
-                settled.offer(task, scale);
-            }
-            // On the curve's own slope the value is weight - price * scale, without another exponential; but close to zero
-            // that would cancel.
-            let closed_form = inside && taken > 0.1 * scale;
-            settled.value.add(if closed_form { weight - call.price * scale } else { weight * self.curve[position].success(taken) });
+            settled.above.add_all(&above[..tasks.len()]);
+            settled.value.add_all(&worth[..tasks.len()]);
         }
     }
 }

@@ -34,8 +34,11 @@ struct Places {
     high: Vec<f64>,
     /// The same, and within the budget of the call.
     cap: Vec<f64>,
-    /// What the lower bounds left of the budget when the caps were made.
+    /// What the lower bounds left of the budget when the caps were made, and how much room the caps leave in all.
     free: f64,
+    room: f64,
+    /// Whether some task is worth nothing, or nearly nothing, in this call.
+    has_worthless: bool,
 }
 
 impl Places {
@@ -53,7 +56,7 @@ impl Places {
     }
 
     /// Writes `base + factor * ln(value)` of every task to `level`.
-    fn load_levels(&self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
+    fn load_levels(&mut self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
         let mut is_tiny = false;
         level[self.len()..].fill(0.0);
         for (level, &task) in level.iter_mut().zip(&self.task) {
@@ -61,6 +64,7 @@ impl Places {
             is_tiny |= *level < LEAST_LN;
         }
         elementary::vectorised(Levels { base, factor, level });
+        self.has_worthless = is_tiny;
         if is_tiny {
             // Zero, or a number too small for the quick logarithm.
             for (place, &task) in self.task.iter().enumerate() {
@@ -89,16 +93,16 @@ impl Places {
         for ((cap, &low), &high) in self.cap.iter_mut().zip(&self.low).zip(&self.high) {
             *cap = high.min(low + free);
         }
+        self.room = self.cap.iter().zip(&self.low).map(|(cap, low)| cap - low).sum();
     }
 
     /// The most the tasks with a finite level can take above their lower bounds.
     fn reach(&self, level: &[f64]) -> f64 {
-        level
-            .iter()
-            .zip(&self.low)
-            .zip(&self.cap)
-            .map(|((&level, &low), &cap)| if level == f64::NEG_INFINITY { 0.0 } else { cap - low })
-            .sum()
+        if !self.has_worthless {
+            return self.room;
+        }
+        let room = |((&level, &low), &cap): ((&f64, &f64), &f64)| if level == f64::NEG_INFINITY { 0.0 } else { cap - low };
+        level.iter().zip(&self.low).zip(&self.cap).map(room).sum()
     }
 }
 
@@ -211,20 +215,23 @@ impl Batches {
         smooth + self.ramp.load_chords(chords)
     }
 
-    /// The mean logarithm of the price at which each task would take `share`, or turn: a first guess, if any task is smooth.
-    pub(super) fn mean_log_price(&self, share: f64) -> Option<f64> {
-        let smooth = self.power.log_prices(share).chain(self.exponential.log_prices(share));
-        let guesses = smooth.chain(self.ramp.log_prices());
-        let stride = self.len().div_ceil(FIRST_GUESSES).max(1);
+    /// A first guess, if any task is smooth: the mean over some tasks of the price at which each would take `share`, or turn. Spend
+    /// goes where the price is high, so it is the mean of the prices, not of their logarithms.
+    pub(super) fn typical_price(&self, share: f64) -> Option<f64> {
         if self.smooth_len() == 0 {
             return None;
         }
+        let stride = self.len().div_ceil(FIRST_GUESSES);
+        let log_share = share.ln();
         let (mut total, mut taken) = (0.0, 0.0);
-        for guess in guesses.step_by(stride).filter(|guess| guess.is_finite()) {
-            total += guess;
+        let mut take = |price: f64| {
+            total += price;
             taken += 1.0;
-        }
-        (taken > 0.0).then(|| total / taken)
+        };
+        (0..self.power.places.len()).step_by(stride).for_each(|place| take(self.power.price_at(place, log_share)));
+        (0..self.exponential.places.len()).step_by(stride).for_each(|place| take(self.exponential.price_at(place, share)));
+        (0..self.ramp.places.len()).step_by(stride).for_each(|place| take(self.ramp.turn(place)));
+        Some(total / taken)
     }
 
     /// Writes the spends at a price and adds up spend and value.

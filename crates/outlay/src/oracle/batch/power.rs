@@ -45,26 +45,32 @@ impl PowerBatch {
         vectorised(Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
     }
 
-    pub(super) fn log_prices(&self, share: f64) -> impl Iterator<Item = f64> {
-        let log_share = share.ln();
-        let tasks = self.level.iter().zip(&self.elasticity).take(self.places.len());
-        tasks.map(move |(&level, &elasticity)| (level - log_share) / elasticity)
+    /// The price at which a task would take a given share.
+    pub(super) fn price_at(&self, place: usize, log_share: f64) -> f64 {
+        ((self.level[place] - log_share) / self.elasticity[place]).exp()
     }
 
     pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
-        let bounds = self.places.task.iter().zip(&self.places.low).zip(&self.places.cap);
-        for (position, (&wish, ((&task, &low), &cap))) in call.wishes.iter().zip(bounds).enumerate() {
-            let task = task as usize;
-            let taken = wish.max(low).min(cap);
-            spend[task] = taken;
-            settled.above.add(taken - low);
-            if wish > low && wish < cap {
-                // On the curve's own slope: value = price * spend / exponent, without another power.
-                settled.value.add(call.price * taken / self.curve[position].exponent());
-                settled.offer(task, self.elasticity[position] * taken);
-            } else if taken > 0.0 {
-                settled.value.add(call.values[task] * self.height[position] * self.curve[position].success(taken));
+        let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
+        for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
+            let last = first + tasks.len();
+            let bounds = self.places.low[first..last].iter().zip(&self.places.cap[first..last]);
+            let shapes = self.elasticity[first..last].iter().zip(&self.curve[first..last]);
+            let inputs = tasks.iter().zip(&call.wishes[first..last]).zip(bounds).zip(shapes);
+            for (offset, (((&task, &wish), (&low, &cap)), (&elasticity, curve))) in inputs.enumerate() {
+                let taken = wish.max(low).min(cap);
+                spend[task as usize] = taken;
+                above[offset] = taken - low;
+                worth[offset] = if wish > low && wish < cap {
+                    settled.offer(task as usize, elasticity * taken);
+                    // On the curve's own slope: value = price * spend / exponent, without another power.
+                    call.price * taken / curve.exponent()
+                } else {
+                    call.values[task as usize] * self.height[first + offset] * curve.success(taken)
+                };
             }
+            settled.above.add_all(&above[..tasks.len()]);
+            settled.value.add_all(&worth[..tasks.len()]);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Straight tasks: all or nothing at the price `value * slope`, anything in between exactly there.
 
+use super::elementary::BLOCK;
 use super::{Places, Settled};
 use crate::oracle::price::Chord;
 use crate::problem::Bounds;
@@ -29,8 +30,9 @@ impl RampBatch {
         }
     }
 
-    pub(super) fn log_prices(&self) -> impl Iterator<Item = f64> {
-        self.turn.iter().map(|turn| turn.ln())
+    /// The price at which a task turns.
+    pub(super) fn turn(&self, place: usize) -> f64 {
+        self.turn[place]
     }
 
     /// Adds the chords; returns the most that the tasks can take above their lower bounds.
@@ -42,18 +44,22 @@ impl RampBatch {
     }
 
     pub(super) fn settle(&self, price: f64, spend: &mut [f64], settled: &mut Settled, mut tied: impl FnMut(usize, f64, f64)) {
-        let bounds = self.places.task.iter().zip(&self.places.low).zip(&self.places.cap);
-        for ((&turn, &full), ((&task, &low), &cap)) in self.turn.iter().zip(&self.full).zip(bounds) {
-            let task = task as usize;
-            let taken = if turn > price { cap } else { low };
-            if turn == price && turn > 0.0 && cap > low {
-                tied(task, low, cap);
+        let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
+        for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
+            let last = first + tasks.len();
+            let bounds = self.places.low[first..last].iter().zip(&self.places.cap[first..last]);
+            let shapes = self.turn[first..last].iter().zip(&self.full[first..last]);
+            for (offset, ((&task, (&low, &cap)), (&turn, &full))) in tasks.iter().zip(bounds).zip(shapes).enumerate() {
+                let taken = if turn > price { cap } else { low };
+                if turn == price && turn > 0.0 && cap > low {
+                    tied(task as usize, low, cap);
+                }
+                spend[task as usize] = taken;
+                above[offset] = taken - low;
+                worth[offset] = turn * taken.min(full);
             }
-            spend[task] = taken;
-            if taken > 0.0 {
-                settled.above.add(taken - low);
-                settled.value.add(turn * taken.min(full));
-            }
+            settled.above.add_all(&above[..tasks.len()]);
+            settled.value.add_all(&worth[..tasks.len()]);
         }
     }
 }
