@@ -4,6 +4,7 @@ mod support;
 
 use outlay::{Curve, Leftover, Options, Oracle, ProblemSpec, Status, TaskSpec, UnspentReason};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 use support::*;
 
 /// The same curve with spends in another unit.
@@ -30,7 +31,7 @@ fn curves_of(problem: &outlay::Problem) -> Vec<Curve> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn units_of_money_and_reward_do_not_matter(seed in 0u64..1_000_000, tasks in 1usize..12, money in -6i32..10, reward in -6i32..7) {

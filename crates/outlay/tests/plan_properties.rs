@@ -6,6 +6,7 @@ use outlay::curve::Shape;
 use outlay::plan::{evaluate, evenly_spaced, frontier, round, value_of, violations};
 use outlay::{Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// A problem with its values, and a plan of shares that add up to at most one.
 #[derive(Debug, Clone)]
@@ -49,7 +50,7 @@ fn any_case() -> impl Strategy<Value = Case> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn no_plan_that_is_allowed_beats_the_best(case in any_case()) {
@@ -88,7 +89,12 @@ proptest! {
         prop_assert_eq!(violations(&problem, problem.budget(), &rounded.spend), vec![]);
         let has_steps = problem.tasks().iter().any(|task| matches!(task.curve().shape(), Shape::Steps { .. }));
         if !has_steps {
-            prop_assert!(rounded.loss() <= 1e-4 * best.value, "{} of {}", rounded.loss(), best.value);
+            // Rounding a task down takes less than a unit from it, and rounding the others' bounds up less than one for each.
+            let missing = (problem.tasks().len() + 1) as f64 * problem.budget() / 1e5;
+            let tasks = problem.tasks().iter().zip(&values).zip(&best.spend);
+            let cost = tasks.map(|((task, value), spend)| value * (task.curve().success(*spend) - task.curve().success(spend - missing)));
+            let most: f64 = cost.sum();
+            prop_assert!(rounded.loss() <= most + 1e-12 * best.value, "{} of {}", rounded.loss(), best.value);
         }
     }
 }

@@ -3,6 +3,7 @@
 use outlay::Problem;
 use outlay::problem::{Files, ProblemErrors};
 use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
 
 /// The same text, whatever file is asked for.
 struct OneText(String);
@@ -158,7 +159,7 @@ fn mutated(text: &'static str) -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
     #[test]
     fn any_text(text in any::<String>(), file in any::<String>()) {

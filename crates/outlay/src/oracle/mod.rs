@@ -47,7 +47,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: DEFAULT_TOLERANCE, max_nodes: 20_000, max_states: 20_000_000, max_evaluations: 100_000, leftover: Leftover::Keep }
+        Self { tolerance: DEFAULT_TOLERANCE, max_nodes: 20_000, max_states: 2_000_000, max_evaluations: 100_000, leftover: Leftover::Keep }
     }
 }
 

@@ -142,8 +142,11 @@ const CLOSE: f64 = 2e-14;
 /// A sample says no more than this about all tasks.
 const SAMPLE_CLOSE: f64 = 0.02;
 /// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED` of its worth.
-const ABSORBABLE: f64 = 1e-7;
+const ABSORBABLE: f64 = 1e-11;
 const ABSORBED: f64 = 1e-15;
+/// A step of the price up to this share, for as small a share of the spend, is taken without another trial: the model's
+/// error is its square.
+const LAST_STEP: f64 = 1e-6;
 /// A model is trusted this often; then the bracket is halved every other time, which always ends.
 const TRUSTED_TRIALS: usize = 16;
 /// Halving alone needs about 1100 trials for the whole range of floating-point prices.
@@ -186,7 +189,7 @@ impl PriceSearch {
         let mut price = start.unwrap_or_else(|| self.first_price(view));
         for count in 0..MAX_TRIALS {
             let trial = self.evaluate(view, price);
-            if self.is_found(view, trial) || (trial.low - free).max(free - trial.high) <= close * free {
+            if self.is_found(view, trial) || missed(view, trial) <= close * free {
                 return price;
             }
             if trial.low > free {
@@ -197,6 +200,9 @@ impl PriceSearch {
                 above = price;
                 self.lower_roof(above);
                 price = self.model_below(trial, free);
+            }
+            if price > below && price < above && self.is_last_step(view, trial, price) {
+                return price;
             }
             let doubtful = count >= TRUSTED_TRIALS && count % 2 == 0;
             if doubtful || !(price > below && price < above) {
@@ -212,10 +218,17 @@ impl PriceSearch {
         price
     }
 
+    /// Whether a step is so small, with no jump in between, that the model is as good as another trial; if so, takes it.
+    fn is_last_step(&mut self, view: View<'_>, trial: Trial, to: f64) -> bool {
+        let step = to / trial.price - 1.0;
+        let is_small = step.abs() <= LAST_STEP && missed(view, trial) <= LAST_STEP * view.free;
+        is_small && self.jumps.is_empty() && view.batches.nudge(step, &mut self.wishes)
+    }
+
     /// Whether the budget lies between the smallest and largest wishes, or misses them by what can be absorbed: a remainder r
     /// given to a task of average fall f costs price r² / 2f.
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
-        let missed = (trial.low - view.free).max(view.free - trial.high);
+        let missed = missed(view, trial);
         let count = (view.batches.smooth_len() + self.riders.len()) as f64;
         missed * missed * count <= ABSORBED * view.free * trial.smooth.total().fall && missed <= ABSORBABLE * view.free
     }
@@ -369,6 +382,11 @@ impl PriceSearch {
             inside
         });
     }
+}
+
+/// By how much the wishes of a trial, from smallest to largest, miss what is free.
+fn missed(view: View<'_>, trial: Trial) -> f64 {
+    (trial.low - view.free).max(view.free - trial.high)
 }
 
 /// Spend of a coordinate on its branch at a price, and its fall.

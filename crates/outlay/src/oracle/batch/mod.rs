@@ -209,6 +209,11 @@ impl Batches {
         (self.power.respond(log_price, wishes), self.exponential.respond(log_price))
     }
 
+    /// Moves the power tasks' wishes by a small step of the price's logarithm; false if it is too large for that.
+    pub(super) fn nudge(&self, step: f64, wishes: &mut [f64]) -> bool {
+        self.power.nudge(step, wishes)
+    }
+
     /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower bounds.
     pub(super) fn load_chords(&self, chords: &mut Vec<Chord>) -> f64 {
         let smooth = self.power.places.reach(&self.power.level) + self.exponential.places.reach(&self.exponential.level);

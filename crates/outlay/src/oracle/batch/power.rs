@@ -11,6 +11,7 @@ pub(super) struct PowerBatch {
     /// The level at value one; the value adds `elasticity * ln(value)`.
     base_level: Vec<f64>,
     elasticity: Vec<f64>,
+    most_elastic: f64,
     curve: Vec<Power>,
     height: Vec<f64>,
     pub(super) level: Vec<f64>,
@@ -22,6 +23,7 @@ impl PowerBatch {
         self.places.add(task, bounds, power.scale());
         self.base_level.push(power.scale().ln() + elasticity * (height * power.exponent() / power.scale()).ln());
         self.elasticity.push(elasticity);
+        self.most_elastic = self.most_elastic.max(elasticity);
         self.curve.push(power.clone());
         self.height.push(height);
         self.level.push(0.0);
@@ -43,6 +45,19 @@ impl PowerBatch {
         wishes.resize(self.level.len(), 0.0);
         let (low, cap) = (&self.places.low, &self.places.cap);
         vectorised(Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
+    }
+
+    /// Three terms of the exponential series, where the next is below 1e-12 for every task.
+    pub(super) fn nudge(&self, step: f64, wishes: &mut [f64]) -> bool {
+        if self.most_elastic * step.abs() > 1e-4 {
+            return false;
+        }
+        for (wish, &elasticity) in wishes.iter_mut().zip(&self.elasticity) {
+            let exponent = -elasticity * step;
+            // A factor, so that a wish beyond all numbers stays one.
+            *wish *= 1.0 + (exponent + 0.5 * exponent * exponent);
+        }
+        true
     }
 
     /// The price at which a task would take a given share.
