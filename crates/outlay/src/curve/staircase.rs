@@ -3,7 +3,8 @@
 /// A jump at `at` counts as reached from `at * REACH` on, `REACH = 1 - 2^-40`.
 ///
 /// Forty-nine tasks with threshold `1/49` must share a budget of one although `49 * (1/49)` is not one in floating
-/// point. The oracle and the curve use this same rule, so what the oracle counts as funded does succeed.
+/// point. The oracle pays the full spend of a jump, and less by no more than this where only rounding keeps jumps from
+/// fitting the budget; what it counts as funded does succeed.
 pub const REACH: f64 = 1.0 - 1.0 / (1u64 << 40) as f64;
 
 /// How many of the jumps at the increasing spends `at` are reached with `spend`.

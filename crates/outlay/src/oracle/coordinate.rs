@@ -1,6 +1,6 @@
 //! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain that splits can narrow.
 
-use crate::curve::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power, REACH};
+use crate::curve::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
 use crate::problem::Bounds;
 
 /// A task that is not simply concave and smooth.
@@ -98,7 +98,7 @@ impl Form {
             if at == 0.0 {
                 success[0] = height;
             } else if height > success[success.len() - 1] {
-                spend.push(at * REACH);
+                spend.push(at);
                 success.push(height);
             }
         }

@@ -91,8 +91,8 @@ pub(super) struct Found {
 const NONE: u32 = u32::MAX;
 /// The budget in units: spends and their sums are whole numbers of them.
 const UNITS: f64 = (1u64 << 60) as f64;
-/// Rounding in the conversion to units must not shut out a split that exactly fits.
-const UNIT_SLACK: i64 = 1 << 10;
+/// Jumps whose spends add up to the budget but for rounding do fit: a jump counts as reached 2^-40 before its spend.
+const UNIT_SLACK: i64 = 1 << 20;
 /// So many new partial choices are weeded before more are made.
 const CROWDED: usize = 1 << 20;
 /// Partial choices that could improve by less than this share are dropped (their bound is kept).

@@ -2,7 +2,7 @@
 
 use super::model::Model;
 use super::{Allocation, Options, Outcome, Status, UnspentReason};
-use crate::curve::Family;
+use crate::curve::{Family, REACH};
 use crate::problem::Leftover;
 use crate::sum::sum;
 
@@ -65,7 +65,6 @@ impl Settlement<'_> {
         if outcome.nodes > 1 || outcome.states > 0 {
             self.order_equals();
         }
-        self.raise_to_nominal();
         let mut left = self.left();
         // Above price zero something may still be bought, but never by steps: their search has tried everything that fits.
         if left > self.negligible() && outcome.price > 0.0 && !self.model.is_all_steps() {
@@ -119,30 +118,6 @@ impl Settlement<'_> {
         }
     }
 
-    /// A jump counts as reached a hair before its spend; where the budget allows, the spend itself is paid.
-    fn raise_to_nominal(&mut self) {
-        let mut left = self.left();
-        for task in 0..self.spend.len() {
-            if !(left > 0.0) {
-                return;
-            }
-            let at = match self.model.curves[task].family() {
-                Family::Threshold(threshold) => threshold.jumps(),
-                Family::Steps(steps) => steps.at(),
-                Family::Empirical(empirical) => empirical.at(),
-                _ => continue,
-            };
-            let spend = self.spend[task];
-            let reached = crate::curve::jumps_reached(at, spend);
-            let nominal = if reached == 0 { 0.0 } else { at[reached - 1] };
-            if spend < nominal && nominal <= self.model.bounds[task].max {
-                let step = (nominal - spend).min(left);
-                self.spend[task] = if step < nominal - spend { spend + step } else { nominal };
-                left -= step;
-            }
-        }
-    }
-
     /// Gives what is left to the tasks that gain most from it.
     fn spend_usefully(&mut self, mut left: f64) {
         for _ in 0..self.spend.len() {
@@ -188,19 +163,26 @@ impl Settlement<'_> {
         self.spend[task] = (self.spend[task] + step).min(self.model.bounds[task].max);
     }
 
-    /// Takes back what rounding overspent, where it does least harm.
+    /// Takes back what rounding overspent: from smooth tasks, and from jumps no more than leaves them reached.
     fn take_back(&mut self, mut over: f64) {
-        for pass in 0..2 {
-            for task in 0..self.spend.len() {
-                let (bounds, spend) = (self.model.bounds[task], self.spend[task]);
-                let lowest = bounds.min.max(if spend > 0.0 { bounds.at_least } else { 0.0 });
-                let step = over.min(spend - lowest);
-                let jumps = matches!(self.model.curves[task].family(), Family::Threshold(_) | Family::Steps(_) | Family::Empirical(_));
-                let harmless = !jumps || self.model.curves[task].success(spend - step) == self.model.curves[task].success(spend);
-                if step > 0.0 && over > 0.0 && (pass == 1 || harmless) {
-                    self.spend[task] -= step;
-                    over -= step;
-                }
+        for task in 0..self.spend.len() {
+            if !(over > 0.0) {
+                return;
+            }
+            let (bounds, spend) = (self.model.bounds[task], self.spend[task]);
+            let lowest = bounds.min.max(if spend > 0.0 { bounds.at_least } else { 0.0 });
+            let jumps = match self.model.curves[task].family() {
+                Family::Threshold(threshold) => threshold.jumps(),
+                Family::Steps(steps) => steps.at(),
+                Family::Empirical(empirical) => empirical.at(),
+                _ => &[],
+            };
+            let reached = crate::curve::jumps_reached(jumps, spend);
+            let needed = if reached == 0 { 0.0 } else { jumps[reached - 1] * REACH };
+            let step = over.min(spend - lowest.max(needed));
+            if step > 0.0 {
+                self.spend[task] -= step;
+                over -= step;
             }
         }
     }

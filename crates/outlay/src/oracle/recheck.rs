@@ -6,7 +6,7 @@
 
 use super::Allocation;
 use super::model::within_budget;
-use crate::curve::{Curve, Family, REACH};
+use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 
@@ -153,9 +153,9 @@ pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds
         Family::Exponential(exponential) => offer(smooth(&|slope| exponential.at_slope(slope))),
         Family::Hill(hill) => offer(smooth(&|slope| hill.at_slope(slope))),
         Family::Logistic(logistic) => offer(smooth(&|slope| logistic.at_slope(slope))),
-        Family::Threshold(threshold) => threshold.jumps().iter().for_each(|jump| offer(jump * REACH)),
-        Family::Steps(steps) => steps.at().iter().for_each(|jump| offer(jump * REACH)),
-        Family::Empirical(empirical) => empirical.at().iter().for_each(|jump| offer(jump * REACH)),
+        Family::Threshold(threshold) => threshold.jumps().iter().copied().for_each(offer),
+        Family::Steps(steps) => steps.at().iter().copied().for_each(offer),
+        Family::Empirical(empirical) => empirical.at().iter().copied().for_each(offer),
         Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(offer),
         Family::Custom(_) => {
             let bound = bounded_surplus(curve, value, price, from, bounds.max);

@@ -4,6 +4,7 @@
 //! envelope is itself at every step, so the paper's M-sets, where all tasks are equal, are solved by the first relaxation.
 
 use super::coordinate::Form;
+use crate::curve::REACH;
 
 /// Tasks with one and the same jump.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Stack {
             let member = members[member as usize];
             values[member.task as usize] * (member.after - member.before)
         };
-        let affordable = ((free / self.at) * (1.0 + 1e-9)) as usize;
+        let affordable = (free / (self.at * REACH)) as usize;
         let funded = affordable.min(self.order.len());
         let first = |a: &u32, b: &u32| gain(*b).total_cmp(&gain(*a)).then(a.cmp(b));
         if funded > 0 && funded < self.order.len() {
@@ -56,7 +57,8 @@ impl Stack {
             if !(gain > 0.0) {
                 break;
             }
-            spend.push((position + 1) as f64 * self.at);
+            // Shares such as 1/49 may add up to a digit more than the whole.
+            spend.push(((position + 1) as f64 * self.at).min(free));
             success.push(success[position] + gain);
         }
     }
@@ -67,7 +69,7 @@ impl Stack {
 
     /// Hands the stack's spend to its tasks.
     pub(super) fn expand(&self, total: f64, spend: &mut [f64]) {
-        let funded = (total / self.at * (1.0 + 1e-9)) as usize;
+        let funded = (total / (self.at * REACH)) as usize;
         for (position, &member) in self.order.iter().enumerate() {
             spend[self.members[member as usize].task as usize] = if position < funded { self.at } else { 0.0 };
         }

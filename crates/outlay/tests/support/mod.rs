@@ -174,12 +174,11 @@ pub fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f64 {
 
 /// The spends of a curve that an optimum is likely to use: its jumps, corners and steepest point.
 fn telling_spends(curve: &Curve) -> Vec<f64> {
-    use outlay::curve::{Family, REACH, Shape};
-    let jumps = |at: &[f64]| at.iter().flat_map(|&at| [at * REACH, at]).collect();
+    use outlay::curve::{Family, Shape};
     match curve.family() {
-        Family::Threshold(threshold) => jumps(&[threshold.at()]),
-        Family::Steps(steps) => jumps(steps.at()),
-        Family::Empirical(empirical) => jumps(empirical.at()),
+        Family::Threshold(threshold) => vec![threshold.at()],
+        Family::Steps(steps) => steps.at().to_vec(),
+        Family::Empirical(empirical) => empirical.at().to_vec(),
         Family::Piecewise(piecewise) => piecewise.spend().to_vec(),
         _ => match curve.shape() {
             Shape::SShaped { inflection } => vec![inflection, 1.5 * inflection, 2.0 * inflection, curve.saturates_at()],
