@@ -13,7 +13,7 @@ const BUDGET_ULPS: f64 = 4.0;
 
 pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options: &Options, answer: &mut Allocation) {
     let tasks = model.curves.len();
-    let mut upper_bound = outcome.bound + model.constant;
+    let upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
     let exact = |left: f64| left.abs() <= BUDGET_ULPS * f64::EPSILON * model.budget;
     if !model.has_steps && outcome.price > 0.0 && outcome.left.is_some_and(exact) {
@@ -31,9 +31,9 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
         answer.unspent = left;
         answer.unspent_reason = (left > 0.0).then(|| reason(model, &answer.spend));
     }
-    upper_bound = upper_bound.max(answer.value);
-    answer.upper_bound = upper_bound;
-    answer.price = outcome.price;
+    answer.value *= model.unit;
+    answer.upper_bound = (upper_bound * model.unit).max(answer.value);
+    answer.price = outcome.price * model.unit;
     answer.nodes = outcome.nodes;
     answer.states = outcome.states;
     answer.status = match answer.gap() {

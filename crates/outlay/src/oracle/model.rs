@@ -34,7 +34,11 @@ pub(super) struct Model {
     /// Whether any curve has a floor.
     has_floors: bool,
 
+    /// The values of the call, divided by `unit`.
     pub(super) values: Vec<f64>,
+    /// A power of two near the largest value: products of values and slopes then stay within floating point, and dividing
+    /// by it changes no digit.
+    pub(super) unit: f64,
     pub(super) weights: Vec<f64>,
     /// What the floors are worth whatever is spent.
     pub(super) constant: f64,
@@ -84,6 +88,7 @@ impl Model {
             classes,
             rank,
             values: vec![0.0; tasks.len()],
+            unit: 1.0,
             weights: vec![0.0; count],
             constant: 0.0,
             budget: 0.0,
@@ -102,23 +107,28 @@ impl Model {
 
     /// Takes the values and the budget of a call; a cold one also needs the sample.
     pub(super) fn load(&mut self, values: &[f64], budget: f64, is_cold: bool) {
-        self.values.copy_from_slice(values);
+        self.unit = power_of_two_near(values.iter().copied().fold(0.0, f64::max));
+        let per_unit = 1.0 / self.unit;
+        self.values.iter_mut().zip(values).for_each(|(scaled, value)| *scaled = value * per_unit);
+        let values = std::mem::take(&mut self.values);
         if self.has_floors {
-            self.constant = sum(self.curves.iter().zip(values).map(|(curve, value)| value * curve.floor()));
+            self.constant = sum(self.curves.iter().zip(&values).map(|(curve, value)| value * curve.floor()));
         }
         self.budget = budget;
         self.free = (budget - self.min_total).max(0.0);
-        self.batches.load(values, self.free);
+        self.batches.load(&values, self.free);
         if let Some(sample) = self.sample.as_mut().filter(|_| is_cold) {
-            sample.load(values, self.free);
+            sample.load(&values, self.free);
         }
         let plain = self.coordinates.len() - self.stacks.len();
         for (stack, coordinate) in self.stacks.iter_mut().zip(&mut self.coordinates[plain..]) {
-            stack.build(values, self.free, &mut coordinate.form);
+            stack.build(&values, self.free, &mut coordinate.form);
         }
         for (position, coordinate) in self.coordinates.iter().enumerate() {
             let low = coordinate.min;
-            let high = coordinate.max.min(within_budget(low, coordinate.at_least, self.free, budget));
+            let most = low + self.free;
+            let asks_for_digits = coordinate.form.is_steps() || coordinate.at_least > most;
+            let high = coordinate.max.min(if asks_for_digits { within_budget(low, self.free, budget) } else { most });
             (self.low[position], self.high[position]) = (low, high);
             let is_stack = position >= plain;
             self.weights[position] = if is_stack { 1.0 } else { values[coordinate.task] * self.curves[coordinate.task].height() };
@@ -128,6 +138,7 @@ impl Model {
             }
             self.hull_of[position] = position as u32;
         }
+        self.values = values;
     }
 
     /// Orders each class by weight, for the rule that a worthier task of equal curves gets no less.
@@ -172,10 +183,15 @@ impl Model {
     }
 }
 
-/// The most a task may get if the others get their least. A sum of decimals may miss by its last digits what `at_least` asks for.
-pub(super) fn within_budget(min: f64, at_least: f64, free: f64, budget: f64) -> f64 {
-    let most = min + free;
-    if at_least > most && at_least <= most + 4.0 * f64::EPSILON * budget { at_least } else { most }
+/// The power of two with the same exponent, within the range where its inverse is one too; one for zero.
+fn power_of_two_near(number: f64) -> f64 {
+    if number > 0.0 { f64::from_bits(number.clamp(1e-300, 1e300).to_bits() & f64::INFINITY.to_bits()) } else { 1.0 }
+}
+
+/// The most a task may get if the others get their least. A sum of decimals may miss by its last digits what a jump needs or
+/// `at_least` asks for: those are granted.
+pub(super) fn within_budget(min: f64, free: f64, budget: f64) -> f64 {
+    min + free + 4.0 * f64::EPSILON * budget
 }
 
 /// A cold search begins with an eighth of the tasks in bulk, but no more than this.

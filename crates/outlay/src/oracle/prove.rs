@@ -51,7 +51,7 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
     let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
     let whole = problem.tasks().iter().map(|task| {
         let bounds = task.bounds();
-        Bounds { max: bounds.max.min(within_budget(bounds.min, bounds.at_least, free, budget)), ..bounds }
+        Bounds { max: bounds.max.min(within_budget(bounds.min, free, budget)), ..bounds }
     });
     let enough = allocation.upper_bound * (1.0 + ROUNDING);
     let mut parts = 1;

@@ -111,7 +111,7 @@ pub fn price_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -
     let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
     let surplus = problem.tasks().iter().zip(values).map(|(task, &value)| {
         let bounds = task.bounds();
-        let high = bounds.max.min(within_budget(bounds.min, bounds.at_least, free, budget));
+        let high = bounds.max.min(within_budget(bounds.min, free, budget));
         best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
     });
     let total = sum(surplus.chain([price * budget]));
