@@ -270,3 +270,27 @@ fn two_groups_of_equal_thresholds_beside_smooth_curves() {
     assert!(found.gap() <= 1e-9);
     assert!(found.value >= grid_optimum(&problem, &values, 14.0, 300) * (1.0 - 1e-9));
 }
+
+#[test]
+fn the_price_is_what_one_more_unit_is_worth_where_one_task_takes_all() {
+    let exponential = || Curve::exponential(10.0).unwrap();
+    for curves in [vec![exponential(), exponential()], vec![Curve::hill(2.0, 3.0).unwrap(), exponential()], vec![exponential()]] {
+        let problem = problem_of(curves.clone(), 10.0);
+        let values = [1.0, 0.01][..curves.len()].to_vec();
+        let (found, checked) = solve(&problem, &values, 10.0);
+        let (more, _) = solve(&problem, &values, 10.0 * (1.0 + 1e-6));
+        let worth = (more.value - found.value) / 1e-5;
+        assert!((found.price - worth).abs() <= 1e-3 * worth, "{} against {worth}", found.price);
+        assert!(checked.price_proves_bound);
+    }
+}
+
+#[test]
+fn huge_and_tiny_values_do_not_overflow() {
+    let curves = vec![Curve::saturating(1e-9).unwrap(), Curve::exponential(1.0).unwrap(), Curve::hill(1.0, 2.0).unwrap()];
+    for values in [[1e300, 1.0, 1e-300], [1e-300, 1e-310, 1e-320], [1e305, 1e305, 1e305]] {
+        let problem = problem_of(curves.clone(), 3.0);
+        let (found, _) = solve(&problem, &values, 3.0);
+        assert!(found.value.is_finite() && found.gap() <= 1e-9, "{values:?}: {found:?}");
+    }
+}

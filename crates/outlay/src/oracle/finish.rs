@@ -33,7 +33,7 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
     }
     answer.value *= model.unit;
     answer.upper_bound = (upper_bound * model.unit).max(answer.value);
-    answer.price = outcome.price * model.unit;
+    answer.price = outcome.price.max(sole_taker_price(model, &answer.spend, outcome)) * model.unit;
     answer.nodes = outcome.nodes;
     answer.states = outcome.states;
     answer.status = match answer.gap() {
@@ -186,6 +186,19 @@ impl Settlement<'_> {
             }
         }
     }
+}
+
+/// Where one task takes all that is free, many prices prove the same bound; the one that says what budget is worth is that
+/// task's own: its slope, or if that is steeper than its chord, the chord.
+fn sole_taker_price(model: &Model, spend: &[f64], outcome: Outcome) -> f64 {
+    if !outcome.is_flat || outcome.price == 0.0 {
+        return 0.0;
+    }
+    let takes_all = |task: &usize| spend[*task] - model.bounds[*task].min >= model.free * (1.0 - 1e-12);
+    let Some(task) = (0..spend.len()).find(takes_all).filter(|&task| spend[task] < model.bounds[task].max) else { return 0.0 };
+    let (curve, min) = (&model.curves[task], model.bounds[task].min);
+    let chord = (curve.success(spend[task]) - curve.success(min)) / (spend[task] - min);
+    model.values[task] * curve.slope(spend[task]).min(chord)
 }
 
 /// Whether the rest is unspent because tasks are at their `max`, or because no curve rises any more.

@@ -226,6 +226,8 @@ struct Outcome {
     price: f64,
     /// The price at which the split itself was found: that of its node.
     split_price: f64,
+    /// No task reacts smoothly to the price.
+    is_flat: bool,
     /// What the split leaves of the budget, if the first relaxation settled it.
     left: Option<f64>,
     nodes: u64,
@@ -280,6 +282,7 @@ impl Oracle {
             bound: root.bound,
             price: root.price,
             split_price: root.price,
+            is_flat: root.is_flat,
             left: Some(root.left),
             nodes: 1,
             states: 0,

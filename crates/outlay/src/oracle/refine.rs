@@ -65,8 +65,16 @@ impl Oracle {
             let position = grid.coordinate;
             grid.cover(self.model.low[position], self.model.high[position]);
         }
-        let mut answer =
-            Outcome { value: f64::NEG_INFINITY, bound: f64::INFINITY, price: 0.0, split_price: 0.0, left: None, nodes: 0, states: 0 };
+        let mut answer = Outcome {
+            value: f64::NEG_INFINITY,
+            bound: f64::INFINITY,
+            price: 0.0,
+            split_price: 0.0,
+            is_flat: false,
+            left: None,
+            nodes: 0,
+            states: 0,
+        };
         let mut tolerance = FIRST_TOLERANCE.max(options.tolerance);
         for _ in 0..MAX_ROUNDS {
             // Far from the end there is no point in solving the limits to the last digit.

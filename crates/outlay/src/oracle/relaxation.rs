@@ -13,6 +13,8 @@ pub(super) struct Relaxed {
     pub(super) value: f64,
     /// What they leave of the budget: rounding, or what nobody wants.
     pub(super) left: f64,
+    /// No task reacts smoothly to the price.
+    pub(super) is_flat: bool,
     /// The coordinate strictly inside a chord that its curve does not follow, and its spend.
     pub(super) fractional: Option<(usize, f64)>,
 }
@@ -65,7 +67,14 @@ impl Relaxation {
         let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
         let fractional = self.fill(view, price, view.free - wished, spend, &mut settled);
         absorb(view, spend, &mut settled);
-        Relaxed { price, bound, value: settled.value.value(), left: view.free - settled.above.value(), fractional }
+        Relaxed {
+            price,
+            bound,
+            value: settled.value.value(),
+            left: view.free - settled.above.value(),
+            is_flat: settled.softness == 0.0,
+            fractional,
+        }
     }
 
     /// The lower bounds take everything: there is nothing to decide.
@@ -79,7 +88,7 @@ impl Relaxation {
             self.settle(view, coordinate, f64::INFINITY, spend, &mut settled);
         }
         let value = settled.value.value();
-        Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, fractional: None }
+        Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, is_flat: true, fractional: None }
     }
 
     /// The smallest best spend of a coordinate at a price; if there is a larger one, remembers it.
