@@ -239,6 +239,9 @@ fn nothing_to_gain_and_nothing_to_spend() {
     assert_eq!((found.value, found.upper_bound, found.unspent), (0.0, 0.0, 1.0));
     let (found, _) = solve(&problem, &[1.0; 3], 0.0);
     assert_eq!((found.value, found.spend, found.unspent), (0.0, vec![0.0; 3], 0.0));
+    // A group of equal thresholds that no budget reaches must not make the price infinite.
+    let (found, _) = solve(&problem_of(vec![Curve::threshold(0.5).unwrap(); 3], 1.0), &[1.0; 3], 0.0);
+    assert!(found.price.is_finite());
 }
 
 #[test]

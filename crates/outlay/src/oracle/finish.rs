@@ -191,7 +191,7 @@ impl Settlement<'_> {
 /// Where one task takes all that is free, many prices prove the same bound; the one that says what budget is worth is that
 /// task's own: its slope, or if that is steeper than its chord, the chord.
 fn sole_taker_price(model: &Model, spend: &[f64], outcome: Outcome) -> f64 {
-    if !outcome.is_flat || outcome.price == 0.0 {
+    if !outcome.is_flat || outcome.price == 0.0 || model.free == 0.0 {
         return 0.0;
     }
     let takes_all = |task: &usize| spend[*task] - model.bounds[*task].min >= model.free * (1.0 - 1e-12);

@@ -12,6 +12,7 @@ mod prove;
 mod recheck;
 mod refine;
 mod relaxation;
+mod smooth_model;
 mod stack;
 
 pub use prove::{Proof, prove};

@@ -5,9 +5,10 @@
 //! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Jumps outside the
 //! bracket are settled and never looked at again.
 
-use super::batch::{Batches, Response};
+use super::batch::Batches;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
+use super::smooth_model::SmoothModel;
 use crate::curve::Curve;
 use crate::problem::Bounds;
 
@@ -77,66 +78,6 @@ struct Trial {
     smooth: SmoothModel,
 }
 
-/// How the smooth part goes on from a trial: part of it as a power of the price, part of it linearly in its logarithm. Exact for
-/// one power task, and for exponential tasks between their bounds.
-#[derive(Debug, Clone, Copy, Default)]
-struct SmoothModel {
-    power: Response,
-    linear: Response,
-}
-
-impl SmoothModel {
-    fn total(self) -> Response {
-        Response { spend: self.power.spend + self.linear.spend, fall: self.power.fall + self.linear.fall }
-    }
-
-    /// Spend and fall where the price's logarithm is larger by `step`.
-    fn after(self, step: f64) -> Response {
-        if step.abs() > MODEL_RANGE {
-            // Far away linear tasks have met their bounds: all together are more like a power.
-            return power_after(self.total(), step);
-        }
-        let power = power_after(self.power, step);
-        let linear = (self.linear.spend - self.linear.fall * step).max(0.0);
-        Response { spend: power.spend + linear, fall: power.fall + self.linear.fall }
-    }
-
-    /// The step at which the spend is `target`.
-    fn step_to(self, target: f64) -> f64 {
-        let all = self.total();
-        if !(all.fall > 0.0 && all.spend > 0.0 && target > 0.0) {
-            return f64::NAN;
-        }
-        let mut step = (all.spend / target).ln() * all.spend / all.fall;
-        for _ in 0..MODEL_STEPS {
-            if step.abs() > MODEL_RANGE {
-                break;
-            }
-            // Newton on the logarithm of the spend.
-            let Response { spend, fall } = self.after(step);
-            let change = (spend / target).ln() * spend / fall;
-            step += change;
-            if change.abs() < 1e-6 {
-                break;
-            }
-        }
-        step
-    }
-}
-
-/// A response that is a power of the price, where the price's logarithm is larger by `step`.
-fn power_after(here: Response, step: f64) -> Response {
-    if !(here.spend > 0.0) {
-        return here;
-    }
-    let decay = (-here.fall / here.spend * step).exp();
-    Response { spend: here.spend * decay, fall: here.fall * decay }
-}
-
-/// Steps of the price's logarithm up to which linear tasks are taken to stay linear.
-const MODEL_RANGE: f64 = 0.5;
-/// Newton's method for a model needs two to four steps.
-const MODEL_STEPS: usize = 8;
 /// Total spend this close to what is free, as a share of it, counts as found: the sums themselves are no more exact.
 const CLOSE: f64 = 2e-14;
 /// A sample says no more than this about all tasks.
@@ -271,6 +212,9 @@ impl PriceSearch {
                 beyond += if chord.price >= high { chord.jump } else { 0.0 };
                 chord.price > low && chord.price < high
             });
+            if self.jumps.is_empty() {
+                return straight;
+            }
             target -= beyond;
         }
         let here = smooth.total();
