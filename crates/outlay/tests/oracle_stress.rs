@@ -498,7 +498,6 @@ fn ramps_with_at_least_are_filled_along_the_whole_line() {
 }
 
 #[test]
-#[ignore = "minutes; for hunting"]
 fn many_odd_problems() {
     run(100_000..300_000, false);
     run(300_000..500_000, true);
