@@ -95,3 +95,24 @@ fn nan_and_values_out_of_range_do_no_harm() {
         solve(&problem, &[1.0, 1.0], 1.0);
     }
 }
+
+#[test]
+fn a_search_that_stops_early_leaves_a_true_bound() {
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let shapes: Vec<(f64, i32)> = (0..6).map(|_| (random.between(0.15, 0.6), 3 + random.below(4) as i32)).collect();
+        let values: Vec<f64> = (0..6).map(|_| random.between(0.3, 1.0)).collect();
+        let own = shapes.iter().map(|&(half, steepness)| {
+            let function = move |x: f64| x.powi(steepness) / (x.powi(steepness) + half.powi(steepness));
+            custom(function, DeclaredShape::Monotone)
+        });
+        let known = shapes.iter().map(|&(half, steepness)| Curve::hill(half, f64::from(steepness)).unwrap());
+        let (truth, _) = solve(&problem_of(known.collect(), 1.0), &values, 1.0);
+        for max_nodes in [1, 2, 5] {
+            let options = Options { max_nodes, ..Options::default() };
+            let (found, _) = solve_with(&problem_of(own.clone().collect(), 1.0), &values, 1.0, &options);
+            assert!(found.upper_bound >= truth.value * (1.0 - 1e-12), "seed {seed}, {max_nodes} nodes: {found:?} against {truth:?}");
+            assert!(found.value <= truth.upper_bound * (1.0 + 1e-12), "seed {seed}, {max_nodes} nodes: {found:?} against {truth:?}");
+        }
+    }
+}
