@@ -123,7 +123,7 @@ impl Form {
         }
     }
 
-    /// Whether the whole curve is concave, so that no split is ever needed.
+    /// Whether it is constant but for jumps.
     pub(super) fn is_steps(&self) -> bool {
         matches!(self, Self::Points { linear: false, .. })
     }

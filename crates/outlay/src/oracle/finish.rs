@@ -43,7 +43,7 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
     };
 }
 
-/// Hands the stacks' spend to their tasks, and puts equal tasks in order: the lowest index gets most.
+/// Hands the stacks' spend to their tasks.
 fn expand(model: &Model, best: &mut [f64]) {
     let tasks = model.curves.len();
     for (position, stack) in model.stacks.iter().enumerate() {

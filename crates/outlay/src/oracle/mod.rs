@@ -266,7 +266,10 @@ impl Oracle {
     /// If an input is out of range or the lower bounds exceed the budget.
     pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
         self.check(values, budget, options)?;
+        let unit = self.model.unit;
         self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
+        // The last price was in that call's unit of value.
+        self.last_price = self.last_price.map(|price| price * (unit / self.model.unit));
         let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_price = Some(outcome.price);
         let outcome = Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
