@@ -51,6 +51,8 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod curve;
+pub mod experiment;
+pub mod feedback;
 pub mod oracle;
 pub mod plan;
 pub mod problem;

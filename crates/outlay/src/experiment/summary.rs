@@ -1,0 +1,166 @@
+//! Many replications as a few numbers: means with intervals, quantiles, curves over time.
+
+use serde::Serialize;
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+use crate::feedback::Feedback;
+use crate::sum::sum;
+
+/// A sample's mean with its uncertainty, and where its middle lies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Statistics {
+    /// The mean.
+    pub mean: f64,
+    /// The standard error of the mean; absent for a single replication.
+    pub std_error: Option<f64>,
+    /// Lower end of the 95 % interval of the mean (Student's t); absent for a single replication.
+    pub low95: Option<f64>,
+    /// Its upper end.
+    pub high95: Option<f64>,
+    /// The median.
+    pub median: f64,
+    /// A tenth of the replications are below this.
+    pub q10: f64,
+    /// A tenth of the replications are above this.
+    pub q90: f64,
+}
+
+/// The regret after some round, over the replications.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct CurvePoint {
+    /// Rounds played.
+    pub round: u64,
+    /// Mean regret.
+    pub mean: f64,
+    /// Lower end of the 95 % interval of the mean.
+    pub low95: Option<f64>,
+    /// Its upper end.
+    pub high95: Option<f64>,
+    /// A tenth of the replications are below this.
+    pub q10: f64,
+    /// A tenth of the replications are above this.
+    pub q90: f64,
+}
+
+/// A bound on the mean regret that holds for a learner, by a theorem.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BoundCurve {
+    /// Which: `Theorem 3`.
+    pub name: String,
+    /// The bound at each point of the curve.
+    pub values: Vec<f64>,
+}
+
+/// What one learner did on one problem.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LearnerSummary {
+    /// The learner as asked for: `sharp`, `epsilon-greedy:epsilon=0.05`.
+    pub learner: String,
+    /// What it was shown.
+    pub feedback: Feedback,
+    /// Pseudo-regret: means of what was played against the optimum.
+    pub regret: Statistics,
+    /// The optimum against the rewards that were really drawn.
+    pub realised_regret: Statistics,
+    /// The largest relative gap of any split that was played, by the oracle's own certificate.
+    pub oracle_gap: f64,
+    /// Outcomes still under way at the end, on average.
+    pub pending: f64,
+    /// Every replication.
+    pub replications: Vec<ReplicationSummary>,
+    /// Pseudo-regret over time.
+    pub curve: Vec<CurvePoint>,
+    /// Share of the spend of all rounds so far that each task got: `shares[point][task]`. Empty if there are too many tasks.
+    pub shares: Vec<Vec<f64>>,
+    /// Bounds that apply.
+    pub bounds: Vec<BoundCurve>,
+}
+
+/// One replication without its trace.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplicationSummary {
+    /// Its seed.
+    pub seed: u64,
+    /// Pseudo-regret at the horizon.
+    pub regret: f64,
+    /// Realised regret at the horizon.
+    pub realised_regret: f64,
+    /// Rewards seen of each task: its completions; under full feedback every round.
+    pub completions: Vec<u64>,
+    /// The sum over rounds and tasks of the chance of success.
+    pub success_mass: f64,
+}
+
+/// The best split of the problem.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Optimum {
+    /// Expected reward per round; the mean over the rounds where budgets vary.
+    pub value: f64,
+    /// The split, at the problem's budget.
+    pub spend: Vec<f64>,
+    /// Nothing is better than `value` by more than this share.
+    pub gap: f64,
+}
+
+/// All learners on one problem.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// The problem's name.
+    pub problem: String,
+    /// The grid's parameter and its value for this problem, if there is a grid.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<(String, f64)>,
+    /// Names of the tasks.
+    pub tasks: Vec<String>,
+    /// Rounds.
+    pub horizon: u64,
+    /// Seed of the first replication.
+    pub seed: u64,
+    /// Replications.
+    pub replications: u64,
+    /// The best split.
+    pub optimum: Optimum,
+    /// Regret per round of the even split, in the first replication's problem.
+    pub uniform_regret_per_round: f64,
+    /// The learners, in the order asked for.
+    pub learners: Vec<LearnerSummary>,
+}
+
+impl Statistics {
+    /// Of a sample; all zero if it is empty.
+    #[must_use]
+    pub fn of(sample: &[f64]) -> Self {
+        let count = sample.len() as f64;
+        let mean = if sample.is_empty() { 0.0 } else { sum(sample.iter().copied()) / count };
+        let mut sorted = sample.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let interval = (sample.len() > 1).then(|| {
+            let variance = sum(sample.iter().map(|number| (number - mean).powi(2))) / (count - 1.0);
+            let std_error = (variance / count).sqrt();
+            (std_error, student_quantile(count - 1.0) * std_error)
+        });
+        Self {
+            mean,
+            std_error: interval.map(|(std_error, _)| std_error),
+            low95: interval.map(|(_, half)| mean - half),
+            high95: interval.map(|(_, half)| mean + half),
+            median: quantile(&sorted, 0.5),
+            q10: quantile(&sorted, 0.1),
+            q90: quantile(&sorted, 0.9),
+        }
+    }
+}
+
+/// The 97.5 % quantile of Student's t.
+fn student_quantile(freedom: f64) -> f64 {
+    StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |law| law.inverse_cdf(0.975))
+}
+
+/// The quantile of a sorted sample, linear between its members.
+fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
+    let place = share * last as f64;
+    let below = place.floor() as usize;
+    let above = (below + 1).min(last);
+    sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}

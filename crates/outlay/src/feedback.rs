@@ -1,0 +1,135 @@
+//! What comes back from a round: outcomes, rewards, and how much of them a learner is shown.
+
+use serde::{Deserialize, Serialize};
+
+/// What a learner is shown of a round.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Feedback {
+    /// Which tasks completed, and the rewards of those.
+    Censored,
+    /// Which tasks completed, and every reward, also those forgone.
+    Full,
+    /// Only the sum of the rewards gained.
+    Bandit,
+}
+
+impl Feedback {
+    /// Every kind, with the word that names it.
+    pub const ALL: [(&'static str, Self); 3] = [("censored", Self::Censored), ("full", Self::Full), ("bandit", Self::Bandit)];
+
+    /// The word that names it in files and flags.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Censored => "censored",
+            Self::Full => "full",
+            Self::Bandit => "bandit",
+        }
+    }
+
+    /// Whether a learner that needs `needed` is served by this.
+    #[must_use]
+    pub fn covers(self, needed: Self) -> bool {
+        let richness = |feedback| match feedback {
+            Self::Bandit => 0,
+            Self::Censored => 1,
+            Self::Full => 2,
+        };
+        richness(self) >= richness(needed)
+    }
+}
+
+impl std::fmt::Display for Feedback {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+/// A reward as a share of the largest possible one, in billionths.
+///
+/// Whole numbers: sums do not depend on the order in which outcomes arrive, so a simulation, a service and a replay of its log
+/// agree to the last bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Reward(u64);
+
+impl Reward {
+    /// Nothing.
+    pub const NONE: Self = Self(0);
+    /// The largest reward.
+    pub const MOST: Self = Self(Self::UNITS);
+    /// The units of the largest reward.
+    pub const UNITS: u64 = 1_000_000_000;
+
+    /// The nearest reward to a share of the largest one; outside `[0, 1]` the nearer end, NaN nothing.
+    #[must_use]
+    pub fn from_share(share: f64) -> Self {
+        Self((share.clamp(0.0, 1.0) * Self::UNITS as f64).round() as u64)
+    }
+
+    /// The share of the largest reward.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        self.0 as f64 / Self::UNITS as f64
+    }
+
+    /// In billionths of the largest reward.
+    #[must_use]
+    pub fn units(self) -> u64 {
+        self.0
+    }
+}
+
+/// What is known of one task in one round. "Not told" is a value of its own, never a zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// The task failed; what it would have brought stays unknown.
+    Failed,
+    /// The task failed, but what it would have brought is known (full feedback).
+    Forgone(Reward),
+    /// The task completed and brought this.
+    Done(Reward),
+    /// Nothing has been told.
+    Missing,
+}
+
+impl Outcome {
+    /// What was gained.
+    #[must_use]
+    pub fn gain(self) -> Reward {
+        match self {
+            Self::Done(reward) => reward,
+            Self::Failed | Self::Forgone(_) | Self::Missing => Reward::NONE,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rewards_are_whole_billionths() {
+        assert_eq!(Reward::from_share(0.25).units(), 250_000_000);
+        assert_eq!(Reward::from_share(1.0), Reward::MOST);
+        assert_eq!(Reward::from_share(-0.1), Reward::NONE);
+        assert_eq!(Reward::from_share(7.0), Reward::MOST);
+        assert_eq!(Reward::from_share(f64::NAN), Reward::NONE);
+        assert_eq!(Reward::MOST.share(), 1.0);
+    }
+
+    #[test]
+    fn richer_feedback_serves_who_needs_less() {
+        assert!(Feedback::Full.covers(Feedback::Censored) && Feedback::Censored.covers(Feedback::Bandit));
+        assert!(!Feedback::Bandit.covers(Feedback::Censored) && !Feedback::Censored.covers(Feedback::Full));
+    }
+
+    #[test]
+    fn only_what_completed_is_gained() {
+        assert_eq!(Outcome::Done(Reward::MOST).gain(), Reward::MOST);
+        assert_eq!(Outcome::Forgone(Reward::MOST).gain(), Reward::NONE);
+        assert_eq!(Outcome::Missing.gain(), Reward::NONE);
+    }
+}
