@@ -50,13 +50,21 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+pub mod campaign;
 pub mod curve;
+mod elementary;
+pub mod environment;
 pub mod experiment;
 pub mod feedback;
+pub mod instance;
+pub mod learner;
+mod named;
 pub mod oracle;
 pub mod plan;
 pub mod problem;
+pub mod random;
 mod sum;
+pub mod theory;
 
 pub use curve::Curve;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};

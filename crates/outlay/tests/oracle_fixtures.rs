@@ -1,4 +1,4 @@
-//! The oracle against the splits of an independent implementation (`tests/data/reference_oracle.json`).
+//! The oracle against the splits of an independent implementation (`tests/data/reference_runs.json`).
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
@@ -26,7 +26,7 @@ fn instance(description: &Value) -> Problem {
 
 #[test]
 fn every_reference_split_is_found() {
-    let fixture: Value = serde_json::from_str(include_str!("data/reference_oracle.json")).unwrap();
+    let fixture: Value = serde_json::from_str(include_str!("data/reference_runs.json")).unwrap();
     assert_eq!(fixture["oracle"]["columns"], serde_json::json!(["instance", "m", "x", "value"]));
     let rows = fixture["oracle"]["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 15);

@@ -3,8 +3,14 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::{Case, Experiment, ExperimentError, Replication, trace_rounds};
+use crate::environment::Environment;
 use crate::feedback::Feedback;
+use crate::learner::{LearnerSpec, even_split};
+use crate::oracle::{Options, Oracle};
+use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
+use crate::theory::{sharp_bound, worst_case_bound};
 
 /// A sample's mean with its uncertainty, and where its middle lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -163,4 +169,127 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     let below = place.floor() as usize;
     let above = (below + 1).min(last);
     sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
+}
+
+/// All learners of one case.
+pub(super) fn summarise(experiment: &Experiment, case: &Case, results: &[Vec<Replication>]) -> Result<Summary, ExperimentError> {
+    let problem = case.source.problem(case.horizon, experiment.seed)?;
+    let environment = Environment::new(&problem, experiment.seed)?;
+    let mut oracle = Oracle::new(&problem);
+    let best = oracle.allocate(environment.means(), problem.budget(), &Options::default())?;
+    let mean_optimum = results.iter().flatten().map(|replication| replication.optimum);
+    let count = results.iter().map(Vec::len).sum::<usize>();
+    let optimum = Optimum {
+        // The problem may differ from seed to seed, and the budget from round to round.
+        value: if count > 0 { sum(mean_optimum) / count as f64 } else { best.value * problem.reward_max() },
+        spend: best.spend.clone(),
+        gap: best.gap(),
+    };
+    let uniform_regret_per_round = (best.value - even_value(&problem, environment.means())) * problem.reward_max();
+    let most_mass = oracle.allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?.upper_bound;
+    let about = About { case, problem: &problem, most_mass, rounds: trace_rounds(case.horizon) };
+    let learners = experiment.learners.iter().zip(results);
+    Ok(Summary {
+        problem: case.name.clone(),
+        parameter: case.parameter.clone(),
+        tasks: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
+        horizon: case.horizon,
+        seed: experiment.seed,
+        replications: experiment.replications,
+        optimum,
+        uniform_regret_per_round,
+        learners: learners.map(|(learner, results)| about.learner(learner, experiment.feedback_of(learner), results)).collect(),
+    })
+}
+
+/// Expected reward of the even split, as a multiple of the largest reward.
+fn even_value(problem: &Problem, means: &[f64]) -> f64 {
+    let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
+    let mut spend = vec![0.0; bounds.len()];
+    even_split(&bounds, problem.budget(), None, &mut spend);
+    sum(problem.tasks().iter().zip(means).zip(&spend).map(|((task, mean), &spend)| mean * task.curve().success(spend)))
+}
+
+/// What the summaries of a case share.
+struct About<'a> {
+    case: &'a Case,
+    problem: &'a Problem,
+    /// The largest success mass that a round can have.
+    most_mass: f64,
+    rounds: Vec<u64>,
+}
+
+impl About<'_> {
+    fn learner(&self, learner: &LearnerSpec, feedback: Feedback, results: &[Replication]) -> LearnerSummary {
+        let of = |number: fn(&Replication) -> f64| results.iter().map(number).collect::<Vec<f64>>();
+        LearnerSummary {
+            learner: learner.to_string(),
+            feedback,
+            regret: Statistics::of(&of(|replication| replication.regret)),
+            realised_regret: Statistics::of(&of(|replication| replication.realised_regret)),
+            oracle_gap: of(|replication| replication.oracle_gap).into_iter().fold(0.0, f64::max),
+            pending: Statistics::of(&of(|replication| replication.pending as f64)).mean,
+            replications: results.iter().map(ReplicationSummary::of).collect(),
+            curve: self.curve(results),
+            shares: self.shares(results),
+            bounds: self.bounds(learner),
+        }
+    }
+
+    fn curve(&self, results: &[Replication]) -> Vec<CurvePoint> {
+        let point = |(place, &round): (usize, &u64)| {
+            let sample: Vec<f64> = results.iter().filter_map(|replication| replication.trace.get(place).copied()).collect();
+            let Statistics { mean, low95, high95, q10, q90, .. } = Statistics::of(&sample);
+            CurvePoint { round, mean, low95, high95, q10, q90 }
+        };
+        self.rounds.iter().enumerate().map(point).collect()
+    }
+
+    /// Shares of the mean spend.
+    fn shares(&self, results: &[Replication]) -> Vec<Vec<f64>> {
+        let tasks = self.problem.tasks().len();
+        if results.iter().any(|replication| replication.spend.len() != self.rounds.len()) {
+            return Vec::new();
+        }
+        let at = |place: usize| {
+            let spend = |task: usize| sum(results.iter().map(|replication| replication.spend[place].get(task).copied().unwrap_or(0.0)));
+            let spends: Vec<f64> = (0..tasks).map(spend).collect();
+            let total = sum(spends.iter().copied());
+            spends.iter().map(|spend| if total > 0.0 { spend / total } else { 0.0 }).collect()
+        };
+        (0..self.rounds.len()).map(at).collect()
+    }
+
+    /// The theorems speak of outcomes that arrive at once.
+    fn bounds(&self, learner: &LearnerSpec) -> Vec<BoundCurve> {
+        let tasks = self.problem.tasks().len();
+        if self.problem.environment().delay.is_some() {
+            return Vec::new();
+        }
+        let varies = self.problem.environment().budget.is_some();
+        let mass = |round: u64| round as f64 * if varies { tasks as f64 } else { self.most_mass };
+        let curve = |name: &str, bound: &dyn Fn(u64) -> f64| BoundCurve {
+            name: name.to_owned(),
+            values: self.rounds.iter().map(|&round| bound(round) * self.problem.reward_max()).collect(),
+        };
+        match learner {
+            LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => {
+                vec![curve("Theorem 3", &|round| worst_case_bound(tasks, self.case.horizon, mass(round)))]
+            }
+            LearnerSpec::Sharp { c } if *c > 0.5 => vec![curve("worst case of sharp", &|round| sharp_bound(tasks, round as f64, *c))],
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl ReplicationSummary {
+    fn of(replication: &Replication) -> Self {
+        Self {
+            seed: replication.seed,
+            regret: replication.regret,
+            realised_regret: replication.realised_regret,
+            completions: replication.completions.clone(),
+            success_mass: replication.success_mass,
+        }
+    }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use super::environment::{check_environment, lower_bounds};
 use super::errors::{Faults, one_line};
 use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
 use crate::sum::sum;
@@ -47,6 +48,7 @@ pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
     if !faults.has("budget") {
         check_lower_bounds(&spec, &bounds, faults);
     }
+    check_environment(&spec.environment, lower_bounds(&bounds), faults);
     let tasks = spec.tasks.into_iter().zip(bounds).map(|(task, bounds)| Task {
         name: task.name,
         curve: task.curve,
@@ -55,7 +57,14 @@ pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
         bounds,
         current: task.current,
     });
-    Problem { budget: spec.budget, horizon: spec.horizon, reward_max: spec.reward_max, leftover: spec.leftover, tasks: tasks.collect() }
+    Problem {
+        budget: spec.budget,
+        horizon: spec.horizon,
+        reward_max: spec.reward_max,
+        leftover: spec.leftover,
+        environment: spec.environment,
+        tasks: tasks.collect(),
+    }
 }
 
 /// Where a task was written.

@@ -4,6 +4,7 @@
 //! wrong on the way is collected. What could not be read has a stand-in, so that the rest is still checked.
 
 mod curve;
+mod environment;
 mod fields;
 mod node;
 mod reward;
@@ -45,7 +46,7 @@ impl Files for NoFiles {
 }
 
 /// The keys of a problem.
-const PROBLEM_KEYS: [&str; 6] = ["budget", "horizon", "reward_max", "leftover", "task", "tasks"];
+const PROBLEM_KEYS: [&str; 7] = ["budget", "horizon", "reward_max", "leftover", "environment", "task", "tasks"];
 const LEFTOVERS: [(&str, Leftover); 2] = [("keep", Leftover::Keep), ("spend", Leftover::Spend)];
 
 impl Problem {
@@ -156,6 +157,7 @@ fn read(document: &Node, files: &dyn Files) -> Result<(ProblemSpec, Faults), Pro
     let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
     let mut reader = Reader { faults, shelf: Shelf::new(files), budget, stand_in: Curve::saturating(1.0).ok() };
     read_tasks(&fields, &mut spec, &mut reader);
+    spec.environment = environment::read_environment(&fields, &mut reader);
     Ok((spec, reader.faults))
 }
 

@@ -87,6 +87,6 @@ impl fmt::Display for Place<'_> {
 }
 
 /// Somebody's text, fit for a message of one line: control characters become spaces.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

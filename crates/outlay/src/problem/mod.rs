@@ -11,6 +11,10 @@
 //! horizon = 10000         # rounds planned; optional
 //! reward_max = 1.0        # largest reward of one completion; default 1
 //! leftover = "keep"       # or "spend": what happens to budget that buys nothing
+//! [environment]           # for simulation: what changes from round to round
+//! budget = { law = "sine", mean = 1000.0, amplitude = 200.0, period = 7.0 } # or "uniform" (low, high), or a list
+//! delay = { law = "geometric", mean = 100.0 } # or "constant" (rounds), "uniform" (low, high)
+//! available = 0.95        # the chance that a task is there in a round
 //! [[task]]
 //! name = "search"         # default: task-1, task-2, ...
 //! curve = { family = "hill", half_at = 120.0, steepness = 2.5 }
@@ -41,6 +45,7 @@
 
 mod check;
 mod document;
+mod environment;
 mod errors;
 mod nearest;
 mod reward;
@@ -48,7 +53,11 @@ mod table;
 mod write;
 
 pub use document::{Files, NoFiles};
+pub(crate) use environment::LONGEST_DELAY;
+pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
+pub(crate) use errors::one_line;
 pub use errors::{ProblemError, ProblemErrors};
+pub(crate) use nearest::suggestion;
 pub use reward::RewardLaw;
 
 use serde::Serialize;
@@ -81,13 +90,22 @@ pub struct ProblemSpec {
     pub reward_max: f64,
     /// What happens to budget that buys nothing.
     pub leftover: Leftover,
+    /// What changes from round to round, for simulation.
+    pub environment: EnvironmentSpec,
     /// The tasks.
     pub tasks: Vec<TaskSpec>,
 }
 
 impl Default for ProblemSpec {
     fn default() -> Self {
-        Self { budget: 1.0, horizon: None, reward_max: 1.0, leftover: Leftover::Keep, tasks: Vec::new() }
+        Self {
+            budget: 1.0,
+            horizon: None,
+            reward_max: 1.0,
+            leftover: Leftover::Keep,
+            environment: EnvironmentSpec::default(),
+            tasks: Vec::new(),
+        }
     }
 }
 
@@ -157,6 +175,8 @@ pub struct Problem {
     horizon: Option<u64>,
     reward_max: f64,
     leftover: Leftover,
+    #[serde(skip_serializing_if = "EnvironmentSpec::is_still")]
+    environment: EnvironmentSpec,
     #[serde(rename = "task")]
     tasks: Vec<Task>,
 }
@@ -230,6 +250,12 @@ impl Problem {
     #[must_use]
     pub fn leftover(&self) -> Leftover {
         self.leftover
+    }
+
+    /// What changes from round to round, for simulation.
+    #[must_use]
+    pub fn environment(&self) -> &EnvironmentSpec {
+        &self.environment
     }
 
     /// The tasks, in the order written.

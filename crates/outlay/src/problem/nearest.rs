@@ -8,7 +8,7 @@ const LONGEST_WORD: usize = 64;
 const MOST_LISTED: usize = 20;
 
 /// What to say after an unknown word: the known one it was probably meant to be, else all the known ones.
-pub(super) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(near) = nearest(written, &known) {
         return format!("did you mean `{}`?", one_line(near));

@@ -141,6 +141,11 @@ impl<'a> Fields<'a> {
         self.read(key, "a whole number of at least 1", faults, Written::whole_number)
     }
 
+    /// A whole number that may be zero.
+    pub(crate) fn count(&self, key: &str, faults: &mut Faults) -> Option<u64> {
+        self.read(key, "a whole number", faults, Written::whole_number)
+    }
+
     pub(crate) fn text(&self, key: &str, faults: &mut Faults) -> Option<&'a str> {
         self.read(key, "text", faults, Written::text)
     }

@@ -11,9 +11,14 @@ pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"]
 
 /// The samples that `fields` give, for `owner`.
 pub(crate) fn read_samples(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
+    read_list(fields, "samples", owner, reader)
+}
+
+/// The numbers at `list`, or of a column of a file.
+pub(crate) fn read_list(fields: &Fields<'_>, list: &str, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
     if fields.has("file") {
-        if fields.has("samples") {
-            reader.faults.add(fields.at("file"), "cannot go with `samples`: give one of them");
+        if fields.has(list) {
+            reader.faults.add(fields.at("file"), format!("cannot go with `{list}`: give one of them"));
             return None;
         }
         return from_file(fields, owner, reader);
@@ -22,11 +27,11 @@ pub(crate) fn read_samples(fields: &Fields<'_>, owner: &str, reader: &mut Reader
     for key in fields.has("column").then_some("column").into_iter().chain(conditions) {
         reader.faults.add(fields.at(key), "goes with `file`, which is missing");
     }
-    if !fields.has("samples") {
-        let message = format!("is missing: {owner} needs `samples`, or `file` and `column`");
-        reader.faults.add(fields.at("samples"), message);
+    if !fields.has(list) {
+        let message = format!("is missing: {owner} needs `{list}`, or `file` and `column`");
+        reader.faults.add(fields.at(list), message);
     }
-    fields.numbers("samples", &mut reader.faults)
+    fields.numbers(list, &mut reader.faults)
 }
 
 fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {

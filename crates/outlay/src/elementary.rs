@@ -9,7 +9,7 @@ use std::f64::consts::{LOG2_E, SQRT_2};
 /// A loop to be run with the best vector instructions of this machine.
 ///
 /// The loop must be written out in `run`: a closure would be compiled without those instructions.
-pub(super) trait Loop {
+pub(crate) trait Loop {
     /// What it computes.
     type Output;
     /// The loop itself; always `#[inline(always)]`.
@@ -29,20 +29,20 @@ impl<L: Loop> pulp::WithSimd for Dispatched<L> {
 }
 
 /// Runs a loop with the best vector instructions of this machine.
-pub(super) fn vectorised<L: Loop>(work: L) -> L::Output {
+pub(crate) fn vectorised<L: Loop>(work: L) -> L::Output {
     pulp::Arch::new().dispatch(Dispatched(work))
 }
 
 /// How many numbers a loop handles at once. Sums are kept four side by side and added up at the end: the order is fixed, so
 /// the result is the same on every machine.
-pub(super) const LANES: usize = 4;
+pub(crate) const LANES: usize = 4;
 
 /// Loops work on so many numbers at a time, kept on the stack between the steps of the loop.
-pub(super) const BLOCK: usize = 32;
+pub(crate) const BLOCK: usize = 32;
 
 /// Adds numbers to four sums side by side.
 #[inline(always)]
-pub(super) fn add_to(lanes: &mut [f64; LANES], terms: &[f64]) {
+pub(crate) fn add_to(lanes: &mut [f64; LANES], terms: &[f64]) {
     let (chunks, rest) = terms.as_chunks::<LANES>();
     for chunk in chunks {
         for lane in 0..LANES {
@@ -56,7 +56,7 @@ pub(super) fn add_to(lanes: &mut [f64; LANES], terms: &[f64]) {
 
 /// The sum of four sums.
 #[inline(always)]
-pub(super) fn total(lanes: [f64; LANES]) -> f64 {
+pub(crate) fn total(lanes: [f64; LANES]) -> f64 {
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
@@ -68,7 +68,7 @@ const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// `e^x`; zero below -708, infinite above 709, zero for NaN.
 #[inline(always)]
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     #[allow(clippy::manual_clamp, reason = "NaN must become a number here")]
     let inside = x.max(-708.0).min(709.0);
     let rounded = inside * LOG2_E + ROUNDER;
@@ -90,11 +90,11 @@ pub(super) fn exp(x: f64) -> f64 {
 }
 
 /// The smallest number whose logarithm [`ln`] takes; below it the result is that of zero.
-pub(super) const LEAST_LN: f64 = f64::MIN_POSITIVE;
+pub(crate) const LEAST_LN: f64 = f64::MIN_POSITIVE;
 
 /// `ln x` for normal positive numbers; minus infinity below [`LEAST_LN`].
 #[inline(always)]
-pub(super) fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     // x = 2^exponent * m with m between sqrt(1/2) and sqrt(2).
     let bits = x.to_bits();
     let high = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 1.0f64.to_bits());

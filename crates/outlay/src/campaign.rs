@@ -1,0 +1,317 @@
+//! A learner at work: it hands out splits and takes what comes back, late, in part and in any order.
+//!
+//! ```
+//! use outlay::campaign::Campaign;
+//! use outlay::feedback::{Feedback, Outcome, Reward};
+//! use outlay::{Curve, ProblemSpec, TaskSpec};
+//!
+//! let tasks = vec![TaskSpec::new("search", Curve::power(0.5, 100.0)?), TaskSpec::new("social", Curve::power(0.5, 100.0)?)];
+//! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
+//! let mut campaign = Campaign::new(&problem, &"sharp".parse()?, None, Feedback::Censored, 1)?;
+//! let ticket = campaign.allocate(100.0, None)?;
+//! assert_eq!(ticket.round, 1);
+//! assert!((ticket.allocation.spend[0] - 50.0).abs() < 1e-9); // nothing is known yet
+//! campaign.observe(1, 0, Outcome::Done(Reward::from_share(0.8)))?;
+//! let next = campaign.allocate(100.0, None)?; // the outcome of "social" may still come
+//! assert_eq!(next.round, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod open;
+mod state;
+
+pub use state::CampaignState;
+
+use crate::curve::Curve;
+use crate::feedback::{Feedback, Outcome, Reward};
+use crate::learner::{Decision, Learner, LearnerError, LearnerSpec, Played, Situation, StateError};
+use crate::oracle::{Allocation, AllocationError, Options, Oracle};
+use crate::problem::{Bounds, Leftover, Problem};
+use open::OpenRounds;
+
+/// More rounds than this cannot wait for outcomes at the same time.
+pub const MOST_OPEN_ROUNDS: usize = 10_000_000;
+
+/// Something a campaign refuses.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CampaignError {
+    /// The learner cannot be made.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// The oracle refuses the budget.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+    /// A saved state does not fit.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A task that must be given something is not there.
+    #[error("task {task} is not there in round {round}, but must be given at least {min}")]
+    Needed {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+        /// Its lower bound.
+        min: f64,
+    },
+    /// A list is not one a task.
+    #[error("{what}: {got} entries for {expected} tasks")]
+    Count {
+        /// Which list.
+        what: &'static str,
+        /// Tasks of the problem.
+        expected: usize,
+        /// Entries given.
+        got: usize,
+    },
+    /// No such round is open.
+    #[error("round {0} is not open: it was never handed out, or everything about it has been told")]
+    NotOpen(u64),
+    /// No such task.
+    #[error("task {0} does not exist")]
+    NoTask(usize),
+    /// A task that was not there cannot have an outcome.
+    #[error("task {task} was not there in round {round}")]
+    NotThere {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+    },
+    /// Something was told before.
+    #[error("the outcome of task {task} in round {round} has already been told")]
+    AlreadyTold {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+    },
+    /// Outcomes of tasks do not go with bandit feedback, nor sums with the others.
+    #[error("{0}")]
+    WrongFeedback(&'static str),
+    /// A gain is no sum of rewards.
+    #[error("gain: must be between 0 and {most}, not {gain}")]
+    BadGain {
+        /// What was told.
+        gain: f64,
+        /// The number of tasks, each of which brings at most 1.
+        most: f64,
+    },
+    /// Too many rounds wait for outcomes.
+    #[error("{MOST_OPEN_ROUNDS} rounds wait for their outcomes: tell some before asking for more")]
+    TooManyOpen,
+}
+
+/// What is handed out: a round and its split.
+#[derive(Debug, Clone, Copy)]
+pub struct Ticket<'a> {
+    /// The round, counted from 1; outcomes are told with it.
+    pub round: u64,
+    /// The split. If the learner named it itself, `value`, `upper_bound` and `price` are zero: it maximises nothing.
+    pub allocation: &'a Allocation,
+}
+
+/// A learner, its oracle, and the rounds whose outcomes are still to come.
+#[derive(Debug)]
+pub struct Campaign {
+    spec: LearnerSpec,
+    horizon: Option<u64>,
+    seed: u64,
+    feedback: Feedback,
+    names: Vec<String>,
+    curves: Vec<Curve>,
+    bounds: Vec<Bounds>,
+    learner: Box<dyn Learner>,
+    oracle: Oracle,
+    options: Options,
+    weights: Vec<f64>,
+    /// A split that the learner named itself.
+    own: Allocation,
+    open: OpenRounds,
+    round: u64,
+}
+
+impl Campaign {
+    /// A campaign that has not begun. A learner that needs a horizon takes `horizon`, or else the problem's; `seed` is for the
+    /// learner's own draws.
+    ///
+    /// # Errors
+    /// If the learner cannot be made: see [`LearnerSpec::build`].
+    pub fn new(problem: &Problem, spec: &LearnerSpec, horizon: Option<u64>, feedback: Feedback, seed: u64) -> Result<Self, CampaignError> {
+        let learner = spec.build(problem, horizon, feedback, seed)?;
+        let tasks = problem.tasks().len();
+        let keeps_splits = learner.needs() == Feedback::Bandit;
+        Ok(Self {
+            spec: *spec,
+            horizon,
+            seed,
+            feedback,
+            names: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
+            curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
+            bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
+            learner,
+            oracle: Oracle::new(problem),
+            options: Options { leftover: problem.leftover(), ..Options::default() },
+            weights: vec![0.0; tasks],
+            own: Allocation::empty(tasks),
+            open: OpenRounds::new(tasks, keeps_splits),
+            round: 0,
+        })
+    }
+
+    /// The learner as asked for.
+    #[must_use]
+    pub fn learner(&self) -> &LearnerSpec {
+        &self.spec
+    }
+
+    /// Rounds handed out so far.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.round
+    }
+
+    /// Rounds of which something is still to be told.
+    #[must_use]
+    pub fn open_rounds(&self) -> usize {
+        self.open.len()
+    }
+
+    /// What the learner wrote for the last round: weights, or a split of its own.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The split of the next round. `available` says which tasks are there; absent: all.
+    ///
+    /// # Errors
+    /// If the budget does not cover the lower bounds, or too many rounds are open. Nothing is handed out then.
+    pub fn allocate(&mut self, budget: f64, available: Option<&[bool]>) -> Result<Ticket<'_>, CampaignError> {
+        self.check(available)?;
+        let round = self.round + 1;
+        let situation = Situation { round, budget, available };
+        let decision = self.learner.decide(&situation, &mut self.weights);
+        let allocation = match decision {
+            Decision::Maximise => {
+                self.maximise(budget, available)?;
+                self.oracle.last()
+            }
+            Decision::Split => {
+                self.write_own_split(budget)?;
+                &self.own
+            }
+        };
+        self.open.open(round, available, allocation);
+        self.round = round;
+        Ok(Ticket { round, allocation })
+    }
+
+    fn check(&self, available: Option<&[bool]>) -> Result<(), CampaignError> {
+        if self.open.len() >= MOST_OPEN_ROUNDS {
+            return Err(CampaignError::TooManyOpen);
+        }
+        let Some(available) = available else { return Ok(()) };
+        let tasks = self.names.len();
+        if available.len() != tasks {
+            return Err(CampaignError::Count { what: "available", expected: tasks, got: available.len() });
+        }
+        match available.iter().zip(&self.bounds).position(|(there, bounds)| !there && bounds.min > 0.0) {
+            None => Ok(()),
+            Some(task) => Err(CampaignError::Needed { task: self.names[task].clone(), round: self.round + 1, min: self.bounds[task].min }),
+        }
+    }
+
+    /// Leaves the best split for the learner's weights in the oracle.
+    fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
+        // A task that is not there is worth nothing, and so gets nothing; what is left over must not land on it either.
+        let options = if available.is_some() { Options { leftover: Leftover::Keep, ..self.options } } else { self.options };
+        let mut trial = 0;
+        loop {
+            for (weight, there) in self.weights.iter_mut().zip(available.unwrap_or_default()) {
+                *weight = if *there { *weight } else { 0.0 };
+            }
+            let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
+            if !self.learner.reconsider(&allocation.success, trial, &mut self.weights) {
+                return Ok(());
+            }
+            trial += 1;
+        }
+    }
+
+    fn write_own_split(&mut self, budget: f64) -> Result<(), AllocationError> {
+        if !(budget >= 0.0 && budget.is_finite()) {
+            return Err(AllocationError::BadBudget(budget));
+        }
+        let own = &mut self.own;
+        own.budget = budget;
+        own.spend.copy_from_slice(&self.weights);
+        for ((success, curve), &spend) in own.success.iter_mut().zip(&self.curves).zip(&own.spend) {
+            *success = curve.success(spend);
+        }
+        own.unspent = (budget - own.spend.iter().sum::<f64>()).max(0.0);
+        Ok(())
+    }
+
+    /// Takes the outcome of one task in one round. [`Outcome::Missing`] says nothing and changes nothing.
+    ///
+    /// # Errors
+    /// If the round or the task is not waiting for it; nothing changes then.
+    pub fn observe(&mut self, round: u64, task: usize, outcome: Outcome) -> Result<(), CampaignError> {
+        if self.learner.needs() == Feedback::Bandit {
+            return Err(CampaignError::WrongFeedback("this learner is told the gain of a round, not the outcome of a task"));
+        }
+        if task >= self.names.len() {
+            return Err(CampaignError::NoTask(task));
+        }
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        if outcome == Outcome::Missing {
+            return Ok(());
+        }
+        let told = self.open.tell(place, task);
+        told.map_err(|refusal| refusal.about(&self.names[task], round))?;
+        self.learner.observe(task, outcome);
+        Ok(())
+    }
+
+    /// Takes the outcomes of a whole round, one a task; what is missing stays open.
+    ///
+    /// # Errors
+    /// As [`Campaign::observe`]; nothing changes then.
+    pub fn observe_round(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
+        if outcomes.len() != self.names.len() {
+            return Err(CampaignError::Count { what: "outcomes", expected: self.names.len(), got: outcomes.len() });
+        }
+        if self.learner.needs() == Feedback::Bandit {
+            let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
+            return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
+        }
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        let told = self.open.tell_all(place, outcomes);
+        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        for (task, &outcome) in outcomes.iter().enumerate() {
+            self.learner.observe(task, outcome);
+        }
+        Ok(())
+    }
+
+    /// Takes the sum of a round's rewards, in multiples of the largest reward: bandit feedback.
+    ///
+    /// # Errors
+    /// If the learner needs more than that, the round is not open, or the sum is none; nothing changes then.
+    pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
+        if self.learner.needs() != Feedback::Bandit {
+            return Err(CampaignError::WrongFeedback("this learner is told the outcome of each task, not the gain of a round"));
+        }
+        let most = self.names.len() as f64;
+        if !(gain >= 0.0 && gain <= most) {
+            return Err(CampaignError::BadGain { gain, most });
+        }
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        let (spend, success) = self.open.split(place);
+        self.learner.observe_gain(&Played { round, spend, success }, gain);
+        self.open.close(place);
+        Ok(())
+    }
+}

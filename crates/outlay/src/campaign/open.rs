@@ -1,0 +1,177 @@
+//! Rounds that were handed out and wait for outcomes.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::CampaignError;
+use crate::feedback::Outcome;
+use crate::oracle::Allocation;
+
+/// One round: what of it was told, and its split.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct OpenRound {
+    pub(super) round: u64,
+    /// Whether a task's outcome may still come.
+    pub(super) waits: Vec<Wait>,
+    /// The split, where the learner asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) spend: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) success: Vec<f64>,
+    #[serde(skip)]
+    pub(super) waiting: usize,
+}
+
+/// What a task of an open round waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Wait {
+    /// Its outcome is still to come.
+    Open,
+    /// It has been told.
+    Told,
+    /// It was not there.
+    Away,
+}
+
+/// Why a task's outcome is not taken.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Refusal {
+    Told,
+    Away,
+}
+
+impl Refusal {
+    pub(super) fn about(self, task: &str, round: u64) -> CampaignError {
+        let task = task.to_owned();
+        match self {
+            Self::Told => CampaignError::AlreadyTold { task, round },
+            Self::Away => CampaignError::NotThere { task, round },
+        }
+    }
+}
+
+/// The open rounds in their order. Records that are done with are used again, so that nothing is allocated round by round.
+#[derive(Debug)]
+pub(super) struct OpenRounds {
+    rounds: VecDeque<OpenRound>,
+    spare: Vec<OpenRound>,
+    tasks: usize,
+    keeps_splits: bool,
+    /// Rounds in the queue of which everything was told, behind one of which not.
+    closed: usize,
+}
+
+impl OpenRounds {
+    pub(super) fn new(tasks: usize, keeps_splits: bool) -> Self {
+        Self { rounds: VecDeque::new(), spare: Vec::new(), tasks, keeps_splits, closed: 0 }
+    }
+
+    /// How many wait for something.
+    pub(super) fn len(&self) -> usize {
+        self.rounds.len() - self.closed
+    }
+
+    /// Those that wait for something.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &OpenRound> {
+        self.rounds.iter().filter(|record| record.waiting > 0)
+    }
+
+    pub(super) fn open(&mut self, round: u64, available: Option<&[bool]>, allocation: &Allocation) {
+        let tasks = self.tasks;
+        let empty = || OpenRound { round, waits: vec![Wait::Open; tasks], spend: Vec::new(), success: Vec::new(), waiting: tasks };
+        let mut record = self.spare.pop().unwrap_or_else(empty);
+        record.round = round;
+        record.waiting = tasks;
+        record.waits.fill(Wait::Open);
+        for (wait, _) in record.waits.iter_mut().zip(available.unwrap_or_default()).filter(|(_, there)| !**there) {
+            *wait = Wait::Away;
+            record.waiting -= 1;
+        }
+        if self.keeps_splits {
+            record.spend.clone_from(&allocation.spend);
+            record.success.clone_from(&allocation.success);
+        }
+        if record.waiting > 0 {
+            self.rounds.push_back(record);
+        } else {
+            self.spare.push(record);
+        }
+    }
+
+    /// Takes up a record that was saved.
+    pub(super) fn restore(&mut self, mut record: OpenRound) {
+        record.waiting = record.waits.iter().filter(|wait| **wait == Wait::Open).count();
+        if record.waiting > 0 {
+            self.rounds.push_back(record);
+        }
+    }
+
+    /// Where a round stands, if it waits for something.
+    pub(super) fn find(&self, round: u64) -> Option<usize> {
+        // The usual case: outcomes come at once, and only the last round is open.
+        let place = match self.rounds.back() {
+            Some(last) if last.round == round => self.rounds.len() - 1,
+            _ => self.rounds.binary_search_by_key(&round, |record| record.round).ok()?,
+        };
+        (self.rounds[place].waiting > 0).then_some(place)
+    }
+
+    pub(super) fn tell(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
+        let record = &mut self.rounds[place];
+        match record.waits[task] {
+            Wait::Told => return Err(Refusal::Told),
+            Wait::Away => return Err(Refusal::Away),
+            Wait::Open => record.waits[task] = Wait::Told,
+        }
+        record.waiting -= 1;
+        if record.waiting == 0 {
+            self.closed += 1;
+            self.drop_closed();
+        }
+        Ok(())
+    }
+
+    /// Tells everything that is not missing, or nothing.
+    pub(super) fn tell_all(&mut self, place: usize, outcomes: &[Outcome]) -> Result<(), (usize, Refusal)> {
+        let record = &mut self.rounds[place];
+        let told = || outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing).map(|(task, _)| task);
+        for task in told() {
+            match record.waits[task] {
+                Wait::Told => return Err((task, Refusal::Told)),
+                Wait::Away => return Err((task, Refusal::Away)),
+                Wait::Open => {}
+            }
+        }
+        for task in told() {
+            record.waits[task] = Wait::Told;
+            record.waiting -= 1;
+        }
+        if record.waiting == 0 {
+            self.closed += 1;
+            self.drop_closed();
+        }
+        Ok(())
+    }
+
+    /// The split that was played.
+    pub(super) fn split(&self, place: usize) -> (&[f64], &[f64]) {
+        let record = &self.rounds[place];
+        (&record.spend, &record.success)
+    }
+
+    pub(super) fn close(&mut self, place: usize) {
+        self.rounds[place].waiting = 0;
+        self.closed += 1;
+        self.drop_closed();
+    }
+
+    /// Lets go of closed rounds at the head of the queue; those behind an open one stay in their place.
+    fn drop_closed(&mut self) {
+        while self.rounds.front().is_some_and(|record| record.waiting == 0) {
+            self.spare.extend(self.rounds.pop_front());
+            self.closed -= 1;
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The world that a simulation plays against: budgets, completions, rewards and delays, drawn from one seed.
+
+mod reward;
+
+pub use reward::RewardDraw;
+
+use crate::feedback::{Feedback, Outcome};
+use crate::problem::{BudgetLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw};
+use crate::random::{Draws, Purpose};
+
+/// A problem cannot be simulated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EnvironmentError(pub String);
+
+/// A problem's world under one seed. What happens in a round depends on the round and on the split, not on earlier rounds.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    rewards: Vec<RewardDraw>,
+    means: Vec<f64>,
+    /// Tasks that must be given something are always there.
+    can_be_away: Vec<bool>,
+    constant_budget: f64,
+    budget: Option<BudgetLaw>,
+    delay: Option<DelayLaw>,
+    available: f64,
+    completion_draws: Draws,
+    reward_draws: Draws,
+    budget_draws: Draws,
+    delay_draws: Draws,
+    availability_draws: Draws,
+}
+
+impl Environment {
+    /// The world of `problem` under `seed`. A task with a `value` and no `reward` draws Bernoulli rewards of that mean.
+    ///
+    /// # Errors
+    /// If a task has neither, or its `value` is above `reward_max`.
+    pub fn new(problem: &Problem, seed: u64) -> Result<Self, EnvironmentError> {
+        let laws: Vec<RewardLaw> = problem.tasks().iter().map(|task| law_of(task, problem)).collect::<Result<_, _>>()?;
+        let reward_max = problem.reward_max();
+        let spec = problem.environment();
+        Ok(Self {
+            means: laws.iter().map(|law| law.mean() / reward_max).collect(),
+            rewards: laws.iter().map(|law| RewardDraw::new(law, reward_max)).collect(),
+            can_be_away: problem.tasks().iter().map(|task| task.bounds().min == 0.0).collect(),
+            constant_budget: problem.budget(),
+            budget: spec.budget.clone(),
+            delay: spec.delay,
+            available: spec.available.unwrap_or(1.0),
+            completion_draws: Draws::new(seed, Purpose::Completion),
+            reward_draws: Draws::new(seed, Purpose::Reward),
+            budget_draws: Draws::new(seed, Purpose::Budget),
+            delay_draws: Draws::new(seed, Purpose::Delay),
+            availability_draws: Draws::new(seed, Purpose::Availability),
+        })
+    }
+
+    /// The mean reward of each task's success, as a share of the largest reward.
+    #[must_use]
+    pub fn means(&self) -> &[f64] {
+        &self.means
+    }
+
+    /// Whether every round has the same best split.
+    #[must_use]
+    pub fn is_still(&self) -> bool {
+        self.budget.is_none() && self.available >= 1.0
+    }
+
+    /// Whether outcomes may arrive late.
+    #[must_use]
+    pub fn has_delays(&self) -> bool {
+        self.delay.is_some()
+    }
+
+    /// What may be spent in a round.
+    #[must_use]
+    pub fn budget(&self, round: u64) -> f64 {
+        match &self.budget {
+            None => self.constant_budget,
+            Some(BudgetLaw::List { amounts }) => amounts[(round.wrapping_sub(1) % amounts.len() as u64) as usize],
+            Some(BudgetLaw::Uniform { low, high }) => low + (high - low) * self.budget_draws.round(round).uniform(0),
+            Some(BudgetLaw::Sine { mean, amplitude, period }) => {
+                // Rounding must not take it below its smallest value.
+                let swing = (std::f64::consts::TAU * (round as f64 / period).fract()).sin();
+                (mean + amplitude * swing).max(mean - amplitude)
+            }
+        }
+    }
+
+    /// Writes which tasks are there in a round; false if all are.
+    pub fn availability(&self, round: u64, available: &mut [bool]) -> bool {
+        if self.available >= 1.0 {
+            available.fill(true);
+            return false;
+        }
+        let draws = self.availability_draws.round(round);
+        let mut any_away = false;
+        for (task, (there, &can_be_away)) in available.iter_mut().zip(&self.can_be_away).enumerate() {
+            *there = !can_be_away || draws.uniform(task) < self.available;
+            any_away |= !*there;
+        }
+        any_away
+    }
+
+    /// Plays a round: writes what happened to each task, given its chance of success. Forgone rewards are drawn under full feedback
+    /// only.
+    #[inline]
+    pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
+        let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
+        for (task, ((outcome, &success), law)) in outcomes.iter_mut().zip(success).zip(&self.rewards).enumerate() {
+            let reward = || law.reward(rewards.uniform(task));
+            *outcome = if completions.uniform(task) < success {
+                Outcome::Done(reward())
+            } else if feedback == Feedback::Full {
+                Outcome::Forgone(reward())
+            } else {
+                Outcome::Failed
+            };
+        }
+    }
+
+    /// How many rounds after its own a task's outcome arrives.
+    #[must_use]
+    pub fn delay(&self, round: u64, task: usize) -> u64 {
+        let uniform = || self.delay_draws.round(round).uniform(task);
+        match &self.delay {
+            None => 0,
+            Some(DelayLaw::Constant { rounds }) => *rounds,
+            // By inverse transform: the chance of d rounds is p (1-p)^d with p = 1/(1 + mean).
+            Some(DelayLaw::Geometric { mean }) if *mean > 0.0 => {
+                ((-uniform()).ln_1p() / -(1.0 / mean).ln_1p()).floor().min(LONGEST_DELAY) as u64
+            }
+            Some(DelayLaw::Geometric { .. }) => 0,
+            Some(DelayLaw::Uniform { low, high }) => low + (uniform() * (high - low + 1) as f64).floor() as u64,
+        }
+    }
+}
+
+/// The law of a task's rewards.
+fn law_of(task: &crate::problem::Task, problem: &Problem) -> Result<RewardLaw, EnvironmentError> {
+    if let Some(law) = task.reward() {
+        return Ok(law.clone());
+    }
+    let name = crate::problem::one_line(task.name());
+    let Some(mean) = task.value() else {
+        let example = "reward = { law = \"bernoulli\", mean = 0.6 }";
+        return Err(EnvironmentError(format!(
+            "task {name}: has neither `reward` nor `value`: a simulation must draw, for instance {example}"
+        )));
+    };
+    if mean > problem.reward_max() {
+        let message = format!("its value {mean} is above reward_max = {}: raise reward_max, or give `reward`", problem.reward_max());
+        return Err(EnvironmentError(format!("task {name}: {message}")));
+    }
+    Ok(RewardLaw::Bernoulli { mean })
+}

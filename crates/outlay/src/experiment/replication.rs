@@ -1,0 +1,334 @@
+//! One replication: a learner plays a problem from the first round to the horizon.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
+
+use serde::{Deserialize, Serialize};
+
+use super::ExperimentError;
+use crate::campaign::Campaign;
+use crate::environment::Environment;
+use crate::feedback::{Feedback, Outcome, Reward};
+use crate::learner::LearnerSpec;
+use crate::oracle::{Options, Oracle};
+use crate::problem::Problem;
+use crate::sum::Sum;
+
+/// Spend is traced task by task up to so many tasks.
+pub const MOST_TRACED_TASKS: usize = 64;
+/// About so many points of a replication are kept.
+const TRACE_POINTS: f64 = 200.0;
+/// How often a replication looks whether it should stop, in rounds.
+const STOP_CHECK: u64 = 1024;
+
+/// What a replication came to. Regrets are in the problem's unit of reward.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Replication {
+    /// Its seed.
+    pub seed: u64,
+    /// Pseudo-regret at the horizon: means of what was played against each round's optimum.
+    pub regret: f64,
+    /// Each round's optimum against the rewards that were drawn.
+    pub realised_regret: f64,
+    /// The optimum's mean reward per round.
+    pub optimum: f64,
+    /// Rewards seen of each task: its completions; under full feedback every round.
+    pub completions: Vec<u64>,
+    /// The sum over rounds and tasks of the chance of success.
+    pub success_mass: f64,
+    /// The largest relative gap of the splits played and of the optimum.
+    pub oracle_gap: f64,
+    /// Outcomes still under way at the end.
+    pub pending: u64,
+    /// Pseudo-regret after each of [`trace_rounds`].
+    pub trace: Vec<f64>,
+    /// What each task had been given in all by then: `spend[point][task]`. Empty above [`MOST_TRACED_TASKS`] tasks.
+    pub spend: Vec<Vec<f64>>,
+}
+
+/// The rounds after which the regret is kept: about 200, evenly spaced by ratio, the last among them.
+#[must_use]
+pub fn trace_rounds(horizon: u64) -> Vec<u64> {
+    let ratio = (horizon.max(2) as f64).powf(1.0 / (TRACE_POINTS - 1.0));
+    let mut rounds: Vec<u64> = (0..TRACE_POINTS as i32).map(|point| (ratio.powi(point).round() as u64).clamp(1, horizon.max(1))).collect();
+    rounds.dedup();
+    if let Some(last) = rounds.last_mut() {
+        *last = horizon.max(1);
+    }
+    rounds
+}
+
+/// What one replication is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Play<'a> {
+    /// The problem.
+    pub problem: &'a Problem,
+    /// Who plays.
+    pub learner: &'a LearnerSpec,
+    /// What it is shown.
+    pub feedback: Feedback,
+    /// Rounds.
+    pub horizon: u64,
+    /// The seed of everything that is drawn.
+    pub seed: u64,
+}
+
+impl Play<'_> {
+    /// Plays to the horizon; `None` if `stop` was set before that.
+    ///
+    /// # Errors
+    /// If the problem cannot be simulated or the learner cannot be made.
+    pub fn run(&self, stop: &AtomicBool) -> Result<Option<Replication>, ExperimentError> {
+        let mut run = Run::new(self)?;
+        for round in 1..=self.horizon {
+            if round % STOP_CHECK == 0 && stop.load(MemoryOrder::Relaxed) {
+                return Ok(None);
+            }
+            run.play(round)?;
+        }
+        Ok(Some(run.finish(self)))
+    }
+}
+
+/// A replication under way.
+struct Run {
+    campaign: Campaign,
+    environment: Environment,
+    feedback: Feedback,
+    sees_forgone: bool,
+    best: Best,
+    available: Vec<bool>,
+    outcomes: Vec<Outcome>,
+    late: BinaryHeap<Reverse<Late>>,
+    completions: Vec<u64>,
+    regret: Sum,
+    optimum: Sum,
+    gain: u64,
+    success_mass: Sum,
+    oracle_gap: f64,
+    rounds: Vec<u64>,
+    trace: Vec<f64>,
+    spend: Vec<f64>,
+    spend_trace: Vec<Vec<f64>>,
+}
+
+impl Run {
+    fn new(play: &Play<'_>) -> Result<Self, ExperimentError> {
+        let Play { problem, learner, feedback, horizon, seed } = *play;
+        let environment = Environment::new(problem, seed)?;
+        let tasks = problem.tasks().len();
+        let rounds = trace_rounds(horizon);
+        Ok(Self {
+            campaign: Campaign::new(problem, learner, Some(horizon), feedback, seed)?,
+            best: Best { oracle: Oracle::new(problem), known: None, available: vec![true; tasks], values: vec![0.0; tasks] },
+            environment,
+            feedback,
+            sees_forgone: learner.entry().feedback == Feedback::Full,
+            available: vec![true; tasks],
+            outcomes: vec![Outcome::Missing; tasks],
+            late: BinaryHeap::new(),
+            completions: vec![0; tasks],
+            regret: Sum::default(),
+            optimum: Sum::default(),
+            gain: 0,
+            success_mass: Sum::default(),
+            oracle_gap: 0.0,
+            trace: Vec::with_capacity(rounds.len()),
+            rounds,
+            spend: vec![0.0; if tasks <= MOST_TRACED_TASKS { tasks } else { 0 }],
+            spend_trace: Vec::new(),
+        })
+    }
+
+    fn play(&mut self, round: u64) -> Result<(), ExperimentError> {
+        self.deliver_late(round)?;
+        let budget = self.environment.budget(round);
+        let any_away = self.environment.availability(round, &mut self.available);
+        let available = any_away.then_some(self.available.as_slice());
+        let optimum = self.best.value(self.environment.means(), budget, available, &mut self.oracle_gap)?;
+        let ticket = self.campaign.allocate(budget, available)?;
+        let allocation = ticket.allocation;
+        self.oracle_gap = self.oracle_gap.max(allocation.gap());
+        let (mut value, mut mass) = (0.0, 0.0);
+        for ((&success, &mean), &there) in allocation.success.iter().zip(self.environment.means()).zip(&self.available) {
+            let success = if there { success } else { 0.0 };
+            value += mean * success;
+            mass += success;
+        }
+        self.regret.add(optimum - value);
+        self.optimum.add(optimum);
+        self.success_mass.add(mass);
+        self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
+        self.environment.play(round, &allocation.success, self.feedback, &mut self.outcomes);
+        if any_away {
+            let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
+            away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
+        }
+        self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
+        self.deliver(round)?;
+        if self.rounds.get(self.trace.len()) == Some(&round) {
+            self.trace.push(self.regret.value());
+            if !self.spend.is_empty() {
+                self.spend_trace.push(self.spend.clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands this round's outcomes over, or puts them on their way.
+    fn deliver(&mut self, round: u64) -> Result<(), ExperimentError> {
+        if !self.environment.has_delays() {
+            for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
+                *count += u64::from(is_seen(*outcome, self.sees_forgone));
+            }
+            return Ok(self.campaign.observe_round(round, &self.outcomes)?);
+        }
+        if self.campaign.learner().entry().feedback == Feedback::Bandit {
+            // The round's gain comes as a whole, as late as the first task's outcome.
+            let gain: u64 = self.outcomes.iter().map(|outcome| outcome.gain().units()).sum();
+            self.late.push(Reverse(Late { arrival: round + self.environment.delay(round, 0), round, task: 0, news: News::Gain(gain) }));
+            for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
+                *count += u64::from(is_seen(*outcome, false));
+            }
+            return Ok(());
+        }
+        for (task, &outcome) in self.outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing) {
+            let arrival = round + self.environment.delay(round, task);
+            self.late.push(Reverse(Late { arrival, round, task, news: News::Task(outcome) }));
+        }
+        Ok(())
+    }
+
+    /// Hands over what has arrived before a round is decided.
+    fn deliver_late(&mut self, round: u64) -> Result<(), ExperimentError> {
+        while let Some(Reverse(late)) = self.late.peek().filter(|Reverse(late)| late.arrival < round) {
+            match late.news {
+                News::Task(outcome) => {
+                    self.completions[late.task] += u64::from(is_seen(outcome, self.sees_forgone));
+                    self.campaign.observe(late.round, late.task, outcome)?;
+                }
+                News::Gain(gain) => self.campaign.observe_gain(late.round, gain as f64 / Reward::UNITS as f64)?,
+            }
+            self.late.pop();
+        }
+        Ok(())
+    }
+
+    fn finish(self, play: &Play<'_>) -> Replication {
+        let reward_max = play.problem.reward_max();
+        let (regret, optimum) = (self.regret.value(), self.optimum.value());
+        let gain = self.gain as f64 / Reward::UNITS as f64;
+        Replication {
+            seed: play.seed,
+            regret: regret * reward_max,
+            realised_regret: (optimum - gain) * reward_max,
+            optimum: optimum / play.horizon.max(1) as f64 * reward_max,
+            completions: self.completions,
+            success_mass: self.success_mass.value(),
+            oracle_gap: self.oracle_gap,
+            pending: self.late.len() as u64,
+            trace: self.trace.iter().map(|regret| regret * reward_max).collect(),
+            spend: self.spend_trace,
+        }
+    }
+}
+
+/// Whether the learner gets to see the reward.
+fn is_seen(outcome: Outcome, sees_forgone: bool) -> bool {
+    match outcome {
+        Outcome::Done(_) => true,
+        Outcome::Forgone(_) => sees_forgone,
+        Outcome::Failed | Outcome::Missing => false,
+    }
+}
+
+/// The optimum of each round, solved again only when the round differs from the last one solved.
+struct Best {
+    oracle: Oracle,
+    /// The budget it was solved for, and the value.
+    known: Option<(f64, f64)>,
+    available: Vec<bool>,
+    values: Vec<f64>,
+}
+
+impl Best {
+    fn value(&mut self, means: &[f64], budget: f64, available: Option<&[bool]>, gap: &mut f64) -> Result<f64, ExperimentError> {
+        let same_tasks = match available {
+            None => self.available.iter().all(|there| *there),
+            Some(available) => *available == *self.available,
+        };
+        if let Some((_, value)) = self.known.filter(|(known, _)| same_tasks && *known == budget) {
+            return Ok(value);
+        }
+        match available {
+            None => self.available.fill(true),
+            Some(available) => self.available.copy_from_slice(available),
+        }
+        for ((value, mean), there) in self.values.iter_mut().zip(means).zip(&self.available) {
+            *value = if *there { *mean } else { 0.0 };
+        }
+        let best = self.oracle.allocate(&self.values, budget, &Options::default())?;
+        *gap = gap.max(best.gap());
+        self.known = Some((budget, best.value));
+        Ok(best.value)
+    }
+}
+
+/// An outcome under way.
+#[derive(Debug, Clone, Copy)]
+struct Late {
+    /// It is there after this round.
+    arrival: u64,
+    round: u64,
+    task: usize,
+    news: News,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum News {
+    Task(Outcome),
+    Gain(u64),
+}
+
+impl Late {
+    fn key(&self) -> (u64, u64, usize) {
+        (self.arrival, self.round, self.task)
+    }
+}
+
+impl PartialEq for Late {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Late {}
+
+impl PartialOrd for Late {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Late {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn about_two_hundred_points_by_ratio() {
+        let rounds = trace_rounds(1_000_000);
+        assert!((150..=200).contains(&rounds.len()), "{}", rounds.len());
+        assert!(rounds.is_sorted_by(|one, other| one < other) && rounds[0] == 1 && rounds.last() == Some(&1_000_000));
+        assert_eq!(trace_rounds(1), [1]);
+        assert_eq!(trace_rounds(2), [1, 2]);
+        assert_eq!(trace_rounds(3), [1, 2, 3]);
+        assert_eq!(trace_rounds(u64::MAX).last(), Some(&u64::MAX));
+    }
+}

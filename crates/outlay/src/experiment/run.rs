@@ -1,0 +1,175 @@
+//! Every learner on every problem, over all cores. Results do not depend on the number of threads.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+
+use super::summary::summarise;
+use super::{ExperimentError, Play, Replication, Summary};
+use crate::environment::Environment;
+use crate::feedback::Feedback;
+use crate::instance::Instance;
+use crate::learner::LearnerSpec;
+use crate::problem::Problem;
+
+/// Where the problem of a case comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Source {
+    /// A checked problem.
+    Problem(Arc<Problem>),
+    /// One by name, which may depend on horizon and seed.
+    Instance(Instance),
+}
+
+impl Source {
+    /// The problem for a horizon and a seed.
+    ///
+    /// # Errors
+    /// If the instance cannot be made.
+    pub fn problem(&self, horizon: u64, seed: u64) -> Result<Arc<Problem>, ExperimentError> {
+        match self {
+            Self::Problem(problem) => Ok(Arc::clone(problem)),
+            Self::Instance(instance) => Ok(Arc::new(instance.problem(horizon, seed)?)),
+        }
+    }
+}
+
+/// One point of an experiment's grid: a problem and a horizon.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Case {
+    /// How it is called.
+    pub name: String,
+    /// Its problem.
+    pub source: Source,
+    /// Rounds.
+    pub horizon: u64,
+    /// The grid's parameter and its value here.
+    pub parameter: Option<(String, f64)>,
+}
+
+/// What is to be played.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Experiment {
+    /// Problems.
+    pub cases: Vec<Case>,
+    /// Who plays; each is shown what it needs, or `feedback`.
+    pub learners: Vec<LearnerSpec>,
+    /// What all are shown; absent: each what it needs.
+    pub feedback: Option<Feedback>,
+    /// Replications of each learner on each problem.
+    pub replications: u64,
+    /// Replication r has the seed `seed + r`, r = 0, 1, …
+    pub seed: u64,
+}
+
+/// One replication of an experiment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct Job {
+    /// Which case.
+    pub case: usize,
+    /// Which learner.
+    pub learner: usize,
+    /// Which replication, from 0.
+    pub replication: u64,
+}
+
+impl Experiment {
+    /// Every job: all learners of a replication before the next replication.
+    pub fn jobs(&self) -> impl Iterator<Item = Job> {
+        let (learners, replications) = (self.learners.len(), self.replications);
+        (0..self.cases.len()).flat_map(move |case| {
+            (0..replications).flat_map(move |replication| (0..learners).map(move |learner| Job { case, learner, replication }))
+        })
+    }
+
+    /// What a learner is shown.
+    #[must_use]
+    pub fn feedback_of(&self, learner: &LearnerSpec) -> Feedback {
+        self.feedback.unwrap_or(learner.entry().feedback)
+    }
+
+    /// Refuses what could not be run, before anything is.
+    ///
+    /// # Errors
+    /// What is wrong first: no learner, a problem without rewards, a learner that is shown too little.
+    pub fn check(&self) -> Result<(), ExperimentError> {
+        if self.cases.is_empty() || self.learners.is_empty() || self.replications == 0 {
+            return Err(ExperimentError::Empty("an experiment needs at least one problem, one learner and one replication"));
+        }
+        for case in &self.cases {
+            if case.horizon == 0 {
+                return Err(ExperimentError::Empty("horizon: must be at least 1, not 0"));
+            }
+            let problem = case.source.problem(case.horizon, self.seed)?;
+            Environment::new(&problem, self.seed)?;
+            for learner in &self.learners {
+                learner.build(&problem, Some(case.horizon), self.feedback_of(learner), self.seed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plays one job; `None` if `stop` was set before its end.
+    ///
+    /// # Errors
+    /// As [`Play::run`].
+    pub fn play(&self, job: Job, stop: &AtomicBool) -> Result<Option<Replication>, ExperimentError> {
+        let (case, learner) = (&self.cases[job.case], &self.learners[job.learner]);
+        let seed = self.seed.wrapping_add(job.replication);
+        let problem = case.source.problem(case.horizon, seed)?;
+        Play { problem: &problem, learner, feedback: self.feedback_of(learner), horizon: case.horizon, seed }.run(stop)
+    }
+
+    /// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread. The order in which they end
+    /// depends on the machine, what they come to does not. Setting `stop` ends it early, without the jobs under way.
+    ///
+    /// # Errors
+    /// The first that a job meets; the others are then left.
+    pub fn run(
+        &self,
+        jobs: &[Job],
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        mut finished: impl FnMut(Job, Replication),
+    ) -> Result<(), ExperimentError> {
+        let next = AtomicUsize::new(0);
+        let (sender, receiver) = mpsc::channel();
+        std::thread::scope(|scope| {
+            for _ in 0..threads.get().min(jobs.len()) {
+                let (sender, next) = (sender.clone(), &next);
+                scope.spawn(move || {
+                    while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if stop.load(Ordering::Relaxed) {
+                            break;
+                        }
+                        let result = self.play(job, stop);
+                        // Nobody listens any more: an error has ended the run.
+                        if sender.send((job, result)).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            for (job, result) in receiver {
+                match result {
+                    Ok(Some(replication)) => finished(job, replication),
+                    Ok(None) => {}
+                    Err(error) => {
+                        stop.store(true, Ordering::Relaxed);
+                        return Err(error);
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// What the replications add up to, a summary a case. `results[case][learner]` holds the replications in their order.
+    ///
+    /// # Errors
+    /// If a case's problem cannot be made.
+    pub fn summaries(&self, results: &[Vec<Vec<Replication>>]) -> Result<Vec<Summary>, ExperimentError> {
+        self.cases.iter().zip(results).map(|(case, learners)| summarise(self, case, learners)).collect()
+    }
+}

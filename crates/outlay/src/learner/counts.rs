@@ -1,0 +1,63 @@
+//! What a learner remembers of each task: completions and the sum of their rewards.
+
+use serde::{Deserialize, Serialize};
+
+use super::StateError;
+use crate::feedback::Reward;
+
+/// Completions and reward sums, one a task. Whole numbers, so the order of arrival does not matter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    completions: Vec<u64>,
+    /// In billionths of the largest reward.
+    reward_sum: Vec<u64>,
+}
+
+impl Counts {
+    pub(crate) fn new(tasks: usize) -> Self {
+        Self { completions: vec![0; tasks], reward_sum: vec![0; tasks] }
+    }
+
+    pub(crate) fn tasks(&self) -> usize {
+        self.completions.len()
+    }
+
+    pub(crate) fn add(&mut self, task: usize, reward: Reward) {
+        self.completions[task] += 1;
+        // 1.8e10 rewards of one task fill it.
+        self.reward_sum[task] = self.reward_sum[task].saturating_add(reward.units());
+    }
+
+    pub(crate) fn completions(&self, task: usize) -> u64 {
+        self.completions[task]
+    }
+
+    /// The sum of rewards as a multiple of the largest one.
+    pub(crate) fn reward_sum(&self, task: usize) -> f64 {
+        self.reward_sum[task] as f64 / Reward::UNITS as f64
+    }
+
+    /// The mean observed reward; zero before the first completion.
+    pub(crate) fn mean(&self, task: usize) -> f64 {
+        match self.completions[task] {
+            0 => 0.0,
+            completions => self.reward_sum(task) / completions as f64,
+        }
+    }
+
+    /// Whether these can be the counts of `tasks` tasks.
+    pub(crate) fn check(&self, tasks: usize) -> Result<(), StateError> {
+        for (name, length) in [("completions", self.completions.len()), ("reward_sum", self.reward_sum.len())] {
+            if length != tasks {
+                return Err(StateError(format!("learner.{name}: {length} numbers for {tasks} tasks")));
+            }
+        }
+        for (task, (&completions, &sum)) in self.completions.iter().zip(&self.reward_sum).enumerate() {
+            if u128::from(sum) > u128::from(completions) * u128::from(Reward::UNITS) {
+                let most = "more than its completions can have brought";
+                return Err(StateError(format!("learner.reward_sum[{task}]: {sum} billionths is {most} ({completions})")));
+            }
+        }
+        Ok(())
+    }
+}

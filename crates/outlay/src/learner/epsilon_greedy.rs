@@ -1,0 +1,41 @@
+//! `epsilon-greedy`: `greedy`, but with chance `epsilon` a round is spent on exploring, by the best split for random weights.
+//!
+//! Random weights rather than an even split: an even split reaches no threshold above the budget's K-th part.
+//!
+//! Guarantee: none; a constant share of exploring costs a constant share of the optimum.
+
+use super::Learner;
+use super::counting::{Counting, Index};
+use super::counts::Counts;
+use crate::random::{Draws, Purpose};
+
+pub(super) const DEFAULT_EPSILON: f64 = 0.05;
+
+#[derive(Debug)]
+pub(super) struct EpsilonGreedy {
+    epsilon: f64,
+    draws: Draws,
+}
+
+impl EpsilonGreedy {
+    pub(super) fn learner(tasks: usize, epsilon: f64, seed: u64) -> Box<dyn Learner> {
+        Box::new(Counting::new(tasks, Self { epsilon, draws: Draws::new(seed, Purpose::Learner) }))
+    }
+}
+
+impl Index for EpsilonGreedy {
+    fn update(&mut self, _: usize, _: &Counts) {}
+
+    fn indices(&mut self, round: u64, counts: &Counts, indices: &mut [f64]) {
+        let draws = self.draws.round(round);
+        // The draw after those of the tasks decides whether to explore.
+        let explores = draws.uniform(indices.len()) < self.epsilon;
+        for (task, index) in indices.iter_mut().enumerate() {
+            *index = match (explores, counts.completions(task)) {
+                (true, _) => draws.uniform(task),
+                (false, 0) => 1.0,
+                (false, _) => counts.mean(task),
+            };
+        }
+    }
+}

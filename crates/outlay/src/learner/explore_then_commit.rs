@@ -1,0 +1,78 @@
+//! `explore-then-commit`: for a while each task in turn gets all the weight, then the means seen decide for good.
+//!
+//! It explores in the first `rounds` rounds, by default T^(2/3) of them; a task that never completed then counts as 0.
+//!
+//! Guarantee: none for any curves; where the whole budget makes every task complete, the usual O(T^(2/3)).
+
+use serde::{Deserialize, Serialize};
+
+use super::counts::Counts;
+use super::{Decision, Learner, Situation, StateError, parse, written};
+use crate::feedback::{Feedback, Outcome};
+
+#[derive(Debug)]
+pub(super) struct ExploreThenCommit {
+    rounds: u64,
+    state: State,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    #[serde(flatten)]
+    counts: Counts,
+    /// The means when the exploring ended.
+    committed: Option<Vec<f64>>,
+}
+
+/// How many rounds are spent on exploring if nobody says.
+pub(super) fn default_rounds(tasks: usize, horizon: u64) -> u64 {
+    let rounds = (horizon as f64).powf(2.0 / 3.0).ceil() as u64;
+    rounds.max(tasks as u64).min(horizon)
+}
+
+impl ExploreThenCommit {
+    pub(super) fn learner(tasks: usize, rounds: u64) -> Box<dyn Learner> {
+        Box::new(Self { rounds, state: State { counts: Counts::new(tasks), committed: None } })
+    }
+}
+
+impl Learner for ExploreThenCommit {
+    fn needs(&self) -> Feedback {
+        Feedback::Censored
+    }
+
+    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+        if situation.round <= self.rounds {
+            let turn = ((situation.round - 1) % numbers.len().max(1) as u64) as usize;
+            numbers.fill(0.0);
+            numbers[turn] = 1.0;
+        } else {
+            let counts = &self.state.counts;
+            let means = self.state.committed.get_or_insert_with(|| (0..counts.tasks()).map(|task| counts.mean(task)).collect());
+            numbers.copy_from_slice(means);
+        }
+        Decision::Maximise
+    }
+
+    fn observe(&mut self, task: usize, outcome: Outcome) {
+        if let Outcome::Done(reward) = outcome {
+            self.state.counts.add(task, reward);
+        }
+    }
+
+    fn save(&self) -> serde_json::Value {
+        written(&self.state)
+    }
+
+    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
+        let state: State = parse(state)?;
+        let tasks = self.state.counts.tasks();
+        state.counts.check(tasks)?;
+        let fits = |means: &Vec<f64>| means.len() == tasks && means.iter().all(|mean| (0.0..=1.0).contains(mean));
+        if !state.committed.as_ref().is_none_or(fits) {
+            return Err(StateError(format!("learner.committed: must be {tasks} means between 0 and 1")));
+        }
+        self.state = state;
+        Ok(())
+    }
+}

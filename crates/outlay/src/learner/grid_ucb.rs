@@ -1,0 +1,142 @@
+//! `grid-ucb`: UCB1 (Auer, Cesa-Bianchi and Fischer 2002) on a grid of splits, each an arm of its own. Sees the round's gain only.
+//!
+//! The arms are the splits in `units` equal parts that meet the bounds; index: mean gain + K sqrt(2 log t / plays), as a gain is
+//! at most K.
+//!
+//! Guarantee: UCB1's O(sqrt(arms · T log T)) against the best arm of the grid; the grid's own error is added to that in full.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, Learner, LearnerError, Played, Situation, StateError, parse, written};
+use crate::feedback::Feedback;
+use crate::problem::{Bounds, Problem};
+
+/// More arms than this are not learnt in any horizon.
+pub(super) const MOST_ARMS: usize = 10_000;
+/// Without `units` the grid is as fine as this many arms allow.
+const DEFAULT_ARMS: usize = 200;
+/// Nor finer than this.
+const FINEST: u32 = 100;
+
+#[derive(Debug)]
+pub(super) struct GridUcb {
+    /// Whole parts a task, arm by arm.
+    arms: Vec<Vec<u32>>,
+    units: u32,
+    tasks: f64,
+    state: State,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    plays: Vec<u64>,
+    gains: Vec<f64>,
+}
+
+impl GridUcb {
+    pub(super) fn learner(problem: &Problem, units: Option<u32>) -> Result<Box<dyn Learner>, LearnerError> {
+        let tasks = problem.tasks().len();
+        let units = units.unwrap_or_else(|| finest_grid(tasks));
+        if count_arms(tasks, units) > MOST_ARMS as f64 {
+            let message = format!("{units} units over {tasks} tasks make more than {MOST_ARMS} splits: take fewer units");
+            return Err(LearnerError(format!("grid-ucb: {message}")));
+        }
+        let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
+        let mut arms = Vec::new();
+        list_arms(&bounds, problem.budget() / f64::from(units), units, &mut Vec::new(), &mut arms);
+        if arms.is_empty() {
+            return Err(LearnerError("grid-ucb: no split of the grid meets the tasks' bounds: take more units".to_owned()));
+        }
+        let state = State { plays: vec![0; arms.len()], gains: vec![0.0; arms.len()] };
+        Ok(Box::new(Self { arms, units, tasks: tasks as f64, state }))
+    }
+
+    /// The arm that a split is: its parts, counted in the largest sum that was split.
+    fn arm_of(&self, spend: &[f64]) -> Option<usize> {
+        let unit = spend.iter().sum::<f64>() / f64::from(self.units);
+        if !(unit > 0.0) {
+            return None;
+        }
+        let parts = spend.iter().map(|spend| (spend / unit).round() as u32);
+        self.arms.binary_search_by(|arm| arm.iter().copied().cmp(parts.clone())).ok()
+    }
+}
+
+/// Splits of `units` over `tasks`, as a number that cannot overflow.
+fn count_arms(tasks: usize, units: u32) -> f64 {
+    (1..tasks).map(|step| (f64::from(units) + step as f64) / step as f64).product()
+}
+
+fn finest_grid(tasks: usize) -> u32 {
+    (1..=FINEST).rev().find(|&units| count_arms(tasks, units) <= DEFAULT_ARMS as f64).unwrap_or(1)
+}
+
+/// Every way to hand out the parts that are left to the tasks that are left, in the order of the lists themselves.
+fn list_arms(bounds: &[Bounds], unit: f64, left: u32, chosen: &mut Vec<u32>, arms: &mut Vec<Vec<u32>>) {
+    let Some(bound) = bounds.get(chosen.len()) else {
+        if left == 0 {
+            arms.push(chosen.clone());
+        }
+        return;
+    };
+    let is_last = chosen.len() + 1 == bounds.len();
+    for parts in if is_last { left..=left } else { 0..=left } {
+        let spend = f64::from(parts) * unit;
+        let meets = spend >= bound.min && spend <= bound.max && (parts == 0 || spend >= bound.at_least);
+        if meets {
+            chosen.push(parts);
+            list_arms(bounds, unit, left - parts, chosen, arms);
+            chosen.pop();
+        }
+    }
+}
+
+impl Learner for GridUcb {
+    fn needs(&self) -> Feedback {
+        Feedback::Bandit
+    }
+
+    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+        let log_round = (situation.round as f64).ln();
+        let can_be_played = |arm: &Vec<u32>| arm.iter().enumerate().all(|(task, &parts)| parts == 0 || situation.has(task));
+        let mut best = (f64::NEG_INFINITY, None);
+        for (position, arm) in self.arms.iter().enumerate().filter(|(_, arm)| can_be_played(arm)) {
+            let index = match self.state.plays[position] {
+                0 => f64::INFINITY,
+                plays => self.state.gains[position] / plays as f64 + self.tasks * (2.0 * log_round / plays as f64).sqrt(),
+            };
+            if index > best.0 {
+                best = (index, Some(arm));
+            }
+        }
+        let unit = situation.budget / f64::from(self.units);
+        numbers.fill(0.0);
+        if let Some(arm) = best.1 {
+            numbers.iter_mut().zip(arm).for_each(|(spend, &parts)| *spend = f64::from(parts) * unit);
+        }
+        Decision::Split
+    }
+
+    fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
+        if let Some(arm) = self.arm_of(played.spend) {
+            self.state.plays[arm] += 1;
+            self.state.gains[arm] += gain;
+        }
+    }
+
+    fn save(&self) -> serde_json::Value {
+        written(&self.state)
+    }
+
+    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
+        let state: State = parse(state)?;
+        let arms = self.arms.len();
+        let most = |play: &u64| *play as f64 * self.tasks + 1e-6;
+        let fits = state.plays.len() == arms && state.gains.len() == arms;
+        if !fits || !state.plays.iter().zip(&state.gains).all(|(plays, gain)| *gain >= 0.0 && *gain <= most(plays)) {
+            return Err(StateError(format!("learner: must hold plays and gains of {arms} splits")));
+        }
+        self.state = state;
+        Ok(())
+    }
+}

@@ -1,0 +1,31 @@
+//! `hoeffding`: Algorithm 1 with the width that Hoeffding's inequality asks for and no more, clipped at 1.
+//!
+//! Index: `min(1, m + sqrt(L / 2N))`, 1 before the first completion, `L = log(2/δ)`, `δ = 1/(KT)²`.
+//!
+//! Guarantee: the paper's Theorems 1 and 3 with the same constants: `1/(2N) <= 1/(1+N)`, and the mean is at most 1.
+
+use super::Learner;
+use super::counting::{CountIndex, Counting, Remembered};
+use super::paper::log_term;
+
+#[derive(Debug)]
+pub(super) struct Hoeffding {
+    half_log_term: f64,
+}
+
+impl Hoeffding {
+    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
+        let index = Self { half_log_term: 0.5 * log_term(tasks, horizon) };
+        Box::new(Counting::new(tasks, Remembered::new(tasks, index)))
+    }
+}
+
+impl CountIndex for Hoeffding {
+    fn index(&self, completions: u64, reward_sum: f64) -> f64 {
+        if completions == 0 {
+            return 1.0;
+        }
+        let completions = completions as f64;
+        (reward_sum / completions + (self.half_log_term / completions).sqrt()).min(1.0)
+    }
+}

@@ -1,0 +1,44 @@
+//! `kl-log`: the classical KL-UCB level (Garivier and Cappé 2011; Cappé et al. 2013) in the allocation rule of the paper.
+//!
+//! Index in round `t`: the largest `q` with `N kl(m, q) <= log t`; 1 before the first completion.
+//!
+//! Guarantee: none is known in this model.
+
+use super::Learner;
+use super::counting::{Counting, Index};
+use super::counts::Counts;
+use super::kl;
+use crate::elementary::ln;
+
+#[derive(Debug)]
+pub(super) struct KlLog {
+    means: Vec<f64>,
+    entropies: Vec<f64>,
+    /// `1 / N`; zero before the first completion, when the mean stands at 1.
+    scales: Vec<f64>,
+    levels: Vec<f64>,
+}
+
+impl KlLog {
+    pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
+        let zeros = vec![0.0; tasks];
+        Box::new(Counting::new(tasks, Self { means: zeros.clone(), entropies: zeros.clone(), scales: zeros.clone(), levels: zeros }))
+    }
+}
+
+impl Index for KlLog {
+    fn update(&mut self, task: usize, counts: &Counts) {
+        let completions = counts.completions(task) as f64;
+        let mean = if completions > 0.0 { counts.mean(task) } else { 1.0 };
+        (self.means[task], self.entropies[task]) = (mean, kl::entropy(mean));
+        self.scales[task] = if completions > 0.0 { 1.0 / completions } else { 0.0 };
+    }
+
+    fn indices(&mut self, round: u64, _: &Counts, indices: &mut [f64]) {
+        let log_round = ln(round as f64);
+        for (level, scale) in self.levels.iter_mut().zip(&self.scales) {
+            *level = scale * log_round;
+        }
+        kl::upper_all(&self.means, &self.entropies, &self.levels, indices);
+    }
+}

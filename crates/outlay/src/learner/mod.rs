@@ -1,0 +1,122 @@
+//! Learners: how the next split is chosen from what came back.
+//!
+//! A learner knows the curves' number and what it was told; it knows neither the oracle nor the environment. Each round it
+//! either gives every task a weight, and the oracle finds the best split for these weights, or it names a split itself.
+//!
+//! To add one: copy `hoeffding.rs` (an index), or `uniform.rs` (a split of its own); add it to [`LearnerSpec`] and to [`LEARNERS`];
+//! `tests/learner_conformance.rs` then runs its suite on it.
+
+mod beta_draw;
+mod counting;
+mod counts;
+mod cucb;
+mod epsilon_greedy;
+mod explore_then_commit;
+mod full;
+mod greedy;
+mod grid_ucb;
+mod hoeffding;
+pub(crate) mod kl;
+mod kl_log;
+mod oful;
+mod paper;
+mod sharp;
+mod spec;
+mod thompson;
+mod tight;
+mod uniform;
+
+pub use paper::log_term;
+pub use spec::{LEARNERS, LearnerEntry, LearnerError, LearnerSpec};
+pub use uniform::even_split;
+
+use crate::feedback::{Feedback, Outcome};
+
+/// What a learner knows of the round that it decides.
+#[derive(Debug, Clone, Copy)]
+pub struct Situation<'a> {
+    /// The round, counted from 1.
+    pub round: u64,
+    /// What may be spent in it.
+    pub budget: f64,
+    /// Which tasks are there; absent: all.
+    pub available: Option<&'a [bool]>,
+}
+
+impl Situation<'_> {
+    /// Whether a task is there this round.
+    #[must_use]
+    pub fn has(&self, task: usize) -> bool {
+        self.available.is_none_or(|available| available[task])
+    }
+}
+
+/// What a learner wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The best split for the weights that it wrote.
+    Maximise,
+    /// The split that it wrote.
+    Split,
+}
+
+/// A learner's saved state does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct StateError(pub String);
+
+/// A rule that turns what came back into the next split.
+pub trait Learner: std::fmt::Debug + Send {
+    /// What it must be shown.
+    fn needs(&self) -> Feedback;
+
+    /// Decides a round: writes one number a task, weights or spends, and says which.
+    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision;
+
+    /// After the oracle's answer to [`Decision::Maximise`]: the learner may write other weights and ask again (`true`).
+    /// `success` is the chance of success of each task under the answer, `trial` how often it has been asked, from 0.
+    fn reconsider(&mut self, success: &[f64], trial: u32, weights: &mut [f64]) -> bool {
+        let _ = (success, trial, weights);
+        false
+    }
+
+    /// Takes what is told of one task in one round. Outcomes may come late and in any order.
+    fn observe(&mut self, task: usize, outcome: Outcome) {
+        let _ = (task, outcome);
+    }
+
+    /// Takes the rewards of a whole round, in multiples of the largest reward: what bandit feedback shows.
+    fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
+        let _ = (played, gain);
+    }
+
+    /// Everything that it has learnt.
+    fn save(&self) -> serde_json::Value;
+
+    /// Takes over what another of its kind had learnt.
+    ///
+    /// # Errors
+    /// If the state is not one of this kind or does not fit the problem.
+    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError>;
+}
+
+/// A split that was played.
+#[derive(Debug, Clone, Copy)]
+pub struct Played<'a> {
+    /// The round.
+    pub round: u64,
+    /// What each task got.
+    pub spend: &'a [f64],
+    /// Each task's chance of success.
+    pub success: &'a [f64],
+}
+
+/// What a learner of this kind has saved.
+fn parse<T: serde::de::DeserializeOwned>(state: &serde_json::Value) -> Result<T, StateError> {
+    T::deserialize(state).map_err(|error| StateError(format!("learner: {error}")))
+}
+
+/// A state that serde can always write.
+fn written<T: serde::Serialize>(state: &T) -> serde_json::Value {
+    serde_json::to_value(state).unwrap_or_default()
+}

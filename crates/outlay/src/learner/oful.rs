@@ -1,0 +1,166 @@
+//! `oful`: optimism in the face of uncertainty for linear bandits (Dani, Hayes and Kakade 2008; Abbasi-Yadkori, Pál and Szepesvári
+//! 2011) on the feature F(x). Sees the round's gain only.
+//!
+//! Ridge regression of the gains on the features gives the ellipsoid |θ - θ̂|_V <= β; the split maximises <θ̂, F> + β |F|_V⁻¹. That is
+//! not separable, so it is climbed: the best θ of the ellipsoid for a split, the best split for that θ, and so on until nothing
+//! moves, from several starts. A climb never goes down, but may end below the top: the bound is then the one for an approximate
+//! oracle.
+//!
+//! Guarantee: Õ(K√T) under bandit feedback; the paper's Theorem 2 says that √T cannot be beaten there.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, Learner, Played, Situation, StateError, parse, written};
+use crate::feedback::Feedback;
+
+/// A climb that gains less than this share has arrived.
+const ARRIVED: f64 = 1e-9;
+/// No climb takes more steps than this.
+const MOST_STEPS: u32 = 30;
+
+#[derive(Debug)]
+pub(super) struct Oful {
+    tasks: usize,
+    /// `2 log(1/δ)`.
+    log_confidence: f64,
+    state: State,
+    estimate: Vec<f64>,
+    radius: f64,
+    climb: Climb,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct State {
+    /// The inverse of I + Σ F Fᵀ, row by row.
+    inverse: Vec<f64>,
+    /// log det(I + Σ F Fᵀ).
+    log_determinant: f64,
+    /// Σ gain · F.
+    response: Vec<f64>,
+}
+
+/// The search for the most hopeful split of one round.
+#[derive(Debug, Default)]
+struct Climb {
+    start: usize,
+    steps: u32,
+    last: f64,
+    best: f64,
+    best_weights: Vec<f64>,
+    is_over: bool,
+}
+
+impl Oful {
+    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
+        let mut inverse = vec![0.0; tasks * tasks];
+        (0..tasks).for_each(|task| inverse[task * tasks + task] = 1.0);
+        Box::new(Self {
+            tasks,
+            log_confidence: 2.0 * (horizon as f64).ln(),
+            state: State { inverse, log_determinant: 0.0, response: vec![0.0; tasks] },
+            estimate: vec![0.0; tasks],
+            radius: 0.0,
+            climb: Climb { best_weights: vec![0.0; tasks], ..Climb::default() },
+        })
+    }
+
+    /// V⁻¹ times a vector, into `product`; returns their scalar product.
+    fn multiply(&self, vector: impl Fn(usize) -> f64, product: &mut [f64]) -> f64 {
+        let rows = self.state.inverse.chunks_exact(self.tasks);
+        let mut total = 0.0;
+        for (row_number, (row, entry)) in rows.zip(product.iter_mut()).enumerate() {
+            *entry = row.iter().enumerate().map(|(column, number)| number * vector(column)).sum();
+            total += *entry * vector(row_number);
+        }
+        total
+    }
+
+    /// The best parameters of the ellipsoid for a feature, as weights; none below zero. Returns the feature's hoped-for gain.
+    fn hope(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
+        let norm = self.multiply(&feature, weights).max(0.0).sqrt();
+        let step = if norm > 0.0 { self.radius / norm } else { 0.0 };
+        let mut gain = self.radius * norm;
+        for (task, weight) in weights.iter_mut().enumerate() {
+            gain += self.estimate[task] * feature(task);
+            *weight = (self.estimate[task] + step * *weight).max(0.0);
+        }
+        gain
+    }
+
+    /// The starts: all tasks together, then each alone.
+    fn begin(&mut self, weights: &mut [f64]) {
+        let start = self.climb.start;
+        (self.climb.steps, self.climb.last) = (0, f64::NEG_INFINITY);
+        self.hope(|task| if start == 0 || task + 1 == start { 1.0 } else { 0.0 }, weights);
+    }
+}
+
+impl Learner for Oful {
+    fn needs(&self) -> Feedback {
+        Feedback::Bandit
+    }
+
+    fn decide(&mut self, _: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+        let mut estimate = std::mem::take(&mut self.estimate);
+        self.multiply(|task| self.state.response[task], &mut estimate);
+        self.estimate = estimate;
+        // A gain is a sum of K independent numbers in [0, 1], so its noise is sqrt(K)/2-subgaussian; the means have norm at most
+        // sqrt(K).
+        let tasks = self.tasks as f64;
+        self.radius = 0.5 * (tasks * (self.state.log_determinant + self.log_confidence)).sqrt() + tasks.sqrt();
+        self.climb = Climb { best: f64::NEG_INFINITY, best_weights: std::mem::take(&mut self.climb.best_weights), ..Climb::default() };
+        self.begin(numbers);
+        Decision::Maximise
+    }
+
+    fn reconsider(&mut self, success: &[f64], _: u32, weights: &mut [f64]) -> bool {
+        if self.climb.is_over {
+            return false;
+        }
+        let mut next = std::mem::take(&mut self.climb.best_weights);
+        let played = weights.to_vec();
+        let gain = self.hope(|task| success[task], weights);
+        if gain > self.climb.best {
+            self.climb.best = gain;
+            next.copy_from_slice(&played);
+        }
+        self.climb.best_weights = next;
+        self.climb.steps += 1;
+        let has_arrived = gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MOST_STEPS;
+        self.climb.last = gain;
+        if has_arrived && self.climb.start < self.tasks {
+            self.climb.start += 1;
+            self.begin(weights);
+        } else if has_arrived {
+            self.climb.is_over = true;
+            weights.copy_from_slice(&self.climb.best_weights);
+        }
+        true
+    }
+
+    fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
+        // Sherman and Morrison: the inverse after one more feature.
+        let mut product = vec![0.0; self.tasks];
+        let square = self.multiply(|task| played.success[task], &mut product);
+        let scale = 1.0 / (1.0 + square);
+        for (row, left) in self.state.inverse.chunks_exact_mut(self.tasks).zip(&product) {
+            row.iter_mut().zip(&product).for_each(|(number, right)| *number -= scale * left * right);
+        }
+        self.state.log_determinant += square.ln_1p();
+        self.state.response.iter_mut().zip(played.success).for_each(|(sum, success)| *sum += gain * success);
+    }
+
+    fn save(&self) -> serde_json::Value {
+        written(&self.state)
+    }
+
+    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
+        let state: State = parse(state)?;
+        let tasks = self.tasks;
+        if state.inverse.len() != tasks * tasks || state.response.len() != tasks || !(state.log_determinant >= 0.0) {
+            return Err(StateError(format!("learner: must hold the regression of {tasks} tasks")));
+        }
+        self.state = state;
+        Ok(())
+    }
+}

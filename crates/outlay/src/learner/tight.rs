@@ -1,0 +1,85 @@
+//! `tight`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's inequality.
+//!
+//! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`; 1 before the first
+//! completion.
+//!
+//! Guarantee: the paper's Theorems 1 and 3 with their constants, also with high probability. The proof is in docs/proof-tight.md.
+
+use super::Learner;
+use super::counting::{CountIndex, Counting, Remembered};
+use super::kl;
+use crate::elementary::ln;
+
+#[derive(Debug)]
+pub(super) struct Tight {
+    /// `log(K²T)`.
+    base: f64,
+}
+
+impl Tight {
+    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
+        let index = Self { base: 2.0 * (tasks as f64).ln() + (horizon as f64).ln() };
+        Box::new(Counting::new(tasks, Remembered::new(tasks, index)))
+    }
+}
+
+impl CountIndex for Tight {
+    fn index(&self, completions: u64, reward_sum: f64) -> f64 {
+        if completions == 0 {
+            return 1.0;
+        }
+        let completions = completions as f64;
+        let level = self.base + mixture_cost(completions, reward_sum);
+        kl::upper(reward_sum / completions, level / completions)
+    }
+}
+
+/// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most `log(N+1)`.
+fn mixture_cost(completions: f64, reward_sum: f64) -> f64 {
+    let failures = (completions - reward_sum).max(0.0);
+    ln(completions + 1.0) + excess_over_power(completions) - excess_over_power(reward_sum) - excess_over_power(failures)
+}
+
+/// Stirling's series is good to the last digit from here on.
+const SERIES_FROM: f64 = 16.0;
+
+/// `log Γ(x+1) - x log x + x`: what the factorial has beyond the power, made small so that differences keep their digits.
+fn excess_over_power(x: f64) -> f64 {
+    if x < SERIES_FROM {
+        let power = if x > 0.0 { x * ln(x) } else { 0.0 };
+        return statrs::function::gamma::ln_gamma(x + 1.0) - power + x;
+    }
+    let inverse = 1.0 / x;
+    let square = inverse * inverse;
+    let series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square / 1188.0))));
+    0.5 * ln(std::f64::consts::TAU * x) + series
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use statrs::function::gamma::ln_gamma;
+
+    #[test]
+    fn the_cost_is_the_definition() {
+        for completions in [1.0f64, 2.0, 7.0, 15.0, 16.0, 40.0, 1000.0, 1e6] {
+            for share in [0.0, 1e-3, 0.25, 0.5, 0.7, 0.999, 1.0] {
+                let sum = share * completions;
+                let rest = completions - sum;
+                let power = |x: f64| if x > 0.0 { x * (x / completions).ln() } else { 0.0 };
+                let log_beta = ln_gamma(sum + 1.0) + ln_gamma(rest + 1.0) - ln_gamma(completions + 2.0);
+                let definition = -log_beta + power(sum) + power(rest);
+                let cost = mixture_cost(completions, sum);
+                // The definition itself loses digits to its large terms.
+                assert!((cost - definition).abs() <= 1e-14 * (10.0 + completions), "{completions} {share}: {cost} {definition}");
+                assert!(cost <= (completions + 1.0).ln() + 1e-12 && cost >= 0.0, "{completions} {share}: {cost}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_series_meets_the_function() {
+        let below = statrs::function::gamma::ln_gamma(SERIES_FROM + 1.0) - SERIES_FROM * SERIES_FROM.ln() + SERIES_FROM;
+        assert!((excess_over_power(SERIES_FROM) - below).abs() < 1e-13);
+    }
+}

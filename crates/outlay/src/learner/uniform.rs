@@ -1,0 +1,113 @@
+//! `uniform`: the even split, within the tasks' bounds. It learns nothing.
+//!
+//! Guarantee: none; it is what everybody can do without a tool.
+
+use super::{Decision, Learner, Situation, StateError};
+use crate::feedback::Feedback;
+use crate::problem::{Bounds, Problem};
+
+#[derive(Debug)]
+pub(super) struct Uniform {
+    bounds: Vec<Bounds>,
+}
+
+impl Uniform {
+    pub(super) fn learner(problem: &Problem) -> Box<dyn Learner> {
+        Box::new(Self { bounds: problem.tasks().iter().map(|task| task.bounds()).collect() })
+    }
+}
+
+impl Learner for Uniform {
+    fn needs(&self) -> Feedback {
+        Feedback::Bandit
+    }
+
+    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+        even_split(&self.bounds, situation.budget, situation.available, numbers);
+        Decision::Split
+    }
+
+    fn save(&self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+
+    fn load(&mut self, _: &serde_json::Value) -> Result<(), StateError> {
+        Ok(())
+    }
+}
+
+/// Gives every task that is there the same, as far as its bounds allow: one level for all, raised to a task's `min` and lowered to
+/// its `max`. A task whose share stays below its `at_least` gets nothing, and the others share what that leaves.
+///
+/// The slices have one place a task; lower bounds must fit into the budget, as they do in a checked problem.
+pub fn even_split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>, spend: &mut [f64]) {
+    let has = |task: usize| available.is_none_or(|available| available[task]);
+    // NaN marks a task that gets nothing.
+    for (task, amount) in spend.iter_mut().enumerate() {
+        *amount = if has(task) { 0.0 } else { f64::NAN };
+    }
+    loop {
+        let level = even_level(bounds, budget, spend);
+        let share = |task: usize| level.clamp(bounds[task].min, bounds[task].max);
+        let too_little = |task: &usize| !spend[*task].is_nan() && share(*task) < bounds[*task].at_least;
+        // The neediest goes first, so that what it leaves may still lift the others.
+        let neediest = (0..spend.len()).filter(too_little).max_by(|&one, &other| bounds[one].at_least.total_cmp(&bounds[other].at_least));
+        let Some(neediest) = neediest else {
+            for (task, amount) in spend.iter_mut().enumerate() {
+                *amount = if amount.is_nan() { 0.0 } else { share(task) };
+            }
+            return;
+        };
+        spend[neediest] = f64::NAN;
+    }
+}
+
+/// The level at which the tasks that take part spend the budget; the largest maximum if they cannot.
+fn even_level(bounds: &[Bounds], budget: f64, marks: &[f64]) -> f64 {
+    let takers = || bounds.iter().zip(marks).filter(|(_, mark)| !mark.is_nan()).map(|(bounds, _)| bounds);
+    let count = takers().count() as f64;
+    let spent = |level: f64| takers().map(|bounds| level.clamp(bounds.min, bounds.max)).sum::<f64>();
+    if count == 0.0 || takers().all(|bounds| bounds.min == 0.0 && bounds.max * count >= budget) {
+        return if count > 0.0 { budget / count } else { 0.0 };
+    }
+    // Between its breakpoints the spend is linear in the level: find the piece, then the point on it.
+    let mut low = 0.0;
+    let mut high = budget;
+    for point in takers().flat_map(|bounds| [bounds.min, bounds.max]).filter(|point| *point < budget) {
+        if spent(point) <= budget { low = f64::max(low, point) } else { high = f64::min(high, point) }
+    }
+    let (below, above) = (spent(low), spent(high));
+    if above <= budget { high } else { low + (high - low) * (budget - below) / (above - below) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>) -> Vec<f64> {
+        let mut spend = vec![7.0; bounds.len()];
+        even_split(bounds, budget, available, &mut spend);
+        spend
+    }
+
+    const FREE: Bounds = Bounds::NONE;
+
+    #[test]
+    fn bounds_bend_the_even_split() {
+        assert_eq!(split(&[FREE; 4], 1.0, None), [0.25; 4]);
+        let capped = Bounds { max: 10.0, ..FREE };
+        assert_eq!(split(&[capped, FREE, FREE], 100.0, None), [10.0, 45.0, 45.0]);
+        let raised = Bounds { min: 60.0, ..FREE };
+        assert_eq!(split(&[raised, FREE, FREE], 100.0, None), [60.0, 20.0, 20.0]);
+        assert_eq!(split(&[capped, capped], 100.0, None), [10.0, 10.0]);
+        assert_eq!(split(&[raised, capped, FREE], 100.0, None), [60.0, 10.0, 30.0]);
+    }
+
+    #[test]
+    fn who_gets_too_little_gets_nothing() {
+        let needy = |at_least| Bounds { at_least, ..FREE };
+        assert_eq!(split(&[needy(30.0), needy(40.0), FREE], 90.0, None), [45.0, 0.0, 45.0]);
+        assert_eq!(split(&[needy(30.0), FREE], 100.0, Some(&[false, true])), [0.0, 100.0]);
+        assert_eq!(split(&[FREE; 2], 100.0, Some(&[false, false])), [0.0, 0.0]);
+    }
+}

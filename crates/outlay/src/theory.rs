@@ -1,0 +1,47 @@
+//! Bounds on the regret.
+
+use statrs::function::gamma::gamma;
+
+pub use crate::learner::log_term;
+
+/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for `paper`, `tight`, `hoeffding` and `full`.
+///
+/// `mass` is the expected sum over rounds and tasks of the chance of success; the bound is in multiples of the largest reward.
+///
+/// ```
+/// // K = 10, T = 1e5, a success mass of 1e6; the first term adds 1.
+/// assert!((outlay::theory::worst_case_bound(10, 100_000, 1e6) - 1.0 - 67_319.14).abs() < 0.01);
+/// ```
+#[must_use]
+pub fn worst_case_bound(tasks: usize, horizon: u64, mass: f64) -> f64 {
+    1.0 + 4.0 * (tasks as f64 * log_term(tasks, horizon)).sqrt() * mass.max(0.0).sqrt()
+}
+
+/// The worst-case bound of `sharp`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once. Infinite unless `c > 1/2`.
+///
+/// ```
+/// let per_root = (outlay::theory::sharp_bound(10, 10_000.0, 1.1) - 10.0) / 10.0 / 100.0;
+/// assert!((per_root - 11.53).abs() < 0.01); // the docs round it to 11.6
+/// ```
+#[must_use]
+pub fn sharp_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
+    let tasks = tasks as f64;
+    (2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt()) * tasks * rounds.sqrt() + tasks
+}
+
+/// The `b` of the corollary to Lemma A (docs/proof-sharp.md): the expected underestimate in round `t` is at most `b / sqrt(t)`. The
+/// smallest over the width of the proof's blocks.
+fn underestimate_constant(c: f64) -> f64 {
+    const STEPS: u32 = 2000;
+    let bound = |eta: f64| {
+        let a = c / eta;
+        let factor = (eta / 2.0).powf(a) * (gamma(a) / eta.ln() + (a / std::f64::consts::E).powf(a));
+        factor.powf(0.5 / a) * 2.0 * a / (2.0 * a - 1.0)
+    };
+    // The blocks must leave a = c/η above 1/2.
+    let widest = 2.0 * c;
+    (1..STEPS)
+        .map(|step| bound(1.0 + (widest - 1.0) * f64::from(step) / f64::from(STEPS)))
+        .filter(|bound| *bound > 0.0)
+        .fold(f64::INFINITY, f64::min)
+}
