@@ -309,6 +309,27 @@ fn the_sums_of_theorem_d() {
     }
 }
 
+#[test]
+fn the_repaired_sum_of_the_papers_theorem() {
+    // 1/a₀ + (1/f) log(1 + T f/a₀) ≤ (1/f) log T for T ≥ 3, with a₀ = 100 log² T.
+    let holds = |factor: f64, horizon: f64, f: f64| {
+        let start = factor * horizon.ln().powi(2);
+        f / start + (1.0 + horizon * f / start).ln() <= horizon.ln()
+    };
+    for horizon in [3.0, 4.0, 10.0, 1e3, 1e6, 1e12] {
+        for f in [1e-6, 0.01, 0.3, 1.0] {
+            assert!(holds(100.0, horizon, f), "T = {horizon}, f = {f}");
+            // The sum itself, where it is short enough.
+            if horizon <= 1e6 {
+                let start = 100.0 * f64::ln(horizon).powi(2);
+                let sum: f64 = (0..=horizon as u32).map(|i| 1.0 / (start + f64::from(i) * f)).sum();
+                assert!(sum <= horizon.ln() / f, "T = {horizon}, f = {f}");
+            }
+        }
+    }
+    assert!(!holds(0.5, 3.0, 1.0), "it rests on the 100");
+}
+
 /// The law of one reward.
 #[derive(Clone, Copy, Debug)]
 enum Law {
