@@ -27,7 +27,10 @@ fn main() {
             let mut best = 0.0f64;
             for seed in 1..=3 {
                 let start = Instant::now();
-                let run = Play { problem: &problem, learner: &spec, feedback: spec.entry().feedback, horizon, seed }.run(&AtomicBool::new(false)).unwrap().unwrap();
+                let run = Play { problem: &problem, learner: &spec, feedback: spec.entry().feedback, horizon, seed }
+                    .run(&AtomicBool::new(false))
+                    .unwrap()
+                    .unwrap();
                 std::hint::black_box(run);
                 best = best.max(horizon as f64 / start.elapsed().as_secs_f64());
             }
