@@ -87,6 +87,7 @@ impl Play<'_> {
             }
             run.play(round)?;
         }
+        run.deliver_late(self.horizon.saturating_add(1))?;
         Ok(Some(run.finish(self)))
     }
 }
@@ -184,6 +185,10 @@ impl Run {
 
     /// Hands this round's outcomes over, or puts them on their way.
     fn deliver(&mut self, round: u64) -> Result<(), ExperimentError> {
+        // Where nobody was there is nothing to tell.
+        if !self.available.contains(&true) {
+            return Ok(());
+        }
         if !self.environment.has_delays() {
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
                 *count += u64::from(is_seen(*outcome, self.sees_forgone));
