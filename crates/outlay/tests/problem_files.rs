@@ -204,7 +204,8 @@ min and at least,saturating,,,1,,,,,,,,,,,,10,,,FALSE,5,,,,,,,
 fn a_table_means_what_the_same_tasks_mean() {
     let text = "budget = 1000\nhorizon = 10000\nreward_max = 2.5\nleftover = 'spend'\ntasks = { file = 'tasks.csv' }";
     for table in [TABLE.to_owned(), TABLE.replace('\n', "\r\n")] {
-        assert_eq!(Problem::from_toml(text, &folder(&[("tasks.csv", &table)])).unwrap(), everything());
+        let problem = Problem::from_toml(text, &folder(&[("tasks.csv", &table)])).unwrap();
+        assert_eq!(problem.tasks(), everything().tasks());
     }
 }
 
