@@ -102,9 +102,10 @@ impl Stroke {
         Self { colour: Colour::Series(position), width: 1.8, dash }
     }
 
-    /// A thin line that accompanies the thing at a position.
-    pub(crate) fn companion(position: usize) -> Self {
-        Self { colour: Colour::Series(position), width: 1.1, dash: "2 3.5" }
+    /// A thin line that accompanies the thing at a position; it may have several.
+    pub(crate) fn companion(position: usize, which: usize) -> Self {
+        const DASHES: [&str; 3] = ["2 3.5", "6 4", "6 3 1.5 3"];
+        Self { colour: Colour::Series(position), width: 1.1, dash: DASHES[which % DASHES.len()] }
     }
 }
 

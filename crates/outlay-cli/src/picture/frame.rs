@@ -71,6 +71,8 @@ impl Axis {
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     plot: Area,
+    /// Where the outer area ends.
+    right: f64,
     across: Axis,
     up: Axis,
     across_ticks: Vec<Tick>,
@@ -83,7 +85,7 @@ impl Frame {
         let title = |axis: &Axis| if axis.title.is_empty() { 0.0 } else { 17.0 };
         let (above, below) = (8.0, 20.0 + title(&across));
         let height = (outer.height - above - below).max(10.0);
-        let up_ticks = up.ticks((height / 36.0) as usize);
+        let up_ticks = up.ticks((height / 28.0) as usize);
         let widest = up_ticks.iter().map(|tick| width_of(&tick.label, SMALL)).fold(0.0, f64::max);
         let left = title(&up) + widest + GAP + 2.0;
         let across_ticks = across.ticks(((outer.width - left) / 68.0) as usize);
@@ -91,11 +93,16 @@ impl Frame {
         let right = across_ticks.last().map_or(8.0, |tick| (0.5 * width_of(&tick.label, SMALL)).max(8.0));
         let width = (outer.width - left - right).max(10.0);
         let plot = Area { left: outer.left + left, top: outer.top + above, width, height };
-        Self { plot, across, up, across_ticks, up_ticks }
+        Self { plot, right: outer.left + outer.width, across, up, across_ticks, up_ticks }
     }
 
     pub(crate) fn plot(&self) -> Area {
         self.plot
+    }
+
+    /// Where the frame ends with its labels.
+    pub(crate) fn right(&self) -> f64 {
+        self.right
     }
 
     /// Where a point is, if it is in the plot.

@@ -97,7 +97,7 @@ impl Grid<'_> {
             lines.draw(drawn);
         }
         let caption = format!(
-            "Mean regret at the horizon for each value of {}, with 95 % intervals as vertical bars; the axis up is {kind}.",
+            "Mean regret at the horizon for each value of {}, with 95 % intervals as vertical bars; the axis up is {kind}.",
             self.parameter
         );
         Figure::half(HEADING, file, lines.picture("Final regret against the parameter"), caption)
@@ -120,7 +120,7 @@ impl Grid<'_> {
             body = body.child(row);
         }
         let table = Element::new("table")
-            .child(Element::new("caption").text("Mean regret at the horizon ± 95 %"))
+            .child(Element::new("caption").text("Mean regret at the horizon ± 95 %"))
             .child(Element::new("thead").child(head))
             .child(body);
         Element::new("div").class("scroll").child(table)

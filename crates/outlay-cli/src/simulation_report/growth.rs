@@ -43,11 +43,10 @@ fn divided(players: &[Player<'_>], by: &Divisor<'_>) -> Figure {
     let ratios: Vec<Vec<Ratio>> = players.iter().map(|player| ratios(player, by.divisor)).collect();
     let all = || ratios.iter().flatten();
     let across = Scale::over_positive(all().map(|ratio| ratio.round), f64::INFINITY);
-    let numbers = all().flat_map(|ratio| [Some(ratio.mean), ratio.low95, ratio.high95]).flatten();
-    let (Some(across), Some((low, high))) = (across, extent(numbers)) else {
+    let (Some(across), Some(up)) = (across, scale(&ratios)) else {
         return Figure::missing(by.heading, "Growth shows from the second round on.");
     };
-    let up = Axis::new(Scale::linear(low.min(0.0), high.max(0.0)).padded(0.04), by.title);
+    let up = Axis::new(up, by.title);
     let entries: Vec<Entry> = players.iter().map(Player::entry).collect();
     let mut lines = Lines::new(&entries, Axis::new(across, "rounds T").whole(), up);
     for (player, ratios) in players.iter().zip(&ratios) {
@@ -61,6 +60,18 @@ fn divided(players: &[Player<'_>], by: &Divisor<'_>) -> Figure {
         lines.draw_for(player, line);
     }
     Figure::half(by.heading, by.file, lines.picture(by.heading), by.caption)
+}
+
+/// Logarithmic where a learner that does not learn would press the others to the ground; flat stays flat.
+fn scale(ratios: &[Vec<Ratio>]) -> Option<Scale> {
+    const FAR_APART: f64 = 10.0;
+    let numbers = || ratios.iter().flatten().flat_map(|ratio| [Some(ratio.mean), ratio.low95, ratio.high95]).flatten();
+    let (low, high) = extent(numbers())?;
+    let ends = extent(ratios.iter().filter_map(|ratios| ratios.last()).map(|ratio| ratio.mean));
+    if ends.is_some_and(|(least, most)| least > 0.0 && most / least > FAR_APART) {
+        return Some(Scale::over_positive(numbers(), 1e4)?.padded(0.03));
+    }
+    Some(Scale::linear(low.min(0.0), high.max(0.0)).padded(0.04))
 }
 
 struct Ratio {

@@ -88,9 +88,9 @@ type Column = (&'static str, fn(&Summary, &Player<'_>) -> String);
 
 const COLUMNS: [Column; 8] = [
     ("feedback", |_, player| player.result.feedback.name().to_owned()),
-    ("mean regret ± 95 %", |_, player| mean_with_interval(&player.result.regret)),
+    ("mean regret ± 95 %", |_, player| mean_with_interval(&player.result.regret)),
     ("median", |_, player| finite(player.result.regret.median, figure)),
-    ("10–90 %", |_, player| {
+    ("10–90 %", |_, player| {
         let regret = &player.result.regret;
         format!("{} to {}", finite(regret.q10, figure), finite(regret.q90, figure))
     }),

@@ -63,6 +63,8 @@ fn regrets(players: &[Player<'_>]) -> impl Iterator<Item = f64> {
 struct Shown<'summary> {
     player: &'summary Player<'summary>,
     bound: &'summary BoundCurve,
+    /// Its place among the bounds of its learner.
+    which: usize,
 }
 
 impl Shown<'_> {
@@ -75,6 +77,10 @@ impl Shown<'_> {
         self.points().last().map(|&(_, bound)| bound)
     }
 
+    fn stroke(&self) -> Stroke {
+        Stroke::companion(self.player.position, self.which)
+    }
+
     fn name(&self) -> String {
         format!("{} for {}", self.bound.name, self.player.name)
     }
@@ -82,7 +88,8 @@ impl Shown<'_> {
 
 /// The bounds that end below a height, and those that do not.
 fn bounds<'summary>(players: &'summary [Player<'summary>], highest: f64) -> (Vec<Shown<'summary>>, Vec<Shown<'summary>>) {
-    let all = players.iter().flat_map(|player| player.result.bounds.iter().map(move |bound| Shown { player, bound }));
+    let all =
+        players.iter().flat_map(|player| player.result.bounds.iter().enumerate().map(move |(which, bound)| Shown { player, bound, which }));
     all.filter(|shown| shown.last().is_some()).partition(|shown| shown.last().is_some_and(|last| last <= highest))
 }
 
@@ -99,7 +106,7 @@ fn drawn(players: &[Player<'_>], shown: &[Shown<'_>], across: Axis, up: Axis) ->
         lines.draw_for(player, band);
     }
     for shown in shown {
-        let line = lines.frame().line(&shown.points(), Stroke::companion(shown.player.position), &shown.name());
+        let line = lines.frame().line(&shown.points(), shown.stroke(), &shown.name());
         lines.draw_for(shown.player, line);
     }
     for player in players {
@@ -114,10 +121,10 @@ fn entries(players: &[Player<'_>], shown: &[Shown<'_>]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = players.iter().map(Player::entry).collect();
     let bound = |name: String, stroke: Stroke| Entry { name, swatch: Swatch::Line(stroke), series: None };
     if shown.len() > MOST_BOUNDS {
-        let stroke = Stroke { colour: Colour::Muted, ..Stroke::companion(0) };
+        let stroke = Stroke { colour: Colour::Muted, ..Stroke::companion(0, 0) };
         entries.push(bound("bounds, in the colour of their learner".to_owned(), stroke));
     } else {
-        entries.extend(shown.iter().map(|shown| bound(shown.name(), Stroke::companion(shown.player.position))));
+        entries.extend(shown.iter().map(|shown| bound(shown.name(), shown.stroke())));
     }
     entries
 }
@@ -137,7 +144,7 @@ fn intervals(player: &Player<'_>) -> Vec<(f64, f64, f64)> {
 
 fn bands(players: &[Player<'_>]) -> &'static str {
     let any = players.iter().any(|player| player.result.curve.iter().any(|point| point.low95.is_some()));
-    if any { " Dark band: 95 % interval of the mean; pale band: the middle 80 % of the replications." } else { "" }
+    if any { " Dark band: 95 % interval of the mean; pale band: the middle 80 % of the replications." } else { "" }
 }
 
 /// What is said of bounds that are not drawn.

@@ -14,7 +14,7 @@ const PANEL_HEIGHT: f64 = 250.0;
 const TITLE_HEIGHT: f64 = 20.0;
 /// The column of the best split.
 const BEST_WIDTH: f64 = 22.0;
-const BEST_ROOM: f64 = 44.0;
+const BEST_ROOM: f64 = 40.0;
 
 pub(super) fn figure(summary: &Summary, players: &[Player<'_>]) -> Figure {
     let with_shares: Vec<&Player<'_>> = players.iter().filter(|player| !player.result.shares.is_empty()).collect();
@@ -99,12 +99,9 @@ fn panel(player: &Player<'_>, stack: &Stack, across: Scale, outer: Area) -> Elem
     let room = if stack.best.is_some() { BEST_ROOM } else { 0.0 };
     let inner = Area { top: outer.top + TITLE_HEIGHT, width: outer.width - room, height: outer.height - TITLE_HEIGHT - 8.0, ..outer };
     let frame = Frame::new(inner, Axis::new(across, "rounds").whole(), Axis::new(Scale::linear(0.0, 1.0), "").percent());
-    let title = Element::label(frame.plot().left, outer.top + 16.0, &shorten(&player.name, frame.plot().width, TEXT));
-    let sample = segment(
-        (frame.plot().left, outer.top + 21.0),
-        (frame.plot().left + 26.0, outer.top + 21.0),
-        Stroke { width: 2.4, ..player.stroke() },
-    );
+    let (left, line) = (frame.plot().left, outer.top + 16.0);
+    let sample = segment((left, line - 4.0), (left + 26.0, line - 4.0), Stroke { width: 2.4, ..player.stroke() });
+    let title = Element::label(left + 34.0, line, &shorten(&player.name, frame.plot().width - 34.0, 1.08 * TEXT));
     let best = stack.best.as_ref().map(|best| best_column(best, stack, &frame));
     let title = title.attribute("font-weight", "bold").child(Element::new("title").text(&player.name));
     Element::group().children([title, sample, frame.axes()]).children(areas(player, stack, &frame)).children(best)
@@ -132,7 +129,8 @@ fn areas(player: &Player<'_>, stack: &Stack, frame: &Frame) -> Vec<Element> {
 
 fn best_column(best: &[f64], stack: &Stack, frame: &Frame) -> Element {
     let plot = frame.plot();
-    let left = plot.left + plot.width + BEST_ROOM - BEST_WIDTH - 4.0;
+    // The last label of the axis stands out to the right of the plot.
+    let left = frame.right() + BEST_ROOM - BEST_WIDTH;
     let mut column = Element::group();
     let mut below = 0.0;
     for (layer, &height) in best.iter().enumerate() {
