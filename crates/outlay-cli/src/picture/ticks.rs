@@ -13,7 +13,7 @@ pub(crate) struct Tick {
 
 /// About `most` round numbers on a scale; `whole` for counts, which have no halves.
 pub(crate) fn ticks(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
-    if scale.logarithmic { logarithmic(scale, most.max(2)) } else { linear(scale, most.max(2), whole) }
+    if scale.logarithmic { logarithmic(scale, most.max(2), whole) } else { linear(scale, most.max(2), whole) }
 }
 
 /// Steps of 1, 2 or 5 times a power of ten.
@@ -36,7 +36,7 @@ fn round_step(rough: f64) -> f64 {
 }
 
 /// Decades with the marks between them; fewer than two decades need more labels, and less than half a one linear ticks.
-fn logarithmic(scale: &Scale, most: usize) -> Vec<Tick> {
+fn logarithmic(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     let (first, last) = (scale.low.log10() - 1e-9, scale.high.log10() + 1e-9);
     let decades = last.floor() - first.ceil() + 1.0;
     if decades < 3.0 {
@@ -44,7 +44,7 @@ fn logarithmic(scale: &Scale, most: usize) -> Vec<Tick> {
         if dense.iter().filter(|tick| !tick.label.is_empty()).count() >= 3 {
             return dense;
         }
-        return linear(scale, most, false);
+        return linear(scale, most, whole);
     }
     let every = (decades / most as f64).ceil().max(1.0) as i32;
     marks(scale, &[1], every)
@@ -131,6 +131,7 @@ mod tests {
     #[test]
     fn counts_have_no_halves() {
         let whole = ticks(&Scale::linear(0.0, 2.0), 8, true);
+        assert_eq!(ticks(&Scale::logarithmic(1.0, 1.0), 8, true).iter().map(|tick| tick.at).collect::<Vec<_>>(), [1.0]);
         assert_eq!(whole.iter().map(|tick| tick.at).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
     }
 

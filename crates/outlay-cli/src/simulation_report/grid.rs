@@ -10,6 +10,7 @@ use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, dot, e
 use super::cast::Cast;
 use super::figure::{Figure, Lines};
 use super::headline::mean_with_interval;
+use super::regret::sample;
 
 /// Numbers that span more than this factor get a logarithmic axis.
 const DECADE: f64 = 10.0;
@@ -103,26 +104,26 @@ impl Grid<'_> {
         Figure::half(HEADING, file, lines.picture("Final regret against the parameter"), caption)
     }
 
-    /// The same as numbers.
+    /// The same as numbers: a learner a row.
     pub(super) fn table(&self, cast: &Cast) -> Element {
-        let shown: Vec<usize> = (0..cast.names().len()).filter(|&position| !self.results(cast, position).is_empty()).collect();
-        let head = shown.iter().map(|&position| Element::new("th").class("number").text(&cast.names()[position]));
-        let head = Element::new("tr").child(Element::new("th").class("number").text(self.parameter)).children(head);
+        let cell = |kind: &'static str, text: &str| Element::new(kind).class("number").text(text);
+        let name = |text: &str| Element::new("th").class("word").text(text);
+        let head = self.members.iter().map(|(number, _)| cell("th", &plain(*number)));
+        let head = Element::new("tr").child(name(&format!("{} =", self.parameter))).children(head);
         let mut body = Element::new("tbody");
-        for &(number, summary) in &self.members {
-            let players = cast.players(summary);
-            let mut row = Element::new("tr").child(Element::new("th").class("number").text(&plain(number)));
-            for position in &shown {
-                let player = players.iter().find(|player| player.position == *position);
-                let text = player.map_or("–".to_owned(), |player| mean_with_interval(&player.result.regret));
-                row = row.child(Element::new("td").class("number").text(&text));
+        for (position, learner) in cast.names().iter().enumerate() {
+            let results = self.results(cast, position);
+            if results.is_empty() {
+                continue;
             }
-            body = body.child(row);
+            let result = |wanted: f64| results.iter().find(|(number, _)| *number == wanted);
+            let text = |wanted: f64| result(wanted).map_or("–".to_owned(), |(_, regret)| mean_with_interval(regret));
+            let cells = self.members.iter().map(|(number, _)| cell("td", &text(*number)));
+            let label = Element::new("th").class("word").child(sample(position)).text(learner);
+            body = body.child(Element::new("tr").child(label).children(cells));
         }
-        let table = Element::new("table")
-            .child(Element::new("caption").text("Mean regret at the horizon ± 95 %"))
-            .child(Element::new("thead").child(head))
-            .child(body);
+        let caption = Element::new("caption").text("Mean regret at the horizon ± 95 %");
+        let table = Element::new("table").child(caption).child(Element::new("thead").child(head)).child(body);
         Element::new("div").class("scroll").child(table)
     }
 }

@@ -2,7 +2,7 @@
 
 use outlay::experiment::{Statistics, Summary};
 
-use crate::number::{figure, gap, grouped, percent, plain};
+use crate::number::{Precision, figure, gap, grouped, percent, plain};
 use crate::picture::Element;
 
 use super::cast::Player;
@@ -56,10 +56,19 @@ fn gap_words(number: f64) -> String {
 
 /// `33.12 ± 2.04`; a single replication has no interval.
 pub(super) fn mean_with_interval(regret: &Statistics) -> String {
-    let mean = finite(regret.mean, figure);
     match regret.high95.map(|high| high - regret.mean).filter(|half| half.is_finite()) {
-        Some(half) => format!("{mean} ± {}", figure(half)),
-        None => mean,
+        Some(half) => format!("{} ± {}", as_known(regret.mean, half), as_known(half, half)),
+        None => finite(regret.mean, figure),
+    }
+}
+
+/// A number to the second digit of its uncertainty: more would be noise.
+fn as_known(number: f64, uncertainty: f64) -> String {
+    let places = uncertainty.log10().floor();
+    if (-6.0..=5.0).contains(&places) && number.abs() < 1e7 {
+        Precision::Decimals((1.0 - places).max(0.0) as usize).amount(number)
+    } else {
+        figure(number)
     }
 }
 
@@ -94,11 +103,11 @@ const COLUMNS: [Column; 8] = [
         let regret = &player.result.regret;
         format!("{} to {}", finite(regret.q10, figure), finite(regret.q90, figure))
     }),
-    ("share of the best", |summary, player| {
+    ("share of the best earned", |summary, player| {
         let best = summary.optimum.value * summary.horizon as f64;
         share(best - player.result.regret.mean, best)
     }),
-    ("regret, of the even split’s", |summary, player| {
+    ("regret ÷ the even split’s", |summary, player| {
         share(player.result.regret.mean, summary.uniform_regret_per_round * summary.horizon as f64)
     }),
     ("oracle gap", |_, player| gap_words(player.result.oracle_gap)),
@@ -123,4 +132,33 @@ pub(super) fn results(summary: &Summary, players: &[Player<'_>]) -> Element {
 
 fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { finite(part / whole, percent) } else { NONE.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_show_the_digits_that_are_known() {
+        let text = |mean: f64, half: Option<f64>| {
+            let std_error = None;
+            let regret = Statistics {
+                mean,
+                std_error,
+                low95: half.map(|half| mean - half),
+                high95: half.map(|half| mean + half),
+                median: mean,
+                q10: mean,
+                q90: mean,
+            };
+            mean_with_interval(&regret)
+        };
+        assert_eq!(text(170.94, Some(11.55)), "171 ± 12");
+        assert_eq!(text(11.7, Some(0.811)), "11.70 ± 0.81");
+        assert_eq!(text(1_139.2, Some(84.97)), "1,139 ± 85");
+        assert_eq!(text(2.5, Some(0.0)), "2.500 ± 0");
+        assert_eq!(text(2.5, None), "2.500");
+        assert_eq!(text(f64::NAN, None), "–");
+        assert_eq!(text(3e12, Some(1e11)), "3e12 ± 1e11");
+    }
 }

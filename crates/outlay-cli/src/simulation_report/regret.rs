@@ -25,7 +25,9 @@ fn linear(players: &[Player<'_>], horizon: u64) -> Figure {
     let (low, high) = extent(regrets(players)).unwrap_or((0.0, 0.0));
     let (shown, beyond) = bounds(players, NEAR_LINEAR * high);
     let high = shown.iter().filter_map(|shown| shown.last()).fold(high, f64::max);
-    let across = Axis::new(Scale::linear(0.0, horizon.max(1) as f64), "rounds").whole();
+    // With a round or two, what is drawn at the end needs room.
+    let room = if horizon < 10 { 0.1 } else { 0.0 };
+    let across = Axis::new(Scale::linear(0.0, horizon.max(1) as f64).padded(room), "rounds").whole();
     let up = Axis::new(Scale::linear(low.min(0.0), high.max(0.0)).padded(0.04), "regret (rewards)");
     let lines = drawn(players, &shown, across, up);
     let caption = format!("Lower is better; a line that flattens has learned what it needs.{}{}", bands(players), above(&beyond));
@@ -44,7 +46,7 @@ fn logarithmic(players: &[Player<'_>]) -> Figure {
     let up = Axis::new(Scale::logarithmic(data.low, high).padded(0.03), "regret (rewards)");
     let lines = drawn(players, &shown, Axis::new(across, "rounds").whole(), up);
     let caption = format!(
-        "A straight line is a power of the rounds, its slope the power; a line that bends to the right grows more slowly than any.{}{}",
+        "A straight line is a power of the rounds, its slope the power; a line that keeps flattening grows more slowly than any power.{}{}",
         bands(players),
         above(&beyond)
     );

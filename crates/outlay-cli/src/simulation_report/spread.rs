@@ -87,6 +87,6 @@ fn caption(players: &[Player<'_>]) -> String {
     } else {
         "A dot is a replication".to_owned()
     };
-    let marks = "; bar: the middle 80 %, coloured line: the median, black dot and line: the mean with its 95 % interval";
+    let marks = "; bar: the middle 80 %, coloured line: the median, round mark: the mean with its 95 % interval";
     format!("{dots}{}.", if most > 1 { marks } else { "" })
 }
