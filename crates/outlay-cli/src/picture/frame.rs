@@ -124,6 +124,10 @@ impl Frame {
         let bottom = top + height;
         let mut axes = Element::group().children(self.across_marks()).children(self.up_marks());
         axes = axes.child(segment((left, bottom), (left + width, bottom), Stroke::plain(Colour::Muted, 1.0)));
+        // Above and below zero are different things.
+        if let Some(zero) = self.y(0.0).filter(|&zero| self.up.names.is_none() && zero > top + 1.0 && zero < bottom - 1.0) {
+            axes = axes.child(segment((left, zero), (left + width, zero), Stroke::plain(Colour::Muted, 1.0)));
+        }
         if !self.across.title.is_empty() {
             axes = axes.child(Element::label(left + 0.5 * width, bottom + 34.0, &self.across.title).anchor("middle"));
         }

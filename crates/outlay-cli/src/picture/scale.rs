@@ -40,8 +40,10 @@ impl Scale {
     /// A logarithmic scale over the positive of the numbers, if there are any. Those below `high / span` are left out: a few rounding
     /// errors near zero would take all the room.
     pub(crate) fn over_positive(numbers: impl IntoIterator<Item = f64>, span: f64) -> Option<Self> {
-        let (low, high) = extent(numbers.into_iter().filter(|&number| number > 1.0 / LARGEST))?;
-        Some(Self::logarithmic(low.max(high / span), high))
+        let positive: Vec<f64> = numbers.into_iter().filter(|&number| number > 1.0 / LARGEST).collect();
+        let (_, high) = extent(positive.iter().copied())?;
+        let (low, _) = extent(positive.into_iter().filter(|&number| number >= high / span))?;
+        Some(Self::logarithmic(low, high))
     }
 
     /// With a share of its length added at its end, and at its start unless that is zero.
@@ -99,7 +101,7 @@ mod tests {
     #[test]
     fn rounding_errors_near_zero_take_no_room() {
         let scale = Scale::over_positive([1e-17, 1.0, 100.0], 1e6).unwrap();
-        assert_eq!(scale.low, 1e-4);
+        assert_eq!(scale.low, 1.0);
         assert_eq!(scale.place(1e-17), None);
     }
 

@@ -57,10 +57,15 @@ fn in_order<'text>(names: impl Iterator<Item = &'text str>) -> Vec<&'text str> {
 }
 
 impl Grid<'_> {
+    /// For the name of its file.
+    pub(super) fn parameter(&self) -> &str {
+        self.parameter
+    }
+
     pub(super) fn heading(&self) -> String {
         match self.problem {
-            Some(problem) => format!("{problem}: over {}", self.parameter),
-            None => format!("Over {}", self.parameter),
+            Some(problem) => format!("{problem}: grid over {}", self.parameter),
+            None => format!("Grid over {}", self.parameter),
         }
     }
 
@@ -150,7 +155,7 @@ fn drawn(lines: &Lines, position: usize, results: &[(f64, Statistics)], name: &s
             let cap = |(x, y): (f64, f64)| segment((x - 3.0, y), (x + 3.0, y), Stroke::plain(colour, 1.2));
             group = group.children([cap(low), cap(high)]);
         }
-        group = group.children(frame.at(*number, regret.mean).map(|place| dot(place, 3.0, colour)));
+        group = group.children(frame.at(*number, regret.mean).map(|place| dot(place, 2.4, colour)));
     }
     group.child(frame.line(&points, Stroke::series(position), name))
 }

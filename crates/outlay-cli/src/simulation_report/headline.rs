@@ -93,13 +93,15 @@ pub(super) fn verdict(players: &[Player<'_>]) -> Option<Element> {
     Some(paragraph.text(&format!(", {}; {clear}.", mean_with_interval(&best.result.regret))))
 }
 
+const QUANTILES: &str = "10–90\u{a0}%";
+
 type Column = (&'static str, fn(&Summary, &Player<'_>) -> String);
 
 const COLUMNS: [Column; 8] = [
     ("feedback", |_, player| player.result.feedback.name().to_owned()),
     ("mean regret ± 95 %", |_, player| mean_with_interval(&player.result.regret)),
     ("median", |_, player| finite(player.result.regret.median, figure)),
-    ("10–90 %", |_, player| {
+    (QUANTILES, |_, player| {
         let regret = &player.result.regret;
         format!("{} to {}", finite(regret.q10, figure), finite(regret.q90, figure))
     }),
@@ -117,7 +119,13 @@ const COLUMNS: [Column; 8] = [
 /// One row a learner.
 pub(super) fn results(summary: &Summary, players: &[Player<'_>]) -> Element {
     let late = players.iter().any(|player| player.result.pending > 0.0);
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|(name, _)| *name != "pending" || late).collect();
+    let several = players.iter().any(|player| player.result.replications.len() > 1);
+    let says_something = |name: &str| match name {
+        "pending" => late,
+        "median" | QUANTILES => several,
+        _ => true,
+    };
+    let columns: Vec<&Column> = COLUMNS.iter().filter(|(name, _)| says_something(name)).collect();
     let class = |name: &str| if name == "feedback" { "word" } else { "number" };
     let head = columns.iter().map(|(name, _)| Element::new("th").class(class(name)).text(name));
     let head = Element::new("tr").child(Element::new("th").class("word").text("learner")).children(head);

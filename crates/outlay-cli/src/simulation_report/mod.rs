@@ -36,7 +36,7 @@ pub(crate) fn page(title: &str, command: &str, summaries: &[Summary]) -> Page {
     let mut pictures = Vec::new();
     let mut sections = Vec::new();
     for (place, grid) in grid::grids(summaries).iter().enumerate() {
-        let figure = grid.figure(&cast, &format!("grid-{}-{}", place + 1, file_name(&grid.heading())));
+        let figure = grid.figure(&cast, &format!("grid-{}-{}", place + 1, file_name(grid.parameter())));
         keep(&mut pictures, "", &figure);
         let heading = Element::new("h2").text(&grid.heading());
         let figures = Element::new("div").class("figures").child(figure.element()).child(grid.table(&cast));

@@ -146,7 +146,7 @@ fn intervals(player: &Player<'_>) -> Vec<(f64, f64, f64)> {
 
 fn bands(players: &[Player<'_>]) -> &'static str {
     let any = players.iter().any(|player| player.result.curve.iter().any(|point| point.low95.is_some()));
-    if any { " Dark band: 95 % interval of the mean; pale band: the middle 80 % of the replications." } else { "" }
+    if any { " Strong band: 95 % interval of the mean; pale band: the middle 80 % of the replications." } else { "" }
 }
 
 /// What is said of bounds that are not drawn.

@@ -46,8 +46,10 @@ fn drawn(frame: &Frame, place: usize, row: f64, player: &Player<'_>) -> Element 
     for (position, &regret) in regrets.iter().enumerate() {
         let Some(x) = frame.x(regret) else { continue };
         // The golden ratio scatters without chance: neighbours in size are never at the same height.
-        let scatter = if regrets.len() == 1 { 0.5 } else { (position as f64 * 0.618_033_988_75).fract() };
-        group = group.child(dot((x, dots_top + dots_height * scatter), 2.2, colour).number("fill-opacity", 0.55));
+        let scatter = (position as f64 * 0.618_033_988_75).fract();
+        let (y, radius, opacity) =
+            if regrets.len() == 1 { (top + 0.5 * row, 4.0, 1.0) } else { (dots_top + dots_height * scatter, 2.2, 0.55) };
+        group = group.child(dot((x, y), radius, colour).number("fill-opacity", opacity));
     }
     group
 }

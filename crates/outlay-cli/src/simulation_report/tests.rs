@@ -202,14 +202,14 @@ fn what_cannot_be_drawn_is_said() {
 #[test]
 fn grids_come_first_and_in_order() {
     let page = page_of(&grid());
-    assert_eq!(page.pictures[0].0, "grid-1-over-tasks.svg");
+    assert_eq!(page.pictures[0].0, "grid-1-tasks.svg");
     assert_eq!(page.pictures[1].0, "1-ad-channels-tasks-8-regret-linear.svg");
     assert!(page.html.find("Final regret over the grid").unwrap() < page.html.find("id=\"problem-1\"").unwrap());
     assert_eq!(page.html.matches("id=\"problem-").count(), 6);
     let rows: Vec<usize> = [2, 4, 8, 16].map(|tasks| page.html.find(&format!("<th class=\"number\">{tasks}</th>")).unwrap()).to_vec();
     assert!(rows.is_sorted());
     let twice = page_of(&cases().into_iter().find(|(name, _)| *name == "two-grids").unwrap().1);
-    assert!(twice.html.contains("ad channels: over tasks") && twice.html.contains("other: over tasks"));
+    assert!(twice.html.contains("ad channels: grid over tasks") && twice.html.contains("other: grid over tasks"));
 }
 
 /// `cargo test -p outlay-cli -- --ignored pages_to_look_at` writes every case to `target/pages`.
