@@ -12,7 +12,6 @@ mod failure;
 mod frontier;
 mod input;
 mod number;
-#[cfg_attr(not(test), expect(dead_code, reason = "pictures are for the report of simulations, which no command writes yet"))]
 mod picture;
 mod plan_file;
 mod report;

@@ -22,22 +22,23 @@ pub(crate) enum Colour {
 /// How many areas have a colour of their own.
 pub(crate) const AREAS: usize = 12;
 
-/// On light ground and on dark ground: after Okabe and Ito, with the pale ones made darker on white.
+/// On light ground and on dark ground: the hues of Okabe and Ito, moved apart until the nearest two differ clearly (by more than 20 in
+/// CIELAB) for the three kinds of dichromats as well.
 const SERIES: [(&str, &str); 8] = [
-    ("#0068b0", "#58aef0"),
-    ("#d55000", "#ff8a4a"),
-    ("#00906a", "#2fd0a0"),
-    ("#b8488f", "#f09ad0"),
-    ("#c08600", "#f2c040"),
-    ("#38a4dc", "#a8e0ff"),
-    ("#5a3a9c", "#b094ff"),
-    ("#555555", "#d0d0d0"),
+    ("#204ceb", "#3979ff"),
+    ("#a21400", "#ff5d39"),
+    ("#098545", "#1bd978"),
+    ("#b73ba1", "#cc7ca8"),
+    ("#a99300", "#f3c928"),
+    ("#37a2ff", "#a2ffff"),
+    ("#1f0864", "#d58eff"),
+    ("#555555", "#c4c0ae"),
 ];
 
-/// Six hues strong, then pale: neighbours differ in hue, and where not in lightness.
+/// Six hues strong, then pale; apart from each other in the same way, by more than 19.
 const STACK: [&str; AREAS] = [
-    "#2f78b7", "#e08a1e", "#2a9d78", "#b9508f", "#d9bf3c", "#6a51a3", //
-    "#8fc1e6", "#f3c389", "#92d3bd", "#e3a6cb", "#efe29a", "#b9aed8",
+    "#1158d7", "#d46a17", "#0a9657", "#a32c72", "#cac11c", "#5e3388", //
+    "#6bb6ff", "#f4b669", "#7fb79b", "#c082b0", "#eeedbe", "#c0d1e6",
 ];
 
 /// Learners differ by colour and by these; a thing nine places on has the same colour, but not the same dash.
