@@ -23,6 +23,9 @@ pub(crate) use text::shorten;
 /// The size of ordinary text.
 pub(crate) const TEXT: f64 = 12.0;
 
+/// Around a picture that is not on a page.
+const MARGIN: f64 = 12.0;
+
 /// A finished picture, for a page or for a file of its own.
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
@@ -40,30 +43,31 @@ impl Picture {
 
     /// For a page that holds [`dark_style`] once.
     pub(crate) fn inline(&self) -> Element {
-        self.root().attribute("role", "img").attribute("aria-label", &self.label).children(self.content.iter().cloned())
+        let area = Area { left: 0.0, top: 0.0, width: self.width, height: self.height };
+        root(area).attribute("role", "img").attribute("aria-label", &self.label).children(self.content.iter().cloned())
     }
 
     /// As a file.
     pub(crate) fn file(&self) -> String {
-        let ground = Element::new("rect").number("width", self.width).number("height", self.height).fill(Colour::Ground);
-        let root = self
-            .root()
+        let outer = Area { left: -MARGIN, top: -MARGIN, width: self.width + 2.0 * MARGIN, height: self.height + 2.0 * MARGIN };
+        let root = root(outer)
             .attribute("xmlns", "http://www.w3.org/2000/svg")
             .child(Element::new("title").text(&self.label))
             .child(Element::new("style").text(&dark_style()))
-            .child(ground)
+            .child(rectangle(outer, Colour::Ground))
             .children(self.content.iter().cloned());
         format!("{root}\n")
     }
+}
 
-    fn root(&self) -> Element {
-        Element::new("svg")
-            .attribute("viewBox", format!("0 0 {} {}", element::number(self.width), element::number(self.height)))
-            .number("width", self.width)
-            .number("height", self.height)
-            .attribute("font-family", "Helvetica, Arial, 'Liberation Sans', sans-serif")
-            .number("font-size", TEXT)
-    }
+fn root(area: Area) -> Element {
+    let numbers = [area.left, area.top, area.width, area.height].map(element::number);
+    Element::new("svg")
+        .attribute("viewBox", numbers.join(" "))
+        .number("width", area.width)
+        .number("height", area.height)
+        .attribute("font-family", "Helvetica, Arial, 'Liberation Sans', sans-serif")
+        .number("font-size", TEXT)
 }
 
 #[cfg(test)]
@@ -75,7 +79,7 @@ mod tests {
         let picture = Picture::new(10.0, 20.5, "a < b", vec![Element::new("g").child(Element::new("line").number("x1", 1.0))]);
         let file = picture.file();
         assert!(balanced(&file).is_ok(), "{file}");
-        assert!(file.contains("<title>a &lt; b</title>") && file.contains("viewBox=\"0 0 10 20.5\""));
+        assert!(file.contains("<title>a &lt; b</title>") && file.contains("viewBox=\"-12 -12 34 44.5\""));
         assert!(file.contains("prefers-color-scheme"));
     }
 }

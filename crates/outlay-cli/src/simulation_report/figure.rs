@@ -1,6 +1,6 @@
 //! A picture on the page: its heading, its file, and how to read it; or a sentence on why there is none.
 
-use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, legend};
+use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, Scale, extent, legend};
 
 use super::cast::Player;
 
@@ -83,8 +83,17 @@ impl Lines {
     }
 }
 
+/// From the least to the largest of the numbers, with room for their intervals. A few replications have intervals so wide that nothing
+/// else would be seen: those end at the edge.
+pub(super) fn with_intervals(numbers: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    let (low, high) = extent(numbers)?;
+    let most = if high > low { 0.5 * (high - low) } else { high.abs() };
+    let (low_end, high_end) = extent(ends).unwrap_or((low, high));
+    Some((low.min(low_end.max(low - most)), high.max(high_end.min(high + most))))
+}
+
 /// The scale of an axis that shows rounds on a logarithmic scale.
-pub(super) fn rounds(players: &[Player<'_>]) -> Option<crate::picture::Scale> {
+pub(super) fn rounds(players: &[Player<'_>]) -> Option<Scale> {
     let points = players.iter().flat_map(|player| &player.result.curve);
-    crate::picture::Scale::over_positive(points.map(|point| point.round as f64), f64::INFINITY)
+    Scale::over_positive(points.map(|point| point.round as f64), f64::INFINITY)
 }

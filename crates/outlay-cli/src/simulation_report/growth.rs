@@ -5,7 +5,7 @@ use outlay::experiment::CurvePoint;
 use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent};
 
 use super::cast::Player;
-use super::figure::{Figure, Lines, rounds};
+use super::figure::{Figure, Lines, rounds, with_intervals};
 
 /// Half of the window that slopes are fitted over, as a factor: a quarter of a decade to either side.
 const HALF_WINDOW: f64 = 1.778_279_410_038_922_8;
@@ -65,11 +65,12 @@ fn divided(players: &[Player<'_>], by: &Divisor<'_>) -> Figure {
 /// Logarithmic where a learner that does not learn would press the others to the ground; flat stays flat.
 fn scale(ratios: &[Vec<Ratio>]) -> Option<Scale> {
     const FAR_APART: f64 = 10.0;
-    let numbers = || ratios.iter().flatten().flat_map(|ratio| [Some(ratio.mean), ratio.low95, ratio.high95]).flatten();
-    let (low, high) = extent(numbers())?;
+    let means = || ratios.iter().flatten().map(|ratio| ratio.mean);
+    let intervals = ratios.iter().flatten().flat_map(|ratio| [ratio.low95, ratio.high95]).flatten();
+    let (low, high) = with_intervals(means(), intervals)?;
     let ends = extent(ratios.iter().filter_map(|ratios| ratios.last()).map(|ratio| ratio.mean));
     if ends.is_some_and(|(least, most)| least > 0.0 && most / least > FAR_APART) {
-        return Some(Scale::over_positive(numbers(), 1e4)?.padded(0.03));
+        return Some(Scale::over_positive(means(), 1e4)?.padded(0.03));
     }
     Some(Scale::linear(low.min(0.0), high.max(0.0)).padded(0.04))
 }

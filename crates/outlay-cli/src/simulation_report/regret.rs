@@ -3,10 +3,10 @@
 use outlay::experiment::{BoundCurve, CurvePoint};
 
 use crate::number::figure;
-use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent};
+use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch};
 
 use super::cast::Player;
-use super::figure::{Figure, Lines, rounds};
+use super::figure::{Figure, Lines, rounds, with_intervals};
 
 /// Below this share of the largest regret a logarithmic axis ends.
 const SPAN: f64 = 1e6;
@@ -22,7 +22,7 @@ pub(super) fn figures(players: &[Player<'_>], horizon: u64) -> Vec<Figure> {
 
 fn linear(players: &[Player<'_>], horizon: u64) -> Figure {
     const HEADING: &str = "Regret";
-    let (low, high) = extent(regrets(players)).unwrap_or((0.0, 0.0));
+    let (low, high) = with_intervals(regrets(players), ends(players)).unwrap_or((0.0, 0.0));
     let (shown, beyond) = bounds(players, NEAR_LINEAR * high);
     let high = shown.iter().filter_map(|shown| shown.last()).fold(high, f64::max);
     // With a round or two, what is drawn at the end needs room.
@@ -53,12 +53,14 @@ fn logarithmic(players: &[Player<'_>]) -> Figure {
     Figure::half(HEADING, "regret-log", lines.picture("Regret over rounds on logarithmic axes"), caption)
 }
 
-/// Everything about the regret that is drawn, of all learners.
+/// The means and quantiles of all learners.
 fn regrets(players: &[Player<'_>]) -> impl Iterator<Item = f64> {
-    let numbers = |point: &CurvePoint| {
-        [Some(point.mean), Some(point.q10), Some(point.q90), point.low95, point.high95].into_iter().flatten().collect::<Vec<_>>()
-    };
-    players.iter().flat_map(|player| &player.result.curve).flat_map(numbers)
+    players.iter().flat_map(|player| &player.result.curve).flat_map(|point| [point.mean, point.q10, point.q90])
+}
+
+/// The ends of the intervals of all learners.
+fn ends(players: &[Player<'_>]) -> impl Iterator<Item = f64> {
+    players.iter().flat_map(|player| &player.result.curve).flat_map(|point| [point.low95, point.high95]).flatten()
 }
 
 /// A bound with whose it is.
@@ -121,12 +123,12 @@ fn drawn(players: &[Player<'_>], shown: &[Shown<'_>], across: Axis, up: Axis) ->
 
 fn entries(players: &[Player<'_>], shown: &[Shown<'_>]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = players.iter().map(Player::entry).collect();
-    let bound = |name: String, stroke: Stroke| Entry { name, swatch: Swatch::Line(stroke), series: None };
+    let bound = |name: String, stroke: Stroke, series| Entry { name, swatch: Swatch::Line(stroke), series };
     if shown.len() > MOST_BOUNDS {
         let stroke = Stroke { colour: Colour::Muted, ..Stroke::companion(0, 0) };
-        entries.push(bound("bounds, in the colour of their learner".to_owned(), stroke));
+        entries.push(bound("bounds, in the colour of their learner".to_owned(), stroke, None));
     } else {
-        entries.extend(shown.iter().map(|shown| bound(shown.name(), shown.stroke())));
+        entries.extend(shown.iter().map(|shown| bound(shown.name(), shown.stroke(), Some(shown.player.position))));
     }
     entries
 }

@@ -43,15 +43,18 @@ fn drawn(frame: &Frame, place: usize, row: f64, player: &Player<'_>) -> Element 
     }
     let regrets = thinned(player);
     let (dots_top, dots_height) = (top + 0.5 * row, 0.36 * row);
+    if let [regret] = regrets[..] {
+        return group.children(frame.x(regret).map(|x| dot((x, top + 0.5 * row), 4.0, colour)));
+    }
+    // The colour is said once for all: there may be thousands of dots.
+    let mut dots = Element::group().fill(colour).number("fill-opacity", 0.55);
     for (position, &regret) in regrets.iter().enumerate() {
         let Some(x) = frame.x(regret) else { continue };
         // The golden ratio scatters without chance: neighbours in size are never at the same height.
         let scatter = (position as f64 * 0.618_033_988_75).fract();
-        let (y, radius, opacity) =
-            if regrets.len() == 1 { (top + 0.5 * row, 4.0, 1.0) } else { (dots_top + dots_height * scatter, 2.2, 0.55) };
-        group = group.child(dot((x, y), radius, colour).number("fill-opacity", opacity));
+        dots = dots.child(Element::new("circle").number("cx", x).number("cy", dots_top + dots_height * scatter).number("r", 2.2));
     }
-    group
+    group.child(dots)
 }
 
 /// The middle 80 %, the median, and the mean with its interval.

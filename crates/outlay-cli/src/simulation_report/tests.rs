@@ -20,6 +20,7 @@ fn cases() -> Vec<(&'static str, Vec<Summary>)> {
     vec![
         ("usual", vec![usual().summary()]),
         ("one-replication", vec![Made { replications: 1, ..usual() }.summary()]),
+        ("two-replications", vec![Made { replications: 2, ..usual() }.summary()]),
         ("thousand-replications", vec![Made { replications: 1000, ..usual() }.summary()]),
         ("one-learner", vec![only(1).summary()]),
         ("two-learners", vec![only(2).summary()]),
