@@ -23,7 +23,7 @@ pub(super) fn heading(summary: &Summary) -> String {
 pub(super) fn facts(summary: &Summary) -> Element {
     let count = |number: u64, one: &str| format!("{} {one}{}", grouped(&number.to_string()), if number == 1 { "" } else { "s" });
     let optimum = &summary.optimum;
-    let gap = if optimum.gap.is_finite() { format!(" (proved to a relative gap of {})", gap_words(optimum.gap)) } else { String::new() };
+    let gap = if optimum.gap.is_finite() { format!(" (relative gap {})", gap_words(optimum.gap)) } else { String::new() };
     let facts = [
         ("tasks", grouped(&summary.tasks.len().to_string())),
         ("horizon", count(summary.horizon, "round")),
