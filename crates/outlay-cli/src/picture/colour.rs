@@ -35,7 +35,7 @@ const SERIES: [(&str, &str); 8] = [
     ("#555555", "#c4c0ae"),
 ];
 
-/// Six hues strong, then pale; apart from each other in the same way, by more than 19.
+/// Six hues strong, then pale; apart from each other in the same way, by about 19.
 const STACK: [&str; AREAS] = [
     "#1158d7", "#d46a17", "#0a9657", "#a32c72", "#cac11c", "#5e3388", //
     "#6bb6ff", "#f4b669", "#7fb79b", "#c082b0", "#eeedbe", "#c0d1e6",
