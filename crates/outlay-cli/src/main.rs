@@ -12,8 +12,11 @@ mod failure;
 mod frontier;
 mod input;
 mod number;
+mod picture;
 mod plan_file;
 mod report;
+#[cfg_attr(not(test), expect(dead_code, reason = "no command writes it yet"))]
+mod simulation_report;
 mod table;
 mod values;
 
