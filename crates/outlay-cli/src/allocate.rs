@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &AllocateArguments) -> Result<Report, Failure> {
     let mut allocation = Oracle::new(&problem).allocate(&values, budget, &options)?.clone();
     let rounded = arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
     if let Some(rounded) = &rounded {
-        adopt(&mut allocation, rounded);
+        adopt(&problem, &mut allocation, rounded);
     }
     let outcomes = outcomes(&problem, &values, budget, &allocation.spend, arguments.round.unwrap_or(0.0));
     let answer = Answer { problem, allocation, rounded, outcomes };
@@ -40,8 +40,8 @@ pub(crate) fn run(arguments: &AllocateArguments) -> Result<Report, Failure> {
 }
 
 /// The rounded split in place of the exact one; bound, price and status stay what was proved before rounding.
-fn adopt(allocation: &mut Allocation, rounded: &Rounded) {
-    allocation.spend.clone_from(&rounded.spend);
+fn adopt(problem: &Problem, allocation: &mut Allocation, rounded: &Rounded) {
+    allocation.set_spend(problem, &rounded.spend);
     allocation.value = rounded.value;
     allocation.upper_bound = allocation.upper_bound.max(rounded.value);
     allocation.unspent = rounded.unspent;

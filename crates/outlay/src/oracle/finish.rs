@@ -11,7 +11,8 @@ const ROUNDING_GAP: f64 = 1e-12;
 /// The spends add up to the budget within this many units in its last place.
 const BUDGET_ULPS: f64 = 4.0;
 
-pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options: &Options, answer: &mut Allocation) {
+/// `success` is that of the first relaxation's split.
+pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: Outcome, options: &Options, answer: &mut Allocation) {
     let tasks = model.curves.len();
     let upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
@@ -19,6 +20,7 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
     if !model.has_steps && outcome.price > 0.0 && outcome.left.is_some_and(exact) {
         // No jumps and nothing left: the relaxation's split is the answer as it stands.
         answer.spend.copy_from_slice(&best[..tasks]);
+        answer.success.copy_from_slice(success);
         answer.value = outcome.value + model.constant;
         answer.unspent = 0.0;
         answer.unspent_reason = None;
@@ -26,8 +28,10 @@ pub(super) fn finish(model: &Model, best: &mut [f64], outcome: Outcome, options:
         expand(model, best);
         answer.spend.copy_from_slice(&best[..tasks]);
         let left = Settlement { model, spend: &mut answer.spend }.settle(outcome, options.leftover);
-        answer.value =
-            sum(model.curves.iter().zip(&model.values).zip(&answer.spend).map(|((curve, value), &spend)| value * curve.success(spend)));
+        for ((success, curve), &spend) in answer.success.iter_mut().zip(&model.curves).zip(&answer.spend) {
+            *success = curve.success(spend);
+        }
+        answer.value = sum(model.values.iter().zip(&answer.success).map(|(value, success)| value * success));
         answer.unspent = left;
         answer.unspent_reason = (left > 0.0).then(|| reason(model, &answer.spend));
     }

@@ -81,6 +81,8 @@ pub struct Allocation {
     pub budget: f64,
     /// What each task gets, in the tasks' order.
     pub spend: Vec<f64>,
+    /// Each task's chance of success at its spend, floor and ceiling included: its curve's `success(spend)`, up to rounding.
+    pub success: Vec<f64>,
     /// Expected reward of the round.
     pub value: f64,
     /// No split has a larger value.
@@ -104,6 +106,7 @@ impl Allocation {
         Self {
             budget: 0.0,
             spend: vec![0.0; tasks],
+            success: vec![0.0; tasks],
             value: 0.0,
             upper_bound: 0.0,
             price: 0.0,
@@ -113,6 +116,14 @@ impl Allocation {
             nodes: 0,
             states: 0,
         }
+    }
+
+    /// Replaces the spends, and each task's success with them; the rest of the certificate is the caller's to mend.
+    pub fn set_spend(&mut self, problem: &Problem, spend: &[f64]) {
+        self.spend.clear();
+        self.spend.extend_from_slice(spend);
+        self.success.clear();
+        self.success.extend(problem.tasks().iter().zip(spend).map(|(task, &spend)| task.curve().success(spend)));
     }
 
     /// `(upper_bound - value) / upper_bound`: no split is better by more than this share.
@@ -273,7 +284,7 @@ impl Oracle {
         let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_price = Some(outcome.price);
         let outcome = Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
-        finish::finish(&self.model, &mut self.best, outcome, options, &mut self.allocation);
+        finish::finish(&self.model, &mut self.best, self.relaxation.success(), outcome, options, &mut self.allocation);
         Ok(&self.allocation)
     }
 

@@ -163,7 +163,7 @@ impl PriceSearch {
     fn is_last_step(&mut self, view: View<'_>, trial: Trial, to: f64) -> bool {
         let step = to / trial.price - 1.0;
         let is_small = step.abs() <= LAST_STEP && missed(view, trial) <= LAST_STEP * view.free;
-        is_small && self.jumps.is_empty() && view.batches.nudge(step, &mut self.wishes)
+        is_small && self.jumps.is_empty() && view.batches.nudge(step.ln_1p(), &mut self.wishes)
     }
 
     /// Whether the budget lies between the smallest and largest wishes, or misses them by what can be absorbed: a remainder r

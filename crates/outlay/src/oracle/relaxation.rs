@@ -1,6 +1,7 @@
 //! One relaxed problem: price, spends, the bound they prove, and the one task that may lie inside a chord.
 
-use super::batch::{Call, Settled};
+use super::batch::{Call, Settled, Split};
+use super::coordinate::Coordinate;
 use super::price::{PriceSearch, View, on_branch};
 
 /// What a relaxation says.
@@ -36,6 +37,8 @@ struct Tied {
 pub(super) struct Relaxation {
     search: PriceSearch,
     tied: Vec<Tied>,
+    /// Each task's chance of success at its spend.
+    success: Vec<f64>,
 }
 
 /// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
@@ -44,29 +47,36 @@ const ROUNDING: f64 = 16.0 * f64::EPSILON;
 const SMALL_REMAINDER: f64 = 1e-6;
 
 impl Relaxation {
+    /// Each task's chance of success at the spends written last; of stacks nothing is said.
+    pub(super) fn success(&self) -> &[f64] {
+        &self.success
+    }
+
     /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
     pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
+        self.success.resize(view.curves.len(), 0.0);
         if !(view.free > 0.0) {
             return self.pinned(view, spend);
         }
-        let (price, wishes) = self.search.find(view, start);
+        let Self { search, tied, success } = self;
+        let mut split = Split { spend, success };
+        let (price, wishes) = search.find(view, start);
         let mut settled = Settled::default();
         let call = Call { values: view.values, price, log_price: price.ln(), wishes };
-        self.tied.clear();
-        let tied = &mut self.tied;
-        view.batches.settle(call, spend, &mut settled, |task, from, to| {
+        tied.clear();
+        view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
             tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
         });
         for coordinate in 0..view.coordinates.len() {
-            self.settle(view, coordinate, price, spend, &mut settled);
+            settle(view, coordinate, price, &mut split, &mut settled, tied);
         }
         let wished = settled.above.value();
         let worth = settled.value.value();
         // The dual function at this price: what is free at its price, and each task's best surplus.
         let bound = worth + price * (view.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
-        let fractional = self.fill(view, price, view.free - wished, spend, &mut settled);
-        absorb(view, spend, &mut settled);
+        let fractional = fill(view, price, view.free - wished, &mut split, &mut settled, tied);
+        absorb(view, &mut split, &mut settled);
         Relaxed {
             price,
             bound,
@@ -79,90 +89,101 @@ impl Relaxation {
 
     /// The lower bounds take everything: there is nothing to decide.
     fn pinned(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
-        self.tied.clear();
+        let Self { search, tied, success } = self;
+        let mut split = Split { spend, success };
         let mut settled = Settled::default();
-        let wishes = self.search.no_wishes(view);
-        let call = Call { values: view.values, price: f64::INFINITY, log_price: f64::INFINITY, wishes };
-        view.batches.settle(call, spend, &mut settled, |_, _, _| {});
+        let call = Call { values: view.values, price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.no_wishes(view) };
+        view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
         for coordinate in 0..view.coordinates.len() {
-            self.settle(view, coordinate, f64::INFINITY, spend, &mut settled);
+            settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, tied);
         }
         let value = settled.value.value();
         Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, is_flat: true, fractional: None }
     }
+}
 
-    /// The smallest best spend of a coordinate at a price; if there is a larger one, remembers it.
-    fn settle(&mut self, view: View<'_>, coordinate: usize, price: f64, spend: &mut [f64], settled: &mut Settled) {
-        let hull = view.hull(coordinate);
-        let weight = view.weights[coordinate];
-        let task = view.coordinates[coordinate].task;
-        let position = if weight > 0.0 { hull.corners.partition_point(|corner| weight * corner.slope > price) } else { 0 };
-        let (taken, success) = if position == hull.corners.len() {
-            let (taken, fall) = on_branch(view, coordinate, price);
-            settled.offer(task, fall);
-            (taken, view.coordinates[coordinate].form.success(taken))
-        } else {
-            let corner = hull.corners[position];
-            if weight > 0.0 && price > 0.0 && weight * corner.slope == price {
-                let to = hull.corners.get(position + 1).map_or_else(|| on_branch(view, coordinate, price).0, |next| next.spend);
-                self.tied.push(Tied { coordinate: Some(coordinate), task, from: corner.spend, to, exact: corner.exact, weight });
-            }
-            (corner.spend, corner.success)
-        };
-        spend[task] = taken;
-        settled.above.add(taken - hull.low);
-        settled.value.add(weight * success);
-    }
+/// The smallest best spend of a coordinate at a price; if there is a larger one, it is added to `tied`.
+fn settle(view: View<'_>, coordinate: usize, price: f64, split: &mut Split<'_>, settled: &mut Settled, tied: &mut Vec<Tied>) {
+    let hull = view.hull(coordinate);
+    let weight = view.weights[coordinate];
+    let task = view.coordinates[coordinate].task;
+    let position = if weight > 0.0 { hull.corners.partition_point(|corner| weight * corner.slope > price) } else { 0 };
+    let (taken, success) = if position == hull.corners.len() {
+        let (taken, fall) = on_branch(view, coordinate, price);
+        settled.offer(task, fall);
+        (taken, view.coordinates[coordinate].form.success(taken))
+    } else {
+        let corner = hull.corners[position];
+        if weight > 0.0 && price > 0.0 && weight * corner.slope == price {
+            let to = hull.corners.get(position + 1).map_or_else(|| on_branch(view, coordinate, price).0, |next| next.spend);
+            tied.push(Tied { coordinate: Some(coordinate), task, from: corner.spend, to, exact: corner.exact, weight });
+        }
+        (corner.spend, corner.success)
+    };
+    split.set(view.curves, task, taken, success);
+    settled.above.add(taken - hull.low);
+    settled.value.add(weight * success);
+}
 
-    /// Spends what is left on the tied tasks, those with more weight and lower index first; at most one is left half-way.
-    fn fill(&mut self, view: View<'_>, price: f64, mut left: f64, spend: &mut [f64], settled: &mut Settled) -> Option<(usize, f64)> {
-        self.tied.sort_unstable_by(|a, b| a.exact.cmp(&b.exact).then_with(|| b.weight.total_cmp(&a.weight)).then(a.task.cmp(&b.task)));
-        let mut halfway = None;
-        for &Tied { coordinate, task, from, to, exact, .. } in &self.tied {
-            let fits = to - from <= left;
-            if !fits && !exact {
-                halfway = halfway.or(coordinate.map(|coordinate| (coordinate, from)));
-                continue;
-            }
-            let step = (to - from).min(left.max(0.0));
-            let to = if fits { to } else { from + step };
-            match coordinate {
-                Some(coordinate) => advance(view, coordinate, from, to, spend, settled),
-                None => {
-                    spend[task] = to;
-                    settled.above.add(to - from);
-                    settled.value.add(price * (to - from));
-                }
-            }
-            left -= step;
+/// Spends what is left on the tied tasks, those with more weight and lower index first; at most one is left half-way.
+fn fill(
+    view: View<'_>,
+    price: f64,
+    mut left: f64,
+    split: &mut Split<'_>,
+    settled: &mut Settled,
+    tied: &mut [Tied],
+) -> Option<(usize, f64)> {
+    tied.sort_unstable_by(|a, b| a.exact.cmp(&b.exact).then_with(|| b.weight.total_cmp(&a.weight)).then(a.task.cmp(&b.task)));
+    let mut halfway = None;
+    for &Tied { coordinate, task, from, to, exact, .. } in &*tied {
+        let fits = to - from <= left;
+        if !fits && !exact {
+            halfway = halfway.or(coordinate.map(|coordinate| (coordinate, from)));
+            continue;
         }
-        let (coordinate, from) = halfway.filter(|_| left > 0.0)?;
-        let wish = from + left;
-        // Between zero and "at least" nothing is allowed: stay at zero and let a split decide.
-        if !(from == 0.0 && wish < view.coordinates[coordinate].at_least) {
-            advance(view, coordinate, from, wish, spend, settled);
+        let step = (to - from).min(left.max(0.0));
+        let to = if fits { to } else { from + step };
+        match coordinate {
+            Some(coordinate) => advance(view, coordinate, from, to, split, settled),
+            None => {
+                split.spend[task] = to;
+                split.success[task] = view.curves[task].success(to);
+                settled.above.add(to - from);
+                settled.value.add(price * (to - from));
+            }
         }
-        Some((coordinate, wish))
+        left -= step;
     }
+    let (coordinate, from) = halfway.filter(|_| left > 0.0)?;
+    let wish = from + left;
+    // Between zero and "at least" nothing is allowed: stay at zero and let a split decide.
+    if !(from == 0.0 && wish < view.coordinates[coordinate].at_least) {
+        advance(view, coordinate, from, wish, split, settled);
+    }
+    Some((coordinate, wish))
 }
 
 /// Moves a coordinate and books the change.
-fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, spend: &mut [f64], settled: &mut Settled) {
-    let form = &view.coordinates[coordinate].form;
-    spend[view.coordinates[coordinate].task] = to;
+fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, split: &mut Split<'_>, settled: &mut Settled) {
+    let Coordinate { task, ref form, .. } = view.coordinates[coordinate];
+    let success = form.success(to);
+    split.set(view.curves, task, to, success);
     settled.above.add(to - from);
-    settled.value.add(view.weights[coordinate] * (form.success(to) - form.success(from)));
+    settled.value.add(view.weights[coordinate] * (success - form.success(from)));
 }
 
 /// Gives a remainder of rounding size to the task that it disturbs least.
-fn absorb(view: View<'_>, spend: &mut [f64], settled: &mut Settled) {
+fn absorb(view: View<'_>, split: &mut Split<'_>, settled: &mut Settled) {
     let left = view.free - settled.above.value();
     if settled.softness > 0.0 && left != 0.0 && left.abs() <= SMALL_REMAINDER * view.free {
         let task = settled.softest;
-        let (from, bounds) = (spend[task], view.bounds[task]);
+        let (from, bounds, curve) = (split.spend[task], view.bounds[task], &view.curves[task]);
         let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
-        spend[task] = to;
+        let success = curve.success(to);
+        split.spend[task] = to;
+        split.success[task] = success;
         settled.above.add(to - from);
-        settled.value.add(view.values[task] * (view.curves[task].success(to) - view.curves[task].success(from)));
+        settled.value.add(view.values[task] * (success - curve.success(from)));
     }
 }

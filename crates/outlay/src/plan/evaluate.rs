@@ -80,7 +80,7 @@ pub fn evaluate(problem: &Problem, values: &[f64], budget: f64, plan: &[f64], op
     let value = value_of(problem, values, plan);
     let violations = violations(problem, budget, plan);
     let within_bounds = violations.iter().all(|violation| matches!(violation, Violation::OverBudget { .. }));
-    let compare = |best, feasible| Comparison::new(best, plan, total, value, feasible);
+    let compare = |best, feasible| Comparison::new(problem, best, plan, total, value, feasible);
     let best_for_total = if (total - budget).abs() <= budget * SLACK {
         None
     } else {
@@ -105,10 +105,10 @@ fn require_amounts(problem: &Problem, plan: &[f64]) -> Result<(), PlanError> {
 }
 
 impl Comparison {
-    fn new(mut allocation: Allocation, plan: &[f64], total: f64, value: f64, feasible: bool) -> Self {
+    fn new(problem: &Problem, mut allocation: Allocation, plan: &[f64], total: f64, value: f64, feasible: bool) -> Self {
         let keeps_plan = feasible && is_at_least_as_good(&allocation, total, value);
         if keeps_plan {
-            adopt(&mut allocation, plan, total, value);
+            adopt(problem, &mut allocation, plan, total, value);
         }
         let lift = allocation.value - value;
         Self {
@@ -128,9 +128,8 @@ fn is_at_least_as_good(allocation: &Allocation, total: f64, value: f64) -> bool 
 }
 
 /// Makes the plan the answer; the upper bound and the price stay what the search proved.
-fn adopt(allocation: &mut Allocation, plan: &[f64], total: f64, value: f64) {
-    allocation.spend.clear();
-    allocation.spend.extend_from_slice(plan);
+fn adopt(problem: &Problem, allocation: &mut Allocation, plan: &[f64], total: f64, value: f64) {
+    allocation.set_spend(problem, plan);
     allocation.value = value;
     allocation.upper_bound = allocation.upper_bound.max(value);
     allocation.unspent = (allocation.budget - total).max(0.0);
@@ -197,6 +196,7 @@ mod tests {
         let missed = Allocation {
             budget: 8.0,
             spend: vec![2.0, 0.0],
+            success: vec![1.0, 0.0],
             value: 1.0,
             upper_bound: 3.5,
             price: 0.5,
@@ -206,10 +206,11 @@ mod tests {
             nodes: 1,
             states: 0,
         };
-        let comparison = Comparison::new(missed, &[2.0, 6.0], 8.0, 3.0, true);
+        let comparison = Comparison::new(&two_jobs(8.0), missed, &[2.0, 6.0], 8.0, 3.0, true);
         assert!(comparison.keeps_plan);
-        let Allocation { value, upper_bound, unspent, unspent_reason, .. } = comparison.allocation;
+        let Allocation { success, value, upper_bound, unspent, unspent_reason, .. } = comparison.allocation;
         assert_eq!((value, upper_bound, unspent, unspent_reason), (3.0, 3.5, 0.0, None));
+        assert_eq!(success, [1.0, 1.0]);
     }
 
     #[test]

@@ -44,12 +44,13 @@ pub fn frontier(
 
 /// Replaces `point` by what `previous` did with a smaller budget, plus the rest where it helps.
 fn carry(problem: &Problem, values: &[f64], previous: &Allocation, point: &mut Allocation, leftover: Leftover) {
-    point.spend.clone_from(&previous.spend);
-    let rest = (point.budget - sum(point.spend.iter().copied())).max(0.0);
-    let recipient = recipient_of(problem, values, &point.spend, rest, leftover);
+    let mut spend = previous.spend.clone();
+    let rest = (point.budget - sum(spend.iter().copied())).max(0.0);
+    let recipient = recipient_of(problem, values, &spend, rest, leftover);
     if let Some(task) = recipient.filter(|_| rest > 0.0) {
-        point.spend[task] += rest;
+        spend[task] += rest;
     }
+    point.set_spend(problem, &spend);
     // The rest can only add; the sum of the terms may still lose the last digit.
     point.value = value_of(problem, values, &point.spend).max(previous.value);
     point.upper_bound = point.upper_bound.max(point.value);
@@ -88,6 +89,7 @@ mod tests {
         Allocation {
             budget,
             spend: spend.to_vec(),
+            success: vec![],
             value,
             upper_bound,
             price: 0.0,

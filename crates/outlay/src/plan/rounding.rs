@@ -417,6 +417,7 @@ mod tests {
         Allocation {
             budget: problem.budget(),
             spend: spend.to_vec(),
+            success: vec![],
             value,
             upper_bound: value,
             price: 0.0,

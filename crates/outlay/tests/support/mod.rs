@@ -116,12 +116,18 @@ pub fn solve_with(problem: &Problem, values: &[f64], budget: f64, options: &Opti
 pub fn brief(allocation: &Allocation) -> String {
     let mut brief = allocation.clone();
     brief.spend.truncate(10);
+    brief.success.truncate(10);
     format!("{brief:?}")
 }
 
 /// Every allocation must pass this.
 pub fn certified(problem: &Problem, values: &[f64], allocation: &Allocation) -> Recheck {
     let checked = recheck(problem, values, allocation).unwrap_or_else(|error| panic!("{error}\n{}", brief(allocation)));
+    assert_eq!(allocation.success.len(), allocation.spend.len());
+    for ((task, &spend), &success) in problem.tasks().iter().zip(&allocation.spend).zip(&allocation.success) {
+        let truth = task.curve().success(spend);
+        assert!((success - truth).abs() <= 4e-14 * truth, "{}: success {success}, not {truth}\n{}", task.name(), brief(allocation));
+    }
     assert!(checked.price_bound >= allocation.value * (1.0 - 1e-13), "{checked:?} {}", brief(allocation));
     let custom = problem.tasks().iter().any(|task| task.curve().family().name() == "custom");
     assert!(

@@ -1,8 +1,8 @@
 //! Exponential tasks: the best spend is `scale * (level - ln(price))` between its bounds.
 
 use super::elementary::{BLOCK, LANES, Loop, add_to, total, vectorised};
-use super::{Call, Places, Response, Settled};
-use crate::curve::Exponential;
+use super::{Call, Places, Response, Settled, Split};
+use crate::curve::{Curve, Exponential};
 use crate::problem::Bounds;
 
 #[derive(Debug, Default)]
@@ -12,16 +12,19 @@ pub(super) struct ExponentialBatch {
     base_level: Vec<f64>,
     scale: Vec<f64>,
     curve: Vec<Exponential>,
+    floor: Vec<f64>,
     height: Vec<f64>,
     pub(super) level: Vec<f64>,
 }
 
 impl ExponentialBatch {
-    pub(super) fn add(&mut self, task: usize, exponential: &Exponential, height: f64, bounds: Bounds) {
+    pub(super) fn add(&mut self, task: usize, exponential: &Exponential, curve: &Curve, bounds: Bounds) {
+        let height = curve.height();
         self.places.add(task, bounds, f64::INFINITY);
         self.base_level.push((height / exponential.scale()).ln());
         self.scale.push(exponential.scale());
         self.curve.push(exponential.clone());
+        self.floor.push(curve.floor());
         self.height.push(height);
         self.level.push(0.0);
     }
@@ -48,7 +51,7 @@ impl ExponentialBatch {
         (self.level[place] - share / self.scale[place]).exp()
     }
 
-    pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
+    pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
         let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
         for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
             let last = first + tasks.len();
@@ -57,22 +60,26 @@ impl ExponentialBatch {
             for (offset, ((&task, (&low, &cap)), ((&scale, &level), &height))) in tasks.iter().zip(bounds).zip(shapes).enumerate() {
                 let wish = scale * (level - call.log_price);
                 let taken = wish.max(low).min(cap);
-                let weight = call.values[task as usize] * height;
+                let value = call.values[task as usize];
                 let inside = wish > low && wish < cap;
                 if inside {
                     settled.offer(task as usize, scale);
                 }
-                spend[task as usize] = taken;
-                above[offset] = taken - low;
-                // On the curve's own slope the value is weight - price * scale, without another exponential; but close to
-                // zero that would cancel.
-                worth[offset] = if inside && taken > 0.1 * scale {
-                    weight - call.price * scale
+                // On the curve's own slope the value is value * height - price * scale, without another exponential; but close
+                // to zero that would cancel.
+                let (worth_here, success) = if inside && taken > 0.1 * scale {
+                    let worth = value * height - call.price * scale;
+                    (worth, worth / value)
                 } else if taken > 0.0 {
-                    weight * self.curve[first + offset].success(taken)
+                    let success = height * self.curve[first + offset].success(taken);
+                    (value * success, success)
                 } else {
-                    0.0
+                    (0.0, 0.0)
                 };
+                split.spend[task as usize] = taken;
+                split.success[task as usize] = self.floor[first + offset] + success;
+                above[offset] = taken - low;
+                worth[offset] = worth_here;
             }
             settled.above.add_all(&above[..tasks.len()]);
             settled.value.add_all(&worth[..tasks.len()]);

@@ -146,6 +146,23 @@ pub(super) struct Call<'a> {
     pub(super) wishes: &'a [f64],
 }
 
+/// Where a split is written: what each task gets, then each stack, and each task's chance of success with it.
+#[derive(Debug)]
+pub(super) struct Split<'a> {
+    pub(super) spend: &'a mut [f64],
+    pub(super) success: &'a mut [f64],
+}
+
+impl Split<'_> {
+    /// Writes the spend of a task or a stack, and of a task its success, given before floor and ceiling.
+    pub(super) fn set(&mut self, curves: &[Curve], task: usize, spend: f64, success: f64) {
+        self.spend[task] = spend;
+        if let Some(curve) = curves.get(task) {
+            self.success[task] = curve.floor() + curve.height() * success;
+        }
+    }
+}
+
 /// What tasks come to at a price, for the certificate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Settled {
@@ -173,10 +190,10 @@ impl Batches {
             return false;
         }
         match curve.family() {
-            Family::Power(power) if power.exponent() < 1.0 => self.power.add(task, power, curve.height(), bounds),
-            Family::Power(power) => self.ramp.add(task, power.scale(), curve.height(), bounds),
-            Family::Saturating(saturating) => self.ramp.add(task, saturating.full_at(), curve.height(), bounds),
-            Family::Exponential(exponential) => self.exponential.add(task, exponential, curve.height(), bounds),
+            Family::Power(power) if power.exponent() < 1.0 => self.power.add(task, power, curve, bounds),
+            Family::Power(power) => self.ramp.add(task, power.scale(), curve, bounds),
+            Family::Saturating(saturating) => self.ramp.add(task, saturating.full_at(), curve, bounds),
+            Family::Exponential(exponential) => self.exponential.add(task, exponential, curve, bounds),
             _ => return false,
         }
         true
@@ -242,10 +259,10 @@ impl Batches {
     /// Writes the spends at a price and adds up spend and value.
     ///
     /// Straight tasks that turn exactly here stay low and are handed to `tied` with their room.
-    pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled, tied: impl FnMut(usize, f64, f64)) {
-        self.power.settle(call, spend, settled);
-        self.exponential.settle(call, spend, settled);
-        self.ramp.settle(call.price, spend, settled, tied);
+    pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(usize, f64, f64)) {
+        self.power.settle(call, split, settled);
+        self.exponential.settle(call, split, settled);
+        self.ramp.settle(call.price, split, settled, tied);
     }
 }
 

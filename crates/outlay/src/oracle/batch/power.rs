@@ -1,8 +1,8 @@
 //! Power tasks: the best spend is `exp(level - elasticity * ln(price))` between its bounds.
 
 use super::elementary::{BLOCK, LANES, Loop, add_to, exp, total, vectorised};
-use super::{Call, Places, Response, Settled};
-use crate::curve::Power;
+use super::{Call, Places, Response, Settled, Split};
+use crate::curve::{Curve, Power};
 use crate::problem::Bounds;
 
 #[derive(Debug, Default)]
@@ -13,18 +13,21 @@ pub(super) struct PowerBatch {
     elasticity: Vec<f64>,
     most_elastic: f64,
     curve: Vec<Power>,
+    floor: Vec<f64>,
     height: Vec<f64>,
     pub(super) level: Vec<f64>,
 }
 
 impl PowerBatch {
-    pub(super) fn add(&mut self, task: usize, power: &Power, height: f64, bounds: Bounds) {
+    pub(super) fn add(&mut self, task: usize, power: &Power, curve: &Curve, bounds: Bounds) {
+        let height = curve.height();
         let elasticity = 1.0 / (1.0 - power.exponent());
         self.places.add(task, bounds, power.scale());
         self.base_level.push(power.scale().ln() + elasticity * (height * power.exponent() / power.scale()).ln());
         self.elasticity.push(elasticity);
         self.most_elastic = self.most_elastic.max(elasticity);
         self.curve.push(power.clone());
+        self.floor.push(curve.floor());
         self.height.push(height);
         self.level.push(0.0);
     }
@@ -65,7 +68,7 @@ impl PowerBatch {
         ((self.level[place] - log_share) / self.elasticity[place]).exp()
     }
 
-    pub(super) fn settle(&self, call: Call<'_>, spend: &mut [f64], settled: &mut Settled) {
+    pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
         let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
         for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
             let last = first + tasks.len();
@@ -74,15 +77,20 @@ impl PowerBatch {
             let inputs = tasks.iter().zip(&call.wishes[first..last]).zip(bounds).zip(shapes);
             for (offset, (((&task, &wish), (&low, &cap)), (&elasticity, curve))) in inputs.enumerate() {
                 let taken = wish.max(low).min(cap);
-                spend[task as usize] = taken;
-                above[offset] = taken - low;
-                worth[offset] = if wish > low && wish < cap {
+                let value = call.values[task as usize];
+                let (worth_here, success) = if wish > low && wish < cap {
                     settled.offer(task as usize, elasticity * taken);
                     // On the curve's own slope: value = price * spend / exponent, without another power.
-                    call.price * taken / curve.exponent()
+                    let worth = call.price * taken / curve.exponent();
+                    (worth, worth / value)
                 } else {
-                    call.values[task as usize] * self.height[first + offset] * curve.success(taken)
+                    let success = self.height[first + offset] * curve.success(taken);
+                    (value * success, success)
                 };
+                split.spend[task as usize] = taken;
+                split.success[task as usize] = self.floor[first + offset] + success;
+                above[offset] = taken - low;
+                worth[offset] = worth_here;
             }
             settled.above.add_all(&above[..tasks.len()]);
             settled.value.add_all(&worth[..tasks.len()]);

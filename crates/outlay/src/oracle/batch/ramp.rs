@@ -1,7 +1,8 @@
 //! Straight tasks: all or nothing at the price `value * slope`, anything in between exactly there.
 
 use super::elementary::BLOCK;
-use super::{Places, Settled};
+use super::{Places, Settled, Split};
+use crate::curve::Curve;
 use crate::oracle::price::Chord;
 use crate::problem::Bounds;
 
@@ -11,15 +12,17 @@ pub(super) struct RampBatch {
     /// Slope of the curve up to `full`, height included.
     slope: Vec<f64>,
     full: Vec<f64>,
+    floor: Vec<f64>,
     /// The price at which the task turns, in this call.
     turn: Vec<f64>,
 }
 
 impl RampBatch {
-    pub(super) fn add(&mut self, task: usize, full_at: f64, height: f64, bounds: Bounds) {
+    pub(super) fn add(&mut self, task: usize, full_at: f64, curve: &Curve, bounds: Bounds) {
         self.places.add(task, bounds, full_at);
-        self.slope.push(height / full_at);
+        self.slope.push(curve.height() / full_at);
         self.full.push(full_at);
+        self.floor.push(curve.floor());
         self.turn.push(0.0);
     }
 
@@ -43,7 +46,7 @@ impl RampBatch {
         chords.iter().map(|chord| if chord.price > 0.0 { chord.jump } else { 0.0 }).sum()
     }
 
-    pub(super) fn settle(&self, price: f64, spend: &mut [f64], settled: &mut Settled, mut tied: impl FnMut(usize, f64, f64)) {
+    pub(super) fn settle(&self, price: f64, split: &mut Split<'_>, settled: &mut Settled, mut tied: impl FnMut(usize, f64, f64)) {
         let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
         for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
             let last = first + tasks.len();
@@ -54,7 +57,8 @@ impl RampBatch {
                 if turn == price && turn > 0.0 && cap > low {
                     tied(task as usize, low, cap);
                 }
-                spend[task as usize] = taken;
+                split.spend[task as usize] = taken;
+                split.success[task as usize] = self.floor[first + offset] + self.slope[first + offset] * taken.min(full);
                 above[offset] = taken - low;
                 worth[offset] = turn * taken.min(full);
             }
