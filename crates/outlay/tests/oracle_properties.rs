@@ -147,6 +147,84 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
+
+    /// Rounds as a learner has them: values move little, now and then a lot; some budgets leave tasks at their bounds.
+    #[test]
+    fn rounds_of_power_curves_answer_as_a_cold_oracle(seed in 0u64..1_000_000, tasks in 1usize..24, unit in -6i32..9) {
+        let mut random = Random::new(seed);
+        let unit = 10f64.powi(unit) * 1.7;
+        let widest = random.between(0.3, 0.97);
+        let has_bounds = random.below(3) == 0;
+        let specs = (0..tasks).map(|task| {
+            let scale = unit * if has_bounds { random.between(0.3, 3.0) } else { 1.0 };
+            let mut curve = Curve::power(random.between(0.05, widest), scale).unwrap();
+            if random.below(4) == 0 {
+                curve = curve.with_ceiling(0.8).unwrap().with_floor(random.between(0.0, 0.5)).unwrap();
+            }
+            let mut spec = TaskSpec::new(format!("t{task}"), curve);
+            if has_bounds && random.below(4) == 0 {
+                spec.min = Some(random.between(0.0, 0.5) * unit / tasks as f64);
+                spec.max = Some(random.between(0.6, 4.0) * unit / tasks as f64);
+            }
+            spec
+        }).collect();
+        let problem = ProblemSpec { budget: unit, tasks: specs, ..ProblemSpec::default() }.check().unwrap();
+        let mut values: Vec<f64> = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+        let mut warm = Oracle::new(&problem);
+        let mut budget = unit;
+        for round in 0..40 {
+            let spread = match round % 10 { 4 => 0.5, 7 => 0.0, 9 => 0.1, _ => 0.01 };
+            for value in &mut values {
+                *value *= 1.0 + spread * random.between(-1.0, 1.0);
+            }
+            if round % 16 == 13 {
+                budget = unit * random.between(0.6, 1.0);
+            }
+            let answer = warm.allocate(&values, budget, &Options::default()).unwrap().clone();
+            certified(&problem, &values, &answer);
+            let (cold, _) = solve(&problem, &values, budget);
+            prop_assert!(answer.gap() <= 1e-12, "gap {:e}", answer.gap());
+            prop_assert!((answer.value - cold.value).abs() <= 1e-13 * cold.value);
+            prop_assert!((answer.upper_bound - cold.upper_bound).abs() <= 1e-13 * cold.value);
+            // With all tasks at their bounds many prices prove the same.
+            let is_unique = tasks > 1 && !has_bounds;
+            prop_assert!(!is_unique || (answer.price - cold.price).abs() <= 1e-10 * cold.price, "{} not {}", answer.price, cold.price);
+            prop_assert_eq!((answer.status, answer.unspent, answer.nodes), (cold.status, cold.unspent, cold.nodes));
+            for (a, b) in answer.spend.iter().zip(&cold.spend) {
+                prop_assert!((a - b).abs() <= 2e-11 * budget, "{:?} {:?}", answer.spend, cold.spend);
+            }
+        }
+    }
+}
+
+#[test]
+fn bad_calls_are_refused_by_a_warm_oracle_too() {
+    let problem = problem_of(vec![Curve::power(0.5, 1.0).unwrap(); 5], 1.0);
+    let mut oracle = Oracle::new(&problem);
+    let good = [0.5, 0.6, 0.7, 0.8, 0.9];
+    for bad in [f64::NAN, f64::INFINITY, -0.5, f64::NEG_INFINITY] {
+        for task in 0..5 {
+            for _ in 0..3 {
+                oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+            }
+            let mut values = good;
+            values[task] = bad;
+            assert!(oracle.allocate(&values, 1.0, &Options::default()).is_err(), "{bad} at {task}");
+        }
+        oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+        assert!(oracle.allocate(&good, bad, &Options::default()).is_err());
+        assert!(oracle.allocate(&good[1..], 1.0, &Options::default()).is_err());
+    }
+    let nothing = oracle.allocate(&[0.0; 5], 1.0, &Options::default()).unwrap();
+    assert_eq!((nothing.value, nothing.unspent), (0.0, 1.0));
+    let tiny = oracle.allocate(&good, 1e-300, &Options::default()).unwrap();
+    assert!(tiny.gap() <= 1e-12, "{tiny:?}");
+    oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+    assert!(oracle.allocate(&good, 1.0, &Options { tolerance: f64::NAN, ..Options::default() }).is_err());
+}
+
 #[test]
 fn equal_curves_with_equal_values_do_not_blow_up_the_search() {
     let steps = Curve::steps(vec![0.011, 0.019, 0.043], vec![0.2, 0.5, 0.9]).unwrap();

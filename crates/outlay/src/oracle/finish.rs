@@ -40,11 +40,16 @@ pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: 
     answer.price = outcome.price.max(sole_taker_price(model, &answer.spend, outcome)) * model.unit;
     answer.nodes = outcome.nodes;
     answer.states = outcome.states;
-    answer.status = match answer.gap() {
+    answer.status = status(answer.gap(), options.tolerance);
+}
+
+/// What a gap says.
+pub(super) fn status(gap: f64, tolerance: f64) -> Status {
+    match gap {
         gap if gap <= ROUNDING_GAP => Status::Optimal,
-        gap if gap <= options.tolerance => Status::WithinTolerance,
+        gap if gap <= tolerance => Status::WithinTolerance,
         _ => Status::Limit,
-    };
+    }
 }
 
 /// Hands the stacks' spend to their tasks.

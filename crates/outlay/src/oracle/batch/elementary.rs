@@ -61,8 +61,8 @@ pub(super) fn total(lanes: [f64; LANES]) -> f64 {
 }
 
 /// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
-const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
-const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+pub(in crate::oracle) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+pub(in crate::oracle) const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Adding and subtracting 1.5 * 2^52 rounds to a whole number, which then stands in the last bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
@@ -90,7 +90,7 @@ pub(super) fn exp(x: f64) -> f64 {
 }
 
 /// The smallest number whose logarithm [`ln`] takes; below it the result is that of zero.
-pub(super) const LEAST_LN: f64 = f64::MIN_POSITIVE;
+pub(in crate::oracle) const LEAST_LN: f64 = f64::MIN_POSITIVE;
 
 /// `ln x` for normal positive numbers; minus infinity below [`LEAST_LN`].
 #[inline(always)]
