@@ -200,29 +200,80 @@ proptest! {
 }
 
 #[test]
-fn bad_calls_are_refused_by_a_warm_oracle_too() {
-    let problem = problem_of(vec![Curve::power(0.5, 1.0).unwrap(); 5], 1.0);
-    let mut oracle = Oracle::new(&problem);
-    let good = [0.5, 0.6, 0.7, 0.8, 0.9];
-    for bad in [f64::NAN, f64::INFINITY, -0.5, f64::NEG_INFINITY] {
-        for task in 0..5 {
-            for _ in 0..3 {
-                oracle.allocate(&good, 1.0, &Options::default()).unwrap();
-            }
-            let mut values = good;
-            values[task] = bad;
-            assert!(oracle.allocate(&values, 1.0, &Options::default()).is_err(), "{bad} at {task}");
+fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
+    let mut random = Random::new(11);
+    for _ in 0..3000 {
+        let tasks = 2 + random.below(19);
+        let at = random.between(0.1, 3.0);
+        let threshold = |random: &mut Random| match random.below(4) {
+            0 => Curve::steps(vec![at], vec![random.between(0.1, 1.0)]).unwrap(),
+            1 => Curve::threshold(at).unwrap().with_floor(random.between(0.0, 0.5)).unwrap(),
+            _ => Curve::threshold(at).unwrap(),
+        };
+        let curves: Vec<Curve> = (0..tasks).map(|_| threshold(&mut random)).collect();
+        let has_ties = random.below(2) == 0;
+        let value = |random: &mut Random| if has_ties { random.below(4) as f64 * 0.25 } else { random.uniform() };
+        let mut values: Vec<f64> = (0..tasks).map(|_| value(&mut random)).collect();
+        let funded = 1 + random.below(12);
+        let budget = at * funded as f64 + if random.below(2) == 0 { at * random.uniform() } else { 0.0 };
+        let leftover = if random.below(4) == 0 { Leftover::Spend } else { Leftover::Keep };
+        let options = Options { leftover, ..Options::default() };
+        let (alone, _) = solve_with(&problem_of(curves.clone(), budget), &values, budget, &options);
+        let beside = problem_of([curves, vec![Curve::hill(1.0, 2.0).unwrap()]].concat(), budget);
+        values.push(0.0);
+        let (mut with, _) = solve_with(&beside, &values, budget, &Options::default());
+        assert_eq!(alone.unspent_reason, with.unspent_reason.filter(|_| leftover == Leftover::Keep));
+        if leftover == Leftover::Spend {
+            assert!(alone.unspent == 0.0 && (alone.spend.iter().sum::<f64>() - budget).abs() <= 1e-14 * budget);
+        } else {
+            with.spend.truncate(tasks);
+            assert_eq!(alone.spend, with.spend, "{values:?}");
         }
-        oracle.allocate(&good, 1.0, &Options::default()).unwrap();
-        assert!(oracle.allocate(&good, bad, &Options::default()).is_err());
-        assert!(oracle.allocate(&good[1..], 1.0, &Options::default()).is_err());
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-14 * b;
+        assert!(near(alone.value, with.value) && near(alone.upper_bound, with.upper_bound), "{alone:?} {with:?}");
+        // What the last one funded pays, or what the first one that is not would pay, and anything in between.
+        let curves = curves_of(&beside);
+        let (mut last, mut next) = (f64::INFINITY, 0.0f64);
+        for task in 0..tasks {
+            let before = curves[task].success(0.0);
+            let pays = values[task] * (curves[task].success(at) - before) / at;
+            if alone.success[task] > before {
+                last = last.min(pays);
+            } else {
+                next = next.max(pays);
+            }
+        }
+        let slack = 1e-14 * alone.value / at;
+        assert!(alone.price <= last + slack && alone.price >= next - slack, "{next} {last} {alone:?}");
     }
-    let nothing = oracle.allocate(&[0.0; 5], 1.0, &Options::default()).unwrap();
-    assert_eq!((nothing.value, nothing.unspent), (0.0, 1.0));
-    let tiny = oracle.allocate(&good, 1e-300, &Options::default()).unwrap();
-    assert!(tiny.gap() <= 1e-12, "{tiny:?}");
-    oracle.allocate(&good, 1.0, &Options::default()).unwrap();
-    assert!(oracle.allocate(&good, 1.0, &Options { tolerance: f64::NAN, ..Options::default() }).is_err());
+}
+
+#[test]
+fn bad_calls_are_refused_by_a_warm_oracle_too() {
+    for curve in [Curve::power(0.5, 1.0).unwrap(), Curve::threshold(0.3).unwrap()] {
+        let problem = problem_of(vec![curve; 5], 1.0);
+        let mut oracle = Oracle::new(&problem);
+        let good = [0.5, 0.6, 0.7, 0.8, 0.9];
+        for bad in [f64::NAN, f64::INFINITY, -0.5, f64::NEG_INFINITY] {
+            for task in 0..5 {
+                for _ in 0..3 {
+                    oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+                }
+                let mut values = good;
+                values[task] = bad;
+                assert!(oracle.allocate(&values, 1.0, &Options::default()).is_err(), "{bad} at {task}");
+            }
+            oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+            assert!(oracle.allocate(&good, bad, &Options::default()).is_err());
+            assert!(oracle.allocate(&good[1..], 1.0, &Options::default()).is_err());
+        }
+        let nothing = oracle.allocate(&[0.0; 5], 1.0, &Options::default()).unwrap();
+        assert_eq!((nothing.value, nothing.unspent), (0.0, 1.0));
+        let tiny = oracle.allocate(&good, 1e-300, &Options::default()).unwrap();
+        assert!(tiny.gap() <= 1e-12, "{tiny:?}");
+        oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+        assert!(oracle.allocate(&good, 1.0, &Options { tolerance: f64::NAN, ..Options::default() }).is_err());
+    }
 }
 
 #[test]

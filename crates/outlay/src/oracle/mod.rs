@@ -11,6 +11,7 @@ mod model;
 mod nearby;
 mod price;
 mod prove;
+mod ranked;
 mod recheck;
 mod refine;
 mod relaxation;
@@ -28,6 +29,7 @@ use branch::{Stop, Tree};
 use core::CoreSearch;
 use model::Model;
 use nearby::{Found, Nearby};
+use ranked::Ranked;
 use refine::Refinement;
 use relaxation::{Relaxation, Relaxed};
 
@@ -230,8 +232,9 @@ pub struct Oracle {
     /// The best split by coordinate, where the search over steps starts.
     start: Vec<f64>,
     last_price: Option<f64>,
-    /// The quick way, if all tasks are power curves.
+    /// Quick ways for calls of one kind: all tasks are power curves, or all are one threshold.
     nearby: Option<Nearby>,
+    ranked: Option<Ranked>,
     allocation: Allocation,
 }
 
@@ -267,6 +270,7 @@ impl Oracle {
             start: vec![0.0; count],
             last_price: None,
             nearby: Nearby::new(&model),
+            ranked: Ranked::new(&model),
             allocation: Allocation::empty(model.curves.len()),
             model,
         }
@@ -283,7 +287,7 @@ impl Oracle {
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
     pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
-        if self.allocate_nearby(values, budget, options) {
+        if self.allocate_quickly(values, budget, options) {
             return Ok(&self.allocation);
         }
         self.check(values, budget, options)?;
@@ -298,9 +302,12 @@ impl Oracle {
         Ok(&self.allocation)
     }
 
-    /// Tries the quick way; false if the call is left to the general search.
-    fn allocate_nearby(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
+    /// Tries the quick ways; false if the call is left to the general search.
+    fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let answer = &mut self.allocation;
+        if let Some(ranked) = &self.ranked {
+            return ranked.allocate(values, budget, options, answer);
+        }
         let start = self.last_price.map(|price| price * self.model.unit);
         let nearby = self.nearby.as_mut().filter(|_| options.tolerance >= 0.0);
         let found = nearby.and_then(|nearby| nearby.allocate(values, budget, start, &mut answer.spend, &mut answer.success));
