@@ -109,15 +109,25 @@ impl Environment {
     #[inline]
     pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
         let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
-        for (task, ((outcome, &success), law)) in outcomes.iter_mut().zip(success).zip(&self.rewards).enumerate() {
-            let reward = || law.reward(rewards.uniform(task));
-            *outcome = if completions.uniform(task) < success {
-                Outcome::Done(reward())
-            } else if feedback == Feedback::Full {
-                Outcome::Forgone(reward())
-            } else {
-                Outcome::Failed
-            };
+        let reward = |task: usize| self.rewards[task].reward(rewards.uniform(task));
+        for (group, (outcomes, success)) in outcomes.chunks_mut(64).zip(success.chunks(64)).enumerate() {
+            let first = 64 * group;
+            // Who completes is a coin that no processor foresees: all coins first, without a branch, then the rewards.
+            let mut completed = 0u64;
+            for (place, (outcome, &success)) in outcomes.iter_mut().zip(success).enumerate() {
+                completed |= u64::from(completions.uniform(first + place) < success) << place;
+                *outcome = Outcome::Failed;
+            }
+            while completed != 0 {
+                let place = completed.trailing_zeros() as usize;
+                outcomes[place] = Outcome::Done(reward(first + place));
+                completed &= completed - 1;
+            }
+        }
+        if feedback == Feedback::Full {
+            for (task, outcome) in outcomes.iter_mut().enumerate().filter(|(_, outcome)| **outcome == Outcome::Failed) {
+                *outcome = Outcome::Forgone(reward(task));
+            }
         }
     }
 
