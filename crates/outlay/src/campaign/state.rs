@@ -72,7 +72,7 @@ impl Campaign {
             round: self.round,
             oracle: self.oracle.warmth(),
             learnt: self.learner.save(),
-            open: self.open.iter().cloned().collect(),
+            open: self.open.records(),
         }
     }
 

@@ -169,12 +169,11 @@ impl Run {
         self.optimum.add(optimum);
         self.success_mass.add(mass);
         self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
-        self.environment.play(round, &self.success, self.feedback, &mut self.outcomes);
+        self.gain += self.environment.play(round, &self.success, self.feedback, &mut self.outcomes);
         if any_away {
             let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
             away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
         }
-        self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
         self.deliver(round)?;
         if self.rounds.get(self.trace.len()) == Some(&round) {
             self.trace.push(self.regret.value());

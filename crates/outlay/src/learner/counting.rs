@@ -2,6 +2,7 @@
 
 use super::counts::Counts;
 use super::{Decision, Learner, Situation, StateError, parse, written};
+use crate::bits::places;
 use crate::feedback::{Feedback, Outcome};
 
 /// What a task may be worth, from what was seen of it.
@@ -70,10 +71,8 @@ impl<I: Index> Learner for Counting<I> {
                 let is_news = matches!(outcome, Outcome::Done(_)) | (sees_forgone & matches!(outcome, Outcome::Forgone(_)));
                 news |= u64::from(is_news) << place;
             }
-            while news != 0 {
-                let place = news.trailing_zeros() as usize;
+            for place in places(news) {
                 self.observe(64 * group + place, outcomes[place]);
-                news &= news - 1;
             }
         }
     }
