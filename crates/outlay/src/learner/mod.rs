@@ -12,6 +12,7 @@ mod counts;
 mod cucb;
 mod epsilon_greedy;
 mod explore_then_commit;
+mod fluid;
 mod full;
 mod greedy;
 mod grid_ucb;
@@ -26,6 +27,7 @@ mod thompson;
 mod tight;
 mod uniform;
 
+pub(crate) use fluid::fluid_index;
 pub use paper::log_term;
 pub use spec::{LEARNERS, LearnerEntry, LearnerError, LearnerSpec};
 pub use uniform::even_split;

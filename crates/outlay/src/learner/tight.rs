@@ -34,7 +34,7 @@ impl Tight {
 
     fn new(tasks: usize, horizon: u64) -> Self {
         Self {
-            base: 2.0 * (tasks as f64).ln() + (horizon as f64).ln(),
+            base: base(tasks, horizon as f64),
             // Before the first completion.
             indices: vec![1.0; tasks],
             changed: Vec::with_capacity(tasks),
@@ -78,6 +78,16 @@ impl Index for Tight {
         }
         indices.copy_from_slice(&self.indices);
     }
+}
+
+/// `log(K²T)`.
+fn base(tasks: usize, horizon: f64) -> f64 {
+    2.0 * (tasks as f64).ln() + horizon.ln()
+}
+
+/// What `N kl(m, q)` may reach, after at least one completion.
+pub(super) fn level(tasks: usize, horizon: f64, completions: f64, reward_sum: f64) -> f64 {
+    base(tasks, horizon) + mixture_cost(completions, reward_sum)
 }
 
 /// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most `log(N+1)`.

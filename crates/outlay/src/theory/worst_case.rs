@@ -1,8 +1,8 @@
-//! Bounds on the regret.
+//! Bounds for any curves.
 
 use statrs::function::gamma::gamma;
 
-pub use crate::learner::log_term;
+use crate::learner::log_term;
 
 /// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for `paper`, `tight`, `hoeffding` and `full`.
 ///

@@ -1,0 +1,281 @@
+//! Strong diminishing returns (the paper's Assumption 2) with numbers, and the O(log² T) bound that follows (`thm:boost`).
+
+use crate::curve::{Curve, DiminishingReturnsFailure, Family};
+use crate::learner::log_term;
+use crate::problem::{Bounds, Problem};
+
+/// Why the assumption does not hold.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AssumptionFailure {
+    /// A task's curve lacks something.
+    Curve {
+        /// The task.
+        task: String,
+        /// Which parts of the assumption fail.
+        failures: Vec<DiminishingReturnsFailure>,
+    },
+    /// The theorem is about all splits of the budget; this task may not be given any share of it.
+    Bounds {
+        /// The task.
+        task: String,
+    },
+    /// With one task there is nothing to split.
+    OneTask,
+}
+
+impl std::fmt::Display for AssumptionFailure {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Curve { task, failures } => {
+                let parts: Vec<String> = failures.iter().map(ToString::to_string).collect();
+                write!(formatter, "{task}: {}", parts.join(", "))
+            }
+            Self::Bounds { task } => write!(formatter, "{task}: has bounds of its own"),
+            Self::OneTask => write!(formatter, "there is only one task"),
+        }
+    }
+}
+
+/// Curves under Assumption 2, with spends as shares of the budget.
+#[derive(Debug, Clone)]
+pub struct DiminishingReturns {
+    curves: Vec<Curve>,
+    budget: f64,
+}
+
+/// The bound of `thm:boost` at `δ = 1/(KT)²`, with what it is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PolylogBound {
+    /// Every task gets at least this share of the budget once the indices are near the means.
+    pub least_share: f64,
+    /// Lipschitz constant there.
+    pub lipschitz: f64,
+    /// Strong concavity there.
+    pub strong_concavity: f64,
+    /// The smallest chance of success there.
+    pub least_success: f64,
+    /// The bound on the regret.
+    pub regret: f64,
+}
+
+impl DiminishingReturns {
+    /// The curves of a problem, if Assumption 2 holds for them up to the budget.
+    ///
+    /// # Errors
+    /// Everything that fails, task by task.
+    pub fn new(problem: &Problem) -> Result<Self, Vec<AssumptionFailure>> {
+        let budget = problem.budget();
+        let mut failures = Vec::new();
+        if problem.tasks().len() < 2 {
+            failures.push(AssumptionFailure::OneTask);
+        }
+        for task in problem.tasks() {
+            let parts = task.curve().diminishing_returns_failures(budget);
+            if !parts.is_empty() {
+                failures.push(AssumptionFailure::Curve { task: task.name().to_owned(), failures: parts });
+            }
+            if task.bounds() != Bounds::NONE {
+                failures.push(AssumptionFailure::Bounds { task: task.name().to_owned() });
+            }
+        }
+        if failures.is_empty() {
+            Ok(Self { curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(), budget })
+        } else {
+            Err(failures)
+        }
+    }
+
+    fn slopes(&self, share: f64) -> impl Iterator<Item = f64> {
+        let spend = share * self.budget;
+        self.curves.iter().map(move |curve| slope_before(curve, spend) * self.budget)
+    }
+
+    /// `D_min(ε)`: the smallest slope of any curve up to the share ε. Slopes fall, so it is taken at ε.
+    #[must_use]
+    pub fn d_min(&self, share: f64) -> f64 {
+        self.slopes(share).fold(f64::INFINITY, f64::min)
+    }
+
+    /// `D_max(ε)`: the largest slope of any curve from the share ε on.
+    #[must_use]
+    pub fn d_max(&self, share: f64) -> f64 {
+        self.slopes(share).fold(0.0, f64::max)
+    }
+
+    /// `M(ε)`: a Lipschitz constant of all curves from the share ε on; the largest slope there.
+    #[must_use]
+    pub fn lipschitz(&self, share: f64) -> f64 {
+        self.d_max(share)
+    }
+
+    /// `α(ε)`: how strongly concave every curve is from the share ε on. The bend of these families is weakest at the budget.
+    #[must_use]
+    pub fn strong_concavity(&self, _share: f64) -> f64 {
+        self.curves.iter().map(|curve| bend_at(curve, self.budget) * self.budget * self.budget).fold(f64::INFINITY, f64::min)
+    }
+
+    /// `D_min⁻¹(y)`: the smallest share at which `D_min` is at most `y`; 1 if it nowhere is.
+    #[must_use]
+    pub fn d_min_inverse(&self, slope: f64) -> f64 {
+        if self.d_min(1.0) > slope {
+            return 1.0;
+        }
+        // D_min falls: bisection in the logarithm of the share.
+        let (mut low, mut high) = (f64::MIN_POSITIVE.ln(), 0.0f64);
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if self.d_min(middle.exp()) <= slope { high = middle } else { low = middle }
+        }
+        high.exp()
+    }
+
+    fn least_success(&self, share: f64) -> f64 {
+        self.curves.iter().map(|curve| curve.success(share * self.budget)).fold(1.0, f64::min)
+    }
+
+    /// The bound of `thm:boost` for means (shares of the largest reward). None below three rounds, if a mean is zero, or where the
+    /// horizon is so short that the theorem's condition on δ fails.
+    #[must_use]
+    pub fn polylog_bound(&self, means: &[f64], horizon: u64) -> Option<PolylogBound> {
+        let least_mean = means.iter().copied().fold(f64::INFINITY, f64::min);
+        let tasks = self.curves.len();
+        let log_horizon = (horizon as f64).ln();
+        // δ = 1/(KT)² >= 2 exp(-50 log² T), in logarithms.
+        let is_covered = log_term(tasks, horizon) <= 50.0 * log_horizon * log_horizon;
+        if !(horizon >= 3 && least_mean > 0.0 && is_covered) {
+            return None;
+        }
+        let count = tasks as f64;
+        let least_share = self.d_min_inverse(2.0 / least_mean * self.d_max(1.0 / count));
+        let (lipschitz, strong_concavity) = (self.lipschitz(least_share), self.strong_concavity(least_share));
+        let least_success = self.least_success(least_share);
+        let slow = 32.0 * lipschitz * lipschitz * log_term(tasks, horizon) * count / (least_mean * strong_concavity * least_success);
+        let early_share = self.d_min_inverse(2.0 / least_mean * self.d_max(1.0 / (count * count)));
+        let early = 4.0 * count * count * (100.0 * log_horizon * log_horizon + 1.0) / self.least_success(early_share);
+        let regret = slow * log_horizon + 5.0 * count * count + early;
+        Some(PolylogBound { least_share, lipschitz, strong_concavity, least_success, regret })
+    }
+}
+
+/// The slope to the left of a spend: a power curve that ends at the budget has none to the right.
+fn slope_before(curve: &Curve, spend: f64) -> f64 {
+    match curve.family() {
+        Family::Power(power) => {
+            let relative = spend.min(power.scale()) / power.scale();
+            curve.height() * power.exponent() / power.scale() * relative.powf(power.exponent() - 1.0)
+        }
+        _ => curve.slope(spend),
+    }
+}
+
+/// Minus the second derivative, for the families that the assumption admits; zero for others.
+fn bend_at(curve: &Curve, spend: f64) -> f64 {
+    let relative = match curve.family() {
+        Family::Power(power) => (1.0 - power.exponent()) / spend,
+        Family::Hill(hill) => {
+            // -F''/F' = (1-s)/x + 2 s x^(s-1) / (x^s + h^s)
+            let s = hill.steepness();
+            let ratio = (spend / hill.half_at()).powf(s);
+            (1.0 - s + 2.0 * s * ratio / (1.0 + ratio)) / spend
+        }
+        _ => 0.0,
+    };
+    slope_before(curve, spend) * relative
+}
+
+/// The Proposition: the same bound for pure power curves on the whole budget, in closed form and larger.
+#[must_use]
+pub fn power_proposition(exponents: &[f64], least_mean: f64, horizon: u64) -> Option<f64> {
+    let (least, most) = exponents.iter().fold((1.0f64, 0.0f64), |(least, most), exponent| (least.min(*exponent), most.max(*exponent)));
+    let is_covered = exponents.len() >= 2 && least > 0.0 && most < 1.0 && least_mean > 0.0 && horizon >= 3;
+    if !is_covered {
+        return None;
+    }
+    let (count, log_horizon) = (exponents.len() as f64, (horizon as f64).ln());
+    let base = least * least_mean / (2.0 * most);
+    let flattest = exponents.iter().map(|exponent| exponent * (1.0 - exponent)).fold(1.0, f64::min);
+    let power = (2.0 * (1.0 - least) + most) / (1.0 - most);
+    let slow = 32.0 * count.powf(1.0 + power * (1.0 - least)) / (base.powf(power) * least_mean * flattest);
+    let early = 4.0 * (100.0 * log_horizon * log_horizon + 1.0) * count.powf(2.0 + 2.0 * most * (1.0 - least) / (1.0 - most))
+        / base.powf(most / (1.0 - most));
+    Some(slow * log_term(exponents.len(), horizon) * log_horizon + 5.0 * count * count + early)
+}
+
+/// Lemma `explicit:Ktwo`: two square roots with means of at least 1/4.
+///
+/// ```
+/// assert!((outlay::theory::explicit_two_square_roots(1000) - 164_043_080.87).abs() < 0.01);
+/// ```
+#[must_use]
+pub fn explicit_two_square_roots(horizon: u64) -> f64 {
+    let log_horizon = (horizon as f64).ln();
+    1_048_576.0 * std::f64::consts::SQRT_2 * (8f64.ln() + 2.0 * log_horizon) * log_horizon
+        + 20.0
+        + 256.0 * (100.0 * log_horizon * log_horizon + 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ProblemSpec, TaskSpec};
+
+    fn returns(budget: f64, curves: Vec<Curve>) -> DiminishingReturns {
+        let tasks = curves.into_iter().enumerate().map(|(place, curve)| TaskSpec::new(format!("t{place}"), curve)).collect();
+        DiminishingReturns::new(&ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_lemma_is_the_proposition_at_a_quarter() {
+        for horizon in [3, 1000, 1_000_000] {
+            let proposition = power_proposition(&[0.5, 0.5], 0.25, horizon).unwrap();
+            assert!((proposition / explicit_two_square_roots(horizon) - 1.0).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn the_general_bound_is_below_the_closed_form() {
+        for exponents in [vec![0.5, 0.5], vec![0.3, 0.5, 0.7], vec![0.2; 6]] {
+            let curves = exponents.iter().map(|exponent| Curve::power(*exponent, 7.0).unwrap()).collect();
+            let general = returns(7.0, curves).polylog_bound(&vec![0.4; exponents.len()], 5000).unwrap().regret;
+            let closed = power_proposition(&exponents, 0.4, 5000).unwrap();
+            assert!(general <= closed * (1.0 + 1e-9) && general > 0.0, "{exponents:?}: {general} {closed}");
+        }
+    }
+
+    #[test]
+    fn quantities_are_those_of_the_curves() {
+        // F = sqrt(u): F' = 1/(2 sqrt u), -F'' = 1/4 at 1.
+        let roots = returns(10.0, vec![Curve::power(0.5, 10.0).unwrap(), Curve::power(0.5, 10.0).unwrap()]);
+        assert!((roots.d_min(0.25) - 1.0).abs() < 1e-12 && (roots.d_max(0.25) - 1.0).abs() < 1e-12);
+        assert!((roots.strong_concavity(0.5) - 0.25).abs() < 1e-12);
+        assert!((roots.d_min_inverse(1.0) - 0.25).abs() < 1e-9 && roots.d_min_inverse(0.1) == 1.0);
+        // u_inf = D_min⁻¹((2/μ) D_max(1/2)): slope 2/μ · 0.7071, u = (μ/(4 · 0.7071))².
+        let bound = roots.polylog_bound(&[0.5, 0.9], 1000).unwrap();
+        assert!((bound.least_share - (0.5f64 / (4.0 * 0.5f64.sqrt())).powi(2)).abs() < 1e-9, "{bound:?}");
+    }
+
+    #[test]
+    fn bends_are_second_derivatives() {
+        for curve in [Curve::power(0.4, 5.0).unwrap(), Curve::hill(2.0, 0.6).unwrap().with_ceiling(0.8).unwrap()] {
+            for spend in [0.3, 1.0, 3.0] {
+                let step = 1e-4;
+                let numeric = -(curve.success(spend + step) - 2.0 * curve.success(spend) + curve.success(spend - step)) / (step * step);
+                assert!((bend_at(&curve, spend) / numeric - 1.0).abs() < 1e-5, "{curve:?} at {spend}");
+            }
+            let bends: Vec<f64> = (1..50).map(|place| bend_at(&curve, 0.1 * f64::from(place))).collect();
+            assert!(bends.is_sorted_by(|one, other| one >= other), "the bend is weakest at the end");
+        }
+    }
+
+    #[test]
+    fn what_fails_is_said() {
+        let tasks = vec![
+            TaskSpec::new("fine", Curve::power(0.5, 1.0).unwrap()),
+            TaskSpec { max: Some(0.5), ..TaskSpec::new("capped", Curve::power(0.5, 1.0).unwrap()) },
+            TaskSpec::new("line", Curve::saturating(2.0).unwrap()),
+        ];
+        let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
+        let failures: Vec<String> = DiminishingReturns::new(&problem).unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(failures, ["capped: has bounds of its own", "line: finite slope at zero, not strongly concave"]);
+    }
+}
