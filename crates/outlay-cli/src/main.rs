@@ -1,7 +1,7 @@
 //! The command line of outlay: arguments in, the library's answer out as a table, JSON or CSV.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 ran but a check failed, 2 bad
-//! usage or input.
+//! usage or input, 130 stopped.
 
 mod allocate;
 mod arguments;
@@ -14,6 +14,8 @@ mod input;
 mod number;
 mod plan_file;
 mod report;
+mod simulate;
+mod simulation_report;
 mod table;
 mod values;
 
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
+        Command::Simulate(arguments) => simulate::run(arguments, quiet),
     };
     match report {
         Ok(report) => console::show(&report, quiet),
