@@ -114,7 +114,7 @@ pub(crate) struct SimulateArguments {
     pub(crate) horizon: Option<u64>,
 
     /// How often each learner plays each problem [default: 100]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_REPLICATIONS))]
     pub(crate) replications: Option<u64>,
 
     /// Seed of the first replication; the next ones follow it [default: 1]
@@ -166,6 +166,9 @@ impl From<FeedbackChoice> for Feedback {
         }
     }
 }
+
+/// More than this nobody waits for, and a slip of the finger must not ask for all memory.
+pub(crate) const MOST_REPLICATIONS: u64 = 1_000_000;
 
 /// What every command that solves takes.
 #[derive(Debug, Args)]

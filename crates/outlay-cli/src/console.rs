@@ -2,6 +2,8 @@
 
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::failure::Failure;
@@ -105,6 +107,28 @@ impl Progress {
     pub(crate) fn step_by(&mut self, work: f64) {
         self.done += 1;
         self.work.done += work;
+        self.draw();
+    }
+
+    /// Does the work and keeps the bar moving meanwhile, also while no step ends.
+    pub(crate) fn during<T>(self, work: impl FnOnce(&Mutex<Self>) -> T) -> T {
+        let (end, ended) = mpsc::channel::<()>();
+        let progress = Mutex::new(self);
+        std::thread::scope(|scope| {
+            let watched = &progress;
+            scope.spawn(move || {
+                // The channel is closed when the work ends.
+                while ended.recv_timeout(Self::INTERVAL) == Err(RecvTimeoutError::Timeout) {
+                    locked(watched).draw();
+                }
+            });
+            let result = work(&progress);
+            drop(end);
+            result
+        })
+    }
+
+    fn draw(&mut self) {
         let is_fresh = self.last_shown.is_some_and(|shown| shown.elapsed() < Self::INTERVAL);
         if self.visible && !is_fresh && self.started.elapsed() > Duration::from_secs(1) {
             say(&format!("\r{}\x1b[K", self.line(self.started.elapsed().as_secs_f64())));
@@ -119,10 +143,15 @@ impl Progress {
         let full = (share * WIDTH as f64) as usize;
         let bar = "█".repeat(full) + &"░".repeat(WIDTH - full);
         let rate = (done - before) / seconds;
-        let speed = unit.map(|unit| format!(" · {} {unit}/s", number::figure(rate))).unwrap_or_default();
+        let speed = unit.filter(|_| rate > 0.0).map(|unit| format!(" · {} {unit}/s", number::figure(rate))).unwrap_or_default();
         let left = if rate > 0.0 { format!(" · {} left", duration((total - done).max(0.0) / rate)) } else { String::new() };
         format!("{bar} {:>3.0}% · {} of {} {}{speed}{left}", 100.0 * share, self.done, self.total, self.what)
     }
+}
+
+/// What a thread that panicked has left is still a count.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Drop for Progress {

@@ -1,5 +1,6 @@
 //! Experiment files: what the flags say, in TOML.
 
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use outlay::feedback::Feedback;
@@ -9,6 +10,7 @@ use toml::{Table, Value};
 use super::grid::Grid;
 use super::origin::Origin;
 use super::request::distinct;
+use crate::arguments::MOST_REPLICATIONS;
 use crate::failure::Failure;
 use crate::input;
 use crate::values::nearest;
@@ -45,9 +47,9 @@ impl ExperimentFile {
             problems: fields.texts("problem", "problems", |text| Origin::new(text, folder)),
             learners: fields
                 .texts("learner", "learners", |text| text.parse().map_err(|error: outlay::learner::LearnerError| error.to_string())),
-            horizon: fields.whole("horizon", 1),
-            replications: fields.whole("replications", 1),
-            seed: fields.whole("seed", 0),
+            horizon: fields.whole("horizon", 1..=u64::MAX),
+            replications: fields.whole("replications", 1..=MOST_REPLICATIONS),
+            seed: fields.whole("seed", 0..=u64::MAX),
             feedback: fields.text("feedback").and_then(|text| fields.keep("feedback", feedback(&text))),
             out: fields.text("out").map(|out| folder.join(out)),
             grid: fields.grid(),
@@ -104,10 +106,12 @@ impl Fields<'_> {
         }
     }
 
-    fn whole(&mut self, key: &str, least: u64) -> Option<u64> {
+    fn whole(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.table.get(key)?;
-        let number = value.as_integer().and_then(|number| u64::try_from(number).ok()).filter(|number| *number >= least);
-        self.keep(key, number.ok_or_else(|| format!("must be a whole number of at least {least}, not {}", kind(value))))
+        let number = value.as_integer().and_then(|number| u64::try_from(number).ok()).filter(|number| range.contains(number));
+        let most = if *range.end() == u64::MAX { String::new() } else { format!(" and at most {}", range.end()) };
+        let wanted = || format!("must be a whole number of at least {}{most}, not {}", range.start(), kind(value));
+        self.keep(key, number.ok_or_else(wanted))
     }
 
     /// A list of texts under `many`, or a single one under `one`.
@@ -202,7 +206,7 @@ mod tests {
             "horizn: unknown key; did you mean horizon?",
             "problems[1]: must be a text, not 7",
             "learners[0]: learner `shrp`: `shrp` is not known: did you mean `sharp`?",
-            "replications: must be a whole number of at least 1, not 0",
+            "replications: must be a whole number of at least 1 and at most 1000000, not 0",
             "seed: must be a whole number of at least 0, not the text \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",
             "grid.value: unknown key; did you mean values?",

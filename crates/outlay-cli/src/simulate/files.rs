@@ -18,7 +18,8 @@ const CURVES_CSV: &str = "curves.csv";
 const PICTURES: &str = "pictures";
 
 /// What must not be overwritten where no run is.
-pub(crate) const RESULT_FILES: [&str; 5] = [REPORT, RESULTS_JSON, RESULTS_CSV, CURVES_CSV, PICTURES];
+pub(crate) const RESULT_FILES: [&str; 7] =
+    [REPORT, RESULTS_JSON, RESULTS_CSV, CURVES_CSV, PICTURES, "replications.parquet", "curves.parquet"];
 
 /// Writes everything. Nothing of it depends on the clock, on threads, or on whether the run was resumed.
 pub(crate) fn write(folder: &Path, plan: &Plan, summaries: &[Summary]) -> Result<(), Failure> {

@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &SimulateArguments, quiet: bool) -> Result<Report, 
     };
     let mut played = Played::new(&plan.experiment, known);
     if played.read_back() > 0 {
-        console::remark(&format!("resuming: {} of {} replications are there", played.done(), played.total()), quiet);
+        console::remark(&resuming(&played), quiet);
     }
     match play::play(&plan.experiment, &mut played, &mut folder, threads(arguments), quiet)? {
         Ended::Stopped => Ok(stopped(&played, &folder)),
@@ -63,6 +63,15 @@ fn folder(request: &Request, format: Format, plan: &Plan) -> Option<PathBuf> {
 fn threads(arguments: &SimulateArguments) -> NonZeroUsize {
     let asked = arguments.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
     asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn resuming(played: &Played) -> String {
+    let (done, total) = (played.done(), played.total());
+    if done == total {
+        format!("all {total} replications are there")
+    } else {
+        format!("resuming: {done} of {total} replications are there")
+    }
 }
 
 fn stopped(played: &Played, folder: &RunFolder) -> Report {

@@ -8,7 +8,7 @@ use outlay::experiment::{Experiment, Job, Replication};
 
 use super::interrupt;
 use super::run_folder::RunFolder;
-use crate::console::{Progress, Work};
+use crate::console::{Progress, Work, locked};
 use crate::failure::Failure;
 
 /// How playing ended.
@@ -105,25 +105,27 @@ pub(crate) fn play(
     let total: f64 = experiment.jobs().map(|job| rounds(&job)).sum();
     let before = total - missing.iter().map(rounds).sum::<f64>();
     let work = Work { unit: Some("rounds"), total, before, done: before };
-    let mut progress = Progress::resumed("replications", played.total(), played.done(), work, quiet);
+    let progress = Progress::resumed("replications", played.total(), played.done(), work, quiet);
     let stop = interrupt::flag()?;
     let mut trouble = None;
     let timed = |job| {
         let started = Instant::now();
         Ok(experiment.play(job, stop)?.map(|replication| (replication, started.elapsed())))
     };
-    experiment.run_with(&missing, threads, stop, timed, |job, (replication, time)| {
-        if trouble.is_some() {
-            return;
-        }
-        if let Err(failure) = folder.keep(job, &replication) {
-            // Playing on without keeping it would be in vain.
-            stop.store(true, Ordering::Relaxed);
-            trouble = Some(failure);
-            return;
-        }
-        played.add(job, replication, time);
-        progress.step_by(rounds(&job));
+    progress.during(|progress| {
+        experiment.run_with(&missing, threads, stop, timed, |job, (replication, time)| {
+            if trouble.is_some() {
+                return;
+            }
+            if let Err(failure) = folder.keep(job, &replication) {
+                // Playing on without keeping it would be in vain.
+                stop.store(true, Ordering::Relaxed);
+                trouble = Some(failure);
+                return;
+            }
+            played.add(job, replication, time);
+            locked(progress).step_by(rounds(&job));
+        })
     })?;
     match trouble {
         Some(failure) => Err(failure),
