@@ -290,9 +290,7 @@ impl Campaign {
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         let told = self.open.tell_all(place, outcomes);
         told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
-        for (task, &outcome) in outcomes.iter().enumerate() {
-            self.learner.observe(task, outcome);
-        }
+        self.learner.observe_round(outcomes);
         Ok(())
     }
 

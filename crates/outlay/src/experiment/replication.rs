@@ -121,7 +121,13 @@ impl Run {
         let rounds = trace_rounds(horizon);
         Ok(Self {
             campaign: Campaign::new(problem, learner, Some(horizon), feedback, seed)?,
-            best: Best { oracle: Oracle::new(problem), known: None, available: vec![true; tasks], values: vec![0.0; tasks] },
+            best: Best {
+                oracle: Oracle::new(problem),
+                known: None,
+                available: vec![true; tasks],
+                all_there: true,
+                values: vec![0.0; tasks],
+            },
             environment,
             feedback,
             sees_forgone: learner.entry().feedback == Feedback::Full,
@@ -249,18 +255,20 @@ struct Best {
     /// The budget it was solved for, and the value.
     known: Option<(f64, f64)>,
     available: Vec<bool>,
+    all_there: bool,
     values: Vec<f64>,
 }
 
 impl Best {
     fn value(&mut self, means: &[f64], budget: f64, available: Option<&[bool]>, gap: &mut f64) -> Result<f64, ExperimentError> {
         let same_tasks = match available {
-            None => self.available.iter().all(|there| *there),
+            None => self.all_there,
             Some(available) => *available == *self.available,
         };
         if let Some((_, value)) = self.known.filter(|(known, _)| same_tasks && *known == budget) {
             return Ok(value);
         }
+        self.all_there = available.is_none();
         match available {
             None => self.available.fill(true),
             Some(available) => self.available.copy_from_slice(available),

@@ -85,6 +85,13 @@ pub trait Learner: std::fmt::Debug + Send {
         let _ = (task, outcome);
     }
 
+    /// Takes the outcomes of a whole round, one a task: the same as each of them by itself.
+    fn observe_round(&mut self, outcomes: &[Outcome]) {
+        for (task, &outcome) in outcomes.iter().enumerate() {
+            self.observe(task, outcome);
+        }
+    }
+
     /// Takes the rewards of a whole round, in multiples of the largest reward: what bandit feedback shows.
     fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
         let _ = (played, gain);

@@ -6,7 +6,8 @@
 //! Guarantee: the paper's Theorems 1 and 3 with their constants, also with high probability. The proof is in docs/proof-tight.md.
 
 use super::Learner;
-use super::counting::{CountIndex, Counting, Remembered};
+use super::counting::{Counting, Index};
+use super::counts::Counts;
 use super::kl;
 use crate::elementary::ln;
 
@@ -14,23 +15,67 @@ use crate::elementary::ln;
 pub(super) struct Tight {
     /// `log(K²T)`.
     base: f64,
+    indices: Vec<f64>,
+    /// Tasks with news since the last round; their bounds are found together.
+    changed: Vec<usize>,
+    is_changed: Vec<bool>,
+    /// One place a changed task.
+    means: Vec<f64>,
+    entropies: Vec<f64>,
+    levels: Vec<f64>,
+    uppers: Vec<f64>,
 }
 
 impl Tight {
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        let index = Self { base: 2.0 * (tasks as f64).ln() + (horizon as f64).ln() };
-        Box::new(Counting::new(tasks, Remembered::new(tasks, index)))
+        Box::new(Counting::new(tasks, Self::new(tasks, horizon)))
+    }
+
+    fn new(tasks: usize, horizon: u64) -> Self {
+        Self {
+            base: 2.0 * (tasks as f64).ln() + (horizon as f64).ln(),
+            // Before the first completion.
+            indices: vec![1.0; tasks],
+            changed: Vec::with_capacity(tasks),
+            is_changed: vec![false; tasks],
+            means: vec![0.0; tasks],
+            entropies: vec![0.0; tasks],
+            levels: vec![0.0; tasks],
+            uppers: vec![0.0; tasks],
+        }
+    }
+
+    fn refresh(&mut self, counts: &Counts) {
+        let count = self.changed.len();
+        for (place, &task) in self.changed.iter().enumerate() {
+            let (completions, mean) = (counts.completions(task) as f64, counts.mean(task));
+            let level = self.base + mixture_cost(completions, counts.reward_sum(task));
+            (self.means[place], self.entropies[place], self.levels[place]) = (mean, kl::entropy(mean), level / completions);
+        }
+        kl::upper_all(&self.means[..count], &self.entropies[..count], &self.levels[..count], &mut self.uppers[..count]);
+        for (&task, &upper) in self.changed.iter().zip(&self.uppers) {
+            self.indices[task] = upper;
+            self.is_changed[task] = false;
+        }
+        self.changed.clear();
     }
 }
 
-impl CountIndex for Tight {
-    fn index(&self, completions: u64, reward_sum: f64) -> f64 {
-        if completions == 0 {
-            return 1.0;
+impl Index for Tight {
+    fn update(&mut self, task: usize, counts: &Counts) {
+        if counts.completions(task) == 0 {
+            self.indices[task] = 1.0;
+        } else if !self.is_changed[task] {
+            self.is_changed[task] = true;
+            self.changed.push(task);
         }
-        let completions = completions as f64;
-        let level = self.base + mixture_cost(completions, reward_sum);
-        kl::upper(reward_sum / completions, level / completions)
+    }
+
+    fn indices(&mut self, _: u64, counts: &Counts, indices: &mut [f64]) {
+        if !self.changed.is_empty() {
+            self.refresh(counts);
+        }
+        indices.copy_from_slice(&self.indices);
     }
 }
 
