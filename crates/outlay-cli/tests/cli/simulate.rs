@@ -137,7 +137,7 @@ fn what_is_all_there_is_told_again() {
     assert!(text(&second.stderr).starts_with("all 15 replications are there\n"));
     assert!(out.join("report.html").exists());
     assert_eq!(text(&first.stdout), file(&out, "results.json"));
-    assert_eq!(run(&words(command, &out)[..7], "").stdout, first.stdout, "without --out the same");
+    assert_eq!(run(&words(command, &out)[..8], "").stdout, first.stdout, "without --out the same");
 }
 
 #[test]
