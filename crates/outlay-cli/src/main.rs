@@ -12,6 +12,7 @@ mod failure;
 mod frontier;
 mod input;
 mod number;
+mod picture;
 mod plan_file;
 mod report;
 mod simulate;

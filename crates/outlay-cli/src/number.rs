@@ -138,7 +138,7 @@ fn without_negative_zero(text: String) -> String {
 }
 
 /// Commas between thousands.
-fn grouped(text: &str) -> String {
+pub(crate) fn grouped(text: &str) -> String {
     let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
     let (whole, rest) = digits.split_at(digits.find('.').unwrap_or(digits.len()));
     let mut grouped = String::from(sign);

@@ -28,7 +28,7 @@ fn files_hold_the_numbers_of_the_json() {
     let _ = std::fs::remove_dir_all(&folder);
     let json = run(&folder, "3");
     let (names, rows_of_replications) = rows(&folder.join("replications.parquet"));
-    assert_eq!(names, ["problem", "learner", "seed", "regret", "realised_regret", "success_mass"]);
+    assert_eq!(names, ["problem", "learner", "seed", "regret", "realised_regret", "success_mass", "parameter_value"]);
     assert_eq!(rows_of_replications.len(), 9);
     let row = &rows_of_replications[4];
     let expected = &json["learners"][1]["replications"][1];
@@ -36,9 +36,9 @@ fn files_hold_the_numbers_of_the_json() {
     assert_eq!(row.get_ulong(2).unwrap(), 8);
     assert_eq!(Some(row.get_double(3).unwrap()), expected["regret"].as_f64());
     assert_eq!(Some(row.get_double(4).unwrap()), expected["realised_regret"].as_f64());
-    assert_eq!(Some(row.get_double(5).unwrap()), expected["success_mass"].as_f64());
+    assert_eq!(Some(row.get_double(5).unwrap()), expected["success_mass", "parameter_value"].as_f64());
     let (names, curves) = rows(&folder.join("curves.parquet"));
-    assert_eq!(names, ["problem", "learner", "round", "mean", "low95", "high95", "q10", "q90"]);
+    assert_eq!(names, ["problem", "learner", "round", "mean", "low95", "high95", "q10", "q90", "parameter_value"]);
     let points = json["learners"][0]["curve"].as_array().unwrap();
     assert_eq!(curves.len(), 3 * points.len());
     assert_eq!(curves[2].get_ulong(2).ok(), points[2]["round"].as_u64());

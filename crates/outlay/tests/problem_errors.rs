@@ -87,14 +87,72 @@ fn top_level_fields() {
         ("leftover = 'spent'", "leftover: unknown leftover `spent`: did you mean `spend`?"),
         ("leftover = 1", "leftover: must be text, not the number 1"),
         ("bugdet = 3", "problem: unknown key `bugdet`: did you mean `budget`?"),
-        ("colour = 3", "problem: unknown key `colour`: known here are `budget`, `horizon`, `reward_max`, `leftover`, `task`, `tasks`"),
+        (
+            "colour = 3",
+            "problem: unknown key `colour`: known here are `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
+        ),
         (
             "\"new\\nline\" = 3",
-            "problem: unknown key `new line`: known here are `budget`, `horizon`, `reward_max`, `leftover`, `task`, `tasks`",
+            "problem: unknown key `new line`: known here are `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
         ),
     ] {
         assert_eq!(complaints(&format!("{fields}\n{GOOD_TASK}"), &NoFiles), expected, "{fields}");
     }
+}
+
+#[test]
+fn environments() {
+    let files = folder(&[("budgets.csv", "day,budget\n1,900\n2,-5\n3,x\n")]);
+    let cases = [
+        ("environment = 3", "environment: must be a table, not the number 3"),
+        ("environment = { delays = 3 }", "environment: unknown key `delays`: did you mean `delay`?"),
+        ("environment.delay = { law = 'geometric', mean = 100 }", ""),
+        ("environment.delay = { law = 'constant', rounds = 0 }", ""),
+        ("environment.delay = { law = 'uniform', low = 0, high = 9 }", ""),
+        ("environment.delay = 100", "environment.delay: must be a table, not the number 100"),
+        ("environment.delay = {}", "environment.delay.law: is missing: a delay needs one of `constant`, `geometric`, `uniform`"),
+        (
+            "environment.delay = { law = 'geometrical', mean = 1 }",
+            "environment.delay.law: unknown law `geometrical`: did you mean `geometric`?",
+        ),
+        ("environment.delay = { law = 'geometric' }", "environment.delay.mean: is missing: a geometric delay needs it"),
+        ("environment.delay = { law = 'geometric', mean = -1 }", "environment.delay.mean: must be between 0 and 1e12 rounds, not -1"),
+        (
+            "environment.delay = { law = 'geometric', mean = 1, rounds = 2 }",
+            "environment.delay: unknown key `rounds`: known here are `law`, `mean`",
+        ),
+        ("environment.delay = { law = 'constant', rounds = 2.5 }", "environment.delay.rounds: must be a whole number, not the number 2.5"),
+        ("environment.delay = { law = 'uniform', low = 5, high = 2 }", "environment.delay.low: must be at most `high`: 5 > 2"),
+        ("environment.available = 1.5", "environment.available: must be a chance above 0 and at most 1, not 1.5"),
+        ("environment.available = 'often'", "environment.available: must be a number, not the text \"often\""),
+        ("environment.budget = [1, 2, 3]", ""),
+        ("environment.budget = []", "environment.budget.amounts: must have at least one number"),
+        ("environment.budget = [1, -2]", "environment.budget.amounts[1]: must be finite and not negative, not -2"),
+        ("environment.budget = 5", "environment.budget: must be a table, not the number 5"),
+        ("environment.budget = { law = 'uniform', low = 3, high = 2 }", "environment.budget.low: must be at most `high`: 3 > 2"),
+        ("environment.budget = { law = 'uniform', low = 3 }", "environment.budget.high: is missing: a uniform budget needs it"),
+        (
+            "environment.budget = { law = 'sine', mean = 3, amplitude = 4, period = 7 }",
+            "environment.budget.amplitude: must be at most `mean`, or budgets are negative: 4 > 3",
+        ),
+        (
+            "environment.budget = { law = 'sine', mean = 3, amplitude = 1, period = 0 }",
+            "environment.budget.period: must be positive, not 0",
+        ),
+        (
+            "environment.budget = { law = 'list', file = 'budgets.csv', column = 'budget' }",
+            "environment.budget.column: `budgets.csv` line 3 must have a number, finite and not negative, not the text \"-5\" (and 1 other cell)",
+        ),
+        (
+            "environment.budget = { law = 'list' }",
+            "environment.budget.amounts: is missing: a list of budgets needs `amounts`, or `file` and `column`",
+        ),
+    ];
+    for (fields, expected) in cases {
+        assert_eq!(complaints(&format!("{fields}\n{GOOD_TASK}"), &files), expected, "{fields}");
+    }
+    let needed = format!("environment.budget = [3, 1]\nbudget = 10\n{}", task("min = 2"));
+    assert_eq!(complaints(&needed, &NoFiles), "environment.budget: its smallest budget 1 is below what the tasks' min and fixed need: 2");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use outlay::curve::DeclaredShape;
-use outlay::problem::{Files, NoFiles};
+use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec, Files, NoFiles};
 use outlay::{Bounds, Curve, Leftover, Problem, ProblemSpec, RewardLaw, TaskSpec};
 
 /// Files in memory that count how often each is read.
@@ -32,6 +32,7 @@ budget = 1000
 horizon = 10000
 reward_max = 2.5
 leftover = "spend"
+environment = { budget = { law = "sine", mean = 1000, amplitude = 250, period = 7 }, delay = { law = "geometric", mean = 100 }, available = 0.95 }
 task = [
     { name = "power", curve = { family = "power", exponent = 0.5 }, value = 0.6 },
     { name = "power with a scale", curve = { family = "power", exponent = 1, scale = 30.5 }, value = 7 },
@@ -64,6 +65,11 @@ fn a_file_means_what_the_same_specs_mean() {
         horizon: Some(10_000),
         reward_max: 2.5,
         leftover: Leftover::Spend,
+        environment: EnvironmentSpec {
+            budget: Some(BudgetLaw::Sine { mean: 1000.0, amplitude: 250.0, period: 7.0 }),
+            delay: Some(DelayLaw::Geometric { mean: 100.0 }),
+            available: Some(0.95),
+        },
         tasks: vec![
             TaskSpec { value: Some(0.6), ..task("power", Curve::power(0.5, 1000.0).unwrap()) },
             TaskSpec { value: Some(7.0), ..task("power with a scale", Curve::power(1.0, 30.5).unwrap()) },
@@ -198,7 +204,8 @@ min and at least,saturating,,,1,,,,,,,,,,,,10,,,FALSE,5,,,,,,,
 fn a_table_means_what_the_same_tasks_mean() {
     let text = "budget = 1000\nhorizon = 10000\nreward_max = 2.5\nleftover = 'spend'\ntasks = { file = 'tasks.csv' }";
     for table in [TABLE.to_owned(), TABLE.replace('\n', "\r\n")] {
-        assert_eq!(Problem::from_toml(text, &folder(&[("tasks.csv", &table)])).unwrap(), everything());
+        let problem = Problem::from_toml(text, &folder(&[("tasks.csv", &table)])).unwrap();
+        assert_eq!(problem.tasks(), everything().tasks());
     }
 }
 

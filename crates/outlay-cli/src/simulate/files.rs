@@ -29,7 +29,7 @@ pub(crate) fn write(folder: &Path, plan: &Plan, summaries: &[Summary]) -> Result
     file(CURVES_CSV, &record::curves_csv(summaries)?)?;
     #[cfg(feature = "parquet")]
     super::parquet_files::write(folder, summaries)?;
-    let Page { html, pictures } = simulation_report::page(&plan.name, &plan.command, summaries);
+    let Page { html, pictures } = simulation_report::page(&plan.title, &plan.command, summaries);
     if !pictures.is_empty() {
         let path = folder.join(PICTURES);
         std::fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;

@@ -27,7 +27,7 @@ enum Column {
     Text(&'static str, Vec<ByteArray>),
     Whole(&'static str, Vec<i64>),
     Number(&'static str, Vec<f64>),
-    /// Absent where there is a single replication.
+    /// Absent where there is a single replication, or no grid.
     Perhaps(&'static str, Vec<Option<f64>>),
 }
 
@@ -82,6 +82,7 @@ fn replications(summaries: &[Summary]) -> Result<Vec<u8>, ParquetError> {
         Column::Number("regret", rows.iter().map(|(_, _, replication)| replication.regret).collect()),
         Column::Number("realised_regret", rows.iter().map(|(_, _, replication)| replication.realised_regret).collect()),
         Column::Number("success_mass", rows.iter().map(|(_, _, replication)| replication.success_mass).collect()),
+        Column::Perhaps("parameter_value", rows.iter().map(|(summary, _, _)| Some(summary.parameter.as_ref()?.1)).collect()),
     ])
 }
 
@@ -97,6 +98,7 @@ fn curves(summaries: &[Summary]) -> Result<Vec<u8>, ParquetError> {
         Column::Perhaps("high95", rows.iter().map(|row| row.high95).collect()),
         Column::Number("q10", rows.iter().map(|row| row.q10).collect()),
         Column::Number("q90", rows.iter().map(|row| row.q90).collect()),
+        Column::Perhaps("parameter_value", rows.iter().map(|row| row.parameter_value).collect()),
     ])
 }
 

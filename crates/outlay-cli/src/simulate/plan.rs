@@ -19,6 +19,8 @@ const DEFAULT_HORIZON: u64 = 10_000;
 pub(crate) struct Plan {
     /// Fit for the name of a folder.
     pub(crate) name: String,
+    /// What the report is headed.
+    pub(crate) title: String,
     /// A command that gives the same results.
     pub(crate) command: String,
     pub(crate) experiment: Experiment,
@@ -43,6 +45,7 @@ impl Plan {
         check(&experiment)?;
         Ok(Self {
             name: folder_name(request),
+            title: request.name.clone().unwrap_or_else(|| request.problems.iter().map(Origin::name).collect::<Vec<_>>().join(", ")),
             command: command(request),
             record: RunRecord::new(&experiment)?,
             experiment,
@@ -87,13 +90,8 @@ fn cases_of(origin: &Origin, name: &str, request: &Request) -> Result<Vec<Case>,
             Source::Instance(_) => None,
         };
         let grid_horizon = value.filter(|(grid, _)| grid.parameter == Grid::HORIZON).map(|(_, horizon)| horizon as u64);
-        let name = match (&source, value) {
-            (Source::Instance(instance), Some(_)) if in_problem.is_some() => instance.to_string(),
-            (_, Some((grid, value))) => format!("{name} {}={value}", grid.parameter),
-            (_, None) => name.to_owned(),
-        };
         Ok(Case {
-            name,
+            name: name.to_owned(),
             source,
             horizon: grid_horizon.or(request.horizon).or(own_horizon).unwrap_or(DEFAULT_HORIZON),
             parameter: value.map(|(grid, value)| (grid.parameter.clone(), value)),
@@ -105,11 +103,19 @@ fn cases_of(origin: &Origin, name: &str, request: &Request) -> Result<Vec<Case>,
     }
 }
 
+/// What tells the problems of a grid apart.
+pub(crate) fn label(name: &str, parameter: Option<&(String, f64)>) -> String {
+    match parameter {
+        Some((parameter, value)) => format!("{name} {parameter}={value}"),
+        None => name.to_owned(),
+    }
+}
+
 /// Refuses what could not be run, with the problem that it is about.
 fn check(experiment: &Experiment) -> Result<(), Failure> {
     for case in &experiment.cases {
         let alone = Experiment { cases: vec![case.clone()], ..experiment.clone() };
-        alone.check().map_err(|error| Failure(format!("{}: {error}", case.name)))?;
+        alone.check().map_err(|error| Failure(format!("{}: {error}", label(&case.name, case.parameter.as_ref()))))?;
     }
     Ok(())
 }

@@ -45,6 +45,8 @@ pub(crate) fn curve_rows(summaries: &[Summary]) -> impl Iterator<Item = CurveRow
                 high95: point.high95,
                 q10: point.q10,
                 q90: point.q90,
+                parameter: summary.parameter.as_ref().map(|(name, _)| name.as_str()),
+                parameter_value: summary.parameter.as_ref().map(|(_, value)| *value),
             })
         })
     })
@@ -60,6 +62,9 @@ pub(crate) struct CurveRow<'a> {
     pub(crate) high95: Option<f64>,
     pub(crate) q10: f64,
     pub(crate) q90: f64,
+    /// Of the grid, if there is one.
+    pub(crate) parameter: Option<&'a str>,
+    pub(crate) parameter_value: Option<f64>,
 }
 
 #[derive(Serialize)]

@@ -4,6 +4,7 @@ use outlay::experiment::{Case, Experiment, Source};
 use outlay::feedback::Feedback;
 use serde::{Deserialize, Serialize};
 
+use super::plan::label;
 use crate::failure::Failure;
 
 /// Everything that decides the results.
@@ -75,8 +76,8 @@ impl RunRecord {
         differences
     }
 
-    fn names(&self) -> Vec<&str> {
-        self.cases.iter().map(|case| case.name.as_str()).collect()
+    fn names(&self) -> Vec<String> {
+        self.cases.iter().map(|case| label(&case.name, case.parameter.as_ref())).collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use outlay::experiment::{LearnerSummary, Statistics, Summary};
 
+use super::plan::label;
 use super::record::{share_of_even_split_regret, share_of_optimum};
 use crate::number::{self, Precision, figure, percent};
 use crate::table::{Align, Table};
@@ -68,7 +69,7 @@ fn line(summary: &Summary) -> String {
     let seeds = if summary.replications == 1 { format!("seed {}", summary.seed) } else { format!("seeds {} to {last}", summary.seed) };
     let count = |number: u64, one: &str| if number == 1 { format!("1 {one}") } else { format!("{} {one}s", whole(number)) };
     let parts = [
-        summary.problem.clone(),
+        label(&summary.problem, summary.parameter.as_ref()),
         count(summary.tasks.len() as u64, "task"),
         format!("horizon {}", whole(summary.horizon)),
         format!("{}, {seeds}", count(summary.replications, "replication")),

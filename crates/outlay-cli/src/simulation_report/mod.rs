@@ -1,27 +1,127 @@
-//! The report of a run as one page.
+//! The report of a simulation: one page of HTML that needs nothing else, and its pictures as files.
+
+mod cast;
+mod completions;
+mod figure;
+mod grid;
+mod growth;
+mod headline;
+mod regret;
+mod shares;
+mod spread;
+#[cfg(test)]
+mod synthetic;
+#[cfg(test)]
+mod tests;
 
 use outlay::experiment::Summary;
 
-/// A page and the pictures that belong to it.
+use crate::picture::{Element, dark_style};
+
+use cast::Cast;
+use figure::Figure;
+
+/// What is written of a simulation.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Page {
+    /// The whole page.
     pub(crate) html: String,
-    /// File names and SVG texts.
+    /// Each picture with the name of its file.
     pub(crate) pictures: Vec<(String, String)>,
 }
 
+/// The page of all problems that were played; `command` is what was typed.
 pub(crate) fn page(title: &str, command: &str, summaries: &[Summary]) -> Page {
-    let escape = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;");
-    let mut rows = String::new();
-    for summary in summaries {
-        for learner in &summary.learners {
-            let (problem, name) = (escape(&summary.problem), escape(&learner.learner));
-            rows.push_str(&format!("<tr><td>{problem}</td><td>{name}</td><td>{}</td></tr>\n", learner.regret.mean));
-        }
+    let cast = Cast::of(summaries);
+    let mut pictures = Vec::new();
+    let mut sections = Vec::new();
+    for (place, grid) in grid::grids(summaries).iter().enumerate() {
+        let figure = grid.figure(&cast, &format!("grid-{}-{}", place + 1, file_name(grid.parameter())));
+        keep(&mut pictures, "", &figure);
+        let heading = Element::new("h2").text(&grid.heading());
+        let figures = Element::new("div").class("figures").child(figure.element()).child(grid.table(&cast));
+        sections.push(Element::new("section").child(heading).child(figures));
     }
-    let (title, command) = (escape(title), escape(command));
-    let html = format!(
-        "<!doctype html>\n<meta charset=\"utf-8\">\n<title>{title}</title>\n<h1>{title}</h1>\n<pre>{command}</pre>\n<table>\n\
-         <tr><th>problem</th><th>learner</th><th>mean regret</th></tr>\n{rows}</table>\n"
-    );
-    Page { html, pictures: Vec::new() }
+    for (place, summary) in summaries.iter().enumerate() {
+        let figures = figures(summary, &cast);
+        let prefix = if summaries.len() > 1 { format!("{}-{}-", place + 1, file_name(&headline::heading(summary))) } else { String::new() };
+        for figure in &figures {
+            keep(&mut pictures, &prefix, figure);
+        }
+        sections.push(section(place, summary, &cast, &figures));
+    }
+    let html = document(title, command, contents(summaries), sections);
+    Page { html, pictures }
+}
+
+/// The pictures of one problem.
+fn figures(summary: &Summary, cast: &Cast) -> Vec<Figure> {
+    let players = cast.players(summary);
+    let mut figures = regret::figures(&players, summary.horizon);
+    figures.extend(growth::figures(&players, summary.tasks.len()));
+    figures.push(spread::figure(&players));
+    figures.push(shares::figure(summary, &players));
+    figures.push(completions::figure(summary, &players));
+    figures
+}
+
+fn section(place: usize, summary: &Summary, cast: &Cast, figures: &[Figure]) -> Element {
+    let players = cast.players(summary);
+    let section = Element::new("section").attribute("id", anchor(place));
+    let section = section.child(Element::new("h2").text(&headline::heading(summary))).child(headline::facts(summary));
+    if players.is_empty() {
+        return section.child(Element::new("p").text("No learner played."));
+    }
+    section
+        .child(headline::results(summary, &players))
+        .children(headline::verdict(&players))
+        .child(Element::new("div").class("figures").children(figures.iter().map(Figure::element)))
+}
+
+fn anchor(place: usize) -> String {
+    format!("problem-{}", place + 1)
+}
+
+/// Links to the problems, if there are several.
+fn contents(summaries: &[Summary]) -> Option<Element> {
+    let link = |(place, summary): (usize, &Summary)| {
+        let link = Element::new("a").attribute("href", format!("#{}", anchor(place))).text(&headline::heading(summary));
+        Element::new("li").child(link)
+    };
+    let links = Element::new("ol").children(summaries.iter().enumerate().map(link));
+    (summaries.len() > 1).then(|| Element::new("nav").attribute("aria-label", "Problems").child(links))
+}
+
+fn keep(pictures: &mut Vec<(String, String)>, prefix: &str, figure: &Figure) {
+    if let Some(picture) = &figure.picture {
+        pictures.push((format!("{prefix}{}.svg", figure.file), picture.file()));
+    }
+}
+
+/// Letters and digits that every file system takes; the rest is a hyphen.
+fn file_name(text: &str) -> String {
+    const LONGEST: usize = 60;
+    let simple = |character: char| if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '-' };
+    let name: String = text.chars().map(simple).collect();
+    let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("-");
+    name.truncate(LONGEST);
+    name.trim_end_matches('-').to_owned()
+}
+
+/// Everything in one file: style, pictures, script.
+fn document(title: &str, command: &str, contents: Option<Element>, sections: Vec<Element>) -> String {
+    let command = Element::new("pre").class("command").child(Element::new("code").text(command));
+    let header = Element::new("header").child(Element::new("h1").text(title)).child(command);
+    let body = Element::new("main").child(header).children(contents).children(sections);
+    let name = Element::new("title").text(title);
+    format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n{name}\n<style>\n{}{}\n</style>\n</head>\n<body>\n{body}\n\
+         <script>\n{}</script>\n</body>\n</html>\n",
+        include_str!("page.css"),
+        dark_style(),
+        include_str!("page.js"),
+    )
 }

@@ -87,6 +87,7 @@ impl Play<'_> {
             }
             run.play(round)?;
         }
+        run.deliver_late(self.horizon.saturating_add(1))?;
         Ok(Some(run.finish(self)))
     }
 }
@@ -184,8 +185,8 @@ impl Run {
 
     /// Hands this round's outcomes over, or puts them on their way.
     fn deliver(&mut self, round: u64) -> Result<(), ExperimentError> {
-        // No task was there: the round is closed, and nobody waits for news of it.
-        if self.outcomes.iter().all(|outcome| *outcome == Outcome::Missing) {
+        // Where nobody was there is nothing to tell.
+        if !self.available.contains(&true) {
             return Ok(());
         }
         if !self.environment.has_delays() {

@@ -56,13 +56,6 @@ fn finish(q: f64, mean: f64, level: f64) -> f64 {
     if mean < 1.0 { q } else { 1.0 }
 }
 
-/// The largest `q` with `kl(mean, q) <= level`.
-pub(crate) fn upper(mean: f64, level: f64) -> f64 {
-    let entropy = entropy(mean);
-    let q = (0..STEPS).fold(start(mean, entropy, level), |q, _| step(q, mean, entropy, level));
-    finish(q, mean, level)
-}
-
 /// The largest `q` with `kl(mean, q) <= level`, for many tasks, given the entropies of their means.
 pub(crate) fn upper_all(means: &[f64], entropies: &[f64], levels: &[f64], uppers: &mut [f64]) {
     vectorised(UpperAll { means, entropies, levels, uppers });
@@ -114,6 +107,12 @@ fn upper_block(means: &[f64; WIDTH], entropies: &[f64; WIDTH], levels: &[f64; WI
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn upper(mean: f64, level: f64) -> f64 {
+        let entropy = entropy(mean);
+        let q = (0..STEPS).fold(start(mean, entropy, level), |q, _| step(q, mean, entropy, level));
+        finish(q, mean, level)
+    }
 
     fn divergence(mean: f64, q: f64) -> f64 {
         let term = |share: f64, other: f64| if share > 0.0 { share * (share / other).ln() } else { 0.0 };

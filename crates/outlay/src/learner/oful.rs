@@ -27,6 +27,8 @@ pub(super) struct Oful {
     estimate: Vec<f64>,
     radius: f64,
     climb: Climb,
+    /// A place for products and for the weights in hand.
+    scratch: Vec<f64>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -61,6 +63,7 @@ impl Oful {
             estimate: vec![0.0; tasks],
             radius: 0.0,
             climb: Climb { best_weights: vec![0.0; tasks], ..Climb::default() },
+            scratch: vec![0.0; tasks],
         })
     }
 
@@ -117,14 +120,12 @@ impl Learner for Oful {
         if self.climb.is_over {
             return false;
         }
-        let mut next = std::mem::take(&mut self.climb.best_weights);
-        let played = weights.to_vec();
+        self.scratch.copy_from_slice(weights);
         let gain = self.hope(|task| success[task], weights);
         if gain > self.climb.best {
             self.climb.best = gain;
-            next.copy_from_slice(&played);
+            self.climb.best_weights.copy_from_slice(&self.scratch);
         }
-        self.climb.best_weights = next;
         self.climb.steps += 1;
         let has_arrived = gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MOST_STEPS;
         self.climb.last = gain;
@@ -140,13 +141,14 @@ impl Learner for Oful {
 
     fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
         // Sherman and Morrison: the inverse after one more feature.
-        let mut product = vec![0.0; self.tasks];
+        let mut product = std::mem::take(&mut self.scratch);
         let square = self.multiply(|task| played.success[task], &mut product);
         let scale = 1.0 / (1.0 + square);
         for (row, left) in self.state.inverse.chunks_exact_mut(self.tasks).zip(&product) {
             row.iter_mut().zip(&product).for_each(|(number, right)| *number -= scale * left * right);
         }
         self.state.log_determinant += square.ln_1p();
+        self.scratch = product;
         self.state.response.iter_mut().zip(played.success).for_each(|(sum, success)| *sum += gain * success);
     }
 
