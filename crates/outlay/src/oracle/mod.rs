@@ -21,7 +21,7 @@ mod stack;
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::curve::DeclaredShape;
 use crate::problem::{Leftover, Problem};
@@ -200,6 +200,14 @@ pub enum AllocationError {
     },
 }
 
+/// What an oracle remembers of earlier calls, to be kept and handed to another: see [`Oracle::warmth`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Warmth {
+    price: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nearby: Option<nearby::Warmth>,
+}
+
 /// Solves one problem again and again, for other values and budgets.
 ///
 /// It keeps its buffers and the last price: after the first call nothing is allocated, and a call with similar values is
@@ -288,15 +296,20 @@ impl Oracle {
         &self.allocation
     }
 
-    /// What the next call would start from: all that it remembers of the calls before. See [`Oracle::start_from`].
+    /// All that it remembers of earlier calls: where the next one starts. See [`Oracle::start_from`].
     #[must_use]
-    pub fn warmth(&self) -> Option<f64> {
-        self.last_price.map(|price| price * self.model.unit)
+    pub fn warmth(&self) -> Warmth {
+        Warmth { price: self.last_price.map(|price| price * self.model.unit), nearby: self.nearby.as_ref().map(Nearby::warmth) }
     }
 
-    /// Makes the next call start as it would in the oracle whose [`warmth`](Oracle::warmth) this is: to the last bit.
-    pub fn start_from(&mut self, warmth: Option<f64>) {
-        self.last_price = warmth.filter(|price| *price >= 0.0 && price.is_finite()).map(|price| price / self.model.unit);
+    /// Makes the next calls answer as they would in the oracle of the same problem whose [`warmth`](Oracle::warmth) this is: to the
+    /// last bit. What does not fit the problem is ignored, and the next call then starts cold.
+    pub fn start_from(&mut self, warmth: &Warmth) {
+        self.forget();
+        self.last_price = warmth.price.filter(|price| *price >= 0.0 && price.is_finite()).map(|price| price / self.model.unit);
+        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warmth.nearby) {
+            nearby.start_from(warmth);
+        }
     }
 
     /// The best split of `budget` when a success of task `k` is worth `values[k]`.

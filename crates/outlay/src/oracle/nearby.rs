@@ -7,6 +7,7 @@
 //! anchor. A call that this does not fit, because some task wants to be at a bound, is left to the general search.
 
 use pulp::{Arch, Simd, WithSimd};
+use serde::{Deserialize, Serialize};
 
 use super::four::{Four, SMALL, with_four};
 use super::model::Model;
@@ -29,6 +30,23 @@ pub(super) struct Nearby {
     /// So many calls are not tried, after one that did not fit; twice as many after the next.
     pause: u32,
     next_pause: u32,
+}
+
+/// What is remembered between calls.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Warmth {
+    anchor: Option<AnchorWarmth>,
+    pause: u32,
+    next_pause: u32,
+}
+
+/// An anchor, and where the last call near it ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct AnchorWarmth {
+    log_price: f64,
+    values: Vec<f64>,
+    last_log_price: f64,
+    last_price: f64,
 }
 
 /// A price and its logarithm.
@@ -136,6 +154,38 @@ impl Nearby {
         (self.anchor, self.pause, self.next_pause) = (None, 0, 1);
     }
 
+    /// What is to be remembered; the rest follows from it.
+    pub(super) fn warmth(&self) -> Warmth {
+        let anchor = self.anchor.map(|anchor| AnchorWarmth {
+            log_price: anchor.log,
+            values: (0..self.tasks).map(|task| self.fours[task / 4].value[task % 4]).collect(),
+            last_log_price: self.last.log,
+            last_price: self.last.price,
+        });
+        Warmth { anchor, pause: self.pause, next_pause: self.next_pause }
+    }
+
+    /// Goes on as whoever remembered this would have.
+    pub(super) fn start_from(&mut self, warmth: &Warmth) {
+        (self.pause, self.next_pause) = (warmth.pause.min(LONGEST_PAUSE), warmth.next_pause.clamp(1, LONGEST_PAUSE));
+        let Some(AnchorWarmth { log_price, values, last_log_price, last_price }) = &warmth.anchor else { return };
+        let are_sound = values.len() == self.tasks && values.iter().all(|value| (LEAST_VALUE..MOST_VALUE).contains(value));
+        if !(are_sound && log_price.is_finite() && last_log_price.is_finite() && *last_price > 0.0 && last_price.is_finite()) {
+            return;
+        }
+        self.set_values(values);
+        with_four(self.arch, Anchor { fours: &mut self.fours, log_price: *log_price });
+        self.anchor = Some(Price { log: *log_price, price: log_price.exp() });
+        self.last = Price { log: *last_log_price, price: *last_price };
+        self.softest = self.find_softest();
+    }
+
+    fn set_values(&mut self, values: &[f64]) {
+        for (tasks, values) in self.fours.iter_mut().zip(values.chunks(4)) {
+            tasks.value[..values.len()].copy_from_slice(values);
+        }
+    }
+
     fn try_near(&mut self, call: &mut Call<'_>) -> Option<Found> {
         let (at, found) = with_four(self.arch, Solve { nearby: self, call })?;
         self.last = at;
@@ -147,9 +197,7 @@ impl Nearby {
         if !values.iter().all(|value| (LEAST_VALUE..MOST_VALUE).contains(value)) {
             return false;
         }
-        for (tasks, values) in self.fours.iter_mut().zip(values.chunks(4)) {
-            tasks.value[..values.len()].copy_from_slice(values);
-        }
+        self.set_values(values);
         let mut log = start.ln();
         for _ in 0..MAX_ANCHOR_TRIALS {
             let moments = with_four(self.arch, Anchor { fours: &mut self.fours, log_price: log });
