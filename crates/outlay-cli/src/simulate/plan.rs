@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use outlay::experiment::{Case, Experiment, Source};
+use outlay::instance::Instance;
 
 use super::grid::{Grid, with_parameter};
 use super::origin::Origin;
@@ -66,40 +67,54 @@ fn name_among(origins: &[Origin], position: usize) -> Result<String, Failure> {
 
 /// One case, or one for each value of the grid.
 fn cases_of(origin: &Origin, name: &str, request: &Request) -> Result<Vec<Case>, Failure> {
-    let file = match origin {
-        Origin::File(path) => Some(ProblemFile::read(path)?),
-        Origin::Instance(_) => None,
-    };
-    let case = |value: Option<(&Grid, f64)>| -> Result<Case, Failure> {
-        let in_problem = value.filter(|(grid, _)| grid.parameter != Grid::HORIZON);
-        let source = match (origin, &file) {
-            (Origin::Instance(instance), _) => Source::Instance(match in_problem {
-                Some((grid, value)) => with_parameter(instance, &grid.parameter, value)?,
-                None => instance.clone(),
-            }),
-            (Origin::File(_), file) => {
-                let mut file = file.clone().ok_or_else(|| Failure("a problem file that was not read".to_owned()))?;
-                if let Some((grid, value)) = in_problem {
-                    file.set(&grid.parameter, value)?;
-                }
-                Source::Problem(Arc::new(file.problem()?))
-            }
-        };
-        let own_horizon = match &source {
-            Source::Problem(problem) => problem.horizon(),
-            Source::Instance(_) => None,
-        };
-        let grid_horizon = value.filter(|(grid, _)| grid.parameter == Grid::HORIZON).map(|(_, horizon)| horizon as u64);
-        Ok(Case {
-            name: name.to_owned(),
-            source,
-            horizon: grid_horizon.or(request.horizon).or(own_horizon).unwrap_or(DEFAULT_HORIZON),
-            parameter: value.map(|(grid, value)| (grid.parameter.clone(), value)),
-        })
-    };
+    let base = Base::read(origin)?;
     match &request.grid {
-        None => Ok(vec![case(None)?]),
-        Some(grid) => grid.values.iter().map(|&value| case(Some((grid, value)))).collect(),
+        None => Ok(vec![case(&base, name, request, None)?]),
+        Some(grid) => grid.values.iter().map(|&value| case(&base, name, request, Some((&grid.parameter, value)))).collect(),
+    }
+}
+
+fn case(base: &Base, name: &str, request: &Request, point: Option<(&str, f64)>) -> Result<Case, Failure> {
+    let is_horizon = point.is_some_and(|(parameter, _)| parameter == Grid::HORIZON);
+    let source = base.source(point.filter(|_| !is_horizon))?;
+    let own_horizon = match &source {
+        Source::Problem(problem) => problem.horizon(),
+        Source::Instance(_) => None,
+    };
+    let grid_horizon = point.filter(|_| is_horizon).map(|(_, horizon)| horizon as u64);
+    Ok(Case {
+        name: name.to_owned(),
+        source,
+        horizon: grid_horizon.or(request.horizon).or(own_horizon).unwrap_or(DEFAULT_HORIZON),
+        parameter: point.map(|(parameter, value)| (parameter.to_owned(), value)),
+    })
+}
+
+/// A problem of which one number may still change.
+enum Base {
+    File(ProblemFile),
+    Instance(Instance),
+}
+
+impl Base {
+    fn read(origin: &Origin) -> Result<Self, Failure> {
+        match origin {
+            Origin::File(path) => ProblemFile::read(path).map(Self::File),
+            Origin::Instance(instance) => Ok(Self::Instance(instance.clone())),
+        }
+    }
+
+    fn source(&self, change: Option<(&str, f64)>) -> Result<Source, Failure> {
+        match (self, change) {
+            (Self::Instance(instance), None) => Ok(Source::Instance(instance.clone())),
+            (Self::Instance(instance), Some((parameter, value))) => Ok(Source::Instance(with_parameter(instance, parameter, value)?)),
+            (Self::File(file), None) => Ok(Source::Problem(Arc::new(file.problem()?))),
+            (Self::File(file), Some((path, value))) => {
+                let mut file = file.clone();
+                file.set(path, value)?;
+                Ok(Source::Problem(Arc::new(file.problem()?)))
+            }
+        }
     }
 }
 
