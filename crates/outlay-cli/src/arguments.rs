@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use outlay::feedback::Feedback;
 use outlay::{Leftover, Options, Problem};
 
 use crate::report::Format;
@@ -31,6 +32,10 @@ pub(crate) enum Command {
     Frontier(FrontierArguments),
     /// What the problem is: shapes, bounds, which guarantee holds; or every error at once
     Check(CheckArguments),
+    /// Let learners play problems whose values they do not know, many times over, and compare what they lose
+    ///
+    /// Stopped with Ctrl-C, a run keeps what is finished (exit code 130); the same command goes on with it.
+    Simulate(SimulateArguments),
 }
 
 #[derive(Debug, Args)]
@@ -89,6 +94,81 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 }
+
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArguments {
+    /// Problem files as for the other commands, or instances by name: power, m-set:tasks=10,plays=3
+    #[arg(value_name = "PROBLEM")]
+    pub(crate) problems: Vec<String>,
+
+    /// What to run as a TOML file; flags given here go before what it says
+    #[arg(long, value_name = "FILE")]
+    pub(crate) experiment: Option<PathBuf>,
+
+    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp, paper, uniform]
+    #[arg(long = "learner", value_name = "LEARNER")]
+    pub(crate) learners: Vec<String>,
+
+    /// Rounds [default: what the problem says, else 10000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) horizon: Option<u64>,
+
+    /// How often each learner plays each problem [default: 100]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=MOST_REPLICATIONS))]
+    pub(crate) replications: Option<u64>,
+
+    /// Seed of the first replication; the next ones follow it [default: 1]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+
+    /// What every learner is shown [default: each what it needs]
+    #[arg(long, value_enum)]
+    pub(crate) feedback: Option<FeedbackChoice>,
+
+    /// One run for each value: tasks=2,5,10 of an instance, horizon=1000,10000, or a number in the problem file:
+    /// budget=500,1000, task[*].curve.exponent=0.3,0.5
+    #[arg(long, value_name = "PARAMETER=VALUES")]
+    pub(crate) grid: Option<String>,
+
+    /// How many replications run at the same time [default: as many as there are cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Where to keep the run: checkpoint, results, report [default: for tables runs/ and a name, else nowhere]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// What there is: learners, laws of rewards, budgets and delays, instances
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum FeedbackChoice {
+    /// Which tasks succeeded, and the rewards of those
+    Censored,
+    /// Every reward, also those forgone
+    Full,
+    /// Only the sum of the rewards gained
+    Bandit,
+}
+
+impl From<FeedbackChoice> for Feedback {
+    fn from(choice: FeedbackChoice) -> Self {
+        match choice {
+            FeedbackChoice::Censored => Self::Censored,
+            FeedbackChoice::Full => Self::Full,
+            FeedbackChoice::Bandit => Self::Bandit,
+        }
+    }
+}
+
+/// More than this nobody waits for, and a slip of the finger must not ask for all memory.
+pub(crate) const MOST_REPLICATIONS: u64 = 1_000_000;
 
 /// What every command that solves takes.
 #[derive(Debug, Args)]

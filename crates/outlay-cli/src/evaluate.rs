@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::number::{self, Precision, figure, signed_percent};
 use crate::plan_file;
-use crate::report::{Format, Report, csv, json};
+use crate::report::{Ending, Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::{listed, values};
 
@@ -42,7 +42,8 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
             csv(rows)?
         }
     };
-    Ok(Report { result, remarks, holds: evaluation.violations.is_empty() })
+    let ending = if evaluation.violations.is_empty() { Ending::Done } else { Ending::CheckFailed };
+    Ok(Report { result, remarks, ending })
 }
 
 /// What is spent today as a plan.

@@ -1,7 +1,7 @@
 //! The command line of outlay: arguments in, the library's answer out as a table, JSON or CSV.
 //!
 //! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 ran but a check failed, 2 bad
-//! usage or input.
+//! usage or input, 130 stopped.
 
 mod allocate;
 mod arguments;
@@ -15,7 +15,7 @@ mod number;
 mod picture;
 mod plan_file;
 mod report;
-#[cfg_attr(not(test), expect(dead_code, reason = "no command writes it yet"))]
+mod simulate;
 mod simulation_report;
 mod table;
 mod values;
@@ -35,6 +35,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
+        Command::Simulate(arguments) => simulate::run(arguments, quiet),
     };
     match report {
         Ok(report) => console::show(&report, quiet),

@@ -21,13 +21,23 @@ pub(crate) enum Format {
 pub(crate) struct Report {
     pub(crate) result: String,
     pub(crate) remarks: Vec<String>,
-    /// Whether what was to be checked holds; decides between exit codes 0 and 1.
-    pub(crate) holds: bool,
+    /// How it ended; decides the exit code.
+    pub(crate) ending: Ending,
+}
+
+/// How a command that ran has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ending {
+    Done,
+    /// What was to be checked does not hold.
+    CheckFailed,
+    /// Somebody stopped it.
+    Stopped,
 }
 
 impl Report {
     pub(crate) fn new(result: String) -> Self {
-        Self { result, remarks: Vec::new(), holds: true }
+        Self { result, remarks: Vec::new(), ending: Ending::Done }
     }
 
     pub(crate) fn with_remarks(mut self, remarks: Vec<String>) -> Self {

@@ -59,13 +59,17 @@ fn number(text: &str, shown: &str) -> Result<f64, Failure> {
 
 /// That there is no such task, and which one may have been meant.
 pub(crate) fn unknown_task(problem: &Problem, name: &str) -> String {
-    const CLOSE: f64 = 0.7;
-    let likeness = |other: &str| strsim::jaro_winkler(name, other);
-    let names = problem.tasks().iter().map(outlay::Task::name);
-    match names.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).filter(|nearest| likeness(nearest) > CLOSE) {
+    match nearest(name, problem.tasks().iter().map(outlay::Task::name)) {
         Some(nearest) => format!("no task is named {name}; did you mean {nearest}?"),
         None => format!("no task is named {name}"),
     }
+}
+
+/// The known name that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const CLOSE: f64 = 0.7;
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    known.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).filter(|nearest| likeness(nearest) > CLOSE)
 }
 
 /// A few names, and how many more there are.

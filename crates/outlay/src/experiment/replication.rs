@@ -345,4 +345,21 @@ mod tests {
         assert_eq!(trace_rounds(3), [1, 2, 3]);
         assert_eq!(trace_rounds(u64::MAX).last(), Some(&u64::MAX));
     }
+
+    #[test]
+    fn rounds_without_any_task_pass() {
+        for delay in ["", "delay = { law = 'geometric', mean = 5 }"] {
+            let problem = format!(
+                "[environment]\navailable = 0.3\n{delay}\n[[task]]\nvalue = 0.5\ncurve = {{ family = 'power', exponent = 0.5 }}\n\
+                 [[task]]\nvalue = 0.9\ncurve = {{ family = 'power', exponent = 0.5 }}"
+            );
+            let problem = Problem::from_toml(&problem, &crate::problem::NoFiles).unwrap();
+            for entry in crate::learner::LEARNERS {
+                let learner: LearnerSpec = entry.name.parse().unwrap();
+                let play = Play { problem: &problem, learner: &learner, feedback: entry.feedback, horizon: 200, seed: 1 };
+                let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
+                assert!(run.regret > -1e-9 && run.completions.iter().sum::<u64>() > 0, "{learner}: {run:?}");
+            }
+        }
+    }
 }

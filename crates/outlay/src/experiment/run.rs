@@ -130,19 +130,35 @@ impl Experiment {
         jobs: &[Job],
         threads: NonZeroUsize,
         stop: &AtomicBool,
-        mut finished: impl FnMut(Job, Replication),
+        finished: impl FnMut(Job, Replication),
+    ) -> Result<(), ExperimentError> {
+        self.run_with(jobs, threads, stop, |job| self.play(job, stop), finished)
+    }
+
+    /// As [`Experiment::run`], with more around each job than [`Experiment::play`]: a clock, for instance, which this library does
+    /// not have. `play` runs on the threads.
+    ///
+    /// # Errors
+    /// As [`Experiment::run`].
+    pub fn run_with<T: Send>(
+        &self,
+        jobs: &[Job],
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        play: impl Fn(Job) -> Result<Option<T>, ExperimentError> + Sync,
+        mut finished: impl FnMut(Job, T),
     ) -> Result<(), ExperimentError> {
         let next = AtomicUsize::new(0);
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
             for _ in 0..threads.get().min(jobs.len()) {
-                let (sender, next) = (sender.clone(), &next);
+                let (sender, next, play) = (sender.clone(), &next, &play);
                 scope.spawn(move || {
                     while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
                         if stop.load(Ordering::Relaxed) {
                             break;
                         }
-                        let result = self.play(job, stop);
+                        let result = play(job);
                         // Nobody listens any more: an error has ended the run.
                         if sender.send((job, result)).is_err() {
                             break;
@@ -153,7 +169,7 @@ impl Experiment {
             drop(sender);
             for (job, result) in receiver {
                 match result {
-                    Ok(Some(replication)) => finished(job, replication),
+                    Ok(Some(result)) => finished(job, result),
                     Ok(None) => {}
                     Err(error) => {
                         stop.store(true, Ordering::Relaxed);

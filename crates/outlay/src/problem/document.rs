@@ -3,6 +3,7 @@
 //! The text becomes a tree (`node`), the tree is walked to its end (`fields`, `task`, `curve`, `reward`, `samples`), and what is
 //! wrong on the way is collected. What could not be read has a stand-in, so that the rest is still checked.
 
+mod change;
 mod curve;
 mod environment;
 mod fields;
@@ -12,8 +13,11 @@ mod samples;
 mod sheet;
 mod task;
 
+pub use change::Document;
 pub(super) use curve::curve_keys;
+pub use environment::{BUDGET_LAWS, DELAY_LAWS};
 pub(super) use fields::{Fields, Written};
+pub use reward::REWARD_LAWS;
 pub(super) use reward::reward_keys;
 pub(super) use sheet::{Row, Sheet};
 pub(super) use task::{TASK_KEYS, task_of, unreadable_task};
@@ -83,7 +87,7 @@ impl Problem {
     /// # Errors
     /// Everything that is wrong: in the syntax, in the fields, in the files, between fields.
     pub fn from_toml(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
-        checked(Node::from_toml(text), files)
+        checked(&Node::from_toml(text).map_err(alone)?, files)
     }
 
     /// The problem written in a JSON document with the same keys, checked. A null is a key that is not there.
@@ -91,7 +95,7 @@ impl Problem {
     /// # Errors
     /// As [`Problem::from_toml`].
     pub fn from_json(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
-        checked(Node::from_json(text), files)
+        checked(&Node::from_json(text).map_err(alone)?, files)
     }
 }
 
@@ -113,8 +117,8 @@ impl ProblemSpec {
     }
 }
 
-fn checked(document: Result<Node, ProblemError>, files: &dyn Files) -> Result<Problem, ProblemErrors> {
-    let (spec, mut faults) = read(&document.map_err(alone)?, files)?;
+fn checked(document: &Node, files: &dyn Files) -> Result<Problem, ProblemErrors> {
+    let (spec, mut faults) = read(document, files)?;
     let problem = check_into(spec, &mut faults);
     faults.settle(problem)
 }

@@ -52,7 +52,7 @@ mod reward;
 mod table;
 mod write;
 
-pub use document::{Files, NoFiles};
+pub use document::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
 pub(crate) use environment::LONGEST_DELAY;
 pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
 pub(crate) use errors::one_line;

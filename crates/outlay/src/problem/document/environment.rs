@@ -7,9 +7,11 @@ use super::samples::read_list;
 use crate::problem::environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
 
 const ENVIRONMENT_KEYS: [&str; 3] = ["budget", "delay", "available"];
-const BUDGET_LAWS: [(&str, &[&str]); 3] =
+/// The laws of varying budgets that a file can name, each with its parameters.
+pub const BUDGET_LAWS: [(&str, &[&str]); 3] =
     [("list", &["amounts", "file", "column", "where"]), ("uniform", &["low", "high"]), ("sine", &["mean", "amplitude", "period"])];
-const DELAY_LAWS: [(&str, &[&str]); 3] = [("constant", &["rounds"]), ("geometric", &["mean"]), ("uniform", &["low", "high"])];
+/// The laws of delays that a file can name, each with its parameters.
+pub const DELAY_LAWS: [(&str, &[&str]); 3] = [("constant", &["rounds"]), ("geometric", &["mean"]), ("uniform", &["low", "high"])];
 
 /// The table `environment` of a problem.
 pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) -> EnvironmentSpec {

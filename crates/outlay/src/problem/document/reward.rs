@@ -5,8 +5,8 @@ use super::fields::Fields;
 use super::samples::{SAMPLE_KEYS, read_samples};
 use crate::problem::RewardLaw;
 
-/// The laws a file can name, each with its parameters.
-const LAWS: [(&str, &[&str]); 5] = [
+/// The laws of rewards that a file can name, each with its parameters.
+pub const REWARD_LAWS: [(&str, &[&str]); 5] = [
     ("bernoulli", &["mean"]),
     ("beta", &["mean", "concentration"]),
     ("constant", &["mean"]),
@@ -16,12 +16,12 @@ const LAWS: [(&str, &[&str]); 5] = [
 
 /// Every key that some law takes.
 pub(crate) fn reward_keys() -> impl Iterator<Item = &'static str> {
-    std::iter::once("law").chain(LAWS.into_iter().flat_map(|(_, keys)| keys.iter().copied()))
+    std::iter::once("law").chain(REWARD_LAWS.into_iter().flat_map(|(_, keys)| keys.iter().copied()))
 }
 
 /// The law that `fields` describe. Its ranges are checked with the rest of the problem.
 pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardLaw> {
-    let (law, keys) = fields.word("law", "every reward", &LAWS, &mut reader.faults)?;
+    let (law, keys) = fields.word("law", "every reward", &REWARD_LAWS, &mut reader.faults)?;
     let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
     fields.refuse_unknown(&known, &mut reader.faults);
     let mut required = |key| {

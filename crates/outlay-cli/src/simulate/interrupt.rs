@@ -1,0 +1,18 @@
+//! Ctrl-C and the request to terminate: work stops soon, what is finished stays.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::console;
+use crate::failure::Failure;
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// A flag that is set when somebody wants this process to end. A second time ends it at once.
+pub(crate) fn flag() -> Result<&'static AtomicBool, Failure> {
+    ctrlc::set_handler(|| {
+        if STOP.swap(true, Ordering::Relaxed) {
+            std::process::exit(console::STOPPED.into());
+        }
+    })?;
+    Ok(&STOP)
+}

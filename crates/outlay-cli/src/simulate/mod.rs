@@ -1,0 +1,101 @@
+//! `outlay simulate`: learners on problems, many times over.
+//!
+//! What was asked for (`request`, `experiment_file`, `grid`) becomes a `plan`; the plan is played (`play`), each replication is kept as
+//! it ends (`run_folder`), and what they add up to is written (`record`, `table`, `files`).
+
+mod experiment_file;
+mod files;
+mod grid;
+mod interrupt;
+mod listing;
+mod origin;
+#[cfg(feature = "parquet")]
+mod parquet_files;
+mod plan;
+mod play;
+mod record;
+mod request;
+mod run_folder;
+mod run_record;
+mod table;
+
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use crate::arguments::SimulateArguments;
+use crate::console;
+use crate::failure::Failure;
+use crate::report::{Ending, Format, Report};
+use plan::Plan;
+use play::{Ended, Played};
+use request::Request;
+use run_folder::RunFolder;
+
+/// Where runs go that nobody gave a place.
+const DEFAULT_FOLDER: &str = "runs";
+
+pub(crate) fn run(arguments: &SimulateArguments, quiet: bool) -> Result<Report, Failure> {
+    if arguments.list {
+        return listing::list(arguments.format);
+    }
+    let request = Request::new(arguments)?;
+    let plan = Plan::new(&request)?;
+    let (mut folder, known) = match folder(&request, arguments.format, &plan) {
+        Some(path) => RunFolder::open(path, &plan.record)?,
+        None => (RunFolder::nowhere(), Vec::new()),
+    };
+    let mut played = Played::new(&plan.experiment, known);
+    if played.read_back() > 0 {
+        console::remark(&resuming(&played), quiet);
+    }
+    match play::play(&plan.experiment, &mut played, &mut folder, threads(arguments), quiet)? {
+        Ended::Stopped => Ok(stopped(&played, &folder)),
+        Ended::Complete => finish(&plan, &played, &folder, arguments.format),
+    }
+}
+
+/// Where the run is kept. A table is for people, who want a report with it; programs ask for files if they want some.
+fn folder(request: &Request, format: Format, plan: &Plan) -> Option<PathBuf> {
+    let default = || PathBuf::from(DEFAULT_FOLDER).join(format!("{}-{}", plan.name, &plan.record.digest[..8]));
+    request.out.clone().or_else(|| (format == Format::Table).then(default))
+}
+
+fn threads(arguments: &SimulateArguments) -> NonZeroUsize {
+    let asked = arguments.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
+    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+fn resuming(played: &Played) -> String {
+    let (done, total) = (played.done(), played.total());
+    if done == total {
+        format!("all {total} replications are there")
+    } else {
+        format!("resuming: {done} of {total} replications are there")
+    }
+}
+
+fn stopped(played: &Played, folder: &RunFolder) -> Report {
+    let remark = match folder.path() {
+        Some(path) => {
+            let (done, total) = (played.done(), played.total());
+            format!("stopped: {done} of {total} replications are kept in {}; the same command goes on", path.display())
+        }
+        None => "stopped: nothing was kept; --out DIR keeps what is finished".to_owned(),
+    };
+    Report { result: String::new(), remarks: vec![remark], ending: Ending::Stopped }
+}
+
+fn finish(plan: &Plan, played: &Played, folder: &RunFolder, format: Format) -> Result<Report, Failure> {
+    let summaries = plan.experiment.summaries(&played.replications())?;
+    let mut remarks = Vec::new();
+    if let Some(path) = folder.path() {
+        files::write(path, plan, &summaries)?;
+        remarks.push(format!("report: {}", path.join(files::REPORT).display()));
+    }
+    let result = match format {
+        Format::Table => table::tables(&summaries, &played.speeds(&plan.experiment)),
+        Format::Json => record::json(&summaries, plan.is_single)?,
+        Format::Csv => record::csv(&summaries)?,
+    };
+    Ok(Report::new(result).with_remarks(remarks))
+}

@@ -1,0 +1,144 @@
+//! The folder of a run: what was asked for, and each replication as it ends, so that nothing finished is ever lost.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use outlay::experiment::{Job, Replication};
+use serde::{Deserialize, Serialize};
+
+use super::files::{RESULT_FILES, cannot_write, write_whole};
+use super::run_record::RunRecord;
+use crate::failure::Failure;
+use crate::input;
+use crate::report;
+
+const RECORD: &str = "run.json";
+const CHECKPOINT: &str = "replications.jsonl";
+/// A killed process loses nothing that was written; only a machine that fails could, and at most this long's work.
+const SYNC_INTERVAL: Duration = Duration::from_secs(1);
+
+/// One line of the checkpoint.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    job: Job,
+    result: Replication,
+}
+
+#[derive(Serialize)]
+struct LineToWrite<'a> {
+    #[serde(flatten)]
+    job: Job,
+    result: &'a Replication,
+}
+
+/// Where replications are kept, if anywhere.
+#[derive(Debug)]
+pub(crate) struct RunFolder(Option<Open>);
+
+#[derive(Debug)]
+struct Open {
+    path: PathBuf,
+    /// Locked as long as it is open.
+    checkpoint: File,
+    last_sync: Instant,
+}
+
+impl RunFolder {
+    /// For runs that are not kept.
+    pub(crate) fn nowhere() -> Self {
+        Self(None)
+    }
+
+    /// Opens or makes the folder of a run, for this process alone, and hands over what is finished. A folder with another run is left
+    /// as it is.
+    pub(crate) fn open(path: PathBuf, asked: &RunRecord) -> Result<(Self, Vec<(Job, Replication)>), Failure> {
+        let is_new = !is_same_run(&path, asked)?;
+        std::fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
+        let file = path.join(CHECKPOINT);
+        let opened = OpenOptions::new().read(true).append(true).create(true).open(&file);
+        let mut checkpoint = opened.map_err(|error| cannot_write(&file, &error))?;
+        match checkpoint.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(Failure(format!("another run is writing to {}: wait for its end, or take another --out", path.display())));
+            }
+            Err(TryLockError::Error(error)) => return Err(cannot_write(&file, &error)),
+        }
+        // Somebody may have come first between the look and the lock.
+        if is_new {
+            is_same_run(&path, asked)?;
+        }
+        write_whole(&path.join(RECORD), report::json(asked)?.as_bytes())?;
+        let known = read_checkpoint(&file, &mut checkpoint)?;
+        Ok((Self(Some(Open { path, checkpoint, last_sync: Instant::now() })), known))
+    }
+
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.0.as_ref().map(|open| open.path.as_path())
+    }
+
+    /// Keeps a finished replication.
+    pub(crate) fn keep(&mut self, job: Job, result: &Replication) -> Result<(), Failure> {
+        let Some(open) = &mut self.0 else { return Ok(()) };
+        let mut line = serde_json::to_vec(&LineToWrite { job, result })?;
+        line.push(b'\n');
+        // One write a line: a process that is killed leaves whole lines, perhaps but the last.
+        let mut written = open.checkpoint.write_all(&line);
+        if written.is_ok() && open.last_sync.elapsed() > SYNC_INTERVAL {
+            written = open.checkpoint.sync_data();
+            open.last_sync = Instant::now();
+        }
+        written.map_err(|error| cannot_write(&open.path.join(CHECKPOINT), &error))
+    }
+}
+
+/// Whether the folder holds the run that is asked for (then it goes on) or none (then it begins); an error if it holds another.
+fn is_same_run(path: &Path, asked: &RunRecord) -> Result<bool, Failure> {
+    let shown = path.display();
+    let file = path.join(RECORD);
+    let text = match std::fs::read_to_string(&file) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return refuse_foreign(path),
+        Err(error) => return Err(Failure(format!("cannot read {}: {}", file.display(), input::reason(&error)))),
+    };
+    let there: RunRecord = serde_json::from_str(&text)
+        .map_err(|error| Failure(format!("{} is no record of a run ({error}): take another --out or remove {shown}", file.display())))?;
+    match there.differences(asked) {
+        differences if differences.is_empty() => Ok(true),
+        differences => Err(Failure(format!("{shown} holds another run: {}; take another --out or remove it", differences.join("; ")))),
+    }
+}
+
+/// A folder without a run must not hold files under the names that a run writes.
+fn refuse_foreign(path: &Path) -> Result<bool, Failure> {
+    match RESULT_FILES.iter().find(|name| path.join(name).exists()) {
+        Some(name) => Err(Failure(format!("{} holds a {name} of something else; take another --out", path.display()))),
+        None => Ok(false),
+    }
+}
+
+/// What is finished. A last line that is not whole is cut off; its replication will be played again.
+fn read_checkpoint(path: &Path, checkpoint: &mut File) -> Result<Vec<(Job, Replication)>, Failure> {
+    let mut bytes = Vec::new();
+    checkpoint.read_to_end(&mut bytes).map_err(|error| Failure(format!("cannot read {}: {}", path.display(), input::reason(&error))))?;
+    let mut known = Vec::new();
+    let mut whole = 0;
+    for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        match serde_json::from_slice::<Line>(line) {
+            Ok(Line { job, result }) if line.ends_with(b"\n") => known.push((job, result)),
+            _ if whole + line.len() == bytes.len() => break,
+            _ => {
+                let message = "cannot be read: remove the line, and its replication will be played again";
+                return Err(Failure(format!("{} line {} {message}", path.display(), number + 1)));
+            }
+        }
+        whole += line.len();
+    }
+    if whole < bytes.len() {
+        checkpoint.set_len(whole as u64).map_err(|error| cannot_write(path, &error))?;
+    }
+    Ok(known)
+}

@@ -1,0 +1,118 @@
+//! What a run is made of, as its folder remembers it: two runs with the same record have the same results.
+
+use outlay::experiment::{Case, Experiment, Source};
+use outlay::feedback::Feedback;
+use serde::{Deserialize, Serialize};
+
+use super::plan::label;
+use crate::failure::Failure;
+
+/// Everything that decides the results.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RunRecord {
+    /// The version of this program.
+    pub(crate) outlay: String,
+    /// Of everything below but the number of replications, which may grow.
+    pub(crate) digest: String,
+    pub(crate) seed: u64,
+    pub(crate) replications: u64,
+    pub(crate) feedback: Option<Feedback>,
+    pub(crate) learners: Vec<String>,
+    pub(crate) cases: Vec<CaseRecord>,
+}
+
+/// One problem of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CaseRecord {
+    pub(crate) name: String,
+    pub(crate) horizon: u64,
+    pub(crate) parameter: Option<(String, f64)>,
+    /// Of the problem's contents, wherever its file is.
+    pub(crate) digest: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) instance: Option<String>,
+    /// The whole problem, its files included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<serde_json::Value>,
+}
+
+impl RunRecord {
+    pub(crate) fn new(experiment: &Experiment) -> Result<Self, Failure> {
+        let mut record = Self {
+            outlay: env!("CARGO_PKG_VERSION").to_owned(),
+            digest: String::new(),
+            seed: experiment.seed,
+            replications: 0,
+            feedback: experiment.feedback,
+            learners: experiment.learners.iter().map(ToString::to_string).collect(),
+            cases: experiment.cases.iter().map(CaseRecord::new).collect::<Result<_, Failure>>()?,
+        };
+        record.digest = digest(&serde_json::to_string(&record)?);
+        record.replications = experiment.replications;
+        Ok(record)
+    }
+
+    /// How `self`, which is there, differs from what is asked for; empty if the one can go on as the other.
+    pub(crate) fn differences(&self, asked: &Self) -> Vec<String> {
+        let mut differences = Vec::new();
+        let mut compare = |what: &str, there: String, asked: String| {
+            if there != asked {
+                differences.push(format!("{what} {there}, not {asked}"));
+            }
+        };
+        let feedback = |record: &Self| record.feedback.map_or_else(|| "as needed".to_owned(), |feedback| feedback.to_string());
+        compare("outlay", self.outlay.clone(), asked.outlay.clone());
+        compare("learners", self.learners.join(" "), asked.learners.join(" "));
+        compare("seed", self.seed.to_string(), asked.seed.to_string());
+        compare("feedback", feedback(self), feedback(asked));
+        compare("problems", self.names().join(" and "), asked.names().join(" and "));
+        if let Some((there, asked)) = self.cases.iter().zip(&asked.cases).find(|(there, asked)| there.horizon != asked.horizon) {
+            compare("horizon", there.horizon.to_string(), asked.horizon.to_string());
+        }
+        if differences.is_empty() && self.digest != asked.digest {
+            let changed = self.cases.iter().zip(&asked.cases).find(|(there, asked)| there.digest != asked.digest);
+            differences.push(format!("another problem {}", changed.map_or("", |(there, _)| &there.name)));
+        }
+        differences
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.cases.iter().map(|case| label(&case.name, case.parameter.as_ref())).collect()
+    }
+}
+
+impl CaseRecord {
+    fn new(case: &Case) -> Result<Self, Failure> {
+        let (instance, problem) = match &case.source {
+            Source::Instance(instance) => (Some(instance.to_string()), None),
+            Source::Problem(problem) => (None, Some(serde_json::to_value(problem.as_ref())?)),
+        };
+        Ok(Self {
+            name: case.name.clone(),
+            horizon: case.horizon,
+            parameter: case.parameter.clone(),
+            digest: digest(&serde_json::to_string(&(&instance, &problem))?),
+            instance,
+            problem,
+        })
+    }
+}
+
+/// Sixteen hexadecimal digits that differ when the text does: FNV-1a of 64 bits. It guards against mistakes, not against malice.
+fn digest(text: &str) -> String {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0100_0000_01b3;
+    let hash = text.bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_those_of_fnv() {
+        assert_eq!(digest(""), "cbf29ce484222325");
+        assert_eq!(digest("foobar"), "85944171f73967e8");
+    }
+}

@@ -1,0 +1,79 @@
+//! Results for people: one table a problem.
+
+use outlay::experiment::{LearnerSummary, Statistics, Summary};
+
+use super::plan::label;
+use super::record::{share_of_even_split_regret, share_of_optimum};
+use crate::number::{self, Precision, figure, percent};
+use crate::table::{Align, Table};
+
+/// All tables; `speeds` are rounds per second, `[problem][learner]`.
+pub(crate) fn tables(summaries: &[Summary], speeds: &[Vec<Option<f64>>]) -> String {
+    let tables: Vec<String> = summaries.iter().zip(speeds).map(|(summary, speeds)| table(summary, speeds)).collect();
+    tables.join("\n")
+}
+
+fn table(summary: &Summary, speeds: &[Option<f64>]) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("learner", Left),
+        ("feedback", Left),
+        ("regret ± 95%", Right),
+        ("median", Right),
+        ("10–90%", Right),
+        ("of optimum", Right),
+        ("of even split's regret", Right),
+        ("oracle gap", Left),
+        ("rounds/s", Right),
+        ("pending", Right),
+    ]);
+    for (learner, speed) in summary.learners.iter().zip(speeds) {
+        table.row(vec![
+            learner.learner.clone(),
+            learner.feedback.to_string(),
+            mean(&learner.regret),
+            figure(learner.regret.median),
+            format!("{} – {}", figure(learner.regret.q10), figure(learner.regret.q90)),
+            share_of_optimum(summary, learner).map(percent).unwrap_or_default(),
+            share_of_even_split_regret(summary, learner).map(percent).unwrap_or_default(),
+            number::gap(learner.oracle_gap),
+            speed.map(figure).unwrap_or_default(),
+            pending(learner),
+        ]);
+    }
+    format!("{}\n{}\n", table.render(), line(summary))
+}
+
+/// `123.4 ± 5.6`, the second to the digits of the first.
+fn mean(regret: &Statistics) -> String {
+    let mean = figure(regret.mean);
+    let Some(high) = regret.high95 else { return mean };
+    let half = high - regret.mean;
+    let half = match mean.split_once('.') {
+        _ if mean.contains('e') => figure(half),
+        Some((_, decimals)) => Precision::Decimals(decimals.len()).amount(half),
+        None if regret.mean == 0.0 => figure(half),
+        None => Precision::Decimals(0).amount(half),
+    };
+    format!("{mean} ± {half}")
+}
+
+fn pending(learner: &LearnerSummary) -> String {
+    if learner.pending > 0.0 { figure(learner.pending) } else { String::new() }
+}
+
+/// What was played, in one line.
+fn line(summary: &Summary) -> String {
+    let whole = |number: u64| number::plain(number as f64);
+    let last = summary.seed.wrapping_add(summary.replications - 1);
+    let seeds = if summary.replications == 1 { format!("seed {}", summary.seed) } else { format!("seeds {} to {last}", summary.seed) };
+    let count = |number: u64, one: &str| if number == 1 { format!("1 {one}") } else { format!("{} {one}s", whole(number)) };
+    let parts = [
+        label(&summary.problem, summary.parameter.as_ref()),
+        count(summary.tasks.len() as u64, "task"),
+        format!("horizon {}", whole(summary.horizon)),
+        format!("{}, {seeds}", count(summary.replications, "replication")),
+        format!("optimum {} per round", figure(summary.optimum.value)),
+    ];
+    parts.join(" · ")
+}

@@ -1,0 +1,165 @@
+//! Numbers of a problem file changed before it is read: what a grid of problems is made of.
+
+use super::node::Node;
+use super::{alone, checked};
+use crate::problem::errors::{ProblemError, ProblemErrors, one_line};
+use crate::problem::{Files, Problem};
+
+/// A problem file that has been parsed but not yet read.
+///
+/// ```
+/// use outlay::problem::{Document, NoFiles};
+/// let mut document = Document::from_toml("[[task]]\nvalue = 1\ncurve = { family = 'power', exponent = 0.5 }")?;
+/// document.set("task[*].curve.exponent", 0.25)?;
+/// let problem = document.problem(&NoFiles)?;
+/// assert_eq!(problem.tasks()[0].curve().success(1.0 / 16.0), 0.5);
+/// # Ok::<(), outlay::problem::ProblemErrors>(())
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Document(Node);
+
+impl Document {
+    /// Parses TOML.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn from_toml(text: &str) -> Result<Self, ProblemErrors> {
+        Node::from_toml(text).map(Self).map_err(alone)
+    }
+
+    /// Parses JSON.
+    ///
+    /// # Errors
+    /// If it is none.
+    pub fn from_json(text: &str) -> Result<Self, ProblemErrors> {
+        Node::from_json(text).map(Self).map_err(alone)
+    }
+
+    /// Writes a number at a path: `budget`, `task[0].curve.exponent`, `task[*].value` for every task. The tables on the way must be
+    /// there, the last key need not be.
+    ///
+    /// # Errors
+    /// If the path is none of this document, with how far it goes.
+    pub fn set(&mut self, path: &str, number: f64) -> Result<(), ProblemErrors> {
+        let error = |message: String| alone(ProblemError { path: one_line(path), message });
+        let steps =
+            steps(path).ok_or_else(|| error("is no path: write it as in `task[0].curve.exponent` or `task[*].value`".to_owned()))?;
+        write(&mut self.0, &steps, "", number).map_err(error)
+    }
+
+    /// The problem, checked. Files that it names are read through `files`.
+    ///
+    /// # Errors
+    /// As [`Problem::from_toml`].
+    pub fn problem(&self, files: &dyn Files) -> Result<Problem, ProblemErrors> {
+        checked(&self.0, files)
+    }
+}
+
+/// One step into a document.
+#[derive(Debug, Clone, PartialEq)]
+enum Step<'p> {
+    Key(&'p str),
+    Item(usize),
+    EveryItem,
+}
+
+/// The steps of a path; nothing if it is none.
+fn steps(path: &str) -> Option<Vec<Step<'_>>> {
+    let mut steps = Vec::new();
+    for part in path.trim().split('.') {
+        let (key, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
+        if key.is_empty() {
+            return None;
+        }
+        steps.push(Step::Key(key));
+        while !rest.is_empty() {
+            let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
+            steps.push(if inside == "*" { Step::EveryItem } else { Step::Item(inside.parse().ok()?) });
+            rest = after;
+        }
+    }
+    Some(steps)
+}
+
+/// Follows the steps from `node`, which is at `place`, and writes at their end.
+fn write(node: &mut Node, steps: &[Step<'_>], place: &str, number: f64) -> Result<(), String> {
+    let Some((step, rest)) = steps.split_first() else {
+        *node = written(number);
+        return Ok(());
+    };
+    let here = if place.is_empty() { "the problem" } else { place };
+    match (step, node) {
+        (Step::Key(key), Node::Table(entries)) => {
+            let inner = if place.is_empty() { (*key).to_owned() } else { format!("{place}.{key}") };
+            match entries.iter_mut().find(|(known, _)| known == key) {
+                Some((_, node)) => write(node, rest, &inner, number),
+                // A key that does not belong here is refused with its neighbours in mind when the problem is read.
+                None if rest.is_empty() => {
+                    entries.push(((*key).to_owned(), written(number)));
+                    Ok(())
+                }
+                None => Err(format!("{} has no `{}`", one_line(here), one_line(key))),
+            }
+        }
+        (Step::Item(position), Node::List(items)) => match items.get_mut(*position) {
+            Some(node) => write(node, rest, &format!("{place}[{position}]"), number),
+            None => Err(format!("{} has {} entries, counted from 0", one_line(here), items.len())),
+        },
+        (Step::EveryItem, Node::List(items)) => {
+            let mut items = items.iter_mut().enumerate();
+            items.try_for_each(|(position, node)| write(node, rest, &format!("{place}[{position}]"), number))
+        }
+        (Step::Key(_), other) => Err(format!("{} is {other}, not a table", one_line(here))),
+        (Step::Item(_) | Step::EveryItem, other) => Err(format!("{} is {other}, not a list", one_line(here))),
+    }
+}
+
+/// Whole numbers as such: some keys take no others.
+fn written(number: f64) -> Node {
+    const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+    if number.fract() == 0.0 && number.abs() <= LARGEST_EXACT { Node::Integer(number as i128) } else { Node::Number(number) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::problem::NoFiles;
+
+    const TWO: &str = "budget = 2\n[environment]\ndelay = { law = 'geometric', mean = 3 }\n\
+        [[task]]\nvalue = 1\ncurve = { family = 'power', exponent = 0.5 }\n\
+        [[task]]\nvalue = 1\ncurve = { family = 'exponential', scale = 1 }\n";
+
+    fn refusal(path: &str) -> String {
+        Document::from_toml(TWO).unwrap().set(path, 1.0).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn numbers_are_written_where_the_path_leads() {
+        let mut document = Document::from_toml(TWO).unwrap();
+        for (path, number) in [("budget", 5.0), ("task[1].curve.scale", 2.5), ("task[*].value", 0.5), ("environment.delay.mean", 7.0)] {
+            document.set(path, number).unwrap();
+        }
+        let problem = document.problem(&NoFiles).unwrap();
+        assert_eq!((problem.budget(), problem.values()), (5.0, Some(vec![0.5; 2])));
+        assert_eq!(problem.tasks()[1].curve().success(2.5), 1.0 - (-1.0_f64).exp());
+    }
+
+    #[test]
+    fn paths_that_lead_nowhere() {
+        assert_eq!(refusal("task[2].value"), "task[2].value: task has 2 entries, counted from 0");
+        assert_eq!(refusal("task.value"), "task.value: task is a list, not a table");
+        assert_eq!(refusal("budget[0]"), "budget[0]: budget is the number 2, not a list");
+        assert_eq!(refusal("enviroment.delay.mean"), "enviroment.delay.mean: the problem has no `enviroment`");
+        assert!(refusal("task[x].value").contains("is no path"));
+        assert!(refusal("").contains("is no path"));
+    }
+
+    #[test]
+    fn an_unknown_last_key_is_refused_when_read() {
+        let mut document = Document::from_toml(TWO).unwrap();
+        document.set("bugdet", 1.0).unwrap();
+        let message = document.problem(&NoFiles).unwrap_err().to_string();
+        assert_eq!(message, "problem: unknown key `bugdet`: did you mean `budget`?");
+    }
+}
