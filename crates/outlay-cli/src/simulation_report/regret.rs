@@ -11,7 +11,7 @@ use super::figure::{Figure, Lines, rounds, with_intervals};
 /// Below this share of the largest regret a logarithmic axis ends.
 const SPAN: f64 = 1e6;
 /// A bound this much larger than all regrets would press them to the ground.
-const NEAR_LINEAR: f64 = 3.0;
+const NEAR_LINEAR: f64 = 1.5;
 const NEAR_LOGARITHMIC: f64 = 1e4;
 /// More bounds than this are not listed one by one.
 const MOST_BOUNDS: usize = 6;

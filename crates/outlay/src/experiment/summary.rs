@@ -276,7 +276,7 @@ impl About<'_> {
             LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => {
                 vec![curve("Theorem 3", &|round| worst_case_bound(tasks, self.case.horizon, mass(round)))]
             }
-            LearnerSpec::Sharp { c } if *c > 0.5 => vec![curve("worst case of sharp", &|round| sharp_bound(tasks, round as f64, *c))],
+            LearnerSpec::Sharp { c } if *c > 0.5 => vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))],
             _ => Vec::new(),
         }
     }
