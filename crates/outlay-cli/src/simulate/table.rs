@@ -37,7 +37,7 @@ fn table(summary: &Summary, speeds: &[Option<f64>]) -> String {
             share_of_optimum(summary, learner).map(percent).unwrap_or_default(),
             share_of_even_split_regret(summary, learner).map(percent).unwrap_or_default(),
             number::gap(learner.oracle_gap),
-            speed.map(figure).unwrap_or_default(),
+            speed.map(rate).unwrap_or_default(),
             pending(learner),
         ]);
     }
@@ -56,6 +56,11 @@ fn mean(regret: &Statistics) -> String {
         None => Precision::Decimals(0).amount(half),
     };
     format!("{mean} ± {half}")
+}
+
+/// Rounds per second: more digits would be the machine's mood.
+fn rate(speed: f64) -> String {
+    if speed >= 1e6 { format!("{:.2} M", speed / 1e6) } else { number::plain(speed.round()) }
 }
 
 fn pending(learner: &LearnerSummary) -> String {
