@@ -36,7 +36,7 @@ fn files_hold_the_numbers_of_the_json() {
     assert_eq!(row.get_ulong(2).unwrap(), 8);
     assert_eq!(Some(row.get_double(3).unwrap()), expected["regret"].as_f64());
     assert_eq!(Some(row.get_double(4).unwrap()), expected["realised_regret"].as_f64());
-    assert_eq!(Some(row.get_double(5).unwrap()), expected["success_mass", "parameter_value"].as_f64());
+    assert_eq!(Some(row.get_double(5).unwrap()), expected["success_mass"].as_f64());
     let (names, curves) = rows(&folder.join("curves.parquet"));
     assert_eq!(names, ["problem", "learner", "round", "mean", "low95", "high95", "q10", "q90", "parameter_value"]);
     let points = json["learners"][0]["curve"].as_array().unwrap();
