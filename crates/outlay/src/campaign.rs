@@ -23,7 +23,7 @@ mod state;
 pub use state::CampaignState;
 
 use crate::curve::Curve;
-use crate::feedback::{Feedback, Outcome, Reward};
+use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::learner::{Decision, Learner, LearnerError, LearnerSpec, Played, Situation, StateError};
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
 use crate::problem::{Bounds, Leftover, Problem};
@@ -123,6 +123,9 @@ pub struct Campaign {
     curves: Vec<Curve>,
     bounds: Vec<Bounds>,
     learner: Box<dyn Learner>,
+    /// The learner is told sums only.
+    sees_gains: bool,
+    reconsiders: bool,
     oracle: Oracle,
     options: Options,
     weights: Vec<f64>,
@@ -141,7 +144,7 @@ impl Campaign {
     pub fn new(problem: &Problem, spec: &LearnerSpec, horizon: Option<u64>, feedback: Feedback, seed: u64) -> Result<Self, CampaignError> {
         let learner = spec.build(problem, horizon, feedback, seed)?;
         let tasks = problem.tasks().len();
-        let keeps_splits = learner.needs() == Feedback::Bandit;
+        let sees_gains = learner.needs() == Feedback::Bandit;
         Ok(Self {
             spec: *spec,
             horizon,
@@ -150,12 +153,14 @@ impl Campaign {
             names: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
             curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
+            sees_gains,
+            reconsiders: learner.reconsiders(),
             learner,
             oracle: Oracle::new(problem),
             options: Options { leftover: problem.leftover(), ..Options::default() },
             weights: vec![0.0; tasks],
             own: Allocation::empty(tasks),
-            open: OpenRounds::new(tasks, keeps_splits),
+            open: OpenRounds::new(tasks, sees_gains),
             round: 0,
         })
     }
@@ -233,7 +238,7 @@ impl Campaign {
                 *weight = if *there { *weight } else { 0.0 };
             }
             let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
-            if !self.learner.reconsider(&allocation.success, trial, &mut self.weights) {
+            if !(self.reconsiders && self.learner.reconsider(&allocation.success, trial, &mut self.weights)) {
                 return Ok(());
             }
             trial += 1;
@@ -259,7 +264,7 @@ impl Campaign {
     /// # Errors
     /// If the round or the task is not waiting for it; nothing changes then.
     pub fn observe(&mut self, round: u64, task: usize, outcome: Outcome) -> Result<(), CampaignError> {
-        if self.learner.needs() == Feedback::Bandit {
+        if self.sees_gains {
             return Err(CampaignError::WrongFeedback("this learner is told the gain of a round, not the outcome of a task"));
         }
         if task >= self.names.len() {
@@ -284,18 +289,41 @@ impl Campaign {
         if outcomes.len() != self.names.len() {
             return Err(CampaignError::Count { what: "outcomes", expected: self.names.len(), got: outcomes.len() });
         }
-        if self.learner.needs() == Feedback::Bandit {
+        if self.sees_gains {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
-        let is_whole = !outcomes.contains(&Outcome::Missing);
-        if !(is_whole && self.open.close_fresh(round)) {
+        self.open.record_fresh();
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        let told = self.open.tell_all(place, outcomes);
+        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        for (task, &outcome) in outcomes.iter().enumerate() {
+            self.learner.observe(task, outcome);
+        }
+        Ok(())
+    }
+
+    /// Takes what is still missing of a round: these tasks completed, the others failed. Each task at most once.
+    ///
+    /// # Errors
+    /// As [`Campaign::observe`]; nothing changes then.
+    pub fn observe_completed(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
+        if let Some(bad) = completed.iter().find(|completion| completion.task >= self.names.len()) {
+            return Err(CampaignError::NoTask(bad.task));
+        }
+        if self.sees_gains {
+            let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
+            return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
+        }
+        // A round of which nothing was told before has no record: who is named twice there must be looked for.
+        let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
+        if !(is_simple && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
-            let told = self.open.tell_all(place, outcomes);
+            let told = self.open.tell_rest(place, completed);
             told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
         }
-        self.learner.observe_round(outcomes);
+        self.learner.observe_completed(completed);
         Ok(())
     }
 
@@ -304,7 +332,7 @@ impl Campaign {
     /// # Errors
     /// If the learner needs more than that, the round is not open, or the sum is none; nothing changes then.
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
-        if self.learner.needs() != Feedback::Bandit {
+        if !self.sees_gains {
             return Err(CampaignError::WrongFeedback("this learner is told the outcome of each task, not the gain of a round"));
         }
         let most = self.names.len() as f64;

@@ -106,13 +106,11 @@ pub(crate) fn ln(x: f64) -> f64 {
     // ln m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.172.
     let s = (m - 1.0) / (m + 1.0);
     let s2 = s * s;
-    let tail = s2
-        * (1.0 / 3.0
-            + s2 * (1.0 / 5.0
-                + s2 * (1.0 / 7.0
-                    + s2 * (1.0 / 9.0
-                        + s2 * (1.0 / 11.0
-                            + s2 * (1.0 / 13.0 + s2 * (1.0 / 15.0 + s2 * (1.0 / 17.0 + s2 * (1.0 / 19.0 + s2 * (1.0 / 21.0))))))))));
+    // Split in two for shorter chains.
+    let s4 = s2 * s2;
+    let even = 1.0 / 3.0 + s4 * (1.0 / 7.0 + s4 * (1.0 / 11.0 + s4 * (1.0 / 15.0 + s4 * (1.0 / 19.0))));
+    let odd = 1.0 / 5.0 + s4 * (1.0 / 9.0 + s4 * (1.0 / 13.0 + s4 * (1.0 / 17.0 + s4 * (1.0 / 21.0))));
+    let tail = s2 * (even + s2 * odd);
     let mantissa = 2.0 * s + 2.0 * s * tail;
     let result = exponent * LN_2_HIGH + (exponent * LN_2_LOW + mantissa);
     if x >= LEAST_LN { result } else { f64::NEG_INFINITY }

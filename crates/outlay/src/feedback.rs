@@ -106,6 +106,15 @@ impl Outcome {
     }
 }
 
+/// A task that completed, and what it brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// The task, counted from 0.
+    pub task: usize,
+    /// Its reward.
+    pub reward: Reward,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

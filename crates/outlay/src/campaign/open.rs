@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
-use crate::feedback::Outcome;
+use crate::feedback::{Completion, Outcome};
 use crate::oracle::Allocation;
 
 /// One round: what of it was told, and its split.
@@ -184,6 +184,31 @@ impl OpenRounds {
             self.closed += 1;
             self.drop_closed();
         }
+        Ok(())
+    }
+
+    /// Tells who completed, and that everybody else who was still open failed; or nothing, if somebody named was not open.
+    pub(super) fn tell_rest(&mut self, place: usize, completed: &[Completion]) -> Result<(), (usize, Refusal)> {
+        let record = &mut self.rounds[place];
+        let mut refused = None;
+        for (position, &Completion { task, .. }) in completed.iter().enumerate() {
+            let refusal = match record.waits[task] {
+                Wait::Told => Refusal::Told,
+                Wait::Away => Refusal::Away,
+                Wait::Open => {
+                    record.waits[task] = Wait::Told;
+                    continue;
+                }
+            };
+            refused = Some((position, task, refusal));
+            break;
+        }
+        if let Some((position, task, refusal)) = refused {
+            // Those before it were open; one that is named twice was marked here.
+            completed[..position].iter().for_each(|completion| record.waits[completion.task] = Wait::Open);
+            return Err((task, refusal));
+        }
+        self.close(place);
         Ok(())
     }
 

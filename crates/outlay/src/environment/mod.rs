@@ -4,10 +4,9 @@ mod reward;
 
 pub use reward::RewardDraw;
 
-use crate::bits::places;
-use crate::feedback::{Feedback, Outcome};
+use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::problem::{BudgetLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw};
-use crate::random::{Draws, Purpose, RoundDraws};
+use crate::random::{Draws, Purpose};
 
 /// A problem cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -69,6 +68,12 @@ impl Environment {
         self.budget.is_none() && self.available >= 1.0
     }
 
+    /// Whether every task is there in every round.
+    #[must_use]
+    pub fn is_everybody_there(&self) -> bool {
+        self.available >= 1.0
+    }
+
     /// Whether outcomes may arrive late.
     #[must_use]
     pub fn has_delays(&self) -> bool {
@@ -104,30 +109,38 @@ impl Environment {
         any_away
     }
 
-    /// Plays a round: writes what happened to each task, given its chance of success. Forgone rewards are drawn under full feedback
-    /// only. Returns what was gained, in billionths of the largest reward.
+    /// Plays a round: lists who completes, in the tasks' order, given each one's chance of success.
+    ///
+    /// Who completes is a coin that no processor foresees, so nothing branches on it.
     #[inline]
-    pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) -> u64 {
+    pub fn complete(&self, round: u64, success: &[f64], completed: &mut Vec<Completion>) {
         let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
-        let reward = |task: usize| self.rewards[task].reward(rewards.uniform(task));
-        let mut gain = 0;
-        for (group, (outcomes, success)) in outcomes.chunks_mut(64).zip(success.chunks(64)).enumerate() {
-            let first = 64 * group;
-            // Who completes is a coin that no processor foresees: all coins first, without a branch, then the rewards.
-            let completed = completed(completions, first, success);
-            outcomes.fill(Outcome::Failed);
-            for place in places(completed) {
-                let reward = reward(first + place);
-                outcomes[place] = Outcome::Done(reward);
-                gain += reward.units();
-            }
+        completed.clear();
+        completed.resize(success.len(), Completion { task: 0, reward: Reward::NONE });
+        let mut count = 0;
+        // A task that got nothing useful needs no coin.
+        for (task, &success) in success.iter().enumerate().filter(|(_, success)| **success > 0.0) {
+            completed[count].task = task;
+            count += usize::from(completions.uniform(task) < success);
         }
-        if feedback == Feedback::Full {
-            for (task, outcome) in outcomes.iter_mut().enumerate().filter(|(_, outcome)| **outcome == Outcome::Failed) {
-                *outcome = Outcome::Forgone(reward(task));
-            }
+        completed.truncate(count);
+        for Completion { task, reward } in completed {
+            *reward = self.rewards[*task].reward(rewards.uniform(*task));
         }
-        gain
+    }
+
+    /// Plays a round: writes what happened to each task, given its chance of success. Forgone rewards are drawn under full feedback
+    /// only.
+    pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
+        let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
+        for (task, ((outcome, &success), law)) in outcomes.iter_mut().zip(success).zip(&self.rewards).enumerate() {
+            let reward = || law.reward(rewards.uniform(task));
+            *outcome = match completions.uniform(task) < success {
+                true => Outcome::Done(reward()),
+                false if feedback == Feedback::Full => Outcome::Forgone(reward()),
+                false => Outcome::Failed,
+            };
+        }
     }
 
     /// How many rounds after its own a task's outcome arrives.
@@ -145,22 +158,6 @@ impl Environment {
             Some(DelayLaw::Uniform { low, high }) => low + (uniform() * (high - low + 1) as f64).floor() as u64,
         }
     }
-}
-
-/// Which tasks of a group of 64 complete, as bits.
-#[inline]
-fn completed(draws: RoundDraws, first: usize, success: &[f64]) -> u64 {
-    let mut possible = 0u64;
-    for (place, &success) in success.iter().enumerate() {
-        possible |= u64::from(success > 0.0) << place;
-    }
-    if possible.count_ones() as usize * 2 > success.len() {
-        let coin = |(place, &success): (usize, &f64)| u64::from(draws.uniform(first + place) < success) << place;
-        return success.iter().enumerate().map(coin).fold(0, |all, one| all | one);
-    }
-    // Few can complete: thresholds that were not reached need no coin.
-    let coin = |place: usize| u64::from(draws.uniform(first + place) < success[place]) << place;
-    places(possible).map(coin).fold(0, |all, one| all | one)
 }
 
 /// The law of a task's rewards.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::ExperimentError;
 use crate::campaign::Campaign;
 use crate::environment::Environment;
-use crate::feedback::{Feedback, Outcome, Reward};
+use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::learner::LearnerSpec;
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
@@ -101,14 +101,18 @@ struct Run {
     best: Best,
     available: Vec<bool>,
     /// Each task's chance of success; zero for those that are not there.
-    success: Vec<f64>,
+    present: Vec<f64>,
+    completed: Vec<Completion>,
     outcomes: Vec<Outcome>,
+    has_delays: bool,
+    /// Everything is told at once, and nothing about tasks that fail or are not there.
+    is_plain: bool,
     late: BinaryHeap<Reverse<Late>>,
     completions: Vec<u64>,
     regret: Sum,
-    optimum: Sum,
+    optimum: f64,
     gain: u64,
-    success_mass: Sum,
+    success_mass: f64,
     oracle_gap: f64,
     rounds: Vec<u64>,
     trace: Vec<f64>,
@@ -131,50 +135,59 @@ impl Run {
                 all_there: true,
                 values: vec![0.0; tasks],
             },
-            environment,
             feedback,
             sees_forgone: learner.entry().feedback == Feedback::Full,
             available: vec![true; tasks],
-            success: vec![0.0; tasks],
+            present: Vec::with_capacity(tasks),
+            completed: Vec::with_capacity(tasks),
+            has_delays: environment.has_delays(),
+            is_plain: !environment.has_delays() && environment.is_everybody_there() && feedback != Feedback::Full,
             outcomes: vec![Outcome::Missing; tasks],
             late: BinaryHeap::new(),
             completions: vec![0; tasks],
             regret: Sum::default(),
-            optimum: Sum::default(),
+            optimum: 0.0,
             gain: 0,
-            success_mass: Sum::default(),
+            success_mass: 0.0,
             oracle_gap: 0.0,
             trace: Vec::with_capacity(rounds.len()),
             rounds,
             spend: vec![0.0; if tasks <= MOST_TRACED_TASKS { tasks } else { 0 }],
             spend_trace: Vec::new(),
+            environment,
         })
     }
 
     fn play(&mut self, round: u64) -> Result<(), ExperimentError> {
-        self.deliver_late(round)?;
+        if self.has_delays {
+            self.deliver_late(round)?;
+        }
         let budget = self.environment.budget(round);
         let any_away = self.environment.availability(round, &mut self.available);
         let available = any_away.then_some(self.available.as_slice());
         let optimum = self.best.value(self.environment.means(), budget, available, &mut self.oracle_gap)?;
-        let ticket = self.campaign.allocate(budget, available)?;
-        let allocation = ticket.allocation;
+        let allocation = self.campaign.allocate(budget, available)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
-        self.success.copy_from_slice(&allocation.success);
-        for (success, _) in self.success.iter_mut().zip(&self.available).filter(|(_, there)| any_away && !**there) {
-            *success = 0.0;
-        }
-        let (value, mass) = dot_and_sum(self.environment.means(), &self.success);
-        self.regret.add(optimum - value);
-        self.optimum.add(optimum);
-        self.success_mass.add(mass);
-        self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
-        self.gain += self.environment.play(round, &self.success, self.feedback, &mut self.outcomes);
+        let mut success = &allocation.success;
         if any_away {
-            let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
-            away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
+            // Nobody completes who is not there, whatever a curve's floor says.
+            let there = allocation.success.iter().zip(&self.available);
+            self.present.clear();
+            self.present.extend(there.map(|(success, there)| if *there { *success } else { 0.0 }));
+            success = &self.present;
         }
-        self.deliver(round)?;
+        let (value, mass) = dot_and_sum(self.environment.means(), success);
+        self.regret.add(optimum - value);
+        self.optimum += optimum;
+        self.success_mass += mass;
+        self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
+        if self.is_plain {
+            self.environment.complete(round, success, &mut self.completed);
+            self.deliver_completed(round)?;
+        } else {
+            self.environment.play(round, success, self.feedback, &mut self.outcomes);
+            self.deliver(round)?;
+        }
         if self.rounds.get(self.trace.len()) == Some(&round) {
             self.trace.push(self.regret.value());
             if !self.spend.is_empty() {
@@ -184,13 +197,25 @@ impl Run {
         Ok(())
     }
 
+    /// Hands over who completed; the usual case, in which nothing is late and nothing forgone is seen.
+    fn deliver_completed(&mut self, round: u64) -> Result<(), ExperimentError> {
+        for completion in &self.completed {
+            self.completions[completion.task] += 1;
+            self.gain += completion.reward.units();
+        }
+        Ok(self.campaign.observe_completed(round, &self.completed)?)
+    }
+
     /// Hands this round's outcomes over, or puts them on their way.
     fn deliver(&mut self, round: u64) -> Result<(), ExperimentError> {
+        let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
+        away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
+        self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
         // Where nobody was there is nothing to tell.
         if !self.available.contains(&true) {
             return Ok(());
         }
-        if !self.environment.has_delays() {
+        if !self.has_delays {
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
                 *count += u64::from(is_seen(*outcome, self.sees_forgone));
             }
@@ -229,7 +254,7 @@ impl Run {
 
     fn finish(self, play: &Play<'_>) -> Replication {
         let reward_max = play.problem.reward_max();
-        let (regret, optimum) = (self.regret.value(), self.optimum.value());
+        let (regret, optimum) = (self.regret.value(), self.optimum);
         let gain = self.gain as f64 / Reward::UNITS as f64;
         Replication {
             seed: play.seed,
@@ -237,7 +262,7 @@ impl Run {
             realised_regret: (optimum - gain) * reward_max,
             optimum: optimum / play.horizon.max(1) as f64 * reward_max,
             completions: self.completions,
-            success_mass: self.success_mass.value(),
+            success_mass: self.success_mass,
             oracle_gap: self.oracle_gap,
             pending: self.late.len() as u64,
             trace: self.trace.iter().map(|regret| regret * reward_max).collect(),

@@ -8,8 +8,6 @@ use crate::elementary::{Loop, exp, ln, vectorised};
 
 /// Steps of Halley's method.
 const STEPS: usize = 3;
-/// Tasks side by side.
-const WIDTH: usize = 8;
 /// The largest number below 1.
 const BELOW_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
 
@@ -79,36 +77,45 @@ impl Loop for UpperAll<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn run(mut self) {
         let count = self.uppers.len();
-        for from in (0..count).step_by(WIDTH) {
-            let to = (from + WIDTH).min(count);
-            let (mut means, mut entropies, mut levels) = ([1.0; WIDTH], [0.0; WIDTH], [0.0; WIDTH]);
-            means[..to - from].copy_from_slice(&self.means[from..to]);
-            entropies[..to - from].copy_from_slice(&self.entropies[from..to]);
-            levels[..to - from].copy_from_slice(&self.levels[from..to]);
-            let block = upper_block(&means, &entropies, &levels);
-            self.uppers[from..to].copy_from_slice(&block[..to - from]);
+        let mut from = 0;
+        while from < count {
+            // Wide blocks hide the steps' latency; a narrow one wastes no lanes on the rest.
+            from += match count - from {
+                13.. => self.block::<8>(from),
+                9..=12 => self.block::<12>(from),
+                5..=8 => self.block::<8>(from),
+                _ => self.block::<4>(from),
+            };
         }
     }
 }
 
-/// One block: the same step for all tasks before the next step, so that the compiler can use vectors.
-#[inline(always)]
-fn upper_block(means: &[f64; WIDTH], entropies: &[f64; WIDTH], levels: &[f64; WIDTH]) -> [f64; WIDTH] {
-    let mut q = [0.0; WIDTH];
-    for lane in 0..WIDTH {
-        q[lane] = start(means[lane], entropies[lane], levels[lane]);
-    }
-    for _ in 0..STEPS {
+impl UpperAll<'_> {
+    /// One block: the same step for all its tasks before the next step, so that the compiler can use vectors. Returns its width.
+    #[inline(always)]
+    fn block<const WIDTH: usize>(&mut self, from: usize) -> usize {
+        let to = (from + WIDTH).min(self.uppers.len());
+        let (mut means, mut entropies, mut levels) = ([1.0; WIDTH], [0.0; WIDTH], [0.0; WIDTH]);
+        means[..to - from].copy_from_slice(&self.means[from..to]);
+        entropies[..to - from].copy_from_slice(&self.entropies[from..to]);
+        levels[..to - from].copy_from_slice(&self.levels[from..to]);
+        let mut q = [0.0; WIDTH];
         for lane in 0..WIDTH {
-            q[lane] = step(q[lane], means[lane], entropies[lane], levels[lane]);
+            q[lane] = start(means[lane], entropies[lane], levels[lane]);
         }
+        for _ in 0..STEPS {
+            for lane in 0..WIDTH {
+                q[lane] = step(q[lane], means[lane], entropies[lane], levels[lane]);
+            }
+        }
+        for lane in 0..WIDTH {
+            q[lane] = finish(q[lane], means[lane], levels[lane]);
+        }
+        self.uppers[from..to].copy_from_slice(&q[..to - from]);
+        WIDTH
     }
-    for lane in 0..WIDTH {
-        q[lane] = finish(q[lane], means[lane], levels[lane]);
-    }
-    q
 }
 
 #[cfg(test)]

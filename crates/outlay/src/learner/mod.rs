@@ -32,7 +32,7 @@ pub use paper::log_term;
 pub use spec::{LEARNERS, LearnerEntry, LearnerError, LearnerSpec};
 pub use uniform::even_split;
 
-use crate::feedback::{Feedback, Outcome};
+use crate::feedback::{Completion, Feedback, Outcome};
 
 /// What a learner knows of the round that it decides.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +75,7 @@ pub trait Learner: std::fmt::Debug + Send {
     /// Decides a round: writes one number a task, weights or spends, and says which.
     fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision;
 
-    /// After the oracle's answer to [`Decision::Maximise`]: the learner may write other weights and ask again (`true`).
+    /// After the oracle's answer to [`Decision::Maximise`], if it [`reconsiders`](Learner::reconsiders): it may write other weights and ask again (`true`).
     /// `success` is the chance of success of each task under the answer, `trial` how often it has been asked, from 0.
     fn reconsider(&mut self, success: &[f64], trial: u32, weights: &mut [f64]) -> bool {
         let _ = (success, trial, weights);
@@ -87,11 +87,16 @@ pub trait Learner: std::fmt::Debug + Send {
         let _ = (task, outcome);
     }
 
-    /// Takes the outcomes of a whole round, one a task: the same as each of them by itself.
-    fn observe_round(&mut self, outcomes: &[Outcome]) {
-        for (task, &outcome) in outcomes.iter().enumerate() {
-            self.observe(task, outcome);
+    /// Takes a whole round under censored feedback: who completed; the others failed. The same as each outcome by itself.
+    fn observe_completed(&mut self, completed: &[Completion]) {
+        for &Completion { task, reward } in completed {
+            self.observe(task, Outcome::Done(reward));
         }
+    }
+
+    /// Whether it may ask again after an answer: see [`Learner::reconsider`].
+    fn reconsiders(&self) -> bool {
+        false
     }
 
     /// Takes the rewards of a whole round, in multiples of the largest reward: what bandit feedback shows.

@@ -116,6 +116,10 @@ impl Learner for Oful {
         Decision::Maximise
     }
 
+    fn reconsiders(&self) -> bool {
+        true
+    }
+
     fn reconsider(&mut self, success: &[f64], _: u32, weights: &mut [f64]) -> bool {
         if self.climb.is_over {
             return false;
