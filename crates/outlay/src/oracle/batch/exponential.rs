@@ -1,7 +1,8 @@
 //! Exponential tasks: the best spend is `scale * (level - ln(price))` between its bounds.
 
-use super::elementary::{BLOCK, LANES, Loop, add_to, total, vectorised};
-use super::{Call, Places, Response, Settled, Split};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{BLOCK, Call, Four, Places, Response, Settled, Split, fours, with_four};
 use crate::curve::{Curve, Exponential};
 use crate::problem::Bounds;
 
@@ -43,7 +44,7 @@ impl ExponentialBatch {
 
     pub(super) fn respond(&self, log_price: f64) -> Response {
         let (low, cap) = (&self.places.low, &self.places.cap);
-        vectorised(Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
+        with_four(Arch::new(), Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
     }
 
     /// The price at which a task would take a given share.
@@ -96,26 +97,22 @@ struct Responses<'a> {
     log_price: f64,
 }
 
-impl Loop for Responses<'_> {
+impl WithSimd for Responses<'_> {
     type Output = Response;
 
     #[inline(always)]
-    fn run(self) -> Response {
-        let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
-        let (mut above, mut falls) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let tasks = self.level.chunks(BLOCK).zip(self.scale.chunks(BLOCK));
-        let bounds = self.low.chunks(BLOCK).zip(self.cap.chunks(BLOCK));
+    fn with_simd<S: Simd>(self, simd: S) -> Response {
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let zero = Four::splat(simd, 0.0);
+        let (mut spend, mut fall) = (zero, zero);
+        let tasks = fours(self.level).iter().zip(fours(self.scale));
+        let bounds = fours(self.low).iter().zip(fours(self.cap));
         for ((level, scale), (low, cap)) in tasks.zip(bounds) {
-            let (above, falls) = (&mut above[..level.len()], &mut falls[..level.len()]);
-            let tasks = level.iter().zip(scale).zip(low).zip(cap);
-            for ((above, fall), (((&level, &scale), &low), &cap)) in above.iter_mut().zip(falls.iter_mut()).zip(tasks) {
-                let wish = scale * (level - self.log_price);
-                *above = wish.max(low).min(cap) - low;
-                *fall = if wish > low && wish < cap { scale } else { 0.0 };
-            }
-            add_to(&mut spend, above);
-            add_to(&mut fall, falls);
+            let (scale, low, cap) = (load(scale), load(low), load(cap));
+            let wish = scale * (load(level) - self.log_price);
+            spend = spend + (wish.max(low).min(cap) - low);
+            fall = fall + wish.where_between(low, cap, scale);
         }
-        Response { spend: total(spend), fall: total(fall) }
+        Response { spend: spend.total(), fall: fall.total() }
     }
 }

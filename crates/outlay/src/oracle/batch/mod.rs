@@ -3,19 +3,18 @@
 //! Written in the logarithm of the price, a power task responds with one exponential, an exponential task linearly, and a
 //! straight task by all or nothing.
 
-mod elementary;
 mod exponential;
 mod power;
 mod ramp;
 
+use super::four::{Four, LEAST_LN, with_four};
 use super::price::Chord;
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
 use crate::sum::Sum;
-pub(super) use elementary::{LEAST_LN, LN_2_HIGH, LN_2_LOW};
-use elementary::{Loop, ln};
 use exponential::ExponentialBatch;
 use power::PowerBatch;
+use pulp::{Arch, Simd, WithSimd};
 use ramp::RampBatch;
 
 /// The concave tasks of a problem, family by family.
@@ -64,7 +63,7 @@ impl Places {
             *level = values[task as usize];
             is_tiny |= *level < LEAST_LN;
         }
-        elementary::vectorised(Levels { base, factor, level });
+        with_four(Arch::new(), Levels { base, factor, level });
         self.has_worthless = is_tiny;
         if is_tiny {
             // Zero, or a number too small for the quick logarithm.
@@ -114,21 +113,33 @@ struct Levels<'a> {
     level: &'a mut [f64],
 }
 
-impl Loop for Levels<'_> {
+impl WithSimd for Levels<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        let levels = fours_mut(self.level).iter_mut().zip(fours(self.base));
         let Some(factor) = self.factor else {
-            for (level, &base) in self.level.iter_mut().zip(self.base) {
-                *level = base + ln(*level);
+            for (level, base) in levels {
+                (Four::load(simd, base) + Four::load(simd, level).ln()).store(level);
             }
             return;
         };
-        for ((level, &base), &factor) in self.level.iter_mut().zip(self.base).zip(factor) {
-            *level = base + factor * ln(*level);
+        for ((level, base), factor) in levels.zip(fours(factor)) {
+            (Four::load(simd, base) + Four::load(simd, factor) * Four::load(simd, level).ln()).store(level);
         }
     }
+}
+
+/// Numbers four by four; there is no rest, because the arrays are padded.
+#[inline(always)]
+fn fours(numbers: &[f64]) -> &[[f64; 4]] {
+    numbers.as_chunks().0
+}
+
+#[inline(always)]
+fn fours_mut(numbers: &mut [f64]) -> &mut [[f64; 4]] {
+    numbers.as_chunks_mut().0
 }
 
 /// Spend above the lower bounds at a price, and its fall per unit of the price's logarithm.
@@ -269,5 +280,7 @@ impl Batches {
 
 /// The first guess looks at about so many tasks.
 const FIRST_GUESSES: usize = 24;
-/// Vector loops handle up to so many numbers per turn.
-const PADDING: usize = 16;
+/// Vector loops handle so many numbers per turn.
+const PADDING: usize = 4;
+/// Settling keeps so many numbers on the stack at a time.
+const BLOCK: usize = 32;

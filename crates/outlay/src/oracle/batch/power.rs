@@ -1,7 +1,8 @@
 //! Power tasks: the best spend is `exp(level - elasticity * ln(price))` between its bounds.
 
-use super::elementary::{BLOCK, LANES, Loop, add_to, exp, total, vectorised};
-use super::{Call, Places, Response, Settled, Split};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{BLOCK, Call, Four, Places, Response, Settled, Split, fours, fours_mut, with_four};
 use crate::curve::{Curve, Power};
 use crate::problem::Bounds;
 
@@ -47,7 +48,7 @@ impl PowerBatch {
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
         wishes.resize(self.level.len(), 0.0);
         let (low, cap) = (&self.places.low, &self.places.cap);
-        vectorised(Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
+        with_four(Arch::new(), Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
     }
 
     /// Three terms of the exponential series, where the next is below 1e-12 for every task.
@@ -108,29 +109,23 @@ struct Responses<'a> {
     wishes: &'a mut [f64],
 }
 
-impl Loop for Responses<'_> {
+impl WithSimd for Responses<'_> {
     type Output = Response;
 
     #[inline(always)]
-    fn run(self) -> Response {
-        let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
-        let (mut above, mut falls) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let tasks = self.level.chunks(BLOCK).zip(self.elasticity.chunks(BLOCK));
-        let bounds = self.low.chunks(BLOCK).zip(self.cap.chunks(BLOCK));
-        for ((wishes, (level, elasticity)), (low, cap)) in self.wishes.chunks_mut(BLOCK).zip(tasks).zip(bounds) {
-            for ((wish, &level), &elasticity) in wishes.iter_mut().zip(level).zip(elasticity) {
-                *wish = exp(level - elasticity * self.log_price);
-            }
-            let (above, falls) = (&mut above[..wishes.len()], &mut falls[..wishes.len()]);
-            let tasks = wishes.iter().zip(elasticity).zip(low).zip(cap);
-            for ((above, fall), (((&wish, &elasticity), &low), &cap)) in above.iter_mut().zip(falls.iter_mut()).zip(tasks) {
-                let taken = wish.max(low).min(cap);
-                *above = taken - low;
-                *fall = if wish > low && wish < cap { elasticity * wish } else { 0.0 };
-            }
-            add_to(&mut spend, above);
-            add_to(&mut fall, falls);
+    fn with_simd<S: Simd>(self, simd: S) -> Response {
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let zero = Four::splat(simd, 0.0);
+        let (mut spend, mut fall) = (zero, zero);
+        let tasks = fours(self.level).iter().zip(fours(self.elasticity));
+        let bounds = fours(self.low).iter().zip(fours(self.cap));
+        for ((wishes, (level, elasticity)), (low, cap)) in fours_mut(self.wishes).iter_mut().zip(tasks).zip(bounds) {
+            let (elasticity, low, cap) = (load(elasticity), load(low), load(cap));
+            let wish = (load(level) - elasticity * self.log_price).exp();
+            wish.store(wishes);
+            spend = spend + (wish.max(low).min(cap) - low);
+            fall = fall + wish.where_between(low, cap, elasticity * wish);
         }
-        Response { spend: total(spend), fall: total(fall) }
+        Response { spend: spend.total(), fall: fall.total() }
     }
 }

@@ -1,7 +1,6 @@
 //! Straight tasks: all or nothing at the price `value * slope`, anything in between exactly there.
 
-use super::elementary::BLOCK;
-use super::{Places, Settled, Split};
+use super::{BLOCK, Places, Settled, Split};
 use crate::curve::Curve;
 use crate::oracle::price::Chord;
 use crate::problem::Bounds;
