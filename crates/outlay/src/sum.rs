@@ -34,6 +34,12 @@ impl Sum {
         self.lost += losses.iter().sum::<f64>();
     }
 
+    /// Adds another sum.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.add(other.total);
+        self.lost += other.lost;
+    }
+
     pub(crate) fn value(self) -> f64 {
         self.total + self.lost
     }

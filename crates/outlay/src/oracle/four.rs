@@ -9,6 +9,8 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use pulp::{Arch, Scalar256b, Simd, WithSimd, cast};
 
+use crate::sum::Sum;
+
 /// Runs `work` with a `Simd` of four lanes.
 #[inline(always)]
 pub(super) fn with_four<W: WithSimd>(arch: Arch, work: W) -> W::Output {
@@ -187,6 +189,35 @@ impl<S: Simd> Four<S> {
         let tail = t * (low + t4 * (middle + t4 * top));
         let result = exponent * LN_2_HIGH + (exponent * LN_2_LOW + (twice + twice * tail));
         self.where_above(number(BELOW_LEAST_LN), result, number(f64::NEG_INFINITY))
+    }
+}
+
+/// Four sums side by side that keep what rounding loses, as [`Sum`].
+#[derive(Clone, Copy)]
+pub(super) struct FourSums<S: Simd> {
+    sums: Four<S>,
+    lost: Four<S>,
+}
+
+impl<S: Simd> FourSums<S> {
+    #[inline(always)]
+    pub(super) fn new(simd: S) -> Self {
+        Self { sums: Four::splat(simd, 0.0), lost: Four::splat(simd, 0.0) }
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, terms: Four<S>) {
+        let sums = self.sums + terms;
+        let kept = sums - self.sums;
+        self.lost = self.lost + ((self.sums - (sums - kept)) + (terms - kept));
+        self.sums = sums;
+    }
+
+    #[inline(always)]
+    pub(super) fn total(self) -> Sum {
+        let mut total: Sum = self.sums.to_array().into_iter().collect();
+        total.add(self.lost.total());
+        total
     }
 }
 

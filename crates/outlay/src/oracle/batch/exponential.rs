@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{BLOCK, Call, Four, Places, Response, Settled, Split, fours, with_four};
+use super::{Call, Four, FourSums, Places, Response, Settled, Split, fours, with_four};
 use crate::curve::{Curve, Exponential};
 use crate::problem::Bounds;
 
@@ -34,6 +34,7 @@ impl ExponentialBatch {
         let padded = self.places.pad();
         self.base_level.resize(padded, 0.0);
         self.scale.resize(padded, 1.0);
+        self.height.resize(padded, 0.0);
         self.level.resize(padded, 0.0);
     }
 
@@ -53,38 +54,66 @@ impl ExponentialBatch {
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
-        let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
-        for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
-            let last = first + tasks.len();
-            let bounds = self.places.low[first..last].iter().zip(&self.places.cap[first..last]);
-            let shapes = self.scale[first..last].iter().zip(&self.level[first..last]).zip(&self.height[first..last]);
-            for (offset, ((&task, (&low, &cap)), ((&scale, &level), &height))) in tasks.iter().zip(bounds).zip(shapes).enumerate() {
-                let wish = scale * (level - call.log_price);
-                let taken = wish.max(low).min(cap);
-                let value = call.values[task as usize];
-                let inside = wish > low && wish < cap;
-                if inside {
-                    settled.offer(task as usize, scale);
+        with_four(Arch::new(), Settle { batch: self, call, split, settled });
+    }
+
+    /// Worth and success above the floor of a task at a bound, or close to zero.
+    fn by_the_curve(&self, place: usize, taken: f64) -> (f64, f64) {
+        let success = if taken > 0.0 { self.height[place] * self.curve[place].success(taken) } else { 0.0 };
+        (self.places.value[place] * success, success)
+    }
+}
+
+/// Writes spend and success of all tasks, and adds up.
+struct Settle<'a, 'b> {
+    batch: &'a ExponentialBatch,
+    call: Call<'a>,
+    split: &'a mut Split<'b>,
+    settled: &'a mut Settled,
+}
+
+impl WithSimd for Settle<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { batch, call, split, settled } = self;
+        let places = &batch.places;
+        let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
+        let inputs = fours(&batch.level).iter().zip(fours(&places.low)).zip(fours(&places.cap)).zip(fours(&places.value));
+        let shapes = fours(&batch.scale).iter().zip(fours(&batch.height));
+        for (four, (tasks, ((((level, lows), caps), values), (scales, height)))) in
+            places.task.chunks(4).zip(inputs.zip(shapes)).enumerate()
+        {
+            let (scale, low, values) = (Four::load(simd, scales), Four::load(simd, lows), Four::load(simd, values));
+            let wish = scale * (Four::load(simd, level) - call.log_price);
+            let taken = wish.max(low).min(Four::load(simd, caps));
+            // On the curve's own slope the value is value * height - price * scale, without another exponential; but close to zero
+            // that would cancel.
+            let worth = values * Four::load(simd, height) - scale * call.price;
+            let success = worth / values;
+            above.add(taken - low);
+            let (wish, taken) = (wish.to_array(), taken.to_array());
+            let (mut worths, successes) = (worth.to_array(), success.to_array());
+            // At an infinite price even the lanes of no task would not be zero.
+            worths[tasks.len()..].fill(0.0);
+            for (lane, &task) in tasks.iter().enumerate() {
+                let (task, place) = (task as usize, 4 * four + lane);
+                let mut success = successes[lane];
+                let is_inside = wish[lane] > lows[lane] && wish[lane] < caps[lane];
+                if is_inside {
+                    settled.offer(task, scales[lane]);
                 }
-                // On the curve's own slope the value is value * height - price * scale, without another exponential; but close
-                // to zero that would cancel.
-                let (worth_here, success) = if inside && taken > 0.1 * scale {
-                    let worth = value * height - call.price * scale;
-                    (worth, worth / value)
-                } else if taken > 0.0 {
-                    let success = height * self.curve[first + offset].success(taken);
-                    (value * success, success)
-                } else {
-                    (0.0, 0.0)
-                };
-                split.spend[task as usize] = taken;
-                split.success[task as usize] = self.floor[first + offset] + success;
-                above[offset] = taken - low;
-                worth[offset] = worth_here;
+                if !(is_inside && taken[lane] > 0.1 * scales[lane]) {
+                    (worths[lane], success) = batch.by_the_curve(place, taken[lane]);
+                }
+                split.spend[task] = taken[lane];
+                split.success[task] = batch.floor[place] + success;
             }
-            settled.above.add_all(&above[..tasks.len()]);
-            settled.value.add_all(&worth[..tasks.len()]);
+            value.add(Four::load(simd, &worths));
         }
+        settled.above.merge(above.total());
+        settled.value.merge(value.total());
     }
 }
 

@@ -7,7 +7,7 @@ mod exponential;
 mod power;
 mod ramp;
 
-use super::four::{Four, LEAST_LN, with_four};
+use super::four::{Four, FourSums, LEAST_LN, with_four};
 use super::price::Chord;
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
@@ -29,6 +29,8 @@ pub(super) struct Batches {
 #[derive(Debug, Default)]
 struct Places {
     task: Vec<u32>,
+    /// The values of the call; one where there is no task.
+    value: Vec<f64>,
     low: Vec<f64>,
     /// Where more spend is forbidden or useless.
     high: Vec<f64>,
@@ -45,6 +47,7 @@ impl Places {
     fn add(&mut self, task: usize, bounds: Bounds, useful: f64) {
         let high = bounds.max.min(useful).max(bounds.min);
         self.task.push(task as u32);
+        self.value.push(1.0);
         self.low.push(bounds.min);
         self.high.push(high);
         self.cap.push(high);
@@ -58,12 +61,11 @@ impl Places {
     /// Writes `base + factor * ln(value)` of every task to `level`.
     fn load_levels(&mut self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
         let mut is_tiny = false;
-        level[self.len()..].fill(0.0);
-        for (level, &task) in level.iter_mut().zip(&self.task) {
-            *level = values[task as usize];
-            is_tiny |= *level < LEAST_LN;
+        for (value, &task) in self.value.iter_mut().zip(&self.task) {
+            *value = values[task as usize];
+            is_tiny |= *value < LEAST_LN;
         }
-        with_four(Arch::new(), Levels { base, factor, level });
+        with_four(Arch::new(), Levels { value: &self.value, base, factor, level });
         self.has_worthless = is_tiny;
         if is_tiny {
             // Zero, or a number too small for the quick logarithm.
@@ -82,6 +84,7 @@ impl Places {
         for numbers in [&mut self.low, &mut self.high, &mut self.cap] {
             numbers.resize(padded, 0.0);
         }
+        self.value.resize(padded, 1.0);
         padded
     }
 
@@ -106,8 +109,9 @@ impl Places {
     }
 }
 
-/// Turns values into `base + factor * ln(value)`, in place.
+/// Writes `base + factor * ln(value)`.
 struct Levels<'a> {
+    value: &'a [f64],
     base: &'a [f64],
     factor: Option<&'a [f64]>,
     level: &'a mut [f64],
@@ -118,15 +122,15 @@ impl WithSimd for Levels<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let levels = fours_mut(self.level).iter_mut().zip(fours(self.base));
+        let levels = fours_mut(self.level).iter_mut().zip(fours(self.value)).zip(fours(self.base));
         let Some(factor) = self.factor else {
-            for (level, base) in levels {
-                (Four::load(simd, base) + Four::load(simd, level).ln()).store(level);
+            for ((level, value), base) in levels {
+                (Four::load(simd, base) + Four::load(simd, value).ln()).store(level);
             }
             return;
         };
-        for ((level, base), factor) in levels.zip(fours(factor)) {
-            (Four::load(simd, base) + Four::load(simd, factor) * Four::load(simd, level).ln()).store(level);
+        for (((level, value), base), factor) in levels.zip(fours(factor)) {
+            (Four::load(simd, base) + Four::load(simd, factor) * Four::load(simd, value).ln()).store(level);
         }
     }
 }
@@ -149,10 +153,9 @@ pub(super) struct Response {
     pub(super) fall: f64,
 }
 
-/// Where to settle: the values of the call, a price, and what the power tasks wish at it.
+/// Where to settle: a price, and what the power tasks wish at it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
-    pub(super) values: &'a [f64],
     pub(super) price: f64,
     pub(super) log_price: f64,
     pub(super) wishes: &'a [f64],
