@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Call, Four, FourSums, Places, Response, Settled, Split, fours, with_four};
+use super::{Call, Four, FourSums, Places, Prices, Response, Settled, Split, fours, with_four};
 use crate::curve::{Curve, Exponential};
 use crate::problem::Bounds;
 
@@ -12,6 +12,8 @@ pub(super) struct ExponentialBatch {
     /// The level at value one; the value adds its logarithm.
     base_level: Vec<f64>,
     scale: Vec<f64>,
+    /// One over the scale.
+    rate: Vec<f64>,
     curve: Vec<Exponential>,
     floor: Vec<f64>,
     height: Vec<f64>,
@@ -24,6 +26,7 @@ impl ExponentialBatch {
         self.places.add(task, bounds, f64::INFINITY);
         self.base_level.push((height / exponential.scale()).ln());
         self.scale.push(exponential.scale());
+        self.rate.push(1.0 / exponential.scale());
         self.curve.push(exponential.clone());
         self.floor.push(curve.floor());
         self.height.push(height);
@@ -34,6 +37,7 @@ impl ExponentialBatch {
         let padded = self.places.pad();
         self.base_level.resize(padded, 0.0);
         self.scale.resize(padded, 1.0);
+        self.rate.resize(padded, 1.0);
         self.height.resize(padded, 0.0);
         self.level.resize(padded, 0.0);
     }
@@ -48,9 +52,11 @@ impl ExponentialBatch {
         with_four(Arch::new(), Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
     }
 
-    /// The price at which a task would take a given share.
-    pub(super) fn price_at(&self, place: usize, share: f64) -> f64 {
-        (self.level[place] - share / self.scale[place]).exp()
+    /// The sum of the prices at which each task would take a given share.
+    pub(super) fn prices_at(&self, share: f64) -> f64 {
+        // The level counts in full, which is what the weight says too.
+        let (level, rate, weight) = (&self.level, &self.rate, &self.places.weight);
+        with_four(Arch::new(), Prices { level, factor: weight, rate, weight, share })
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {

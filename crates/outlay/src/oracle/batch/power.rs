@@ -2,7 +2,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Call, Four, FourSums, Places, Response, Settled, Split, fours, fours_mut, with_four};
+use super::{Call, Four, FourSums, Places, Prices, Response, Settled, Split, fours, fours_mut, with_four};
 use crate::curve::{Curve, Power};
 use crate::problem::Bounds;
 
@@ -13,6 +13,8 @@ pub(super) struct PowerBatch {
     base_level: Vec<f64>,
     elasticity: Vec<f64>,
     over_exponent: Vec<f64>,
+    /// One over the elasticity.
+    steepness: Vec<f64>,
     most_elastic: f64,
     curve: Vec<Power>,
     floor: Vec<f64>,
@@ -27,6 +29,7 @@ impl PowerBatch {
         self.places.add(task, bounds, power.scale());
         self.base_level.push(power.scale().ln() + elasticity * (height * power.exponent() / power.scale()).ln());
         self.elasticity.push(elasticity);
+        self.steepness.push(1.0 - power.exponent());
         self.over_exponent.push(1.0 / power.exponent());
         self.most_elastic = self.most_elastic.max(elasticity);
         self.curve.push(power.clone());
@@ -39,6 +42,7 @@ impl PowerBatch {
         let padded = self.places.pad();
         self.base_level.resize(padded, 0.0);
         self.elasticity.resize(padded, 1.0);
+        self.steepness.resize(padded, 1.0);
         self.over_exponent.resize(padded, 0.0);
         self.level.resize(padded, 0.0);
     }
@@ -67,9 +71,10 @@ impl PowerBatch {
         true
     }
 
-    /// The price at which a task would take a given share.
-    pub(super) fn price_at(&self, place: usize, log_share: f64) -> f64 {
-        ((self.level[place] - log_share) / self.elasticity[place]).exp()
+    /// The sum of the prices at which each task would take a given share.
+    pub(super) fn prices_at(&self, log_share: f64) -> f64 {
+        let (level, steepness, weight) = (&self.level, &self.steepness, &self.places.weight);
+        with_four(Arch::new(), Prices { level, factor: steepness, rate: steepness, weight, share: log_share })
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
