@@ -79,7 +79,6 @@
 
 pub mod campaign;
 pub mod curve;
-mod elementary;
 pub mod environment;
 pub mod experiment;
 pub mod feedback;

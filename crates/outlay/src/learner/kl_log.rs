@@ -7,8 +7,8 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::elementary::ln;
 use super::kl;
-use crate::elementary::ln;
 
 #[derive(Debug)]
 pub(super) struct KlLog {

@@ -8,8 +8,8 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::elementary::ln;
 use super::kl;
-use crate::elementary::ln;
 
 /// The factor `c` of the level, picked by measurement.
 pub(super) const DEFAULT_FACTOR: f64 = 1.1;

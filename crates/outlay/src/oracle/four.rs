@@ -1,14 +1,15 @@
 //! Four numbers side by side, with the machine's vector instructions where it has them.
 //!
-//! The loops over [`batch`](super::batch) leave vectors to the compiler, which suits long loops. Short ones, a handful of tasks, must
-//! say what they want. Products and sums are kept apart here too: every machine gives the same bits.
+//! Products and sums are kept apart (no fused multiply-add), and sums have a fixed order: every machine gives the same bits,
+//! whatever its vectors. Exponential and logarithm are branch-free polynomials after the usual reduction of the argument, right to
+//! two units in the last place, far below what the price search can see.
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 use std::ops::{Add, Div, Mul, Sub};
 
 use pulp::{Arch, Scalar256b, Simd, WithSimd, cast};
 
-use crate::elementary::{LEAST_LN, LN_2_HIGH, LN_2_LOW};
+use crate::sum::Sum;
 
 /// Runs `work` with a `Simd` of four lanes.
 #[inline(always)]
@@ -110,7 +111,14 @@ impl<S: Simd> Four<S> {
         Self { lanes: simd.select_f64s(mask, then.lanes, otherwise.lanes), ..self }
     }
 
-    /// `e^x` for numbers from -708 to 709; below that zero.
+    /// In each lane `then` where it is between the limits, otherwise zero.
+    #[inline(always)]
+    pub(super) fn where_between(self, low: Self, high: Self, then: Self) -> Self {
+        let zero = Self::splat(self.simd, 0.0);
+        self.where_above(low, high.where_above(self, then, zero), zero)
+    }
+
+    /// `e^x`; zero below -708 and for NaN, and no more than `e^709`.
     #[inline(always)]
     pub(super) fn exp(self) -> Self {
         let simd = self.simd;
@@ -184,6 +192,40 @@ impl<S: Simd> Four<S> {
     }
 }
 
+/// Four sums side by side that keep what rounding loses, as [`Sum`].
+#[derive(Clone, Copy)]
+pub(super) struct FourSums<S: Simd> {
+    sums: Four<S>,
+    lost: Four<S>,
+}
+
+impl<S: Simd> FourSums<S> {
+    #[inline(always)]
+    pub(super) fn new(simd: S) -> Self {
+        Self { sums: Four::splat(simd, 0.0), lost: Four::splat(simd, 0.0) }
+    }
+
+    #[inline(always)]
+    pub(super) fn add(&mut self, terms: Four<S>) {
+        let sums = self.sums + terms;
+        let kept = sums - self.sums;
+        self.lost = self.lost + ((self.sums - (sums - kept)) + (terms - kept));
+        self.sums = sums;
+    }
+
+    #[inline(always)]
+    pub(super) fn total(self) -> Sum {
+        let mut total: Sum = self.sums.to_array().into_iter().collect();
+        total.add(self.lost.total());
+        total
+    }
+}
+
+/// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
+const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+/// The smallest number whose logarithm [`Four::ln`] takes; below it the result is that of zero.
+pub(super) const LEAST_LN: f64 = f64::MIN_POSITIVE;
 /// How far from zero [`Four::exp_small`] is exact.
 pub(super) const SMALL: f64 = 0.125;
 /// Adding and subtracting 1.5 * 2^52 rounds to a whole number.

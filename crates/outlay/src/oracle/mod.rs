@@ -419,9 +419,7 @@ impl Oracle {
         if values.len() != model.curves.len() {
             return Err(AllocationError::ValueCount { expected: model.curves.len(), got: values.len() });
         }
-        let is_good = |value: &f64| *value >= 0.0 && *value < f64::INFINITY;
-        // Without an early exit the loop is vectorised; which one is bad is looked up only when one is.
-        if !values.iter().fold(true, |good, value| good & is_good(value)) {
+        if !are_good(values) {
             let bad = values.iter().enumerate().find(|(_, value)| !is_good(value));
             return bad.map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
         }
@@ -436,6 +434,24 @@ impl Oracle {
         }
         Ok(())
     }
+}
+
+fn is_good(value: &f64) -> bool {
+    *value >= 0.0 && *value < f64::INFINITY
+}
+
+/// Whether all values are good, in a form that the compiler turns into vector instructions.
+fn are_good(values: &[f64]) -> bool {
+    let (chunks, rest) = values.as_chunks::<8>();
+    let (mut least, mut odd) = ([0.0; 8], [0.0; 8]);
+    for chunk in chunks {
+        for lane in 0..8 {
+            least[lane] = if chunk[lane] < least[lane] { chunk[lane] } else { least[lane] };
+            // Zero for every finite number, NaN for the others.
+            odd[lane] += chunk[lane] * 0.0;
+        }
+    }
+    rest.iter().all(is_good) && least == [0.0; 8] && odd == [0.0; 8]
 }
 
 /// The tasks with the largest lower bounds, for a message.

@@ -107,7 +107,7 @@ impl Model {
 
     /// Takes the values and the budget of a call; a cold one also needs the sample.
     pub(super) fn load(&mut self, values: &[f64], budget: f64, is_cold: bool) {
-        self.unit = power_of_two_near(values.iter().copied().fold(0.0, f64::max));
+        self.unit = power_of_two_near(largest(values));
         let per_unit = 1.0 / self.unit;
         self.values.iter_mut().zip(values).for_each(|(scaled, value)| *scaled = value * per_unit);
         let values = std::mem::take(&mut self.values);
@@ -181,6 +181,19 @@ impl Model {
     pub(super) fn is_all_steps(&self) -> bool {
         self.batches.len() == 0 && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
     }
+}
+
+/// The largest of numbers that are not negative, in a form that the compiler turns into vector instructions.
+fn largest(numbers: &[f64]) -> f64 {
+    let larger = |a: f64, b: f64| if a > b { a } else { b };
+    let (chunks, rest) = numbers.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for chunk in chunks {
+        for lane in 0..8 {
+            lanes[lane] = larger(chunk[lane], lanes[lane]);
+        }
+    }
+    rest.iter().chain(&lanes).copied().fold(0.0, larger)
 }
 
 /// The power of two with the same exponent, within the range where its inverse is one too; one for zero.

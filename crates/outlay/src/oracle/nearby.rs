@@ -9,7 +9,7 @@
 use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
-use super::four::{Four, SMALL, with_four};
+use super::four::{Four, FourSums, SMALL, with_four};
 use super::model::Model;
 use super::relaxation::ROUNDING;
 use crate::curve::{Curve, Family};
@@ -419,7 +419,7 @@ fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64,
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
     let zero = Four::splat(simd, 0.0);
     let mut room = Four::splat(simd, f64::INFINITY);
-    let (mut spends, mut worths) = (Sum4::new(simd), Sum4::new(simd));
+    let (mut spends, mut worths) = (FourSums::new(simd), FourSums::new(simd));
     let answers = call.spend.chunks_mut(4).zip(call.success.chunks_mut(4));
     for ((tasks, values), (spend, success)) in fours.iter_mut().zip(call.values.chunks(4)).zip(answers) {
         let value = load_values(simd, tasks, values);
@@ -436,7 +436,7 @@ fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64,
         (worth / value + floor).store_some(success);
     }
     let least = room.to_array().into_iter().fold(f64::INFINITY, f64::min);
-    Settled { spend: spends.value(), worth: worths.value(), is_between_bounds: least > 0.0 }
+    Settled { spend: spends.total().value(), worth: worths.total().value(), is_between_bounds: least > 0.0 }
 }
 
 /// Gives the remainder to the softest task: at the price, as it is too small to change its slope.
@@ -447,32 +447,4 @@ fn finish(call: &mut Call<'_>, softest: usize, price: f64, left: f64, settled: S
     call.spend[softest] += left;
     call.success[softest] += price * left / call.values[softest];
     Found { value: bound, upper_bound, price }
-}
-
-/// Four sums side by side that keep what rounding loses, as [`Sum`](crate::sum::Sum).
-#[derive(Clone, Copy)]
-struct Sum4<S: Simd> {
-    total: Four<S>,
-    lost: Four<S>,
-}
-
-impl<S: Simd> Sum4<S> {
-    #[inline(always)]
-    fn new(simd: S) -> Self {
-        Self { total: Four::splat(simd, 0.0), lost: Four::splat(simd, 0.0) }
-    }
-
-    #[inline(always)]
-    fn add(&mut self, term: Four<S>) {
-        let total = self.total + term;
-        let kept = total - self.total;
-        self.lost = self.lost + ((self.total - (total - kept)) + (term - kept));
-        self.total = total;
-    }
-
-    #[inline(always)]
-    fn value(self) -> f64 {
-        let totals: crate::sum::Sum = self.total.to_array().into_iter().collect();
-        totals.value() + self.lost.total()
-    }
 }

@@ -62,7 +62,7 @@ impl Relaxation {
         let mut split = Split { spend, success };
         let (price, wishes) = search.find(view, start);
         let mut settled = Settled::default();
-        let call = Call { values: view.values, price, log_price: price.ln(), wishes };
+        let call = Call { price, log_price: price.ln(), wishes };
         tied.clear();
         view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
             tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
@@ -92,7 +92,7 @@ impl Relaxation {
         let Self { search, tied, success } = self;
         let mut split = Split { spend, success };
         let mut settled = Settled::default();
-        let call = Call { values: view.values, price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.no_wishes(view) };
+        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.no_wishes(view) };
         view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
         for coordinate in 0..view.coordinates.len() {
             settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, tied);

@@ -41,7 +41,8 @@ impl SmoothModel {
             let Response { spend, fall } = self.after(step);
             let change = (spend / target).ln() * spend / fall;
             step += change;
-            if change.abs() < 1e-6 {
+            // What is left is the square of the change: less than the model itself is wrong by.
+            if change.abs() < 0.03 * step.abs() {
                 break;
             }
         }

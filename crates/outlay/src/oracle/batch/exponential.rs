@@ -1,8 +1,9 @@
 //! Exponential tasks: the best spend is `scale * (level - ln(price))` between its bounds.
 
-use super::{Call, Places, Response, Settled, Split};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{Call, Four, FourSums, Places, Prices, Response, Settled, Split, fours, with_four};
 use crate::curve::{Curve, Exponential};
-use crate::elementary::{BLOCK, LANES, Loop, add_to, total, vectorised};
 use crate::problem::Bounds;
 
 #[derive(Debug, Default)]
@@ -11,6 +12,8 @@ pub(super) struct ExponentialBatch {
     /// The level at value one; the value adds its logarithm.
     base_level: Vec<f64>,
     scale: Vec<f64>,
+    /// One over the scale.
+    rate: Vec<f64>,
     curve: Vec<Exponential>,
     floor: Vec<f64>,
     height: Vec<f64>,
@@ -23,6 +26,7 @@ impl ExponentialBatch {
         self.places.add(task, bounds, f64::INFINITY);
         self.base_level.push((height / exponential.scale()).ln());
         self.scale.push(exponential.scale());
+        self.rate.push(1.0 / exponential.scale());
         self.curve.push(exponential.clone());
         self.floor.push(curve.floor());
         self.height.push(height);
@@ -33,6 +37,8 @@ impl ExponentialBatch {
         let padded = self.places.pad();
         self.base_level.resize(padded, 0.0);
         self.scale.resize(padded, 1.0);
+        self.rate.resize(padded, 1.0);
+        self.height.resize(padded, 0.0);
         self.level.resize(padded, 0.0);
     }
 
@@ -43,47 +49,77 @@ impl ExponentialBatch {
 
     pub(super) fn respond(&self, log_price: f64) -> Response {
         let (low, cap) = (&self.places.low, &self.places.cap);
-        vectorised(Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
+        with_four(Arch::new(), Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
     }
 
-    /// The price at which a task would take a given share.
-    pub(super) fn price_at(&self, place: usize, share: f64) -> f64 {
-        (self.level[place] - share / self.scale[place]).exp()
+    /// The sum of the prices at which each task would take a given share.
+    pub(super) fn prices_at(&self, share: f64) -> f64 {
+        // The level counts in full, which is what the weight says too.
+        let (level, rate, weight) = (&self.level, &self.rate, &self.places.weight);
+        with_four(Arch::new(), Prices { level, factor: weight, rate, weight, share })
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
-        let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
-        for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
-            let last = first + tasks.len();
-            let bounds = self.places.low[first..last].iter().zip(&self.places.cap[first..last]);
-            let shapes = self.scale[first..last].iter().zip(&self.level[first..last]).zip(&self.height[first..last]);
-            for (offset, ((&task, (&low, &cap)), ((&scale, &level), &height))) in tasks.iter().zip(bounds).zip(shapes).enumerate() {
-                let wish = scale * (level - call.log_price);
-                let taken = wish.max(low).min(cap);
-                let value = call.values[task as usize];
-                let inside = wish > low && wish < cap;
-                if inside {
-                    settled.offer(task as usize, scale);
+        with_four(Arch::new(), Settle { batch: self, call, split, settled });
+    }
+
+    /// Worth and success above the floor of a task at a bound, or close to zero.
+    fn by_the_curve(&self, place: usize, taken: f64) -> (f64, f64) {
+        let success = if taken > 0.0 { self.height[place] * self.curve[place].success(taken) } else { 0.0 };
+        (self.places.value[place] * success, success)
+    }
+}
+
+/// Writes spend and success of all tasks, and adds up.
+struct Settle<'a, 'b> {
+    batch: &'a ExponentialBatch,
+    call: Call<'a>,
+    split: &'a mut Split<'b>,
+    settled: &'a mut Settled,
+}
+
+impl WithSimd for Settle<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { batch, call, split, settled } = self;
+        let places = &batch.places;
+        let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
+        let inputs = fours(&batch.level).iter().zip(fours(&places.low)).zip(fours(&places.cap)).zip(fours(&places.value));
+        let shapes = fours(&batch.scale).iter().zip(fours(&batch.height));
+        for (four, (tasks, ((((level, lows), caps), values), (scales, height)))) in
+            places.task.chunks(4).zip(inputs.zip(shapes)).enumerate()
+        {
+            let (scale, low, values) = (Four::load(simd, scales), Four::load(simd, lows), Four::load(simd, values));
+            let wish = scale * (Four::load(simd, level) - call.log_price);
+            let taken = wish.max(low).min(Four::load(simd, caps));
+            // On the curve's own slope the value is value * height - price * scale, without another exponential; but close to zero
+            // that would cancel.
+            let worth = values * Four::load(simd, height) - scale * call.price;
+            let success = worth / values;
+            above.add(taken - low);
+            let (wish, taken) = (wish.to_array(), taken.to_array());
+            let (mut worths, successes) = (worth.to_array(), success.to_array());
+            // At an infinite price even the lanes of no task would not be zero.
+            worths[tasks.len()..].fill(0.0);
+            for (lane, &task) in tasks.iter().enumerate() {
+                let (task, place) = (task as usize, 4 * four + lane);
+                let mut success = successes[lane];
+                let is_inside = wish[lane] > lows[lane] && wish[lane] < caps[lane];
+                if is_inside {
+                    settled.offer(task, scales[lane]);
                 }
-                // On the curve's own slope the value is value * height - price * scale, without another exponential; but close
-                // to zero that would cancel.
-                let (worth_here, success) = if inside && taken > 0.1 * scale {
-                    let worth = value * height - call.price * scale;
-                    (worth, worth / value)
-                } else if taken > 0.0 {
-                    let success = height * self.curve[first + offset].success(taken);
-                    (value * success, success)
-                } else {
-                    (0.0, 0.0)
-                };
-                split.spend[task as usize] = taken;
-                split.success[task as usize] = self.floor[first + offset] + success;
-                above[offset] = taken - low;
-                worth[offset] = worth_here;
+                if !(is_inside && taken[lane] > 0.1 * scales[lane]) {
+                    (worths[lane], success) = batch.by_the_curve(place, taken[lane]);
+                }
+                split.spend[task] = taken[lane];
+                split.success[task] = batch.floor[place] + success;
             }
-            settled.above.add_all(&above[..tasks.len()]);
-            settled.value.add_all(&worth[..tasks.len()]);
+            value.add(Four::load(simd, &worths));
         }
+        settled.above.merge(above.total());
+        settled.value.merge(value.total());
     }
 }
 
@@ -96,26 +132,22 @@ struct Responses<'a> {
     log_price: f64,
 }
 
-impl Loop for Responses<'_> {
+impl WithSimd for Responses<'_> {
     type Output = Response;
 
     #[inline(always)]
-    fn run(self) -> Response {
-        let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
-        let (mut above, mut falls) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let tasks = self.level.chunks(BLOCK).zip(self.scale.chunks(BLOCK));
-        let bounds = self.low.chunks(BLOCK).zip(self.cap.chunks(BLOCK));
+    fn with_simd<S: Simd>(self, simd: S) -> Response {
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let zero = Four::splat(simd, 0.0);
+        let (mut spend, mut fall) = (zero, zero);
+        let tasks = fours(self.level).iter().zip(fours(self.scale));
+        let bounds = fours(self.low).iter().zip(fours(self.cap));
         for ((level, scale), (low, cap)) in tasks.zip(bounds) {
-            let (above, falls) = (&mut above[..level.len()], &mut falls[..level.len()]);
-            let tasks = level.iter().zip(scale).zip(low).zip(cap);
-            for ((above, fall), (((&level, &scale), &low), &cap)) in above.iter_mut().zip(falls.iter_mut()).zip(tasks) {
-                let wish = scale * (level - self.log_price);
-                *above = wish.max(low).min(cap) - low;
-                *fall = if wish > low && wish < cap { scale } else { 0.0 };
-            }
-            add_to(&mut spend, above);
-            add_to(&mut fall, falls);
+            let (scale, low, cap) = (load(scale), load(low), load(cap));
+            let wish = scale * (load(level) - self.log_price);
+            spend = spend + (wish.max(low).min(cap) - low);
+            fall = fall + wish.where_between(low, cap, scale);
         }
-        Response { spend: total(spend), fall: total(fall) }
+        Response { spend: spend.total(), fall: fall.total() }
     }
 }

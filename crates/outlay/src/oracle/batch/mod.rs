@@ -7,13 +7,14 @@ mod exponential;
 mod power;
 mod ramp;
 
+use super::four::{Four, FourSums, LEAST_LN, with_four};
 use super::price::Chord;
 use crate::curve::{Curve, Family};
-use crate::elementary::{LEAST_LN, Loop, ln, vectorised};
 use crate::problem::Bounds;
 use crate::sum::Sum;
 use exponential::ExponentialBatch;
 use power::PowerBatch;
+use pulp::{Arch, Simd, WithSimd};
 use ramp::RampBatch;
 
 /// The concave tasks of a problem, family by family.
@@ -28,6 +29,10 @@ pub(super) struct Batches {
 #[derive(Debug, Default)]
 struct Places {
     task: Vec<u32>,
+    /// The values of the call; one where there is no task.
+    value: Vec<f64>,
+    /// One for a task, zero where there is none.
+    weight: Vec<f64>,
     low: Vec<f64>,
     /// Where more spend is forbidden or useless.
     high: Vec<f64>,
@@ -44,6 +49,8 @@ impl Places {
     fn add(&mut self, task: usize, bounds: Bounds, useful: f64) {
         let high = bounds.max.min(useful).max(bounds.min);
         self.task.push(task as u32);
+        self.value.push(1.0);
+        self.weight.push(1.0);
         self.low.push(bounds.min);
         self.high.push(high);
         self.cap.push(high);
@@ -57,12 +64,11 @@ impl Places {
     /// Writes `base + factor * ln(value)` of every task to `level`.
     fn load_levels(&mut self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
         let mut is_tiny = false;
-        level[self.len()..].fill(0.0);
-        for (level, &task) in level.iter_mut().zip(&self.task) {
-            *level = values[task as usize];
-            is_tiny |= *level < LEAST_LN;
+        for (value, &task) in self.value.iter_mut().zip(&self.task) {
+            *value = values[task as usize];
+            is_tiny |= *value < LEAST_LN;
         }
-        vectorised(Levels { base, factor, level });
+        with_four(Arch::new(), Levels { value: &self.value, base, factor, level });
         self.has_worthless = is_tiny;
         if is_tiny {
             // Zero, or a number too small for the quick logarithm.
@@ -78,9 +84,10 @@ impl Places {
     /// Fills up the bounds with places of no task, which can take nothing, so that loops over vectors have no rest.
     fn pad(&mut self) -> usize {
         let padded = self.len().next_multiple_of(PADDING);
-        for numbers in [&mut self.low, &mut self.high, &mut self.cap] {
+        for numbers in [&mut self.low, &mut self.high, &mut self.cap, &mut self.weight] {
             numbers.resize(padded, 0.0);
         }
+        self.value.resize(padded, 1.0);
         padded
     }
 
@@ -105,28 +112,66 @@ impl Places {
     }
 }
 
-/// Turns values into `base + factor * ln(value)`, in place.
+/// Writes `base + factor * ln(value)`.
 struct Levels<'a> {
+    value: &'a [f64],
     base: &'a [f64],
     factor: Option<&'a [f64]>,
     level: &'a mut [f64],
 }
 
-impl Loop for Levels<'_> {
+impl WithSimd for Levels<'_> {
     type Output = ();
 
     #[inline(always)]
-    fn run(self) {
+    fn with_simd<S: Simd>(self, simd: S) {
+        let levels = fours_mut(self.level).iter_mut().zip(fours(self.value)).zip(fours(self.base));
         let Some(factor) = self.factor else {
-            for (level, &base) in self.level.iter_mut().zip(self.base) {
-                *level = base + ln(*level);
+            for ((level, value), base) in levels {
+                (Four::load(simd, base) + Four::load(simd, value).ln()).store(level);
             }
             return;
         };
-        for ((level, &base), &factor) in self.level.iter_mut().zip(self.base).zip(factor) {
-            *level = base + factor * ln(*level);
+        for (((level, value), base), factor) in levels.zip(fours(factor)) {
+            (Four::load(simd, base) + Four::load(simd, factor) * Four::load(simd, value).ln()).store(level);
         }
     }
+}
+
+/// The sum of `weight * e^(factor * level - rate * share)` over the tasks.
+struct Prices<'a> {
+    level: &'a [f64],
+    factor: &'a [f64],
+    rate: &'a [f64],
+    /// One for a task, zero for a place of no task.
+    weight: &'a [f64],
+    share: f64,
+}
+
+impl WithSimd for Prices<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f64 {
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let mut sum = Four::splat(simd, 0.0);
+        let tasks = fours(self.level).iter().zip(fours(self.weight));
+        for ((level, weight), (factor, rate)) in tasks.zip(fours(self.factor).iter().zip(fours(self.rate))) {
+            sum = sum + load(weight) * (load(factor) * load(level) - load(rate) * self.share).exp();
+        }
+        sum.total()
+    }
+}
+
+/// Numbers four by four; there is no rest, because the arrays are padded.
+#[inline(always)]
+fn fours(numbers: &[f64]) -> &[[f64; 4]] {
+    numbers.as_chunks().0
+}
+
+#[inline(always)]
+fn fours_mut(numbers: &mut [f64]) -> &mut [[f64; 4]] {
+    numbers.as_chunks_mut().0
 }
 
 /// Spend above the lower bounds at a price, and its fall per unit of the price's logarithm.
@@ -136,10 +181,9 @@ pub(super) struct Response {
     pub(super) fall: f64,
 }
 
-/// Where to settle: the values of the call, a price, and what the power tasks wish at it.
+/// Where to settle: a price, and what the power tasks wish at it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call<'a> {
-    pub(super) values: &'a [f64],
     pub(super) price: f64,
     pub(super) log_price: f64,
     pub(super) wishes: &'a [f64],
@@ -236,23 +280,15 @@ impl Batches {
         smooth + self.ramp.load_chords(chords)
     }
 
-    /// A first guess, if any task is smooth: the mean over some tasks of the price at which each would take `share`, or turn. Spend
-    /// goes where the price is high, so it is the mean of the prices, not of their logarithms.
+    /// A first guess, if any task is smooth: near the mean of the prices at which each task would take `share`, or turn. Spend
+    /// goes where the price is high, so it is the mean of the prices, not of their logarithms; a straight task counts by its room.
     pub(super) fn typical_price(&self, share: f64) -> Option<f64> {
         if self.smooth_len() == 0 {
             return None;
         }
-        let stride = self.len().div_ceil(FIRST_GUESSES);
-        let log_share = share.ln();
-        let (mut total, mut taken) = (0.0, 0.0);
-        let mut take = |price: f64| {
-            total += price;
-            taken += 1.0;
-        };
-        (0..self.power.places.len()).step_by(stride).for_each(|place| take(self.power.price_at(place, log_share)));
-        (0..self.exponential.places.len()).step_by(stride).for_each(|place| take(self.exponential.price_at(place, share)));
-        (0..self.ramp.places.len()).step_by(stride).for_each(|place| take(self.ramp.turn(place)));
-        Some(total / taken)
+        let (turns, rooms) = self.ramp.turns(share);
+        let total = self.power.prices_at(share.ln()) + self.exponential.prices_at(share) + turns;
+        Some(BELOW_MEAN * total / (self.smooth_len() as f64 + rooms))
     }
 
     /// Writes the spends at a price and adds up spend and value.
@@ -265,7 +301,9 @@ impl Batches {
     }
 }
 
-/// The first guess looks at about so many tasks.
-const FIRST_GUESSES: usize = 24;
-/// Vector loops handle up to so many numbers per turn.
-const PADDING: usize = 16;
+/// The first guess as a share of the mean price: in mixed problems the mean is about a quarter too high.
+const BELOW_MEAN: f64 = 0.8;
+/// Vector loops handle so many numbers per turn.
+const PADDING: usize = 4;
+/// Settling keeps so many numbers on the stack at a time.
+const BLOCK: usize = 32;

@@ -1,8 +1,9 @@
 //! Power tasks: the best spend is `exp(level - elasticity * ln(price))` between its bounds.
 
-use super::{Call, Places, Response, Settled, Split};
+use pulp::{Arch, Simd, WithSimd};
+
+use super::{Call, Four, FourSums, Places, Prices, Response, Settled, Split, fours, fours_mut, with_four};
 use crate::curve::{Curve, Power};
-use crate::elementary::{BLOCK, LANES, Loop, add_to, exp, total, vectorised};
 use crate::problem::Bounds;
 
 #[derive(Debug, Default)]
@@ -11,6 +12,9 @@ pub(super) struct PowerBatch {
     /// The level at value one; the value adds `elasticity * ln(value)`.
     base_level: Vec<f64>,
     elasticity: Vec<f64>,
+    over_exponent: Vec<f64>,
+    /// One over the elasticity.
+    steepness: Vec<f64>,
     most_elastic: f64,
     curve: Vec<Power>,
     floor: Vec<f64>,
@@ -25,6 +29,8 @@ impl PowerBatch {
         self.places.add(task, bounds, power.scale());
         self.base_level.push(power.scale().ln() + elasticity * (height * power.exponent() / power.scale()).ln());
         self.elasticity.push(elasticity);
+        self.steepness.push(1.0 - power.exponent());
+        self.over_exponent.push(1.0 / power.exponent());
         self.most_elastic = self.most_elastic.max(elasticity);
         self.curve.push(power.clone());
         self.floor.push(curve.floor());
@@ -36,6 +42,8 @@ impl PowerBatch {
         let padded = self.places.pad();
         self.base_level.resize(padded, 0.0);
         self.elasticity.resize(padded, 1.0);
+        self.steepness.resize(padded, 1.0);
+        self.over_exponent.resize(padded, 0.0);
         self.level.resize(padded, 0.0);
     }
 
@@ -47,7 +55,7 @@ impl PowerBatch {
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
         wishes.resize(self.level.len(), 0.0);
         let (low, cap) = (&self.places.low, &self.places.cap);
-        vectorised(Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
+        with_four(Arch::new(), Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
     }
 
     /// Three terms of the exponential series, where the next is below 1e-12 for every task.
@@ -63,38 +71,69 @@ impl PowerBatch {
         true
     }
 
-    /// The price at which a task would take a given share.
-    pub(super) fn price_at(&self, place: usize, log_share: f64) -> f64 {
-        ((self.level[place] - log_share) / self.elasticity[place]).exp()
+    /// The sum of the prices at which each task would take a given share.
+    pub(super) fn prices_at(&self, log_share: f64) -> f64 {
+        let (level, steepness, weight) = (&self.level, &self.steepness, &self.places.weight);
+        with_four(Arch::new(), Prices { level, factor: steepness, rate: steepness, weight, share: log_share })
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
-        let (mut above, mut worth) = ([0.0; BLOCK], [0.0; BLOCK]);
-        for (first, tasks) in self.places.task.chunks(BLOCK).enumerate().map(|(block, tasks)| (block * BLOCK, tasks)) {
-            let last = first + tasks.len();
-            let bounds = self.places.low[first..last].iter().zip(&self.places.cap[first..last]);
-            let shapes = self.elasticity[first..last].iter().zip(&self.curve[first..last]);
-            let inputs = tasks.iter().zip(&call.wishes[first..last]).zip(bounds).zip(shapes);
-            for (offset, (((&task, &wish), (&low, &cap)), (&elasticity, curve))) in inputs.enumerate() {
-                let taken = wish.max(low).min(cap);
-                let value = call.values[task as usize];
-                let (worth_here, success) = if wish > low && wish < cap {
-                    settled.offer(task as usize, elasticity * taken);
-                    // On the curve's own slope: value = price * spend / exponent, without another power.
-                    let worth = call.price * taken / curve.exponent();
-                    (worth, worth / value)
+        with_four(Arch::new(), Settle { batch: self, call, split, settled });
+    }
+
+    /// Worth and success above the floor of a task at a bound.
+    fn at_bound(&self, place: usize, taken: f64) -> (f64, f64) {
+        let success = self.height[place] * self.curve[place].success(taken);
+        (self.places.value[place] * success, success)
+    }
+}
+
+/// Writes spend and success of all tasks, and adds up.
+struct Settle<'a, 'b> {
+    batch: &'a PowerBatch,
+    call: Call<'a>,
+    split: &'a mut Split<'b>,
+    settled: &'a mut Settled,
+}
+
+impl WithSimd for Settle<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { batch, call, split, settled } = self;
+        let places = &batch.places;
+        let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
+        let inputs = fours(call.wishes).iter().zip(fours(&places.low)).zip(fours(&places.cap)).zip(fours(&places.value));
+        let shapes = fours(&batch.over_exponent).iter().zip(fours(&batch.elasticity));
+        for (four, (tasks, ((((wishes, lows), caps), values), (over_exponent, elasticity)))) in
+            places.task.chunks(4).zip(inputs.zip(shapes)).enumerate()
+        {
+            let (wish, low, cap) = (Four::load(simd, wishes), Four::load(simd, lows), Four::load(simd, caps));
+            let taken = wish.max(low).min(cap);
+            // On the curve's own slope: value = price * spend / exponent, without another power.
+            let worth = taken * (Four::load(simd, over_exponent) * call.price);
+            let success = worth / Four::load(simd, values);
+            above.add(taken - low);
+            let taken = taken.to_array();
+            let (mut worths, successes) = (worth.to_array(), success.to_array());
+            // At an infinite price even the lanes of no task would not be zero.
+            worths[tasks.len()..].fill(0.0);
+            for (lane, &task) in tasks.iter().enumerate() {
+                let (task, place) = (task as usize, 4 * four + lane);
+                let mut success = successes[lane];
+                if wishes[lane] > lows[lane] && wishes[lane] < caps[lane] {
+                    settled.offer(task, elasticity[lane] * taken[lane]);
                 } else {
-                    let success = self.height[first + offset] * curve.success(taken);
-                    (value * success, success)
-                };
-                split.spend[task as usize] = taken;
-                split.success[task as usize] = self.floor[first + offset] + success;
-                above[offset] = taken - low;
-                worth[offset] = worth_here;
+                    (worths[lane], success) = batch.at_bound(place, taken[lane]);
+                }
+                split.spend[task] = taken[lane];
+                split.success[task] = batch.floor[place] + success;
             }
-            settled.above.add_all(&above[..tasks.len()]);
-            settled.value.add_all(&worth[..tasks.len()]);
+            value.add(Four::load(simd, &worths));
         }
+        settled.above.merge(above.total());
+        settled.value.merge(value.total());
     }
 }
 
@@ -108,29 +147,23 @@ struct Responses<'a> {
     wishes: &'a mut [f64],
 }
 
-impl Loop for Responses<'_> {
+impl WithSimd for Responses<'_> {
     type Output = Response;
 
     #[inline(always)]
-    fn run(self) -> Response {
-        let (mut spend, mut fall) = ([0.0; LANES], [0.0; LANES]);
-        let (mut above, mut falls) = ([0.0; BLOCK], [0.0; BLOCK]);
-        let tasks = self.level.chunks(BLOCK).zip(self.elasticity.chunks(BLOCK));
-        let bounds = self.low.chunks(BLOCK).zip(self.cap.chunks(BLOCK));
-        for ((wishes, (level, elasticity)), (low, cap)) in self.wishes.chunks_mut(BLOCK).zip(tasks).zip(bounds) {
-            for ((wish, &level), &elasticity) in wishes.iter_mut().zip(level).zip(elasticity) {
-                *wish = exp(level - elasticity * self.log_price);
-            }
-            let (above, falls) = (&mut above[..wishes.len()], &mut falls[..wishes.len()]);
-            let tasks = wishes.iter().zip(elasticity).zip(low).zip(cap);
-            for ((above, fall), (((&wish, &elasticity), &low), &cap)) in above.iter_mut().zip(falls.iter_mut()).zip(tasks) {
-                let taken = wish.max(low).min(cap);
-                *above = taken - low;
-                *fall = if wish > low && wish < cap { elasticity * wish } else { 0.0 };
-            }
-            add_to(&mut spend, above);
-            add_to(&mut fall, falls);
+    fn with_simd<S: Simd>(self, simd: S) -> Response {
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let zero = Four::splat(simd, 0.0);
+        let (mut spend, mut fall) = (zero, zero);
+        let tasks = fours(self.level).iter().zip(fours(self.elasticity));
+        let bounds = fours(self.low).iter().zip(fours(self.cap));
+        for ((wishes, (level, elasticity)), (low, cap)) in fours_mut(self.wishes).iter_mut().zip(tasks).zip(bounds) {
+            let (elasticity, low, cap) = (load(elasticity), load(low), load(cap));
+            let wish = (load(level) - elasticity * self.log_price).exp();
+            wish.store(wishes);
+            spend = spend + (wish.max(low).min(cap) - low);
+            fall = fall + wish.where_between(low, cap, elasticity * wish);
         }
-        Response { spend: total(spend), fall: total(fall) }
+        Response { spend: spend.total(), fall: fall.total() }
     }
 }

@@ -1,8 +1,7 @@
 //! Straight tasks: all or nothing at the price `value * slope`, anything in between exactly there.
 
-use super::{Places, Settled, Split};
+use super::{BLOCK, Places, Settled, Split};
 use crate::curve::Curve;
-use crate::elementary::BLOCK;
 use crate::oracle::price::Chord;
 use crate::problem::Bounds;
 
@@ -33,9 +32,16 @@ impl RampBatch {
         }
     }
 
-    /// The price at which a task turns.
-    pub(super) fn turn(&self, place: usize) -> f64 {
-        self.turn[place]
+    /// The sum of the prices at which tasks turn, each counted by its room up to a given share, and how much they count.
+    pub(super) fn turns(&self, share: f64) -> (f64, f64) {
+        let bounds = self.places.low.iter().zip(&self.places.cap);
+        let (mut turns, mut count, per_share) = (0.0, 0.0, 1.0 / share);
+        for (&turn, (&low, &cap)) in self.turn.iter().zip(bounds) {
+            let room = (cap - low).min(share) * per_share;
+            turns += turn * room;
+            count += room;
+        }
+        (turns, count)
     }
 
     /// Adds the chords; returns the most that the tasks can take above their lower bounds.

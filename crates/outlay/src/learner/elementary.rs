@@ -2,14 +2,14 @@
 //!
 //! Both are branch-free polynomials after the usual reduction of the argument, with products and sums kept apart (no fused
 //! multiply-add), so that every machine gives the same bits whatever its vectors. Errors are below two units in the last place,
-//! far below what the price search can see.
+//! far below what an index needs.
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 
 /// A loop to be run with the best vector instructions of this machine.
 ///
 /// The loop must be written out in `run`: a closure would be compiled without those instructions.
-pub(crate) trait Loop {
+pub(super) trait Loop {
     /// What it computes.
     type Output;
     /// The loop itself; always `#[inline(always)]`.
@@ -29,46 +29,19 @@ impl<L: Loop> pulp::WithSimd for Dispatched<L> {
 }
 
 /// Runs a loop with the best vector instructions of this machine.
-pub(crate) fn vectorised<L: Loop>(work: L) -> L::Output {
+pub(super) fn vectorised<L: Loop>(work: L) -> L::Output {
     pulp::Arch::new().dispatch(Dispatched(work))
 }
 
-/// How many numbers a loop handles at once. Sums are kept four side by side and added up at the end: the order is fixed, so
-/// the result is the same on every machine.
-pub(crate) const LANES: usize = 4;
-
-/// Loops work on so many numbers at a time, kept on the stack between the steps of the loop.
-pub(crate) const BLOCK: usize = 32;
-
-/// Adds numbers to four sums side by side.
-#[inline(always)]
-pub(crate) fn add_to(lanes: &mut [f64; LANES], terms: &[f64]) {
-    let (chunks, rest) = terms.as_chunks::<LANES>();
-    for chunk in chunks {
-        for lane in 0..LANES {
-            lanes[lane] += chunk[lane];
-        }
-    }
-    for (lane, term) in lanes.iter_mut().zip(rest) {
-        *lane += term;
-    }
-}
-
-/// The sum of four sums.
-#[inline(always)]
-pub(crate) fn total(lanes: [f64; LANES]) -> f64 {
-    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
-}
-
 /// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
-pub(crate) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
-pub(crate) const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Adding and subtracting 1.5 * 2^52 rounds to a whole number, which then stands in the last bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 
 /// `e^x`; zero below -708, infinite above 709, zero for NaN.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
+pub(super) fn exp(x: f64) -> f64 {
     #[allow(clippy::manual_clamp, reason = "NaN must become a number here")]
     let inside = x.max(-708.0).min(709.0);
     let rounded = inside * LOG2_E + ROUNDER;
@@ -90,11 +63,11 @@ pub(crate) fn exp(x: f64) -> f64 {
 }
 
 /// The smallest number whose logarithm [`ln`] takes; below it the result is that of zero.
-pub(crate) const LEAST_LN: f64 = f64::MIN_POSITIVE;
+const LEAST_LN: f64 = f64::MIN_POSITIVE;
 
 /// `ln x` for normal positive numbers; minus infinity below [`LEAST_LN`].
 #[inline(always)]
-pub(crate) fn ln(x: f64) -> f64 {
+pub(super) fn ln(x: f64) -> f64 {
     // x = 2^exponent * m with m between sqrt(1/2) and sqrt(2).
     let bits = x.to_bits();
     let high = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 1.0f64.to_bits());
