@@ -113,22 +113,18 @@ pub fn ucb1(means: &[f64], horizon: u64, seed: u64) -> f64 {
     let best = means.iter().copied().fold(0.0, f64::max);
     let draws = Draws::new(seed, Purpose::Reward);
     let mut counts = vec![(0.0f64, 0.0f64); means.len()];
-    let mut averages = vec![(0.0f64, 0.0f64); means.len()];
+    // Means, and 1/sqrt(N); before its first pull an arm counts as one pull that paid.
+    let mut averages = vec![(1.0f64, 1.0f64); means.len()];
     let mut regret = 0.0;
     for round in 1..=horizon {
-        let arm = if round <= means.len() as u64 {
-            (round - 1) as usize
-        } else {
-            let width = (1.5 * (round as f64).ln()).sqrt();
-            let (mut arm, mut most) = (0, f64::NEG_INFINITY);
-            for (position, (mean, narrowing)) in averages.iter().enumerate() {
-                let index = mean + width * narrowing;
-                if index > most {
-                    (arm, most) = (position, index);
-                }
+        let width = (1.5 * (round as f64).ln()).sqrt();
+        let (mut arm, mut most) = (0, f64::NEG_INFINITY);
+        for (position, (mean, narrowing)) in averages.iter().enumerate() {
+            let index = mean + width * narrowing;
+            if index > most {
+                (arm, most) = (position, index);
             }
-            arm
-        };
+        }
         let (pulls, gained) = &mut counts[arm];
         *pulls += 1.0;
         *gained += f64::from(u8::from(draws.round(round).uniform(arm) < means[arm]));

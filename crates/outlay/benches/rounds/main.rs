@@ -45,19 +45,20 @@ fn main() {
     let quick = arguments.iter().any(|argument| argument == "--quick");
     let filter = arguments.into_iter().find(|argument| !argument.starts_with("--")).unwrap_or_default();
     let effort = Effort { seconds: if quick { 0.3 } else { 3.0 }, blocks: 200 };
-    rounds(&filter, effort);
+    rounds(&filter, if quick { 10 } else { 1 }, effort);
     if "parts".contains(&filter) {
         parts(Effort { seconds: if quick { 0.03 } else { 0.3 }, blocks: 2000 });
     }
 }
 
-fn rounds(filter: &str, effort: Effort) {
+fn rounds(filter: &str, shorter: u64, effort: Effort) {
     let mut table = Table::new(&["instance", "learner", "rounds/s", "a round", "time of `paper`", "time by hand", "gap", "regret"]);
     for (instance, horizon, has_limit) in INSTANCES {
         let wanted = |learner: &&str| format!("{instance} {learner}").contains(filter);
         if !LEARNERS.iter().any(wanted) {
             continue;
         }
+        let horizon = horizon / shorter;
         let paper = measure(instance, "paper", horizon, 1, effort).unwrap();
         let by_hand = has_limit.then(|| measure(instance, BY_HAND, horizon, 1, effort).unwrap());
         let by_hand_learner = if instance == "k-armed" { "cucb" } else { "paper" };
