@@ -265,6 +265,7 @@ impl Campaign {
         if task >= self.names.len() {
             return Err(CampaignError::NoTask(task));
         }
+        self.open.record_fresh();
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         if outcome == Outcome::Missing {
             return Ok(());
@@ -287,9 +288,13 @@ impl Campaign {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
-        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
-        let told = self.open.tell_all(place, outcomes);
-        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        let is_whole = !outcomes.contains(&Outcome::Missing);
+        if !(is_whole && self.open.close_fresh(round)) {
+            self.open.record_fresh();
+            let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+            let told = self.open.tell_all(place, outcomes);
+            told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        }
         self.learner.observe_round(outcomes);
         Ok(())
     }

@@ -61,8 +61,8 @@ pub(crate) fn total(lanes: [f64; LANES]) -> f64 {
 }
 
 /// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
-const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
-const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
+pub(crate) const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
+pub(crate) const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 /// Adding and subtracting 1.5 * 2^52 rounds to a whole number, which then stands in the last bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 

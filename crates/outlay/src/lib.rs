@@ -34,6 +34,25 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Learning the values
+//!
+//! When nobody knows what a success is worth, a [`campaign::Campaign`] learns it: it hands out a split a round and takes what
+//! comes back, late and in any order. [`experiment`] plays learners against simulated worlds and counts their regret.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//! use outlay::experiment::Play;
+//! use outlay::instance::Instance;
+//! use outlay::learner::LearnerSpec;
+//!
+//! let problem = "power".parse::<Instance>()?.problem(1000, 1)?;
+//! let learner: LearnerSpec = "sharp".parse()?;
+//! let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon: 1000, seed: 1 };
+//! let run = play.run(&AtomicBool::new(false))?.unwrap(); // None only if it was told to stop
+//! assert!((run.regret - 13.52467515).abs() < 1e-6); // the same on every machine
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # The rooms
 //!
 //! | module | what |
@@ -42,6 +61,14 @@
 //! | [`problem`] | what was written -> what can be solved, or every error at once; problem files |
 //! | [`oracle`] | the best split with its certificate; checking and proving it independently |
 //! | [`plan`] | a given split against the best one, other budgets, whole units |
+//! | [`feedback`] | outcomes and rewards, and how much of them is shown |
+//! | [`learner`] | how the next split is chosen from what came back, one rule a file |
+//! | [`campaign`] | a learner at work: splits out, outcomes in, state saved |
+//! | [`environment`] | the world of a simulation: budgets, completions, rewards, delays |
+//! | [`experiment`] | one replication, many replications, what they add up to |
+//! | [`instance`] | problems by name |
+//! | [`random`] | the counter-based stream |
+//! | [`theory`] | bounds on the regret |
 //!
 //! The library is pure: no files, network, clock, environment or printing. Files that a problem names are read through
 //! [`problem::Files`].
@@ -50,6 +77,7 @@
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
+mod bits;
 pub mod campaign;
 pub mod curve;
 mod elementary;

@@ -53,3 +53,21 @@ impl FromIterator<f64> for Sum {
 pub(crate) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     terms.into_iter().collect::<Sum>().value()
 }
+
+/// `(sum of a*b, sum of b)`, four short chains each: for sums of a few tasks that are then added up with care.
+pub(crate) fn dot_and_sum(a: &[f64], b: &[f64]) -> (f64, f64) {
+    let (mut products, mut plain) = ([0.0; 4], [0.0; 4]);
+    let ((a_fours, a_rest), (b_fours, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (a, b) in a_fours.iter().zip(b_fours) {
+        for lane in 0..4 {
+            products[lane] += a[lane] * b[lane];
+            plain[lane] += b[lane];
+        }
+    }
+    for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
+        products[lane] += a * b;
+        plain[lane] += b;
+    }
+    let total = |lanes: [f64; 4]| (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
+    (total(products), total(plain))
+}

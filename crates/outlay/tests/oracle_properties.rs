@@ -147,6 +147,135 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
+
+    /// Rounds as a learner has them: values move little, now and then a lot; some budgets leave tasks at their bounds.
+    #[test]
+    fn rounds_of_power_curves_answer_as_a_cold_oracle(seed in 0u64..1_000_000, tasks in 1usize..24, unit in -6i32..9) {
+        let mut random = Random::new(seed);
+        let unit = 10f64.powi(unit) * 1.7;
+        let widest = random.between(0.3, 0.97);
+        let has_bounds = random.below(3) == 0;
+        let specs = (0..tasks).map(|task| {
+            let scale = unit * if has_bounds { random.between(0.3, 3.0) } else { 1.0 };
+            let mut curve = Curve::power(random.between(0.05, widest), scale).unwrap();
+            if random.below(4) == 0 {
+                curve = curve.with_ceiling(0.8).unwrap().with_floor(random.between(0.0, 0.5)).unwrap();
+            }
+            let mut spec = TaskSpec::new(format!("t{task}"), curve);
+            if has_bounds && random.below(4) == 0 {
+                spec.min = Some(random.between(0.0, 0.5) * unit / tasks as f64);
+                spec.max = Some(random.between(0.6, 4.0) * unit / tasks as f64);
+            }
+            spec
+        }).collect();
+        let problem = ProblemSpec { budget: unit, tasks: specs, ..ProblemSpec::default() }.check().unwrap();
+        let mut values: Vec<f64> = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+        let mut warm = Oracle::new(&problem);
+        let mut budget = unit;
+        for round in 0..40 {
+            let spread = match round % 10 { 4 => 0.5, 7 => 0.0, 9 => 0.1, _ => 0.01 };
+            for value in &mut values {
+                *value *= 1.0 + spread * random.between(-1.0, 1.0);
+            }
+            if round % 16 == 13 {
+                budget = unit * random.between(0.6, 1.0);
+            }
+            let answer = warm.allocate(&values, budget, &Options::default()).unwrap().clone();
+            certified(&problem, &values, &answer);
+            let (cold, _) = solve(&problem, &values, budget);
+            prop_assert!(answer.gap() <= 1e-12, "gap {:e}", answer.gap());
+            prop_assert!((answer.value - cold.value).abs() <= 1e-13 * cold.value);
+            prop_assert!((answer.upper_bound - cold.upper_bound).abs() <= 1e-13 * cold.value);
+            // With all tasks at their bounds many prices prove the same.
+            let is_unique = tasks > 1 && !has_bounds;
+            prop_assert!(!is_unique || (answer.price - cold.price).abs() <= 1e-10 * cold.price, "{} not {}", answer.price, cold.price);
+            prop_assert_eq!((answer.status, answer.unspent, answer.nodes), (cold.status, cold.unspent, cold.nodes));
+            for (a, b) in answer.spend.iter().zip(&cold.spend) {
+                prop_assert!((a - b).abs() <= 2e-11 * budget, "{:?} {:?}", answer.spend, cold.spend);
+            }
+        }
+    }
+}
+
+#[test]
+fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
+    let mut random = Random::new(11);
+    for _ in 0..3000 {
+        let tasks = 2 + random.below(19);
+        let at = random.between(0.1, 3.0);
+        let threshold = |random: &mut Random| match random.below(4) {
+            0 => Curve::steps(vec![at], vec![random.between(0.1, 1.0)]).unwrap(),
+            1 => Curve::threshold(at).unwrap().with_floor(random.between(0.0, 0.5)).unwrap(),
+            _ => Curve::threshold(at).unwrap(),
+        };
+        let curves: Vec<Curve> = (0..tasks).map(|_| threshold(&mut random)).collect();
+        let has_ties = random.below(2) == 0;
+        let value = |random: &mut Random| if has_ties { random.below(4) as f64 * 0.25 } else { random.uniform() };
+        let mut values: Vec<f64> = (0..tasks).map(|_| value(&mut random)).collect();
+        let funded = 1 + random.below(12);
+        let budget = at * funded as f64 + if random.below(2) == 0 { at * random.uniform() } else { 0.0 };
+        let leftover = if random.below(4) == 0 { Leftover::Spend } else { Leftover::Keep };
+        let options = Options { leftover, ..Options::default() };
+        let (alone, _) = solve_with(&problem_of(curves.clone(), budget), &values, budget, &options);
+        let beside = problem_of([curves, vec![Curve::hill(1.0, 2.0).unwrap()]].concat(), budget);
+        values.push(0.0);
+        let (mut with, _) = solve_with(&beside, &values, budget, &Options::default());
+        assert_eq!(alone.unspent_reason, with.unspent_reason.filter(|_| leftover == Leftover::Keep));
+        if leftover == Leftover::Spend {
+            assert!(alone.unspent == 0.0 && (alone.spend.iter().sum::<f64>() - budget).abs() <= 1e-14 * budget);
+        } else {
+            with.spend.truncate(tasks);
+            assert_eq!(alone.spend, with.spend, "{values:?}");
+        }
+        let near = |a: f64, b: f64| (a - b).abs() <= 1e-14 * b;
+        assert!(near(alone.value, with.value) && near(alone.upper_bound, with.upper_bound), "{alone:?} {with:?}");
+        // What the last one funded pays, or what the first one that is not would pay, and anything in between.
+        let curves = curves_of(&beside);
+        let (mut last, mut next) = (f64::INFINITY, 0.0f64);
+        for task in 0..tasks {
+            let before = curves[task].success(0.0);
+            let pays = values[task] * (curves[task].success(at) - before) / at;
+            if alone.success[task] > before {
+                last = last.min(pays);
+            } else {
+                next = next.max(pays);
+            }
+        }
+        let slack = 1e-14 * alone.value / at;
+        assert!(alone.price <= last + slack && alone.price >= next - slack, "{next} {last} {alone:?}");
+    }
+}
+
+#[test]
+fn bad_calls_are_refused_by_a_warm_oracle_too() {
+    for curve in [Curve::power(0.5, 1.0).unwrap(), Curve::threshold(0.3).unwrap()] {
+        let problem = problem_of(vec![curve; 5], 1.0);
+        let mut oracle = Oracle::new(&problem);
+        let good = [0.5, 0.6, 0.7, 0.8, 0.9];
+        for bad in [f64::NAN, f64::INFINITY, -0.5, f64::NEG_INFINITY] {
+            for task in 0..5 {
+                for _ in 0..3 {
+                    oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+                }
+                let mut values = good;
+                values[task] = bad;
+                assert!(oracle.allocate(&values, 1.0, &Options::default()).is_err(), "{bad} at {task}");
+            }
+            oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+            assert!(oracle.allocate(&good, bad, &Options::default()).is_err());
+            assert!(oracle.allocate(&good[1..], 1.0, &Options::default()).is_err());
+        }
+        let nothing = oracle.allocate(&[0.0; 5], 1.0, &Options::default()).unwrap();
+        assert_eq!((nothing.value, nothing.unspent), (0.0, 1.0));
+        let tiny = oracle.allocate(&good, 1e-300, &Options::default()).unwrap();
+        assert!(tiny.gap() <= 1e-12, "{tiny:?}");
+        oracle.allocate(&good, 1.0, &Options::default()).unwrap();
+        assert!(oracle.allocate(&good, 1.0, &Options { tolerance: f64::NAN, ..Options::default() }).is_err());
+    }
+}
+
 #[test]
 fn equal_curves_with_equal_values_do_not_blow_up_the_search() {
     let steps = Curve::steps(vec![0.011, 0.019, 0.043], vec![0.2, 0.5, 0.9]).unwrap();

@@ -23,6 +23,13 @@ pub(super) struct OpenRound {
     pub(super) waiting: usize,
 }
 
+impl OpenRound {
+    /// Nothing of it is told.
+    fn new(round: u64, tasks: usize) -> Self {
+        Self { round, waits: vec![Wait::Open; tasks], spend: Vec::new(), success: Vec::new(), waiting: tasks }
+    }
+}
+
 /// What a task of an open round waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,8 +60,12 @@ impl Refusal {
 }
 
 /// The open rounds in their order. Records that are done with are used again, so that nothing is allocated round by round.
+///
+/// Most rounds are told as a whole before the next one: such a round is only a number, `fresh`, and gets its record when something
+/// else happens first.
 #[derive(Debug)]
 pub(super) struct OpenRounds {
+    fresh: Option<u64>,
     rounds: VecDeque<OpenRound>,
     spare: Vec<OpenRound>,
     tasks: usize,
@@ -65,23 +76,48 @@ pub(super) struct OpenRounds {
 
 impl OpenRounds {
     pub(super) fn new(tasks: usize, keeps_splits: bool) -> Self {
-        Self { rounds: VecDeque::new(), spare: Vec::new(), tasks, keeps_splits, closed: 0 }
+        Self { fresh: None, rounds: VecDeque::new(), spare: Vec::new(), tasks, keeps_splits, closed: 0 }
     }
 
     /// How many wait for something.
     pub(super) fn len(&self) -> usize {
-        self.rounds.len() - self.closed
+        self.rounds.len() - self.closed + usize::from(self.fresh.is_some())
     }
 
-    /// Those that wait for something.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &OpenRound> {
-        self.rounds.iter().filter(|record| record.waiting > 0)
+    /// Those that wait for something, with their records.
+    pub(super) fn records(&self) -> Vec<OpenRound> {
+        let fresh = self.fresh.map(|round| OpenRound::new(round, self.tasks));
+        self.rounds.iter().filter(|record| record.waiting > 0).cloned().chain(fresh).collect()
     }
 
     pub(super) fn open(&mut self, round: u64, available: Option<&[bool]>, allocation: &Allocation) {
+        self.record_fresh();
+        if available.is_none() && !self.keeps_splits {
+            self.fresh = Some(round);
+        } else {
+            self.record(round, available, Some(allocation));
+        }
+    }
+
+    /// Gives the fresh round its record.
+    pub(super) fn record_fresh(&mut self) {
+        if let Some(round) = self.fresh.take() {
+            self.record(round, None, None);
+        }
+    }
+
+    /// Whether the round is fresh; if it is, it is told as a whole and done with.
+    pub(super) fn close_fresh(&mut self, round: u64) -> bool {
+        let is_fresh = self.fresh == Some(round);
+        if is_fresh {
+            self.fresh = None;
+        }
+        is_fresh
+    }
+
+    fn record(&mut self, round: u64, available: Option<&[bool]>, allocation: Option<&Allocation>) {
         let tasks = self.tasks;
-        let empty = || OpenRound { round, waits: vec![Wait::Open; tasks], spend: Vec::new(), success: Vec::new(), waiting: tasks };
-        let mut record = self.spare.pop().unwrap_or_else(empty);
+        let mut record = self.spare.pop().unwrap_or_else(|| OpenRound::new(round, tasks));
         record.round = round;
         record.waiting = tasks;
         record.waits.fill(Wait::Open);
@@ -89,7 +125,7 @@ impl OpenRounds {
             *wait = Wait::Away;
             record.waiting -= 1;
         }
-        if self.keeps_splits {
+        if let Some(allocation) = allocation.filter(|_| self.keeps_splits) {
             record.spend.clone_from(&allocation.spend);
             record.success.clone_from(&allocation.success);
         }
@@ -110,11 +146,7 @@ impl OpenRounds {
 
     /// Where a round stands, if it waits for something.
     pub(super) fn find(&self, round: u64) -> Option<usize> {
-        // The usual case: outcomes come at once, and only the last round is open.
-        let place = match self.rounds.back() {
-            Some(last) if last.round == round => self.rounds.len() - 1,
-            _ => self.rounds.binary_search_by_key(&round, |record| record.round).ok()?,
-        };
+        let place = self.rounds.binary_search_by_key(&round, |record| record.round).ok()?;
         (self.rounds[place].waiting > 0).then_some(place)
     }
 

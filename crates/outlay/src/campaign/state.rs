@@ -6,6 +6,7 @@ use super::open::{OpenRound, OpenRounds};
 use super::{Campaign, CampaignError};
 use crate::feedback::Feedback;
 use crate::learner::StateError;
+use crate::oracle::Warmth;
 use crate::problem::Problem;
 
 /// The version that this library writes.
@@ -26,7 +27,7 @@ pub struct CampaignState {
     /// Rounds handed out.
     round: u64,
     /// Where the oracle's next search starts.
-    price: Option<f64>,
+    oracle: Warmth,
     /// What the learner has learnt.
     learnt: serde_json::Value,
     open: Vec<OpenRound>,
@@ -69,9 +70,9 @@ impl Campaign {
             seed: self.seed,
             tasks: self.names.clone(),
             round: self.round,
-            price: self.oracle.warmth(),
+            oracle: self.oracle.warmth(),
             learnt: self.learner.save(),
-            open: self.open.iter().cloned().collect(),
+            open: self.open.records(),
         }
     }
 
@@ -86,7 +87,7 @@ impl Campaign {
             return Err(StateError(message).into());
         }
         campaign.learner.load(&state.learnt)?;
-        campaign.oracle.start_from(state.price);
+        campaign.oracle.start_from(&state.oracle);
         campaign.round = state.round;
         campaign.open = restored(&campaign, state)?;
         Ok(campaign)

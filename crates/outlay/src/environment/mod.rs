@@ -4,9 +4,10 @@ mod reward;
 
 pub use reward::RewardDraw;
 
+use crate::bits::places;
 use crate::feedback::{Feedback, Outcome};
 use crate::problem::{BudgetLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw};
-use crate::random::{Draws, Purpose};
+use crate::random::{Draws, Purpose, RoundDraws};
 
 /// A problem cannot be simulated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,10 +90,9 @@ impl Environment {
         }
     }
 
-    /// Writes which tasks are there in a round; false if all are.
+    /// Writes which tasks are there in a round; false, and nothing is written, if that is always all of them.
     pub fn availability(&self, round: u64, available: &mut [bool]) -> bool {
         if self.available >= 1.0 {
-            available.fill(true);
             return false;
         }
         let draws = self.availability_draws.round(round);
@@ -105,20 +105,29 @@ impl Environment {
     }
 
     /// Plays a round: writes what happened to each task, given its chance of success. Forgone rewards are drawn under full feedback
-    /// only.
+    /// only. Returns what was gained, in billionths of the largest reward.
     #[inline]
-    pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
+    pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) -> u64 {
         let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
-        for (task, ((outcome, &success), law)) in outcomes.iter_mut().zip(success).zip(&self.rewards).enumerate() {
-            let reward = || law.reward(rewards.uniform(task));
-            *outcome = if completions.uniform(task) < success {
-                Outcome::Done(reward())
-            } else if feedback == Feedback::Full {
-                Outcome::Forgone(reward())
-            } else {
-                Outcome::Failed
-            };
+        let reward = |task: usize| self.rewards[task].reward(rewards.uniform(task));
+        let mut gain = 0;
+        for (group, (outcomes, success)) in outcomes.chunks_mut(64).zip(success.chunks(64)).enumerate() {
+            let first = 64 * group;
+            // Who completes is a coin that no processor foresees: all coins first, without a branch, then the rewards.
+            let completed = completed(completions, first, success);
+            outcomes.fill(Outcome::Failed);
+            for place in places(completed) {
+                let reward = reward(first + place);
+                outcomes[place] = Outcome::Done(reward);
+                gain += reward.units();
+            }
         }
+        if feedback == Feedback::Full {
+            for (task, outcome) in outcomes.iter_mut().enumerate().filter(|(_, outcome)| **outcome == Outcome::Failed) {
+                *outcome = Outcome::Forgone(reward(task));
+            }
+        }
+        gain
     }
 
     /// How many rounds after its own a task's outcome arrives.
@@ -136,6 +145,22 @@ impl Environment {
             Some(DelayLaw::Uniform { low, high }) => low + (uniform() * (high - low + 1) as f64).floor() as u64,
         }
     }
+}
+
+/// Which tasks of a group of 64 complete, as bits.
+#[inline]
+fn completed(draws: RoundDraws, first: usize, success: &[f64]) -> u64 {
+    let mut possible = 0u64;
+    for (place, &success) in success.iter().enumerate() {
+        possible |= u64::from(success > 0.0) << place;
+    }
+    if possible.count_ones() as usize * 2 > success.len() {
+        let coin = |(place, &success): (usize, &f64)| u64::from(draws.uniform(first + place) < success) << place;
+        return success.iter().enumerate().map(coin).fold(0, |all, one| all | one);
+    }
+    // Few can complete: thresholds that were not reached need no coin.
+    let coin = |place: usize| u64::from(draws.uniform(first + place) < success[place]) << place;
+    places(possible).map(coin).fold(0, |all, one| all | one)
 }
 
 /// The law of a task's rewards.

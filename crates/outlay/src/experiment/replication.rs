@@ -13,7 +13,7 @@ use crate::feedback::{Feedback, Outcome, Reward};
 use crate::learner::LearnerSpec;
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
-use crate::sum::Sum;
+use crate::sum::{Sum, dot_and_sum};
 
 /// Spend is traced task by task up to so many tasks.
 pub const MOST_TRACED_TASKS: usize = 64;
@@ -100,6 +100,8 @@ struct Run {
     sees_forgone: bool,
     best: Best,
     available: Vec<bool>,
+    /// Each task's chance of success; zero for those that are not there.
+    success: Vec<f64>,
     outcomes: Vec<Outcome>,
     late: BinaryHeap<Reverse<Late>>,
     completions: Vec<u64>,
@@ -133,6 +135,7 @@ impl Run {
             feedback,
             sees_forgone: learner.entry().feedback == Feedback::Full,
             available: vec![true; tasks],
+            success: vec![0.0; tasks],
             outcomes: vec![Outcome::Missing; tasks],
             late: BinaryHeap::new(),
             completions: vec![0; tasks],
@@ -157,22 +160,20 @@ impl Run {
         let ticket = self.campaign.allocate(budget, available)?;
         let allocation = ticket.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
-        let (mut value, mut mass) = (0.0, 0.0);
-        for ((&success, &mean), &there) in allocation.success.iter().zip(self.environment.means()).zip(&self.available) {
-            let success = if there { success } else { 0.0 };
-            value += mean * success;
-            mass += success;
+        self.success.copy_from_slice(&allocation.success);
+        for (success, _) in self.success.iter_mut().zip(&self.available).filter(|(_, there)| any_away && !**there) {
+            *success = 0.0;
         }
+        let (value, mass) = dot_and_sum(self.environment.means(), &self.success);
         self.regret.add(optimum - value);
         self.optimum.add(optimum);
         self.success_mass.add(mass);
         self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
-        self.environment.play(round, &allocation.success, self.feedback, &mut self.outcomes);
+        self.gain += self.environment.play(round, &self.success, self.feedback, &mut self.outcomes);
         if any_away {
             let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
             away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
         }
-        self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
         self.deliver(round)?;
         if self.rounds.get(self.trace.len()) == Some(&round) {
             self.trace.push(self.regret.value());

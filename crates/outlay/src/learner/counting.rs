@@ -2,6 +2,7 @@
 
 use super::counts::Counts;
 use super::{Decision, Learner, Situation, StateError, parse, written};
+use crate::bits::places;
 use crate::feedback::{Feedback, Outcome};
 
 /// What a task may be worth, from what was seen of it.
@@ -59,6 +60,21 @@ impl<I: Index> Learner for Counting<I> {
         };
         self.counts.add(task, reward);
         self.index.update(task, &self.counts);
+    }
+
+    fn observe_round(&mut self, outcomes: &[Outcome]) {
+        let sees_forgone = self.needs == Feedback::Full;
+        for (group, outcomes) in outcomes.chunks(64).enumerate() {
+            // No processor foresees who completed: who has news is marked without a branch.
+            let mut news = 0u64;
+            for (place, outcome) in outcomes.iter().enumerate() {
+                let is_news = matches!(outcome, Outcome::Done(_)) | (sees_forgone & matches!(outcome, Outcome::Forgone(_)));
+                news |= u64::from(is_news) << place;
+            }
+            for place in places(news) {
+                self.observe(64 * group + place, outcomes[place]);
+            }
+        }
     }
 
     fn save(&self) -> serde_json::Value {

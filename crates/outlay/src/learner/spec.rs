@@ -100,7 +100,7 @@ const fn entry(
 pub const LEARNERS: [LearnerEntry; 14] = [
     entry("sharp", "c=1.1", Feedback::Censored, false, "11.6 K√T + K for any curves; O(log T) under diminishing returns"),
     entry("paper", "", Feedback::Censored, true, "Theorems 1 and 3: O(log² T) under diminishing returns, Õ(K√T) for any curves"),
-    entry("tight", "", Feedback::Censored, true, "Theorems 1 and 3, same constants, also with high probability"),
+    entry("tight", "", Feedback::Censored, true, "Theorems 1 and 3, same constants; its indices are confidence bounds"),
     entry("hoeffding", "", Feedback::Censored, true, "Theorems 1 and 3, same constants"),
     entry("kl-log", "", Feedback::Censored, false, "none known here"),
     entry("thompson", "", Feedback::Censored, false, "Theorem 3's bound on the Bayesian regret"),

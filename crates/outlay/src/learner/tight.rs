@@ -3,7 +3,8 @@
 //! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`; 1 before the first
 //! completion.
 //!
-//! Guarantee: the paper's Theorems 1 and 3 with their constants, also with high probability. The proof is in docs/proof-tight.md.
+//! Guarantee: the paper's Theorems 1 and 3 with their constants; with probability 1 - 1/(KT) every index of every round is above its
+//! mean. The proof is in docs/proof-tight.md.
 
 use super::Learner;
 use super::counting::{Counting, Index};

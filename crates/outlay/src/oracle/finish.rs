@@ -16,7 +16,7 @@ pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: 
     let tasks = model.curves.len();
     let upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
-    let exact = |left: f64| left.abs() <= BUDGET_ULPS * f64::EPSILON * model.budget;
+    let exact = |left: f64| left.abs() <= negligible(model.budget);
     if !model.has_steps && outcome.price > 0.0 && outcome.left.is_some_and(exact) {
         // No jumps and nothing left: the relaxation's split is the answer as it stands.
         answer.spend.copy_from_slice(&best[..tasks]);
@@ -40,11 +40,21 @@ pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: 
     answer.price = outcome.price.max(sole_taker_price(model, &answer.spend, outcome)) * model.unit;
     answer.nodes = outcome.nodes;
     answer.states = outcome.states;
-    answer.status = match answer.gap() {
+    answer.status = status(answer.gap(), options.tolerance);
+}
+
+/// What may stay unspent without being told.
+pub(super) fn negligible(budget: f64) -> f64 {
+    BUDGET_ULPS * f64::EPSILON * budget
+}
+
+/// What a gap says.
+pub(super) fn status(gap: f64, tolerance: f64) -> Status {
+    match gap {
         gap if gap <= ROUNDING_GAP => Status::Optimal,
-        gap if gap <= options.tolerance => Status::WithinTolerance,
+        gap if gap <= tolerance => Status::WithinTolerance,
         _ => Status::Limit,
-    };
+    }
 }
 
 /// Hands the stacks' spend to their tasks.
@@ -87,7 +97,7 @@ impl Settlement<'_> {
     }
 
     fn negligible(&self) -> f64 {
-        BUDGET_ULPS * f64::EPSILON * self.model.budget
+        negligible(self.model.budget)
     }
 
     fn left(&self) -> f64 {

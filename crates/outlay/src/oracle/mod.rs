@@ -5,10 +5,13 @@ mod branch;
 mod coordinate;
 mod core;
 mod finish;
+mod four;
 mod hull;
 mod model;
+mod nearby;
 mod price;
 mod prove;
+mod ranked;
 mod recheck;
 mod refine;
 mod relaxation;
@@ -18,13 +21,15 @@ mod stack;
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::curve::DeclaredShape;
 use crate::problem::{Leftover, Problem};
 use branch::{Stop, Tree};
 use core::CoreSearch;
 use model::Model;
+use nearby::{Found, Nearby};
+use ranked::Ranked;
 use refine::Refinement;
 use relaxation::{Relaxation, Relaxed};
 
@@ -195,6 +200,14 @@ pub enum AllocationError {
     },
 }
 
+/// What an oracle remembers of earlier calls, to be kept and handed to another: see [`Oracle::warmth`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Warmth {
+    price: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nearby: Option<nearby::Warmth>,
+}
+
 /// Solves one problem again and again, for other values and budgets.
 ///
 /// It keeps its buffers and the last price: after the first call nothing is allocated, and a call with similar values is
@@ -227,6 +240,9 @@ pub struct Oracle {
     /// The best split by coordinate, where the search over steps starts.
     start: Vec<f64>,
     last_price: Option<f64>,
+    /// Quick ways for calls of one kind: all tasks are power curves, or all are one threshold.
+    nearby: Option<Nearby>,
+    ranked: Option<Ranked>,
     allocation: Allocation,
 }
 
@@ -261,6 +277,8 @@ impl Oracle {
             trial: vec![0.0; places],
             start: vec![0.0; count],
             last_price: None,
+            nearby: Nearby::new(&model),
+            ranked: Ranked::new(&model),
             allocation: Allocation::empty(model.curves.len()),
             model,
         }
@@ -269,6 +287,7 @@ impl Oracle {
     /// Forgets the last price: the next call starts cold.
     pub fn forget(&mut self) {
         self.last_price = None;
+        self.nearby.iter_mut().for_each(Nearby::forget);
     }
 
     /// The last answer; an empty one before the first call.
@@ -277,15 +296,20 @@ impl Oracle {
         &self.allocation
     }
 
-    /// What the next call would start from: all that it remembers of the calls before. See [`Oracle::start_from`].
+    /// All that it remembers of earlier calls: where the next one starts. See [`Oracle::start_from`].
     #[must_use]
-    pub fn warmth(&self) -> Option<f64> {
-        self.last_price.map(|price| price * self.model.unit)
+    pub fn warmth(&self) -> Warmth {
+        Warmth { price: self.last_price.map(|price| price * self.model.unit), nearby: self.nearby.as_ref().map(Nearby::warmth) }
     }
 
-    /// Makes the next call start as it would in the oracle whose [`warmth`](Oracle::warmth) this is: to the last bit.
-    pub fn start_from(&mut self, warmth: Option<f64>) {
-        self.last_price = warmth.filter(|price| *price >= 0.0 && price.is_finite()).map(|price| price / self.model.unit);
+    /// Makes the next calls answer as they would in the oracle of the same problem whose [`warmth`](Oracle::warmth) this is: to the
+    /// last bit. What does not fit the problem is ignored, and the next call then starts cold.
+    pub fn start_from(&mut self, warmth: &Warmth) {
+        self.forget();
+        self.last_price = warmth.price.filter(|price| *price >= 0.0 && price.is_finite()).map(|price| price / self.model.unit);
+        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warmth.nearby) {
+            nearby.start_from(warmth);
+        }
     }
 
     /// The best split of `budget` when a success of task `k` is worth `values[k]`.
@@ -293,6 +317,9 @@ impl Oracle {
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
     pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
+        if self.allocate_quickly(values, budget, options) {
+            return Ok(&self.allocation);
+        }
         self.check(values, budget, options)?;
         let unit = self.model.unit;
         self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
@@ -303,6 +330,24 @@ impl Oracle {
         let outcome = Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
         finish::finish(&self.model, &mut self.best, self.relaxation.success(), outcome, options, &mut self.allocation);
         Ok(&self.allocation)
+    }
+
+    /// Tries the quick ways; false if the call is left to the general search.
+    fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
+        let answer = &mut self.allocation;
+        if let Some(ranked) = &self.ranked {
+            return ranked.allocate(values, budget, options, answer);
+        }
+        let start = self.last_price.map(|price| price * self.model.unit);
+        let nearby = self.nearby.as_mut().filter(|_| options.tolerance >= 0.0);
+        let found = nearby.and_then(|nearby| nearby.allocate(values, budget, start, &mut answer.spend, &mut answer.success));
+        let Some(Found { value, upper_bound, price }) = found else { return false };
+        (answer.budget, answer.value, answer.upper_bound, answer.price) = (budget, value, upper_bound, price);
+        (answer.unspent, answer.unspent_reason) = (0.0, None);
+        (answer.nodes, answer.states) = (1, 0);
+        answer.status = finish::status(answer.gap(), options.tolerance);
+        (self.last_price, self.model.unit) = (Some(price), 1.0);
+        true
     }
 
     /// Solves the problem as the model has it now; the split is left in `best`.

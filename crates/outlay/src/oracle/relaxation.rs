@@ -42,7 +42,7 @@ pub(super) struct Relaxation {
 }
 
 /// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
-const ROUNDING: f64 = 16.0 * f64::EPSILON;
+pub(super) const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// A remainder up to this share of what is free may go to the task that it disturbs least.
 const SMALL_REMAINDER: f64 = 1e-6;
 

@@ -32,6 +32,10 @@ impl Stack {
         Self { at, members, order, next_price: 0.0 }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
     /// Writes the staircase for these values and this much budget into `form`.
     pub(super) fn build(&mut self, values: &[f64], free: f64, form: &mut Form) {
         let Form::Points { spend, success, .. } = form else { return };

@@ -1,0 +1,128 @@
+//! Equal thresholds alone, of which the budget funds a few: the K-armed bandit and the paper's M-sets.
+//!
+//! The worthiest are funded, of equals the first. Nothing needs to be searched: the price is what the last one funded pays per
+//! unit. Calls with many to fund, or with something to settle about rounding or leftovers, are left to the general search.
+
+use super::model::Model;
+use super::relaxation::ROUNDING;
+use super::{Allocation, Options, UnspentReason, finish};
+use crate::curve::REACH;
+use crate::problem::Leftover;
+use crate::sum::Sum;
+
+/// The tasks, in their order.
+#[derive(Debug)]
+pub(super) struct Ranked {
+    /// The spend that each of them needs.
+    at: f64,
+    tasks: Vec<Task>,
+    has_floors: bool,
+}
+
+/// Success without and with the spend, and the difference.
+#[derive(Debug, Clone, Copy)]
+struct Task {
+    lost: f64,
+    won: f64,
+    rise: f64,
+}
+
+/// A task and what funding it is worth.
+#[derive(Debug, Clone, Copy)]
+struct Gain {
+    task: usize,
+    gain: f64,
+}
+
+/// So many tasks are ranked by insertion at most, the first that is not funded among them.
+const MOST_RANKED: usize = 9;
+/// Gains within these limits cannot leave the floating-point numbers.
+const LEAST_GAIN: f64 = 1e-90;
+const MOST_VALUE: f64 = 1e90;
+
+impl Ranked {
+    /// None unless all tasks are one stack.
+    pub(super) fn new(model: &Model) -> Option<Self> {
+        let [stack] = &model.stacks[..] else { return None };
+        if stack.len() != model.curves.len() {
+            return None;
+        }
+        let task = |curve: &crate::Curve| {
+            let (lost, won) = (curve.success(0.0), curve.success(stack.at));
+            Task { lost, won, rise: won - lost }
+        };
+        let tasks: Vec<Task> = model.curves.iter().map(task).collect();
+        Some(Self { at: stack.at, has_floors: tasks.iter().any(|task| task.lost > 0.0), tasks })
+    }
+
+    /// Writes the best split and returns true, or returns false and leaves the call to the general search.
+    ///
+    /// Values and budget need not be checked: bad ones are left to the general search.
+    pub(super) fn allocate(&self, values: &[f64], budget: f64, options: &Options, answer: &mut Allocation) -> bool {
+        let affordable = budget / (self.at * REACH);
+        let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64 && options.tolerance >= 0.0;
+        if !is_fit || values.len() != self.tasks.len() {
+            return false;
+        }
+        let funded = (affordable as usize).min(self.tasks.len());
+        let Some(best) = self.rank(values, funded + 1) else { return false };
+        let last = best[funded - 1].gain;
+        let left = budget - self.at * funded as f64;
+        let is_left = left > finish::negligible(budget);
+        if !(last >= LEAST_GAIN && left >= 0.0) || (is_left && options.leftover == Leftover::Spend) {
+            return false;
+        }
+        let price = if is_left { 0.0 } else { last / self.at };
+        let worth = self.write(values, &best[..funded], answer);
+        // At its own price the last one may as well get nothing: the others' worth, and the budget's, are what is added up.
+        let (bound, others) = (worth + price * left, if is_left { worth } else { worth - last });
+        answer.budget = budget;
+        answer.value = worth;
+        answer.upper_bound = bound + ROUNDING * (bound + price * budget + others);
+        // Where budget is left, the first task that cannot be funded says what more of it would be worth.
+        answer.price = price.max(best[funded].gain / self.at);
+        answer.unspent = if is_left { left } else { 0.0 };
+        answer.unspent_reason = is_left.then_some(UnspentReason::CurveFlat);
+        (answer.nodes, answer.states) = (1, 0);
+        answer.status = finish::status(answer.gap(), options.tolerance);
+        true
+    }
+
+    /// The tasks with the largest gains, `count` of them, of equals the first; gain zero where there are fewer. None if a value is bad.
+    fn rank(&self, values: &[f64], count: usize) -> Option<[Gain; MOST_RANKED]> {
+        let mut best = [Gain { task: 0, gain: 0.0 }; MOST_RANKED];
+        let mut are_good = true;
+        for (task, (&value, &Task { rise, .. })) in values.iter().zip(&self.tasks).enumerate() {
+            are_good &= (0.0..MOST_VALUE).contains(&value);
+            let gain = value * rise;
+            let mut place = count;
+            while place > 0 && gain > best[place - 1].gain {
+                if place < count {
+                    best[place] = best[place - 1];
+                }
+                place -= 1;
+            }
+            if place < count {
+                best[place] = Gain { task, gain };
+            }
+        }
+        are_good.then_some(best)
+    }
+
+    /// Writes spend and success; returns what they are worth.
+    fn write(&self, values: &[f64], funded: &[Gain], answer: &mut Allocation) -> f64 {
+        answer.spend.fill(0.0);
+        for (success, task) in answer.success.iter_mut().zip(&self.tasks) {
+            *success = task.lost;
+        }
+        let mut worth: Sum = funded.iter().map(|best| best.gain).collect();
+        for best in funded {
+            answer.spend[best.task] = self.at;
+            answer.success[best.task] = self.tasks[best.task].won;
+        }
+        if self.has_floors {
+            self.tasks.iter().zip(values).for_each(|(task, value)| worth.add(task.lost * value));
+        }
+        worth.value()
+    }
+}
