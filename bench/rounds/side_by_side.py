@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import platform
@@ -25,9 +26,9 @@ TITLES = {"numpy": "numpy, Newton on the price", "slsqp": "numpy, SLSQP as the o
 AGREE = {"numpy": 1e-6, "slsqp": 1e-3, "by-hand": 1e-6}
 # instance, Python loop, rounds (full, quick), rounds of the check, the ratio that is the goal.
 LOOPS = [
-    ("square-roots", "numpy", (10_000, 3000), 300, None),
-    ("power:tasks=10", "numpy", (10_000, 3000), 300, 100.0),
-    ("power:tasks=100", "numpy", (10_000, 2000), 300, None),
+    ("square-roots", "numpy", (2000, 2000), 300, None),
+    ("power:tasks=10", "numpy", (2000, 2000), 300, 100.0),
+    ("power:tasks=100", "numpy", (2000, 1000), 300, None),
     ("square-roots", "slsqp", (1000, 300), 300, None),
     ("power:tasks=10", "slsqp", (1000, 300), 300, 3000.0),
     ("power:tasks=100", "slsqp", (30, 10), 30, None),
@@ -78,13 +79,16 @@ def engine(*words):
     return json.loads(answer.stdout)
 
 
-def python_loop(kind, instance, horizon):
-    """CPU seconds and regret of one run."""
+def python_loop(kind, instance, horizon, seconds):
+    """CPU seconds of the fastest run within so many seconds, at least one; and the regret."""
     given = engine("instance", instance, horizon)
     exponents, means = np.array(given["exponents"]), np.array(given["means"])
-    begin = time.process_time()
-    regret = loops.paper(PYTHON[kind], exponents, means, horizon)
-    return time.process_time() - begin, regret
+    least, start = math.inf, time.perf_counter()
+    while least == math.inf or time.perf_counter() - start < seconds:
+        begin = time.process_time()
+        regret = loops.paper(PYTHON[kind], exponents, means, horizon)
+        least = min(least, time.process_time() - begin)
+    return least, regret
 
 
 def checks():
@@ -99,7 +103,7 @@ def checks():
         print(f"check: {instance} {learner}, {horizon} rounds: regret {ours:.9g}, {peer} {theirs:.9g}, {apart:.1e} apart", flush=True)
 
     for instance, kind, _, horizon, _ in LOOPS:
-        compare(instance, "paper", kind, horizon, python_loop(kind, instance, horizon)[1])
+        compare(instance, "paper", kind, horizon, python_loop(kind, instance, horizon, 0.0)[1])
     for instance, *_ in LEARNERS:
         compare(instance, "paper", "by-hand", 2000, engine("rounds", instance, "by-hand", 2000, 0)["regret"])
     compare("k-armed", "cucb", "by-hand", ARMED_ROUNDS, engine("rounds", "k-armed", "by-hand", ARMED_ROUNDS, 0)["regret"])
@@ -114,7 +118,7 @@ def loop_rows(quick, passes):
         ours, theirs = [], []
         for _ in range(passes):
             ours.append(engine("rounds", instance, "paper", horizon, 0.5))
-            theirs.append(python_loop(kind, instance, horizon))
+            theirs.append(python_loop(kind, instance, horizon, 1.0))
         best, seconds = max(row["rounds_per_second"] for row in ours), min(theirs)[0]
         row = {"instance": instance, "peer": kind, "horizon": horizon, "rounds_per_second": best, "goal": goal}
         row |= {"peer_rounds_per_second": horizon / seconds, "ratio": best * seconds / horizon, "oracle_gap": ours[0]["oracle_gap"]}
@@ -225,9 +229,9 @@ def report(results, command):
     lines += table(head, rows)
     lines += [
         "",
-        "## Learners, and the limit",
+        "## Learners, and the same by hand",
         "",
-        "By hand: `paper` in 80 lines for power curves only, no certificate, no trace. Times are those of a round, as multiples.",
+        "By hand: `paper` for power curves only, task after task, no certificate, no trace. Times are those of a round, as multiples.",
         "",
     ]
     head = ["instance", "K", "rounds", "learner", "rounds/s", "a round", "times `paper`", "goal", "times by hand"]
@@ -255,8 +259,8 @@ def report(results, command):
         "## The classical bandit",
         "",
         f"Thresholds at the whole budget, ten Bernoulli arms (`k-armed`), {results['armed'][0]['horizon']:,} rounds. The libraries choose an",
-        "arm and learn its reward; outlay plays a whole simulated round with an oracle that does not know that it is a bandit. Regrets",
-        "differ by how the first pulls are ordered.",
+        "arm and learn its reward; outlay plays a whole simulated round, split and certificate included. Regrets differ by the order of the",
+        "first pulls.",
         "",
     ]
     rows = [
