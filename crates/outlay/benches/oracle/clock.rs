@@ -15,7 +15,7 @@ pub const CYCLE: usize = 8;
 /// A block of short calls lasts about this long: far above the clock's resolution, and rarely interrupted.
 const BLOCK_SECONDS: f64 = 1e-4;
 /// From here on the thread's own CPU time is taken. The kernel's figure lags by up to a tick, so it is no use for less.
-const LONG_SECONDS: f64 = 0.1;
+pub const LONG_SECONDS: f64 = 0.1;
 
 /// Seconds per call of `call`: the least mean over a block of calls.
 pub fn time(effort: Effort, mut call: impl FnMut()) -> f64 {
@@ -41,7 +41,7 @@ pub fn time(effort: Effort, mut call: impl FnMut()) -> f64 {
 }
 
 /// CPU seconds of one long call where the system tells, wall time elsewhere.
-fn long(call: &mut impl FnMut()) -> f64 {
+pub fn long(call: &mut impl FnMut()) -> f64 {
     let (cpu, wall) = (thread_seconds(), Instant::now());
     call();
     let elapsed = wall.elapsed().as_secs_f64();

@@ -1,0 +1,108 @@
+"""Algorithm 1 of the paper on power curves, as one writes it in Python: numpy over the tasks, a loop over the rounds.
+
+Both loops use outlay's random stream (docs/model.md), drawn for many rounds at once, so that their regret must agree with outlay's.
+"""
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize
+
+GOLDEN, TASK_STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
+SEED = 1
+BLOCK = 4096
+
+
+def mix(bits):
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
+
+
+def uniforms(stream, first, count, tasks):
+    """The numbers of `count` rounds from `first` on, a row a round."""
+    with np.errstate(over="ignore"):
+        base = mix(np.uint64(SEED) + GOLDEN * np.uint64(stream + 1))
+        rounds = mix(base + GOLDEN * (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)))
+        bits = mix(rounds[:, None] + TASK_STEP * (np.arange(tasks, dtype=np.uint64) + np.uint64(1)))
+    return (bits >> np.uint64(11)) * 2.0**-53
+
+
+class Newton:
+    """Maximises sum v x^a over the simplex: Newton on the logarithm of the price, from the last price."""
+
+    def __init__(self, exponents):
+        self.exponents = exponents
+        self.elasticities = 1.0 / (1.0 - exponents)
+        self.ones = np.ones(len(exponents))
+        self.price = 0.0
+
+    def success(self, values):
+        slopes = self.exponents * values
+        logarithms = np.log(slopes)
+        while True:
+            spend = np.exp(self.elasticities * (logarithms - self.price))
+            spent = float(spend @ self.ones)
+            excess = math.log(spent)
+            if abs(excess) <= 1e-10:
+                # v a x^(a-1) is the price, so x^a needs no power.
+                return spend * (math.exp(self.price) / slopes)
+            self.price += excess * spent / float(spend @ self.elasticities)
+
+
+class Slsqp:
+    """The same by scipy's SLSQP: exact gradient, one equality, bounds, from the last split."""
+
+    # The slope at nothing is infinite.
+    LEAST = 1e-12
+
+    def __init__(self, exponents):
+        tasks = len(exponents)
+        self.exponents = exponents
+        self.split = np.full(tasks, 1.0 / tasks)
+        self.bounds = [(self.LEAST, 1.0)] * tasks
+        ones = np.ones(tasks)
+        self.constraint = {"type": "eq", "fun": lambda x: x.sum() - 1.0, "jac": lambda _: ones}
+
+    def success(self, values):
+        exponents = self.exponents
+
+        def loss(x):
+            terms = values * x**exponents
+            return -terms.sum(), -(exponents * terms / x)
+
+        result = minimize(
+            loss,
+            self.split,
+            jac=True,
+            method="SLSQP",
+            bounds=self.bounds,
+            constraints=self.constraint,
+            options={"ftol": 1e-9, "maxiter": 1000},
+        )
+        split = np.clip(result.x, self.LEAST, 1.0)
+        self.split = split / split.sum()
+        return self.split**exponents
+
+
+def paper(oracle, exponents, means, horizon):
+    """The regret after `horizon` rounds."""
+    tasks = len(means)
+    optimum = float(means @ Newton(exponents).success(means))
+    log_term = math.log(2.0) + 2.0 * math.log(tasks) + 2.0 * math.log(horizon)
+    completions, gained = np.zeros(tasks), np.zeros(tasks)
+    indices = np.full(tasks, math.sqrt(log_term))
+    regret = 0.0
+    solver = oracle(exponents)
+    for first in range(1, horizon + 1, BLOCK):
+        count = min(BLOCK, horizon + 1 - first)
+        luck = uniforms(0, first, count, tasks)
+        rewards = uniforms(1, first, count, tasks) < means
+        for drawn, reward in zip(luck, rewards):
+            success = solver.success(indices)
+            regret += optimum - float(means @ success)
+            done = drawn < success
+            completions += done
+            gained += done & reward
+            indices = gained / np.maximum(completions, 1.0) + np.sqrt(log_term / (1.0 + completions))
+    return regret
