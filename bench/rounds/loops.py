@@ -1,6 +1,7 @@
 """Algorithm 1 of the paper on power curves, as one writes it in Python: numpy over the tasks, a loop over the rounds.
 
-Both loops use outlay's random stream (docs/model.md), drawn for many rounds at once, so that their regret must agree with outlay's.
+The loops use outlay's random stream (docs/model.md), so that their regret must agree with outlay's. The plain loop draws a round's
+numbers in that round; the others draw those of many rounds at once.
 """
 
 import math
@@ -10,7 +11,6 @@ from scipy.optimize import minimize
 
 GOLDEN, TASK_STEP = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1342543DE82EF95)
 SEED = 1
-BLOCK = 4096
 
 
 def mix(bits):
@@ -85,8 +85,8 @@ class Slsqp:
         return self.split**exponents
 
 
-def paper(oracle, exponents, means, horizon):
-    """The regret after `horizon` rounds."""
+def paper(oracle, exponents, means, horizon, block):
+    """The regret after `horizon` rounds; random numbers are drawn for `block` rounds at once."""
     tasks = len(means)
     optimum = float(means @ Newton(exponents).success(means))
     log_term = math.log(2.0) + 2.0 * math.log(tasks) + 2.0 * math.log(horizon)
@@ -94,8 +94,8 @@ def paper(oracle, exponents, means, horizon):
     indices = np.full(tasks, math.sqrt(log_term))
     regret = 0.0
     solver = oracle(exponents)
-    for first in range(1, horizon + 1, BLOCK):
-        count = min(BLOCK, horizon + 1 - first)
+    for first in range(1, horizon + 1, block):
+        count = min(block, horizon + 1 - first)
         luck = uniforms(0, first, count, tasks)
         rewards = uniforms(1, first, count, tasks) < means
         for drawn, reward in zip(luck, rewards):

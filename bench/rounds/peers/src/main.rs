@@ -1,4 +1,4 @@
-//! UCB1 of other libraries on ten Bernoulli arms: choose an arm, draw its reward, tell the library. Prints a line of JSON a library.
+//! outlay and UCB1 of other libraries in the same loop on ten Bernoulli arms: choose an arm, draw its reward, tell the library. Prints a line of JSON a library.
 //!
 //! `peers HORIZON SECONDS MEAN...`: the fastest run counts, by the wall clock. All use the width of outlay's `cucb`,
 //! sqrt(1.5 log t / N), and outlay's random stream; its definition is in docs/model.md.
@@ -6,6 +6,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use outlay::campaign::Campaign;
+use outlay::feedback::{Completion, Feedback, Reward};
 use rl_bandit::bandit::Bandit as _;
 
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -49,6 +51,8 @@ fn main() {
     let best = means.iter().copied().fold(0.0, f64::max);
     let arms = Arms { means, best, stream: mix(SEED.wrapping_add(GOLDEN.wrapping_mul(2))) };
     report("rl-bandit", horizon, seconds, || rl_bandit(&arms, horizon));
+    report("outlay-cucb", horizon, seconds, || outlay_as_a_bandit("cucb", &arms, horizon));
+    report("outlay-paper", horizon, seconds, || outlay_as_a_bandit("paper", &arms, horizon));
     #[cfg(feature = "others")]
     {
         report("rill-ml", horizon, seconds, || others::rill_ml(&arms, horizon));
@@ -73,6 +77,24 @@ fn rl_bandit(arms: &Arms, horizon: u64) -> f64 {
         let arm = bandit.choose();
         bandit.update(arm, arms.reward(round, arm));
         regret += arms.regret(arm);
+    }
+    regret
+}
+
+/// outlay in the same loop: the arm is the task that gets the whole budget, found by the oracle with its certificate.
+fn outlay_as_a_bandit(learner: &str, arms: &Arms, horizon: u64) -> f64 {
+    let curve = outlay::Curve::threshold(1.0).expect("a curve");
+    let tasks = (0..arms.means.len()).map(|arm| outlay::TaskSpec::new(format!("arm-{arm}"), curve.clone())).collect();
+    let problem = outlay::ProblemSpec { tasks, ..Default::default() }.check().expect("a problem");
+    let learner = learner.parse().expect("a learner");
+    let mut campaign = Campaign::new(&problem, &learner, Some(horizon), Feedback::Censored, SEED).expect("a campaign");
+    let mut regret = 0.0;
+    for round in 1..=horizon {
+        let split = &campaign.allocate(1.0, None).expect("a split").allocation.spend;
+        let task = split.iter().position(|spend| *spend > 0.0).expect("an arm");
+        let reward = Reward::from_share(arms.reward(round, task));
+        campaign.observe_completed(round, &[Completion { task, reward }]).expect("an open round");
+        regret += arms.regret(task);
     }
     regret
 }

@@ -335,7 +335,7 @@ impl Oracle {
     /// Tries the quick ways; false if the call is left to the general search.
     fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let answer = &mut self.allocation;
-        if let Some(ranked) = &self.ranked {
+        if let Some(ranked) = &mut self.ranked {
             return ranked.allocate(values, budget, options, answer);
         }
         let start = self.last_price.map(|price| price * self.model.unit);

@@ -15,16 +15,13 @@ use crate::sum::Sum;
 pub(super) struct Ranked {
     /// The spend that each of them needs.
     at: f64,
-    tasks: Vec<Task>,
+    /// Success without and with the spend, and the difference.
+    lost: Vec<f64>,
+    won: Vec<f64>,
+    rise: Vec<f64>,
     has_floors: bool,
-}
-
-/// Success without and with the spend, and the difference.
-#[derive(Debug, Clone, Copy)]
-struct Task {
-    lost: f64,
-    won: f64,
-    rise: f64,
+    /// What funding each task is worth in this call.
+    gains: Vec<f64>,
 }
 
 /// A task and what funding it is worth.
@@ -34,7 +31,7 @@ struct Gain {
     gain: f64,
 }
 
-/// So many tasks are ranked by insertion at most, the first that is not funded among them.
+/// So many of the largest gains are looked for at most, that of the first task not funded among them.
 const MOST_RANKED: usize = 9;
 /// Gains within these limits cannot leave the floating-point numbers.
 const LEAST_GAIN: f64 = 1e-90;
@@ -47,24 +44,22 @@ impl Ranked {
         if stack.len() != model.curves.len() {
             return None;
         }
-        let task = |curve: &crate::Curve| {
-            let (lost, won) = (curve.success(0.0), curve.success(stack.at));
-            Task { lost, won, rise: won - lost }
-        };
-        let tasks: Vec<Task> = model.curves.iter().map(task).collect();
-        Some(Self { at: stack.at, has_floors: tasks.iter().any(|task| task.lost > 0.0), tasks })
+        let success = |spend: f64| model.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>();
+        let (lost, won) = (success(0.0), success(stack.at));
+        let rise = won.iter().zip(&lost).map(|(won, lost)| won - lost).collect();
+        Some(Self { at: stack.at, has_floors: lost.iter().any(|lost| *lost > 0.0), gains: vec![0.0; lost.len()], lost, won, rise })
     }
 
     /// Writes the best split and returns true, or returns false and leaves the call to the general search.
     ///
     /// Values and budget need not be checked: bad ones are left to the general search.
-    pub(super) fn allocate(&self, values: &[f64], budget: f64, options: &Options, answer: &mut Allocation) -> bool {
+    pub(super) fn allocate(&mut self, values: &[f64], budget: f64, options: &Options, answer: &mut Allocation) -> bool {
         let affordable = budget / (self.at * REACH);
         let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64 && options.tolerance >= 0.0;
-        if !is_fit || values.len() != self.tasks.len() {
+        if !is_fit || values.len() != self.rise.len() {
             return false;
         }
-        let funded = (affordable as usize).min(self.tasks.len());
+        let funded = (affordable as usize).min(self.rise.len());
         let Some(best) = self.rank(values, funded + 1) else { return false };
         let last = best[funded - 1].gain;
         let left = budget - self.at * funded as f64;
@@ -89,21 +84,21 @@ impl Ranked {
     }
 
     /// The tasks with the largest gains, `count` of them, of equals the first; gain zero where there are fewer. None if a value is bad.
-    fn rank(&self, values: &[f64], count: usize) -> Option<[Gain; MOST_RANKED]> {
-        let mut best = [Gain { task: 0, gain: 0.0 }; MOST_RANKED];
+    ///
+    /// A pass for each of them: who is best is not foreseen by any processor, and passes do not branch on it.
+    fn rank(&mut self, values: &[f64], count: usize) -> Option<[Gain; MOST_RANKED]> {
         let mut are_good = true;
-        for (task, (&value, &Task { rise, .. })) in values.iter().zip(&self.tasks).enumerate() {
+        for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
             are_good &= (0.0..MOST_VALUE).contains(&value);
-            let gain = value * rise;
-            let mut place = count;
-            while place > 0 && gain > best[place - 1].gain {
-                if place < count {
-                    best[place] = best[place - 1];
-                }
-                place -= 1;
-            }
-            if place < count {
-                best[place] = Gain { task, gain };
+            *gain = value * rise;
+        }
+        let mut best = [Gain { task: 0, gain: 0.0 }; MOST_RANKED];
+        for best in best.iter_mut().take(count) {
+            let gain = largest(&self.gains);
+            if gain > 0.0 {
+                let task = self.gains.iter().position(|other| *other == gain).unwrap_or(0);
+                *best = Gain { task, gain };
+                self.gains[task] = 0.0;
             }
         }
         are_good.then_some(best)
@@ -112,17 +107,31 @@ impl Ranked {
     /// Writes spend and success; returns what they are worth.
     fn write(&self, values: &[f64], funded: &[Gain], answer: &mut Allocation) -> f64 {
         answer.spend.fill(0.0);
-        for (success, task) in answer.success.iter_mut().zip(&self.tasks) {
-            *success = task.lost;
-        }
+        answer.success.copy_from_slice(&self.lost);
         let mut worth: Sum = funded.iter().map(|best| best.gain).collect();
         for best in funded {
             answer.spend[best.task] = self.at;
-            answer.success[best.task] = self.tasks[best.task].won;
+            answer.success[best.task] = self.won[best.task];
         }
         if self.has_floors {
-            self.tasks.iter().zip(values).for_each(|(task, value)| worth.add(task.lost * value));
+            self.lost.iter().zip(values).for_each(|(lost, value)| worth.add(lost * value));
         }
         worth.value()
     }
+}
+
+/// The largest of numbers that are not NaN; zero if none is larger.
+fn largest(numbers: &[f64]) -> f64 {
+    let larger = |one: f64, other: f64| if one > other { one } else { other };
+    let mut lanes = [0.0; 4];
+    let (fours, rest) = numbers.as_chunks::<4>();
+    for four in fours {
+        for lane in 0..4 {
+            lanes[lane] = larger(four[lane], lanes[lane]);
+        }
+    }
+    for (lane, &number) in lanes.iter_mut().zip(rest) {
+        *lane = larger(number, *lane);
+    }
+    larger(larger(lanes[0], lanes[1]), larger(lanes[2], lanes[3]))
 }
