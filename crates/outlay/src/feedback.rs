@@ -65,7 +65,8 @@ impl Reward {
     /// The nearest reward to a share of the largest one; outside `[0, 1]` the nearer end, NaN nothing.
     #[must_use]
     pub fn from_share(share: f64) -> Self {
-        Self((share.clamp(0.0, 1.0) * Self::UNITS as f64).round() as u64)
+        // Adding a half and cutting is rounding, without a call.
+        Self((share.clamp(0.0, 1.0) * Self::UNITS as f64 + 0.5) as u64)
     }
 
     /// The share of the largest reward.

@@ -320,6 +320,7 @@ impl Oracle {
         if self.allocate_quickly(values, budget, options) {
             return Ok(&self.allocation);
         }
+        self.ranked.iter_mut().for_each(Ranked::leave);
         self.check(values, budget, options)?;
         let unit = self.model.unit;
         self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));

@@ -22,6 +22,11 @@ pub(super) struct Ranked {
     has_floors: bool,
     /// What funding each task is worth in this call.
     gains: Vec<f64>,
+    /// The largest of them.
+    best: [Gain; MOST_RANKED],
+    /// Who is funded in the last answer, and how many; none if that answer is not from here.
+    funded: [usize; MOST_RANKED],
+    written: usize,
 }
 
 /// A task and what funding it is worth.
@@ -47,7 +52,17 @@ impl Ranked {
         let success = |spend: f64| model.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>();
         let (lost, won) = (success(0.0), success(stack.at));
         let rise = won.iter().zip(&lost).map(|(won, lost)| won - lost).collect();
-        Some(Self { at: stack.at, has_floors: lost.iter().any(|lost| *lost > 0.0), gains: vec![0.0; lost.len()], lost, won, rise })
+        Some(Self {
+            at: stack.at,
+            has_floors: lost.iter().any(|lost| *lost > 0.0),
+            gains: vec![0.0; lost.len()],
+            best: [Gain { task: 0, gain: 0.0 }; MOST_RANKED],
+            funded: [0; MOST_RANKED],
+            written: 0,
+            lost,
+            won,
+            rise,
+        })
     }
 
     /// Writes the best split and returns true, or returns false and leaves the call to the general search.
@@ -60,22 +75,25 @@ impl Ranked {
             return false;
         }
         let funded = (affordable as usize).min(self.rise.len());
-        let Some(best) = self.rank(values, funded + 1) else { return false };
-        let last = best[funded - 1].gain;
         let left = budget - self.at * funded as f64;
         let is_left = left > finish::negligible(budget);
-        if !(last >= LEAST_GAIN && left >= 0.0) || (is_left && options.leftover == Leftover::Spend) {
+        let is_settled = left >= 0.0 && !(is_left && options.leftover == Leftover::Spend);
+        // Where budget is left, the first task that cannot be funded says what more of it would be worth.
+        if !(is_settled && self.rank(values, funded + usize::from(is_left))) {
+            return false;
+        }
+        let last = self.best[funded - 1].gain;
+        if !(last >= LEAST_GAIN) {
             return false;
         }
         let price = if is_left { 0.0 } else { last / self.at };
-        let worth = self.write(values, &best[..funded], answer);
+        let worth = self.write(values, funded, answer);
         // At its own price the last one may as well get nothing: the others' worth, and the budget's, are what is added up.
         let (bound, others) = (worth + price * left, if is_left { worth } else { worth - last });
         answer.budget = budget;
         answer.value = worth;
         answer.upper_bound = bound + ROUNDING * (bound + price * budget + others);
-        // Where budget is left, the first task that cannot be funded says what more of it would be worth.
-        answer.price = price.max(best[funded].gain / self.at);
+        answer.price = if is_left { self.best[funded].gain / self.at } else { price };
         answer.unspent = if is_left { left } else { 0.0 };
         answer.unspent_reason = is_left.then_some(UnspentReason::CurveFlat);
         (answer.nodes, answer.states) = (1, 0);
@@ -83,36 +101,47 @@ impl Ranked {
         true
     }
 
-    /// The tasks with the largest gains, `count` of them, of equals the first; gain zero where there are fewer. None if a value is bad.
+    /// The answer is about to be written by somebody else.
+    pub(super) fn leave(&mut self) {
+        self.written = 0;
+    }
+
+    /// Finds the tasks with the largest gains, `count` of them, of equals the first; gain zero where there are fewer. False if a value
+    /// is bad.
     ///
     /// A pass for each of them: who is best is not foreseen by any processor, and passes do not branch on it.
-    fn rank(&mut self, values: &[f64], count: usize) -> Option<[Gain; MOST_RANKED]> {
+    fn rank(&mut self, values: &[f64], count: usize) -> bool {
         let mut are_good = true;
         for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
-            are_good &= (0.0..MOST_VALUE).contains(&value);
+            are_good &= (value >= 0.0) & (value < MOST_VALUE);
             *gain = value * rise;
         }
-        let mut best = [Gain { task: 0, gain: 0.0 }; MOST_RANKED];
-        for best in best.iter_mut().take(count) {
+        for best in self.best.iter_mut().take(count) {
             let gain = largest(&self.gains);
-            if gain > 0.0 {
-                let task = self.gains.iter().position(|other| *other == gain).unwrap_or(0);
-                *best = Gain { task, gain };
-                self.gains[task] = 0.0;
-            }
+            let task = self.gains.iter().position(|other| *other == gain).unwrap_or(0);
+            *best = Gain { task, gain };
+            self.gains[task] = 0.0;
         }
-        are_good.then_some(best)
+        are_good
     }
 
     /// Writes spend and success; returns what they are worth.
-    fn write(&self, values: &[f64], funded: &[Gain], answer: &mut Allocation) -> f64 {
-        answer.spend.fill(0.0);
-        answer.success.copy_from_slice(&self.lost);
-        let mut worth: Sum = funded.iter().map(|best| best.gain).collect();
-        for best in funded {
-            answer.spend[best.task] = self.at;
-            answer.success[best.task] = self.won[best.task];
+    fn write(&mut self, values: &[f64], funded: usize, answer: &mut Allocation) -> f64 {
+        if self.written == 0 {
+            answer.spend.fill(0.0);
+            answer.success.copy_from_slice(&self.lost);
         }
+        // After a call of its own only those funded then have anything to lose.
+        for &task in &self.funded[..self.written] {
+            (answer.spend[task], answer.success[task]) = (0.0, self.lost[task]);
+        }
+        let mut worth = Sum::default();
+        for (best, place) in self.best[..funded].iter().zip(&mut self.funded) {
+            worth.add(best.gain);
+            (answer.spend[best.task], answer.success[best.task]) = (self.at, self.won[best.task]);
+            *place = best.task;
+        }
+        self.written = funded;
         if self.has_floors {
             self.lost.iter().zip(values).for_each(|(lost, value)| worth.add(lost * value));
         }
