@@ -174,7 +174,7 @@ def armed_rows(quick, passes):
     for name, speed in best.items():
         regret = regrets[name] if name in regrets else engine("rounds", "k-armed", name, ARMED_ROUNDS, 0)["regret"]
         row = {"name": name, "library": name in regrets, "horizon": ARMED_ROUNDS, "rounds_per_second": speed, "regret": regret}
-        rows.append(row | {"times_the_fastest_library": speed / strongest, "goal": ARMED_GOAL if name == "outlay-cucb" else None})
+        rows.append(row | {"times_the_fastest_library": speed / strongest, "goal": ARMED_GOAL if name == "outlay-paper" else None})
         print(f"k-armed {name}: {speed:,.0f} a second", flush=True)
     return rows
 

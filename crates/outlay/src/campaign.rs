@@ -230,6 +230,9 @@ impl Campaign {
 
     /// Leaves the best split for the learner's weights in the oracle.
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
+        if available.is_none() && !self.reconsiders {
+            return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
+        }
         // A task that is not there is worth nothing, and so gets nothing; what is left over must not land on it either.
         let options = if available.is_some() { Options { leftover: Leftover::Keep, ..self.options } } else { self.options };
         let mut trial = 0;

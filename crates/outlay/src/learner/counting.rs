@@ -83,8 +83,8 @@ impl<I: Index> Learner for Counting<I> {
 
 /// An index that depends on a task's counts alone, not on the round.
 pub(super) trait CountIndex: std::fmt::Debug + Send {
-    /// From completions and the sum of their rewards.
-    fn index(&self, completions: u64, reward_sum: f64) -> f64;
+    /// From completions and the mean of their rewards, zero before the first.
+    fn index(&self, completions: u64, mean: f64) -> f64;
 }
 
 /// Such an index, computed once a completion instead of once a round.
@@ -102,7 +102,7 @@ impl<I: CountIndex> Remembered<I> {
 
 impl<I: CountIndex> Index for Remembered<I> {
     fn update(&mut self, task: usize, counts: &Counts) {
-        self.indices[task] = self.rule.index(counts.completions(task), counts.reward_sum(task));
+        self.indices[task] = self.rule.index(counts.completions(task), counts.mean(task));
     }
 
     fn indices(&mut self, _: u64, _: &Counts, indices: &mut [f64]) {

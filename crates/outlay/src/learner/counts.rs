@@ -41,7 +41,8 @@ impl Counts {
     pub(crate) fn mean(&self, task: usize) -> f64 {
         match self.completions[task] {
             0 => 0.0,
-            completions => self.reward_sum(task) / completions as f64,
+            // One division: for whole rewards the product is exact, so this is their sum over their number, rounded once.
+            completions => self.reward_sum[task] as f64 / (Reward::UNITS as f64 * completions as f64),
         }
     }
 

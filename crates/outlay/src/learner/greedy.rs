@@ -15,7 +15,7 @@ impl Greedy {
 }
 
 impl CountIndex for Greedy {
-    fn index(&self, completions: u64, reward_sum: f64) -> f64 {
-        if completions == 0 { 1.0 } else { reward_sum / completions as f64 }
+    fn index(&self, completions: u64, mean: f64) -> f64 {
+        if completions == 0 { 1.0 } else { mean }
     }
 }

@@ -21,11 +21,10 @@ impl Hoeffding {
 }
 
 impl CountIndex for Hoeffding {
-    fn index(&self, completions: u64, reward_sum: f64) -> f64 {
+    fn index(&self, completions: u64, mean: f64) -> f64 {
         if completions == 0 {
             return 1.0;
         }
-        let completions = completions as f64;
-        (reward_sum / completions + (self.half_log_term / completions).sqrt()).min(1.0)
+        (mean + (self.half_log_term / completions as f64).sqrt()).min(1.0)
     }
 }

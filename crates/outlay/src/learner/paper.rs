@@ -30,9 +30,7 @@ impl Paper {
 }
 
 impl CountIndex for Paper {
-    fn index(&self, completions: u64, reward_sum: f64) -> f64 {
-        let completions = completions as f64;
-        let mean = if completions > 0.0 { reward_sum / completions } else { 0.0 };
-        mean + (self.log_term / (1.0 + completions)).sqrt()
+    fn index(&self, completions: u64, mean: f64) -> f64 {
+        mean + (self.log_term / (1.0 + completions as f64)).sqrt()
     }
 }

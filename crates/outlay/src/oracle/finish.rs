@@ -40,7 +40,7 @@ pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: 
     answer.price = outcome.price.max(sole_taker_price(model, &answer.spend, outcome)) * model.unit;
     answer.nodes = outcome.nodes;
     answer.states = outcome.states;
-    answer.status = status(answer.gap(), options.tolerance);
+    answer.status = status(answer, options.tolerance);
 }
 
 /// What may stay unspent without being told.
@@ -48,12 +48,15 @@ pub(super) fn negligible(budget: f64) -> f64 {
     BUDGET_ULPS * f64::EPSILON * budget
 }
 
-/// What a gap says.
-pub(super) fn status(gap: f64, tolerance: f64) -> Status {
-    match gap {
-        gap if gap <= ROUNDING_GAP => Status::Optimal,
-        gap if gap <= tolerance => Status::WithinTolerance,
-        _ => Status::Limit,
+/// What value and bound say, without dividing one by the other.
+pub(super) fn status(answer: &Allocation, tolerance: f64) -> Status {
+    let (open, bound) = (answer.upper_bound - answer.value, answer.upper_bound);
+    if open <= ROUNDING_GAP * bound {
+        Status::Optimal
+    } else if open <= tolerance * bound {
+        Status::WithinTolerance
+    } else {
+        Status::Limit
     }
 }
 

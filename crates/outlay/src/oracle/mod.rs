@@ -346,7 +346,7 @@ impl Oracle {
         (answer.budget, answer.value, answer.upper_bound, answer.price) = (budget, value, upper_bound, price);
         (answer.unspent, answer.unspent_reason) = (0.0, None);
         (answer.nodes, answer.states) = (1, 0);
-        answer.status = finish::status(answer.gap(), options.tolerance);
+        answer.status = finish::status(answer, options.tolerance);
         (self.last_price, self.model.unit) = (Some(price), 1.0);
         true
     }

@@ -27,6 +27,28 @@ pub(super) struct Ranked {
     /// Who is funded in the last answer, and how many; none if that answer is not from here.
     funded: [usize; MOST_RANKED],
     written: usize,
+    /// For the budget of the last call: it seldom changes.
+    plan: Plan,
+}
+
+/// What a budget allows.
+#[derive(Debug, Clone, Copy)]
+struct Plan {
+    budget: f64,
+    /// How many can be funded; none if the call is not for here.
+    funded: usize,
+    left: f64,
+    is_left: bool,
+}
+
+impl Plan {
+    fn new(budget: f64, at: f64, tasks: usize) -> Self {
+        let affordable = budget / (at * REACH);
+        let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64;
+        let funded = if is_fit { (affordable as usize).min(tasks) } else { 0 };
+        let left = budget - at * funded as f64;
+        Self { budget, funded: if left >= 0.0 { funded } else { 0 }, left, is_left: left > finish::negligible(budget) }
+    }
 }
 
 /// A task and what funding it is worth.
@@ -59,6 +81,7 @@ impl Ranked {
             best: [Gain { task: 0, gain: 0.0 }; MOST_RANKED],
             funded: [0; MOST_RANKED],
             written: 0,
+            plan: Plan { budget: f64::NAN, funded: 0, left: 0.0, is_left: false },
             lost,
             won,
             rise,
@@ -69,17 +92,16 @@ impl Ranked {
     ///
     /// Values and budget need not be checked: bad ones are left to the general search.
     pub(super) fn allocate(&mut self, values: &[f64], budget: f64, options: &Options, answer: &mut Allocation) -> bool {
-        let affordable = budget / (self.at * REACH);
-        let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64 && options.tolerance >= 0.0;
-        if !is_fit || values.len() != self.rise.len() {
+        if budget != self.plan.budget {
+            self.plan = Plan::new(budget, self.at, self.rise.len());
+        }
+        let Plan { funded, left, is_left, .. } = self.plan;
+        let is_fit = funded > 0 && options.tolerance >= 0.0 && values.len() == self.rise.len();
+        if !is_fit || (is_left && options.leftover == Leftover::Spend) {
             return false;
         }
-        let funded = (affordable as usize).min(self.rise.len());
-        let left = budget - self.at * funded as f64;
-        let is_left = left > finish::negligible(budget);
-        let is_settled = left >= 0.0 && !(is_left && options.leftover == Leftover::Spend);
         // Where budget is left, the first task that cannot be funded says what more of it would be worth.
-        if !(is_settled && self.rank(values, funded + usize::from(is_left))) {
+        if !self.rank(values, funded + usize::from(is_left)) {
             return false;
         }
         let last = self.best[funded - 1].gain;
@@ -97,7 +119,7 @@ impl Ranked {
         answer.unspent = if is_left { left } else { 0.0 };
         answer.unspent_reason = is_left.then_some(UnspentReason::CurveFlat);
         (answer.nodes, answer.states) = (1, 0);
-        answer.status = finish::status(answer.gap(), options.tolerance);
+        answer.status = finish::status(answer, options.tolerance);
         true
     }
 
@@ -113,7 +135,9 @@ impl Ranked {
     fn rank(&mut self, values: &[f64], count: usize) -> bool {
         let mut are_good = true;
         for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
-            are_good &= (value >= 0.0) & (value < MOST_VALUE);
+            #[allow(clippy::manual_range_contains, reason = "a range asks twice, with a branch between")]
+            let is_good = (value >= 0.0) & (value < MOST_VALUE);
+            are_good &= is_good;
             *gain = value * rise;
         }
         for best in self.best.iter_mut().take(count) {
