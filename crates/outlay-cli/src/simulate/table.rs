@@ -60,7 +60,7 @@ fn mean(regret: &Statistics) -> String {
 
 /// Rounds per second: more digits would be the machine's mood.
 fn rate(speed: f64) -> String {
-    if speed >= 1e6 { format!("{:.2} M", speed / 1e6) } else { number::plain(speed.round()) }
+    if speed >= 1e6 { format!("{:.2}M", speed / 1e6) } else { number::plain(speed.round()) }
 }
 
 fn pending(learner: &LearnerSummary) -> String {

@@ -110,7 +110,7 @@ struct Run {
     late: BinaryHeap<Reverse<Late>>,
     completions: Vec<u64>,
     regret: Sum,
-    optimum: f64,
+    optimum: Sum,
     gain: u64,
     success_mass: f64,
     oracle_gap: f64,
@@ -146,7 +146,7 @@ impl Run {
             late: BinaryHeap::new(),
             completions: vec![0; tasks],
             regret: Sum::default(),
-            optimum: 0.0,
+            optimum: Sum::default(),
             gain: 0,
             success_mass: 0.0,
             oracle_gap: 0.0,
@@ -178,7 +178,7 @@ impl Run {
         }
         let (value, mass) = dot_and_sum(self.environment.means(), success);
         self.regret.add(optimum - value);
-        self.optimum += optimum;
+        self.optimum.add(optimum);
         self.success_mass += mass;
         self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
         if self.is_plain {
@@ -254,7 +254,7 @@ impl Run {
 
     fn finish(self, play: &Play<'_>) -> Replication {
         let reward_max = play.problem.reward_max();
-        let (regret, optimum) = (self.regret.value(), self.optimum);
+        let (regret, optimum) = (self.regret.value(), self.optimum.value());
         let gain = self.gain as f64 / Reward::UNITS as f64;
         Replication {
             seed: play.seed,
