@@ -35,7 +35,7 @@ LOOPS = [
     ("power:tasks=10", "plain", (10_000, 2000), 300, 100.0),
     ("power:tasks=100", "plain", (10_000, 1000), 300, None),
     ("square-roots", "numpy", (10_000, 2000), 300, None),
-    ("power:tasks=10", "numpy", (10_000, 2000), 300, None),
+    ("power:tasks=10", "numpy", (10_000, 2000), 300, 100.0),
     ("power:tasks=100", "numpy", (10_000, 1000), 300, None),
     ("square-roots", "slsqp", (1000, 300), 300, None),
     ("power:tasks=10", "slsqp", (1000, 300), 300, 3000.0),
@@ -174,7 +174,7 @@ def armed_rows(quick, passes):
     for name, speed in best.items():
         regret = regrets[name] if name in regrets else engine("rounds", "k-armed", name, ARMED_ROUNDS, 0)["regret"]
         row = {"name": name, "library": name in regrets, "horizon": ARMED_ROUNDS, "rounds_per_second": speed, "regret": regret}
-        rows.append(row | {"times_the_fastest_library": speed / strongest, "goal": ARMED_GOAL if name == "outlay-paper" else None})
+        rows.append(row | {"times_the_fastest_library": speed / strongest, "goal": ARMED_GOAL if name.startswith("outlay-") else None})
         print(f"k-armed {name}: {speed:,.0f} a second", flush=True)
     return rows
 
@@ -216,7 +216,8 @@ def report(results, command):
         "",
         "## The paper's algorithm on power curves",
         "",
-        "Rounds a second over the same rounds; outlay with its certificate, trace and everything else that a simulation keeps.",
+        "Rounds a second over the same rounds; outlay with its certificate, trace and everything else that a simulation keeps. Most of the",
+        "plain loop's time goes into drawing outlay's random stream round by round: the second numpy loop is the stricter comparison.",
         "",
     ]
     head = ["instance", "K", "rounds", "outlay", "worst gap", "other loop", "its rounds/s", "faster", "goal"]
@@ -268,7 +269,8 @@ def report(results, command):
         "",
         f"Thresholds at the whole budget, ten Bernoulli arms (`k-armed`), {results['armed'][0]['horizon']:,} rounds. The libraries choose an",
         "arm and learn its reward, and so does outlay in the same loop, with a split and its certificate in every round. Below it are whole",
-        "simulated rounds: budgets, regret and trace too. Regrets differ by the order of the first pulls.",
+        "simulated rounds: budgets, regret and trace too. `cucb` computes what UCB1 does, a width that grows with log t; the width of `paper`",
+        "is fixed by the horizon and changes only with a pull. Regrets differ by the order of the first pulls.",
         "",
     ]
     rows = [

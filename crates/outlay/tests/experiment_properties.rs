@@ -11,8 +11,10 @@ use outlay::feedback::{Feedback, Outcome};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec, NoFiles};
-use outlay::theory::{sharp_bound, worst_case_bound};
 use outlay::{Curve, Problem, ProblemSpec, RewardLaw, TaskSpec};
+
+#[path = "support/bound.rs"]
+mod support;
 
 fn spec(name: &str) -> LearnerSpec {
     name.parse().unwrap()
@@ -27,23 +29,16 @@ fn play(problem: &Problem, learner: &str, horizon: u64, seed: u64) -> Replicatio
     let learner = spec(learner);
     let play = Play { problem, learner: &learner, feedback: learner.entry().feedback, horizon, seed };
     let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
-    let tasks = problem.tasks().len();
     let scale = problem.reward_max();
     // The best split is at least as good as any other: regret never falls.
     let falls = run.trace.windows(2).any(|pair| pair[1] < pair[0] - 1e-9 * scale);
     assert!(!falls && run.regret >= -1e-9 * scale, "{learner}: the regret falls");
     assert_eq!(run.trace.last(), Some(&run.regret));
     assert!(run.oracle_gap <= 1e-9, "{learner}: gap {}", run.oracle_gap);
-    // Theorem 3 from the run's own success mass, and the bound of `sharp`: they speak of means, but hold with room.
     if problem.environment().delay.is_none() {
-        match learner {
-            LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => {
-                let bound = worst_case_bound(tasks, horizon, run.success_mass) * scale;
-                assert!(run.regret <= bound, "{learner}: {} > {bound}", run.regret);
-            }
-            LearnerSpec::Sharp { c } => assert!(run.regret <= sharp_bound(tasks, horizon as f64, c) * scale),
-            _ => {}
-        }
+        // The bounds are for rewards up to 1.
+        let scaled = Replication { regret: run.regret / scale, ..run.clone() };
+        support::assert_worst_case_bound(&learner, &scaled, horizon);
     }
     run
 }

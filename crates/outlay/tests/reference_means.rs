@@ -7,6 +7,9 @@ use std::sync::atomic::AtomicBool;
 use outlay::experiment::{Case, Experiment, Source, Statistics};
 use outlay::learner::LearnerSpec;
 
+#[path = "support/bound.rs"]
+mod support;
+
 /// 99 % of a normal law lie within so many standard errors.
 const QUANTILE_99: f64 = 2.576;
 /// The reference gives 95 % intervals.
@@ -71,7 +74,10 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     let mut regrets = vec![Vec::new(); learners.len()];
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let stop = Arc::new(AtomicBool::new(false));
-    let done = experiment.run(&jobs, threads, &stop, |job, replication| regrets[job.learner].push((job.replication, replication.regret)));
+    let done = experiment.run(&jobs, threads, &stop, |job, replication| {
+        support::assert_worst_case_bound(&learners[job.learner], &replication, reference.horizon);
+        regrets[job.learner].push((job.replication, replication.regret));
+    });
     done.unwrap();
     let sorted = |mut list: Vec<(u64, f64)>| {
         list.sort_unstable_by_key(|(replication, _)| *replication);

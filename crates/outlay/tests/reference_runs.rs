@@ -9,6 +9,9 @@ use outlay::learner::LearnerSpec;
 use outlay::random::{Draws, Purpose};
 use serde_json::Value;
 
+#[path = "support/bound.rs"]
+mod support;
+
 fn fixtures() -> Value {
     serde_json::from_str(include_str!("data/reference_runs.json")).unwrap()
 }
@@ -38,7 +41,9 @@ fn learner(name: &str) -> LearnerSpec {
 
 fn play(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Replication {
     let feedback = learner.entry().feedback;
-    Play { problem, learner, feedback, horizon, seed }.run(&AtomicBool::new(false)).unwrap().unwrap()
+    let run = Play { problem, learner, feedback, horizon, seed }.run(&AtomicBool::new(false)).unwrap().unwrap();
+    support::assert_worst_case_bound(learner, &run, horizon);
+    run
 }
 
 #[test]
