@@ -90,7 +90,11 @@ impl Grid<'_> {
         let (Some(across), Some(up)) = (parameters, scale(regrets, true)) else {
             return Figure::missing(HEADING, "There is no regret to show.");
         };
-        let kind = if up.logarithmic { "logarithmic: a straight line is a power of the parameter" } else { "linear" };
+        let kind = match (across.logarithmic, up.logarithmic) {
+            (true, true) => "logarithmic, as the other: a straight line is a power of the parameter",
+            (false, true) => "logarithmic, the other is not",
+            (_, false) => "linear",
+        };
         let series = |position: usize| Entry {
             name: cast.names()[position].clone(),
             swatch: Swatch::Line(Stroke::series(position)),
