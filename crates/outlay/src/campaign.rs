@@ -235,16 +235,14 @@ impl Campaign {
         }
         // A task that is not there is worth nothing, and so gets nothing; what is left over must not land on it either.
         let options = if available.is_some() { Options { leftover: Leftover::Keep, ..self.options } } else { self.options };
-        let mut trial = 0;
         loop {
             for (weight, there) in self.weights.iter_mut().zip(available.unwrap_or_default()) {
                 *weight = if *there { *weight } else { 0.0 };
             }
             let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
-            if !(self.reconsiders && self.learner.reconsider(&allocation.success, trial, &mut self.weights)) {
+            if !(self.reconsiders && self.learner.reconsider(&allocation.success, &mut self.weights)) {
                 return Ok(());
             }
-            trial += 1;
         }
     }
 

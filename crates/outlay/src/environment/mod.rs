@@ -62,12 +62,6 @@ impl Environment {
         &self.means
     }
 
-    /// Whether every round has the same best split.
-    #[must_use]
-    pub fn is_still(&self) -> bool {
-        self.budget.is_none() && self.available >= 1.0
-    }
-
     /// Whether every task is there in every round.
     #[must_use]
     pub fn is_everybody_there(&self) -> bool {

@@ -76,10 +76,10 @@ pub trait Learner: std::fmt::Debug + Send {
     /// Decides a round: writes one number a task, weights or spends, and says which.
     fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision;
 
-    /// After the oracle's answer to [`Decision::Maximise`], if it [`reconsiders`](Learner::reconsiders): it may write other weights and ask again (`true`).
-    /// `success` is the chance of success of each task under the answer, `trial` how often it has been asked, from 0.
-    fn reconsider(&mut self, success: &[f64], trial: u32, weights: &mut [f64]) -> bool {
-        let _ = (success, trial, weights);
+    /// After the oracle's answer to [`Decision::Maximise`], if it [`reconsiders`](Learner::reconsiders): it may write other weights and
+    /// ask again (`true`). `success` is the chance of success of each task under the answer.
+    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
+        let _ = (success, weights);
         false
     }
 

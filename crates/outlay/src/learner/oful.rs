@@ -120,7 +120,7 @@ impl Learner for Oful {
         true
     }
 
-    fn reconsider(&mut self, success: &[f64], _: u32, weights: &mut [f64]) -> bool {
+    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
         if self.climb.is_over {
             return false;
         }
