@@ -36,6 +36,10 @@ pub(crate) enum Command {
     ///
     /// Stopped with Ctrl-C, a run keeps what is finished (exit code 130); the same command goes on with it.
     Simulate(SimulateArguments),
+    /// Play the experiments behind the paper's theorems and our own claims, and judge each: figures, tables, verdicts
+    ///
+    /// Exit code 1 if a verdict is `not shown`. Stopped with Ctrl-C, it keeps what is finished (exit code 130); the same command goes on.
+    Reproduce(ReproduceArguments),
 }
 
 #[derive(Debug, Args)]
@@ -139,6 +143,33 @@ pub(crate) struct SimulateArguments {
     pub(crate) out: Option<PathBuf>,
 
     /// What there is: learners, laws of rewards, budgets and delays, instances
+    #[arg(long)]
+    pub(crate) list: bool,
+
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReproduceArguments {
+    /// Which claims, by name [default: all]
+    #[arg(value_name = "NAME")]
+    pub(crate) names: Vec<String>,
+
+    /// Shorter runs, fewer of them: two minutes instead of most of an hour, on two cores
+    #[arg(long)]
+    pub(crate) quick: bool,
+
+    /// How many replications run at the same time [default: as many as there are cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+
+    /// Where to keep runs, pictures, index.html and results.json [default: runs/reproduce, or runs/reproduce-quick]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// What there is to reproduce: each claim with its criterion
     #[arg(long)]
     pub(crate) list: bool,
 

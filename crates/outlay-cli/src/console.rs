@@ -163,7 +163,7 @@ impl Drop for Progress {
 }
 
 /// `8 s`, `3 min 20 s`, `2 h 5 min`.
-fn duration(seconds: f64) -> String {
+pub(crate) fn duration(seconds: f64) -> String {
     // Beyond a few hundred years nobody counts; floats saturate.
     let seconds = seconds.ceil() as u64;
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {

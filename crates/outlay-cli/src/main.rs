@@ -12,9 +12,12 @@ mod failure;
 mod frontier;
 mod input;
 mod number;
+mod page;
 mod picture;
 mod plan_file;
 mod report;
+mod reproduce;
+mod run;
 mod simulate;
 mod simulation_report;
 mod table;
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
+        Command::Reproduce(arguments) => reproduce::run(arguments, quiet),
     };
     match report {
         Ok(report) => console::show(&report, quiet),

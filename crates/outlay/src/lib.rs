@@ -69,6 +69,7 @@
 //! | [`instance`] | problems by name |
 //! | [`random`] | the counter-based stream |
 //! | [`theory`] | bounds on the regret |
+//! | [`claims`] | what the paper and we claim, as experiments with verdicts |
 //!
 //! The library is pure: no files, network, clock, environment or printing. Files that a problem names are read through
 //! [`problem::Files`].
@@ -78,6 +79,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod campaign;
+pub mod claims;
 pub mod curve;
 pub mod environment;
 pub mod experiment;

@@ -1,6 +1,5 @@
 //! The files that a finished run leaves in its folder.
 
-use std::io::Write;
 use std::path::Path;
 
 use outlay::experiment::Summary;
@@ -8,7 +7,7 @@ use outlay::experiment::Summary;
 use super::plan::Plan;
 use super::record;
 use crate::failure::Failure;
-use crate::input;
+use crate::run::{cannot_write, write_whole};
 use crate::simulation_report::{self, Page};
 
 pub(crate) const REPORT: &str = "report.html";
@@ -38,22 +37,4 @@ pub(crate) fn write(folder: &Path, plan: &Plan, summaries: &[Summary]) -> Result
         }
     }
     file(REPORT, &html)
-}
-
-/// Writes a file so that it is there as a whole or not at all.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let mut partial = path.as_os_str().to_owned();
-    partial.push(".part");
-    let partial = Path::new(&partial);
-    let write = || -> std::io::Result<()> {
-        let mut file = std::fs::File::create(partial)?;
-        file.write_all(bytes)?;
-        file.sync_data()?;
-        std::fs::rename(partial, path)
-    };
-    write().map_err(|error| cannot_write(path, &error))
-}
-
-pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("cannot write {}: {}", path.display(), input::reason(error)))
 }

@@ -1,35 +1,29 @@
 //! `outlay simulate`: learners on problems, many times over.
 //!
-//! What was asked for (`request`, `experiment_file`, `grid`) becomes a `plan`; the plan is played (`play`), each replication is kept as
-//! it ends (`run_folder`), and what they add up to is written (`record`, `table`, `files`).
+//! What was asked for (`request`, `experiment_file`, `grid`) becomes a `plan`; the plan is played and kept (`crate::run`), and
+//! what the replications add up to is written (`record`, `table`, `files`).
 
 mod experiment_file;
 mod files;
 mod grid;
-mod interrupt;
 mod listing;
 mod origin;
 #[cfg(feature = "parquet")]
 mod parquet_files;
 mod plan;
-mod play;
 mod record;
 mod request;
-mod run_folder;
-mod run_record;
 mod table;
 
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use crate::arguments::SimulateArguments;
 use crate::console;
 use crate::failure::Failure;
 use crate::report::{Ending, Format, Report};
+use crate::run::{Ended, Played, RunFolder, play, threads};
 use plan::Plan;
-use play::{Ended, Played};
 use request::Request;
-use run_folder::RunFolder;
 
 /// Where runs go that nobody gave a place.
 const DEFAULT_FOLDER: &str = "runs";
@@ -41,14 +35,14 @@ pub(crate) fn run(arguments: &SimulateArguments, quiet: bool) -> Result<Report, 
     let request = Request::new(arguments)?;
     let plan = Plan::new(&request)?;
     let (mut folder, known) = match folder(&request, arguments.format, &plan) {
-        Some(path) => RunFolder::open(path, &plan.record)?,
+        Some(path) => RunFolder::open(path, &plan.record, &files::RESULT_FILES)?,
         None => (RunFolder::nowhere(), Vec::new()),
     };
     let mut played = Played::new(&plan.experiment, known);
     if played.read_back() > 0 {
         console::remark(&resuming(&played), quiet);
     }
-    match play::play(&plan.experiment, &mut played, &mut folder, threads(arguments), quiet)? {
+    match play(&plan.experiment, &mut played, &mut folder, threads(arguments.threads), quiet)? {
         Ended::Stopped => Ok(stopped(&played, &folder)),
         Ended::Complete => finish(&plan, &played, &folder, arguments.format),
     }
@@ -58,11 +52,6 @@ pub(crate) fn run(arguments: &SimulateArguments, quiet: bool) -> Result<Report, 
 fn folder(request: &Request, format: Format, plan: &Plan) -> Option<PathBuf> {
     let default = || PathBuf::from(DEFAULT_FOLDER).join(format!("{}-{}", plan.name, &plan.record.digest[..8]));
     request.out.clone().or_else(|| (format == Format::Table).then(default))
-}
-
-fn threads(arguments: &SimulateArguments) -> NonZeroUsize {
-    let asked = arguments.threads.and_then(|threads| NonZeroUsize::new(threads.into()));
-    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn resuming(played: &Played) -> String {

@@ -10,9 +10,9 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 
-use super::files::write_whole;
 use super::record::curve_rows;
 use crate::failure::Failure;
+use crate::run::write_whole;
 
 const REPLICATIONS: &str = "replications.parquet";
 const CURVES: &str = "curves.parquet";

@@ -8,9 +8,9 @@ use outlay::instance::Instance;
 use super::grid::{Grid, with_parameter};
 use super::origin::Origin;
 use super::request::Request;
-use super::run_record::RunRecord;
 use crate::failure::Failure;
 use crate::input::ProblemFile;
+use crate::run::{RunRecord, label};
 
 /// Rounds of a problem that does not say.
 const DEFAULT_HORIZON: u64 = 10_000;
@@ -115,14 +115,6 @@ impl Base {
                 Ok(Source::Problem(Arc::new(file.problem()?)))
             }
         }
-    }
-}
-
-/// What tells the problems of a grid apart.
-pub(crate) fn label(name: &str, parameter: Option<&(String, f64)>) -> String {
-    match parameter {
-        Some((parameter, value)) => format!("{name} {parameter}={value}"),
-        None => name.to_owned(),
     }
 }
 

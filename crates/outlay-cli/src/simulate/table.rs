@@ -2,9 +2,9 @@
 
 use outlay::experiment::{LearnerSummary, Statistics, Summary};
 
-use super::plan::label;
 use super::record::{share_of_even_split_regret, share_of_optimum};
 use crate::number::{self, Precision, figure, percent};
+use crate::run::label;
 use crate::table::{Align, Table};
 
 /// All tables; `speeds` are rounds per second, `[problem][learner]`.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use outlay::experiment::{LearnerSummary, Summary};
 
-use crate::picture::{Entry, Stroke, Swatch};
+use crate::picture::{Entry, Scale, Stroke, Swatch};
 
 /// A learner that is told apart from others of its name by what it was shown, and if need be by its place.
 type Identity = (String, &'static str, usize);
@@ -79,4 +79,10 @@ impl Player<'_> {
     pub(super) fn entry(&self) -> Entry {
         Entry { name: self.name.clone(), swatch: Swatch::Line(self.stroke()), series: Some(self.position) }
     }
+}
+
+/// The scale of an axis that shows rounds on a logarithmic scale.
+pub(super) fn rounds(players: &[Player<'_>]) -> Option<Scale> {
+    let points = players.iter().flat_map(|player| &player.result.curve);
+    Scale::over_positive(points.map(|point| point.round as f64), f64::INFINITY)
 }

@@ -4,10 +4,10 @@ use outlay::experiment::Summary;
 use outlay::feedback::Feedback;
 
 use crate::number::figure as digits;
+use crate::page::{Figure, WHOLE};
 use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, Scale, Swatch, legend, rectangle};
 
 use super::cast::Player;
-use super::figure::{Figure, WHOLE};
 
 const HEADING: &str = "Completions per task";
 const MOST_TASKS: usize = 20;

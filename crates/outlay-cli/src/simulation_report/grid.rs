@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use outlay::experiment::{Statistics, Summary};
 
 use crate::number::plain;
+use crate::page::{Figure, Lines};
 use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, dot, extent, segment};
 
 use super::cast::Cast;
-use super::figure::{Figure, Lines};
 use super::headline::mean_with_interval;
 use super::regret::sample;
 

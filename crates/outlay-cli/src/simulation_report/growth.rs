@@ -2,10 +2,10 @@
 
 use outlay::experiment::CurvePoint;
 
+use crate::page::{Figure, Lines, with_intervals};
 use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent};
 
-use super::cast::Player;
-use super::figure::{Figure, Lines, rounds, with_intervals};
+use super::cast::{Player, rounds};
 
 /// Half of the window that slopes are fitted over, as a factor: a quarter of a decade to either side.
 const HALF_WINDOW: f64 = 1.778_279_410_038_922_8;
@@ -52,12 +52,12 @@ fn divided(players: &[Player<'_>], by: &Divisor<'_>) -> Figure {
     for (player, ratios) in players.iter().zip(&ratios) {
         let interval: Vec<_> = ratios.iter().filter_map(|ratio| Some((ratio.round, ratio.low95?, ratio.high95?))).collect();
         let band = lines.frame().band(&interval, player.stroke().colour, 0.2);
-        lines.draw_for(player, band);
+        lines.draw_for(player.position, band);
     }
     for (player, ratios) in players.iter().zip(&ratios) {
         let points: Vec<_> = ratios.iter().map(|ratio| (ratio.round, ratio.mean)).collect();
         let line = lines.frame().line(&points, player.stroke(), &player.name);
-        lines.draw_for(player, line);
+        lines.draw_for(player.position, line);
     }
     Figure::half(by.heading, by.file, lines.picture(by.heading), by.caption)
 }
@@ -109,7 +109,7 @@ fn exponents(players: &[Player<'_>]) -> Figure {
     lines.draw(comparison);
     for (player, slopes) in players.iter().zip(&slopes) {
         let line = lines.frame().line(slopes, player.stroke(), &player.name);
-        lines.draw_for(player, line);
+        lines.draw_for(player.position, line);
     }
     let caption = "The power of T that regret R grows with around T, fitted over half a decade: 1 is no learning, ½ the square root, \
                    towards 0 logarithmic or less.";

@@ -3,10 +3,10 @@
 use outlay::experiment::{BoundCurve, CurvePoint};
 
 use crate::number::figure;
+use crate::page::{Figure, Lines, with_intervals};
 use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch};
 
-use super::cast::Player;
-use super::figure::{Figure, Lines, rounds, with_intervals};
+use super::cast::{Player, rounds};
 
 /// Below this share of the largest regret a logarithmic axis ends.
 const SPAN: f64 = 1e6;
@@ -105,18 +105,18 @@ fn drawn(players: &[Player<'_>], shown: &[Shown<'_>], across: Axis, up: Axis) ->
         let (wide, narrow) = (quantiles(player), intervals(player));
         let colour = player.stroke().colour;
         let band = lines.frame().band(&wide, colour, 0.13 * strength);
-        lines.draw_for(player, band);
+        lines.draw_for(player.position, band);
         let band = lines.frame().band(&narrow, colour, 0.3 * strength);
-        lines.draw_for(player, band);
+        lines.draw_for(player.position, band);
     }
     for shown in shown {
         let line = lines.frame().line(&shown.points(), shown.stroke(), &shown.name());
-        lines.draw_for(shown.player, line);
+        lines.draw_for(shown.player.position, line);
     }
     for player in players {
         let points: Vec<_> = player.result.curve.iter().map(|point| (point.round as f64, point.mean)).collect();
         let line = lines.frame().line(&points, player.stroke(), &player.name);
-        lines.draw_for(player, line);
+        lines.draw_for(player.position, line);
     }
     lines
 }

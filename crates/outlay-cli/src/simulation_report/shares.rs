@@ -2,12 +2,12 @@
 
 use outlay::experiment::Summary;
 
+use crate::page::{Figure, WHOLE};
 use crate::picture::{
     AREAS, Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, TEXT, legend, rectangle, segment, shorten, small,
 };
 
-use super::cast::Player;
-use super::figure::{Figure, WHOLE, rounds};
+use super::cast::{Player, rounds};
 
 const HEADING: &str = "Where the budget went";
 const PANEL_HEIGHT: f64 = 250.0;

@@ -2,10 +2,10 @@
 
 use outlay::experiment::Statistics;
 
+use crate::page::{Figure, HALF};
 use crate::picture::{Area, Axis, Colour, Element, Frame, Picture, Scale, Stroke, dot, extent, rectangle, segment};
 
 use super::cast::Player;
-use super::figure::{Figure, HALF};
 
 const HEADING: &str = "Spread of the final regret";
 /// More dots than this are a smear.

@@ -71,6 +71,13 @@ pub enum LearnerSpec {
     },
 }
 
+/// `sharp`.
+impl Default for LearnerSpec {
+    fn default() -> Self {
+        Self::Sharp { c: sharp::DEFAULT_FACTOR }
+    }
+}
+
 /// What there is to know of a learner before choosing it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnerEntry {

@@ -5,10 +5,12 @@
 mod diminishing;
 mod fluid;
 mod lower;
+mod second_order;
 mod worst_case;
 
 pub use crate::learner::log_term;
 pub use diminishing::{AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, power_proposition};
 pub use fluid::{FluidPoint, fluid};
 pub use lower::{theorem_2_lower, theorem_4_random_choice};
+pub use second_order::sharp_regret_per_decade;
 pub use worst_case::{sharp_bound, worst_case_bound};

@@ -1,40 +1,38 @@
 //! A picture on the page: its heading, its file, and how to read it; or a sentence on why there is none.
 
-use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, Scale, extent, legend};
-
-use super::cast::Player;
+use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, extent, legend};
 
 /// Two figures stand side by side on a wide screen.
-pub(super) const HALF: f64 = 540.0;
-pub(super) const WHOLE: f64 = 1100.0;
+pub(crate) const HALF: f64 = 540.0;
+pub(crate) const WHOLE: f64 = 1100.0;
 
 #[derive(Debug)]
-pub(super) struct Figure {
-    pub(super) heading: &'static str,
+pub(crate) struct Figure {
+    pub(crate) heading: &'static str,
     /// The name of its file, without ending.
-    pub(super) file: String,
-    pub(super) picture: Option<Picture>,
+    pub(crate) file: String,
+    pub(crate) picture: Option<Picture>,
     /// How to read it, in a sentence; or why there is nothing to read.
-    pub(super) caption: String,
-    pub(super) wide: bool,
+    pub(crate) caption: String,
+    pub(crate) wide: bool,
 }
 
 impl Figure {
-    pub(super) fn half(heading: &'static str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
+    pub(crate) fn half(heading: &'static str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
         Self { heading, file: file.to_owned(), picture: Some(picture), caption: caption.into(), wide: false }
     }
 
-    pub(super) fn wide(heading: &'static str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
+    pub(crate) fn wide(heading: &'static str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
         Self { wide: true, ..Self::half(heading, file, picture, caption) }
     }
 
     /// A sentence in place of the picture.
-    pub(super) fn missing(heading: &'static str, sentence: &str) -> Self {
+    pub(crate) fn missing(heading: &'static str, sentence: &str) -> Self {
         Self { heading, file: String::new(), picture: None, caption: sentence.to_owned(), wide: false }
     }
 
     /// The figure on the page.
-    pub(super) fn element(&self) -> Element {
+    pub(crate) fn element(&self) -> Element {
         let heading = Element::new("h3").text(self.heading);
         let caption = Element::new("figcaption").text(&self.caption);
         let figure = Element::new("figure").child(heading);
@@ -48,7 +46,7 @@ impl Figure {
 
 /// One frame with a legend above it, half as wide as the page.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     frame: Frame,
     legend: Element,
     height: f64,
@@ -56,28 +54,28 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    pub(super) fn new(entries: &[Entry], across: Axis, up: Axis) -> Self {
+    pub(crate) fn new(entries: &[Entry], across: Axis, up: Axis) -> Self {
         const HEIGHT: f64 = 300.0;
         let (legend, top) = legend(entries, 4.0, 0.0, HALF - 8.0);
         let frame = Frame::new(Area { left: 0.0, top, width: HALF, height: HEIGHT }, across, up);
         Self { frame, legend, height: top + HEIGHT, layers: Vec::new() }
     }
 
-    pub(super) fn frame(&self) -> &Frame {
+    pub(crate) fn frame(&self) -> &Frame {
         &self.frame
     }
 
     /// Draws on top of what is there.
-    pub(super) fn draw(&mut self, layer: Element) {
+    pub(crate) fn draw(&mut self, layer: Element) {
         self.layers.push(layer);
     }
 
-    /// Draws what belongs to a learner and goes when it is hidden.
-    pub(super) fn draw_for(&mut self, player: &Player<'_>, layer: Element) {
-        self.draw(layer.attribute("data-learner", player.position.to_string()));
+    /// Draws what belongs to a learner, by its position in the cast, and goes when it is hidden.
+    pub(crate) fn draw_for(&mut self, position: usize, layer: Element) {
+        self.draw(layer.attribute("data-learner", position.to_string()));
     }
 
-    pub(super) fn picture(self, label: &str) -> Picture {
+    pub(crate) fn picture(self, label: &str) -> Picture {
         let plot = self.frame.readable(Element::group()).children(self.layers);
         Picture::new(HALF, self.height, label, vec![self.legend, self.frame.axes(), plot])
     }
@@ -85,15 +83,9 @@ impl Lines {
 
 /// From the least to the largest of the numbers, with room for their intervals. A few replications have intervals so wide that nothing
 /// else would be seen: those end at the edge.
-pub(super) fn with_intervals(numbers: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub(crate) fn with_intervals(numbers: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     let (low, high) = extent(numbers)?;
     let most = if high > low { 0.5 * (high - low) } else { high.abs() };
     let (low_end, high_end) = extent(ends).unwrap_or((low, high));
     Some((low.min(low_end.max(low - most)), high.max(high_end.min(high + most))))
-}
-
-/// The scale of an axis that shows rounds on a logarithmic scale.
-pub(super) fn rounds(players: &[Player<'_>]) -> Option<Scale> {
-    let points = players.iter().flat_map(|player| &player.result.curve);
-    Scale::over_positive(points.map(|point| point.round as f64), f64::INFINITY)
 }

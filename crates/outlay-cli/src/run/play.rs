@@ -1,13 +1,14 @@
 //! Playing what is not there yet, with progress, and keeping each replication as it ends.
 
 use std::num::NonZeroUsize;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use outlay::experiment::{Experiment, Job, Replication};
 
+use super::folder::RunFolder;
 use super::interrupt;
-use super::run_folder::RunFolder;
 use crate::console::{Progress, Work, locked};
 use crate::failure::Failure;
 
@@ -15,6 +16,23 @@ use crate::failure::Failure;
 pub(crate) enum Ended {
     Complete,
     Stopped,
+}
+
+/// What is kept of a replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    Everything,
+    /// What it came to in the end, without the way there: a hundredth of the size.
+    Ends,
+}
+
+impl Keep {
+    fn of(self, replication: Replication) -> Replication {
+        match self {
+            Self::Everything => replication,
+            Self::Ends => Replication { trace: Vec::new(), spend: Vec::new(), ..replication },
+        }
+    }
 }
 
 /// The replications of an experiment, as far as they are there.
@@ -89,7 +107,13 @@ impl Played {
     }
 }
 
-/// Plays what is missing.
+/// How many threads were asked for; if none, as many as there are cores.
+pub(crate) fn threads(asked: Option<u16>) -> NonZeroUsize {
+    let asked = asked.and_then(|threads| NonZeroUsize::new(threads.into()));
+    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+}
+
+/// Plays what is missing, with a bar of its own.
 pub(crate) fn play(
     experiment: &Experiment,
     played: &mut Played,
@@ -97,35 +121,53 @@ pub(crate) fn play(
     threads: NonZeroUsize,
     quiet: bool,
 ) -> Result<Ended, Failure> {
+    let total: f64 = experiment.jobs().map(|job| rounds(experiment, job)).sum();
+    let before = total - rounds_missing(experiment, played);
+    let work = Work { unit: Some("rounds"), total, before, done: before };
+    let progress = Progress::resumed("replications", played.total(), played.done(), work, quiet);
+    progress.during(|progress| play_missing(experiment, Keep::Everything, played, folder, threads, progress))
+}
+
+fn rounds(experiment: &Experiment, job: Job) -> f64 {
+    experiment.cases[job.case].horizon as f64
+}
+
+/// How many rounds are still to be played.
+pub(crate) fn rounds_missing(experiment: &Experiment, played: &Played) -> f64 {
+    experiment.jobs().filter(|job| !played.has(*job)).map(|job| rounds(experiment, job)).sum()
+}
+
+/// Plays what is missing and moves a bar that may be about more than this.
+pub(crate) fn play_missing(
+    experiment: &Experiment,
+    keep: Keep,
+    played: &mut Played,
+    folder: &mut RunFolder,
+    threads: NonZeroUsize,
+    progress: &Mutex<Progress>,
+) -> Result<Ended, Failure> {
     let missing: Vec<Job> = experiment.jobs().filter(|job| !played.has(*job)).collect();
     if missing.is_empty() {
         return Ok(Ended::Complete);
     }
-    let rounds = |job: &Job| experiment.cases[job.case].horizon as f64;
-    let total: f64 = experiment.jobs().map(|job| rounds(&job)).sum();
-    let before = total - missing.iter().map(rounds).sum::<f64>();
-    let work = Work { unit: Some("rounds"), total, before, done: before };
-    let progress = Progress::resumed("replications", played.total(), played.done(), work, quiet);
     let stop = interrupt::flag()?;
     let mut trouble = None;
     let timed = |job| {
         let started = Instant::now();
-        Ok(experiment.play(job, stop)?.map(|replication| (replication, started.elapsed())))
+        Ok(experiment.play(job, stop)?.map(|replication| (keep.of(replication), started.elapsed())))
     };
-    progress.during(|progress| {
-        experiment.run_with(&missing, threads, stop, timed, |job, (replication, time)| {
-            if trouble.is_some() {
-                return;
-            }
-            if let Err(failure) = folder.keep(job, &replication) {
-                // Playing on without keeping it would be in vain.
-                stop.store(true, Ordering::Relaxed);
-                trouble = Some(failure);
-                return;
-            }
-            played.add(job, replication, time);
-            locked(progress).step_by(rounds(&job));
-        })
+    experiment.run_with(&missing, threads, stop, timed, |job, (replication, time)| {
+        if trouble.is_some() {
+            return;
+        }
+        if let Err(failure) = folder.keep(job, &replication) {
+            // Playing on without keeping it would be in vain.
+            stop.store(true, Ordering::Relaxed);
+            trouble = Some(failure);
+            return;
+        }
+        played.add(job, replication, time);
+        locked(progress).step_by(rounds(experiment, job));
     })?;
     match trouble {
         Some(failure) => Err(failure),

@@ -6,13 +6,17 @@ use crate::console;
 use crate::failure::Failure;
 
 static STOP: AtomicBool = AtomicBool::new(false);
+static IS_HEEDED: AtomicBool = AtomicBool::new(false);
 
 /// A flag that is set when somebody wants this process to end. A second time ends it at once.
 pub(crate) fn flag() -> Result<&'static AtomicBool, Failure> {
-    ctrlc::set_handler(|| {
-        if STOP.swap(true, Ordering::Relaxed) {
-            std::process::exit(console::STOPPED.into());
-        }
-    })?;
+    // Several experiments may follow each other.
+    if !IS_HEEDED.swap(true, Ordering::Relaxed) {
+        ctrlc::set_handler(|| {
+            if STOP.swap(true, Ordering::Relaxed) {
+                std::process::exit(console::STOPPED.into());
+            }
+        })?;
+    }
     Ok(&STOP)
 }

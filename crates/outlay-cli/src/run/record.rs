@@ -4,7 +4,6 @@ use outlay::experiment::{Case, Experiment, Source};
 use outlay::feedback::Feedback;
 use serde::{Deserialize, Serialize};
 
-use super::plan::label;
 use crate::failure::Failure;
 
 /// Everything that decides the results.
@@ -95,6 +94,14 @@ impl CaseRecord {
             instance,
             problem,
         })
+    }
+}
+
+/// What tells the problems of a grid apart.
+pub(crate) fn label(name: &str, parameter: Option<&(String, f64)>) -> String {
+    match parameter {
+        Some((parameter, value)) => format!("{name} {parameter}={value}"),
+        None => name.to_owned(),
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use outlay::experiment::{Job, Replication};
 use serde::{Deserialize, Serialize};
 
-use super::files::{RESULT_FILES, cannot_write, write_whole};
-use super::run_record::RunRecord;
+use super::record::RunRecord;
+use super::whole_file::{cannot_write, write_whole};
 use crate::failure::Failure;
 use crate::input;
 use crate::report;
@@ -53,9 +53,9 @@ impl RunFolder {
     }
 
     /// Opens or makes the folder of a run, for this process alone, and hands over what is finished. A folder with another run is left
-    /// as it is.
-    pub(crate) fn open(path: PathBuf, asked: &RunRecord) -> Result<(Self, Vec<(Job, Replication)>), Failure> {
-        let is_new = !is_same_run(&path, asked)?;
+    /// as it is, and so is one without a run that holds a file under one of the names in `results`, which the run will write.
+    pub(crate) fn open(path: PathBuf, asked: &RunRecord, results: &[&str]) -> Result<(Self, Vec<(Job, Replication)>), Failure> {
+        let is_new = !is_same_run(&path, asked, results)?;
         std::fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
         let file = path.join(CHECKPOINT);
         let opened = OpenOptions::new().read(true).append(true).create(true).open(&file);
@@ -69,7 +69,7 @@ impl RunFolder {
         }
         // Somebody may have come first between the look and the lock.
         if is_new {
-            is_same_run(&path, asked)?;
+            is_same_run(&path, asked, results)?;
         }
         write_whole(&path.join(RECORD), report::json(asked)?.as_bytes())?;
         let known = read_checkpoint(&file, &mut checkpoint)?;
@@ -96,12 +96,12 @@ impl RunFolder {
 }
 
 /// Whether the folder holds the run that is asked for (then it goes on) or none (then it begins); an error if it holds another.
-fn is_same_run(path: &Path, asked: &RunRecord) -> Result<bool, Failure> {
+fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool, Failure> {
     let shown = path.display();
     let file = path.join(RECORD);
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return refuse_foreign(path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return refuse_foreign(path, results),
         Err(error) => return Err(Failure(format!("cannot read {}: {}", file.display(), input::reason(&error)))),
     };
     let there: RunRecord = serde_json::from_str(&text)
@@ -113,8 +113,8 @@ fn is_same_run(path: &Path, asked: &RunRecord) -> Result<bool, Failure> {
 }
 
 /// A folder without a run must not hold files under the names that a run writes.
-fn refuse_foreign(path: &Path) -> Result<bool, Failure> {
-    match RESULT_FILES.iter().find(|name| path.join(name).exists()) {
+fn refuse_foreign(path: &Path, results: &[&str]) -> Result<bool, Failure> {
+    match results.iter().find(|name| path.join(name).exists()) {
         Some(name) => Err(Failure(format!("{} holds a {name} of something else; take another --out", path.display()))),
         None => Ok(false),
     }

@@ -1,0 +1,12 @@
+//! Experiments that are played and kept: each replication goes to its folder as it ends, and what is there is not played again.
+
+mod folder;
+mod interrupt;
+mod play;
+mod record;
+mod whole_file;
+
+pub(crate) use folder::RunFolder;
+pub(crate) use play::{Ended, Keep, Played, play, play_missing, rounds_missing, threads};
+pub(crate) use record::{RunRecord, label};
+pub(crate) use whole_file::{cannot_write, write_whole};

@@ -1,0 +1,137 @@
+//! The two events that the proofs rest on: indices stay above the means, and completions keep up with their chances.
+
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
+use super::{Claim, Evidence, Setting};
+use crate::environment::Environment;
+use crate::experiment::ExperimentError;
+use crate::feedback::Feedback;
+use crate::instance::Instance;
+use crate::learner::{LearnerSpec, Situation};
+use crate::oracle::{Options, Oracle};
+use crate::problem::Problem;
+
+pub(super) const CLAIM: Claim = Claim {
+    name: "confidence",
+    title: "The events behind the proofs",
+    source: "Corollary cor:Hoeffding:gains, Lemma lemma:LB:bernoullis",
+    statement: "With probability at least 1 - 1/(KT) no index of Algorithm 1 is ever below its task's mean, nor above it by more than twice its \
+                width; with probability at least 1 - K/T a task whose chances of success add up to 100 log² T has completed at least half \
+                that often.",
+    criterion: "Both events are looked for in every round of every run. The number of runs in which one fails is no more than the stated \
+                probability allows (99.9 % quantile of the binomial law).",
+    strength: Strength::Trend,
+    needs_traces: false,
+    plan: |_| Ok(Vec::new()),
+    judge,
+};
+
+/// What to watch: an instance, its horizon, and how many runs.
+fn watched(setting: &Setting) -> &'static [(&'static str, u64, u64)] {
+    setting.choose(
+        &[("power", 1_000, 300), ("m-set", 1_000, 300), ("power", 100_000, 10)][..],
+        &[("power", 1_000, 5_000), ("m-set", 1_000, 5_000), ("square-roots", 10_000, 1_000), ("power", 100_000, 100)][..],
+    )
+}
+
+/// What went wrong in a run, and by how much it nearly did.
+#[derive(Default)]
+struct Watch {
+    index_failed: bool,
+    completions_failed: bool,
+    /// The least distance of an index above its mean, as a share of the width that it has beyond the mean of what was seen.
+    least_room: f64,
+}
+
+fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
+    let learner = evidence.setting.subjects.paper;
+    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    finding.table.columns =
+        ["instance", "T", "runs", "index below mean", "allowed", "completions behind", "least room"].map(str::to_owned).to_vec();
+    let mut line = Line::new("least room of a run", LineKind::Measured, Vec::new());
+    for &(name, horizon, runs) in watched(evidence.setting) {
+        let problem = name.parse::<Instance>()?.problem(horizon, 1)?;
+        let watches = (0..runs).map(|run| watch(&problem, &learner, horizon, 1 + run)).collect::<Result<Vec<Watch>, _>>()?;
+        let count = |failed: fn(&Watch) -> bool| watches.iter().filter(|watch| failed(watch)).count() as f64;
+        let (index, completions) = (count(|watch| watch.index_failed), count(|watch| watch.completions_failed));
+        let tasks = problem.tasks().len() as f64;
+        let allowed = most_failures(runs, 1.0 / (tasks * horizon as f64));
+        let allowed_behind = most_failures(runs, tasks / horizon as f64);
+        let at = format!("{name}, T = {horizon}, {runs} runs");
+        finding.checks.push(Check::new(format!("{at}: with an index off its mean"), index, Wanted::AtMost(allowed)));
+        finding.checks.push(Check::new(format!("{at}: with completions behind"), completions, Wanted::AtMost(allowed_behind)));
+        let mut rooms: Vec<f64> = watches.iter().map(|watch| watch.least_room).collect();
+        rooms.sort_unstable_by(f64::total_cmp);
+        let least = rooms.first().copied().unwrap_or(f64::NAN);
+        let numbers = [horizon as f64, runs as f64, index, allowed, completions, least];
+        let mut row = vec![name.into()];
+        row.extend(numbers.map(super::Value::Number));
+        finding.table.rows.push(row);
+        if line.points.is_empty() {
+            line.name = format!("{name}, T = {horizon}");
+            let share = |(position, room): (usize, f64)| (room, (position + 1) as f64 / runs as f64);
+            line.points = rooms.into_iter().enumerate().map(share).collect();
+        }
+    }
+    finding.panels.push(Panel {
+        heading: "How near an index came to its mean",
+        caption: "Share of the runs whose least room, (index − mean) ÷ width, was below a number. Below 0 the event fails.".to_owned(),
+        across: Axis { title: "least room of a run", logarithmic: false },
+        up: Axis { title: "share of the runs", logarithmic: false },
+        lines: vec![line],
+    });
+    Ok(finding)
+}
+
+/// More failures than this have a probability below a thousandth.
+fn most_failures(runs: u64, probability: f64) -> f64 {
+    Binomial::new(probability.min(1.0), runs).map_or(f64::NAN, |law| law.inverse_cdf(0.999) as f64)
+}
+
+/// Plays a run and looks at every index before every round.
+fn watch(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Result<Watch, ExperimentError> {
+    let environment = Environment::new(problem, seed)?;
+    let means = environment.means();
+    let mut learner = learner.build(problem, Some(horizon), Feedback::Censored, seed)?;
+    let mut oracle = Oracle::new(problem);
+    let mut weights = vec![0.0; means.len()];
+    let mut seen: Vec<Seen> = vec![Seen::default(); means.len()];
+    let mut completed = Vec::with_capacity(means.len());
+    let enough = 100.0 * (horizon as f64).ln().powi(2);
+    let mut watch = Watch { least_room: f64::INFINITY, ..Watch::default() };
+    for round in 1..=horizon {
+        learner.decide(&Situation { round, budget: problem.budget(), available: None }, &mut weights);
+        for ((weight, mean), seen) in weights.iter().zip(means).zip(&seen) {
+            let width = weight - seen.mean();
+            let room = (weight - mean) / width.max(f64::MIN_POSITIVE);
+            watch.least_room = watch.least_room.min(room);
+            // Two-sided: the index is above the mean, and by at most twice its width. Before the first completion it says nothing.
+            watch.index_failed |= weight < mean || (seen.completions > 0.0 && *weight > mean + 2.0 * width);
+            watch.completions_failed |= seen.mass >= enough && seen.completions < 0.5 * seen.mass;
+        }
+        let success = &oracle.allocate(&weights, problem.budget(), &Options::default())?.success;
+        environment.complete(round, success, &mut completed);
+        seen.iter_mut().zip(success).for_each(|(seen, success)| seen.mass += success);
+        for completion in &completed {
+            seen[completion.task].completions += 1.0;
+            seen[completion.task].rewards += completion.reward.share();
+        }
+        learner.observe_completed(&completed);
+    }
+    Ok(watch)
+}
+
+/// What has come back of one task.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    completions: f64,
+    rewards: f64,
+    mass: f64,
+}
+
+impl Seen {
+    fn mean(&self) -> f64 {
+        if self.completions > 0.0 { self.rewards / self.completions } else { 0.0 }
+    }
+}

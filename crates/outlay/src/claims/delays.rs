@@ -1,0 +1,83 @@
+//! Beyond the paper: outcomes that arrive late.
+
+use super::evidence::{case_in, half};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
+use super::series;
+use super::{Claim, Evidence, Setting};
+use crate::experiment::{Experiment, ExperimentError, Statistics};
+use crate::problem::{DelayLaw, EnvironmentSpec};
+
+pub(super) const CLAIM: Claim = Claim {
+    name: "delays",
+    title: "Delays: what comes late costs a sum, not a factor",
+    source: "docs/extensions.md",
+    statement: "A learner that uses what has arrived loses, with outcomes that are late by d rounds on average, about what it would lose anyway \
+                and something in proportion to d.",
+    criterion: "Algorithm 1, geometric delays with mean 50, 100 and 500 over 5000 rounds: the regret that a delay adds, run by run on the same \
+                draws, is at most half of what spending nothing for that many rounds would lose.",
+    strength: Strength::Trend,
+    needs_traces: false,
+    plan,
+    judge,
+};
+
+const INSTANCES: [&str; 2] = ["power", "m-set"];
+const MEANS: [f64; 5] = [0.0, 10.0, 50.0, 100.0, 500.0];
+const HORIZON: u64 = 5_000;
+
+fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
+    let delayed = |instance: &'static str| {
+        MEANS.map(|mean| {
+            let delay = (mean > 0.0).then_some(DelayLaw::Geometric { mean });
+            case_in(instance, &format!("mean delay {mean}"), EnvironmentSpec { delay, ..EnvironmentSpec::default() }, HORIZON)
+        })
+    };
+    let cases = INSTANCES.into_iter().flat_map(delayed).collect::<Result<Vec<_>, _>>()?;
+    let learners = vec![setting.subjects.paper, setting.subjects.sharp];
+    Ok(vec![Experiment { cases, learners, feedback: None, replications: setting.choose(40, 400), seed: 1 }])
+}
+
+/// The position of an instance with a delay among the cases.
+fn position(instance: usize, mean: usize) -> usize {
+    instance * MEANS.len() + mean
+}
+
+/// The regret that a delay adds, run by run.
+fn added(evidence: &Evidence<'_>, instance: usize, mean: usize) -> Statistics {
+    let prompt = evidence.runs(0, position(instance, 0), 0);
+    let late = evidence.runs(0, position(instance, mean), 0);
+    Statistics::of(&prompt.iter().zip(late).map(|(prompt, late)| late.regret - prompt.regret).collect::<Vec<f64>>())
+}
+
+fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
+    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    finding.table.columns = ["instance", "mean delay", "paper", "sharp", "added", "lost by idling"].map(str::to_owned).to_vec();
+    let mut lines = Vec::new();
+    for (instance, name) in INSTANCES.iter().enumerate() {
+        let optimum = evidence.runs(0, position(instance, 0), 0).first().map_or(f64::NAN, |run| run.optimum);
+        let mut line = Line::new(*name, LineKind::Measured, Vec::new());
+        for (mean, &delay) in MEANS.iter().enumerate() {
+            let added = added(evidence, instance, mean);
+            let idle = optimum * delay;
+            if delay >= 50.0 {
+                let what = format!("{name}, mean delay {delay}: regret added ÷ lost by idling so long");
+                finding.checks.push(Check::new(what, (added.mean + half(&added)) / idle, Wanted::AtMost(0.5)));
+            }
+            let regret = |learner: usize| series::mean(evidence, 0, position(instance, mean), learner);
+            let added_value = Value::Mean(added.mean, half(&added));
+            finding.table.rows.push(vec![(*name).into(), delay.into(), regret(0), regret(1), added_value, idle.into()]);
+            line.points.push((delay, evidence.regret(0, position(instance, mean), 0).mean));
+            let regret = evidence.regret(0, position(instance, mean), 0);
+            line.intervals.extend(regret.low95.zip(regret.high95).map(|(low, high)| (delay, low, high)));
+        }
+        lines.push(line);
+    }
+    finding.panels.push(Panel {
+        heading: "Regret against the mean delay",
+        caption: format!("Algorithm 1, {HORIZON} rounds; mean regret with its 95 % interval."),
+        across: Axis { title: "mean delay in rounds", logarithmic: false },
+        up: Axis { title: "regret", logarithmic: false },
+        lines,
+    });
+    Ok(finding)
+}

@@ -1,0 +1,127 @@
+//! What claims are tried on: who plays, how long, and what came out.
+
+use std::sync::Arc;
+
+use crate::experiment::{Case, Experiment, ExperimentError, Replication, Source, Statistics, trace_rounds};
+use crate::instance::{Instance, InstanceError};
+use crate::learner::LearnerSpec;
+use crate::problem::{EnvironmentSpec, ProblemSpec, Task, TaskSpec};
+
+/// How much is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Two minutes on two cores.
+    Quick,
+    /// Within an hour on two cores.
+    Full,
+}
+
+/// Who stands for the learners that the claims are about. Tests put a broken one in a place to see that the verdict notices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Subjects {
+    /// Algorithm 1.
+    pub paper: LearnerSpec,
+    /// The same with a tighter confidence set.
+    pub tight: LearnerSpec,
+    /// The default learner.
+    pub sharp: LearnerSpec,
+}
+
+/// How claims are tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Setting {
+    /// How much is played.
+    pub scale: Scale,
+    /// Who plays.
+    pub subjects: Subjects,
+}
+
+impl Setting {
+    /// With the learners that the claims are about.
+    #[must_use]
+    pub fn new(scale: Scale) -> Self {
+        let subjects = Subjects { paper: LearnerSpec::Paper, tight: LearnerSpec::Tight, sharp: LearnerSpec::default() };
+        Self { scale, subjects }
+    }
+
+    /// One of two, by the scale.
+    pub(super) fn choose<T>(&self, quick: T, full: T) -> T {
+        match self.scale {
+            Scale::Quick => quick,
+            Scale::Full => full,
+        }
+    }
+}
+
+/// Replications by case, learner and number.
+pub type Results = Vec<Vec<Vec<Replication>>>;
+
+/// What came out of a claim's experiments.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    /// How it was tried.
+    pub setting: &'a Setting,
+    /// What was played: [`super::Claim::experiments`] for the same setting.
+    pub experiments: &'a [Experiment],
+    /// What came out, experiment by experiment.
+    pub results: &'a [Results],
+}
+
+impl<'a> Evidence<'a> {
+    /// The replications of a learner in a case.
+    pub(super) fn runs(&self, experiment: usize, case: usize, learner: usize) -> &'a [Replication] {
+        let cell = self.results.get(experiment).and_then(|cases| cases.get(case)).and_then(|learners| learners.get(learner));
+        cell.map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Their regrets.
+    pub(super) fn regret(&self, experiment: usize, case: usize, learner: usize) -> Statistics {
+        statistics(self.runs(experiment, case, learner), |run| run.regret)
+    }
+}
+
+/// Something of every replication.
+pub(super) fn statistics(runs: &[Replication], number: impl Fn(&Replication) -> f64) -> Statistics {
+    Statistics::of(&runs.iter().map(number).collect::<Vec<f64>>())
+}
+
+/// Half of the 95 % interval of a mean.
+pub(super) fn half(statistics: &Statistics) -> f64 {
+    statistics.high95.map_or(f64::INFINITY, |high| high - statistics.mean)
+}
+
+/// An experiment on instances by name.
+pub(super) fn experiment(
+    instances: &[&str],
+    horizon: u64,
+    learners: &[LearnerSpec],
+    replications: u64,
+) -> Result<Experiment, ExperimentError> {
+    let case = |name: &&str| {
+        let source = Source::Instance(name.parse::<Instance>()?);
+        Ok(Case { name: (*name).to_owned(), source, horizon, parameter: None })
+    };
+    let cases = instances.iter().map(case).collect::<Result<Vec<Case>, ExperimentError>>()?;
+    Ok(Experiment { cases, learners: learners.to_vec(), feedback: None, replications, seed: 1 })
+}
+
+/// The regret of a run after so many rounds, linear in the logarithm of the rounds between the points that are kept.
+pub(super) fn regret_after(run: &Replication, horizon: u64, rounds: f64) -> f64 {
+    let kept = trace_rounds(horizon);
+    let Some(above) = kept.iter().position(|kept| *kept as f64 >= rounds) else { return run.regret };
+    let at = |place: usize| run.trace.get(place).copied().unwrap_or(f64::NAN);
+    let Some(below) = above.checked_sub(1) else { return at(above) };
+    let (low, high) = ((kept[below] as f64).ln(), (kept[above] as f64).ln());
+    at(below) + (at(above) - at(below)) * (rounds.ln() - low) / (high - low)
+}
+
+/// An instance in another environment than its own, which is still. For instances without bounds.
+pub(super) fn case_in(instance: &str, label: &str, environment: EnvironmentSpec, horizon: u64) -> Result<Case, ExperimentError> {
+    let still = instance.parse::<Instance>()?.problem(horizon, 1)?;
+    let task = |task: &Task| TaskSpec { reward: task.reward().cloned(), ..TaskSpec::new(task.name(), task.curve().clone()) };
+    let tasks = still.tasks().iter().map(task).collect();
+    let spec = ProblemSpec { tasks, environment, horizon: Some(horizon), ..ProblemSpec::default() };
+    let problem = spec.check().map_err(|errors| InstanceError(format!("{instance}: {errors}")))?;
+    let name = format!("{instance}, {label}");
+    Ok(Case { name, source: Source::Problem(Arc::new(problem)), horizon, parameter: None })
+}

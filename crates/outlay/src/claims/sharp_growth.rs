@@ -1,0 +1,70 @@
+//! Our own claim: under diminishing returns the regret of `sharp` grows like log T.
+
+use super::evidence::{experiment, half, regret_after, statistics};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
+use super::{Claim, Evidence, Setting};
+use crate::experiment::{Experiment, ExperimentError, Statistics};
+use crate::instance::Instance;
+use crate::theory::sharp_regret_per_decade;
+
+pub(super) const CLAIM: Claim = Claim {
+    name: "sharp-growth",
+    title: "`sharp` under diminishing returns: regret grows like log T",
+    source: "docs/proof-sharp.md, Theorem D",
+    statement: "Under diminishing returns the regret of `sharp` is of order log T: each decade of rounds adds the same, and theory says how much.",
+    criterion: "The regret that the last decade adds is within the stated share of the second-order prediction, on both instances. (On \
+                `power` the increments still rise before 10⁵ rounds.)",
+    strength: Strength::Trend,
+    needs_traces: true,
+    plan,
+    judge,
+};
+
+const INSTANCES: [&str; 2] = ["power", "square-roots"];
+
+fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
+    let (horizon, replications) = setting.choose((1_000_000, 40), (10_000_000, 160));
+    Ok(vec![experiment(&INSTANCES, horizon, &[setting.subjects.sharp], replications)?])
+}
+
+/// The regret that each decade adds, from 10² rounds on.
+fn increments(evidence: &Evidence<'_>, case: usize) -> Vec<(f64, Statistics)> {
+    let horizon = evidence.experiments[0].cases[case].horizon;
+    let runs = evidence.runs(0, case, 0);
+    let ends = (3..).map(|power| 10f64.powi(power)).take_while(|end| *end <= horizon as f64);
+    let added = |end: f64| statistics(runs, |run| regret_after(run, horizon, end) - regret_after(run, horizon, end / 10.0));
+    ends.map(|end| (end, added(end))).collect()
+}
+
+fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
+    let room = evidence.setting.choose(0.3, 0.2);
+    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    finding.table.columns = ["instance", "decade to", "regret added", "prediction"].map(str::to_owned).to_vec();
+    let mut lines = Vec::new();
+    for (case, name) in INSTANCES.iter().enumerate() {
+        let problem = name.parse::<Instance>()?.problem(1000, 1)?;
+        let predicted = sharp_regret_per_decade(&problem, 1.1)?;
+        let increments = increments(evidence, case);
+        let last = increments.last().map_or(f64::NAN, |(_, added)| added.mean);
+        let what = format!("{name}: regret added by the last decade ÷ prediction");
+        finding.checks.push(Check::new(what, last / predicted, Wanted::Between(1.0 - room, 1.0 + room)));
+        let mut line = Line::new(*name, LineKind::Measured, Vec::new());
+        for (end, added) in &increments {
+            line.points.push((*end, added.mean));
+            line.intervals.extend(added.low95.zip(added.high95).map(|(low, high)| (*end, low, high)));
+            finding.table.rows.push(vec![(*name).into(), (*end).into(), Value::Mean(added.mean, half(added)), predicted.into()]);
+        }
+        lines.push(line);
+        let ends = increments.first().into_iter().chain(increments.last());
+        let prediction = ends.map(|(end, _)| (*end, predicted)).collect();
+        lines.push(Line::new(format!("{name}, second-order prediction"), LineKind::Predicted, prediction));
+    }
+    finding.panels.push(Panel {
+        heading: "Regret added per decade",
+        caption: "Mean over the runs with its 95 % interval; level means growth like log T.".to_owned(),
+        across: Axis { title: "end of the decade, in rounds", logarithmic: true },
+        up: Axis { title: "regret added", logarithmic: true },
+        lines,
+    });
+    Ok(finding)
+}

@@ -1,0 +1,79 @@
+//! Theorem 4: on pairs of thresholds nobody does better than K√T, not even with full feedback.
+
+use super::evidence::experiment;
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
+use super::series::{self, HORIZONS, largest, smallest};
+use super::{Claim, Evidence, Setting};
+use crate::experiment::{Experiment, ExperimentError};
+use crate::learner::LearnerSpec;
+
+pub(super) const CLAIM: Claim = Claim {
+    name: "theorem-4",
+    title: "The worst case is K√T for everybody",
+    source: "Theorem 4",
+    statement: "2K tasks in K pairs, each worth trying only at 1/K of the budget, one of each pair better by 1/√T: every learner loses of the \
+                order K√T, even if it sees every reward.",
+    criterion: "Over K = 2, 5, 10 pairs and all horizons, the mean regret of Algorithm 1 ÷ (K√T) stays within a factor of 1.15, and so does \
+                that of `full`, which sees every reward, within 1.4; none of them falls below 0.1. (Choosing at random has 0.5.)",
+    strength: Strength::Trend,
+    needs_traces: false,
+    plan,
+    judge,
+};
+
+const PAIRS: [usize; 3] = [2, 5, 10];
+
+fn learners(setting: &Setting) -> [LearnerSpec; 3] {
+    [setting.subjects.paper, setting.subjects.sharp, LearnerSpec::Full]
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
+    let horizons = setting.choose(&[(1_000, 200), (10_000, 100)][..], &[(1_000, 1000), (10_000, 400), (100_000, 200)][..]);
+    let names = PAIRS.map(|pairs| format!("theorem-4:pairs={pairs}"));
+    let names = names.each_ref().map(String::as_str);
+    horizons.iter().map(|&(horizon, replications)| experiment(&names, horizon, &learners(setting), replications)).collect()
+}
+
+fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
+    let learners = learners(evidence.setting);
+    let lines = |learner: usize| {
+        PAIRS.iter().enumerate().map(move |(case, &pairs)| {
+            let name = format!("{}, {pairs} pairs", learners[learner]);
+            series::line(evidence, &name, case, learner, |horizon| pairs as f64 * horizon.sqrt())
+        })
+    };
+    let ratios = |learner: usize| lines(learner).flat_map(|line| line.points).map(|point| point.1).collect::<Vec<f64>>();
+    let spread = |learner: usize| largest(ratios(learner)) / smallest(ratios(learner));
+    let least = smallest((0..learners.len()).flat_map(ratios));
+    let checks = vec![
+        Check::new("Algorithm 1: largest ÷ smallest regret/(K√T)", spread(0), Wanted::AtMost(1.15)),
+        Check::new("full: largest ÷ smallest regret/(K√T)", spread(2), Wanted::AtMost(1.4)),
+        Check::new("smallest regret/(K√T) of all learners", least, Wanted::AtLeast(0.1)),
+    ];
+    let horizons = series::horizons(evidence);
+    let rows = PAIRS.iter().enumerate().flat_map(|(case, &pairs)| {
+        let horizons = &horizons;
+        (0..horizons.len()).map(move |position| {
+            let mut row = vec![(pairs as f64).into(), horizons[position].into()];
+            row.extend((0..learners.len()).map(|learner| series::mean(evidence, position, case, learner)));
+            row
+        })
+    });
+    let mut columns = vec!["pairs".to_owned(), "T".to_owned()];
+    columns.extend(learners.iter().map(|learner| format!("{learner}: regret")));
+    let table = Table { columns, rows: rows.collect() };
+    let mut drawn: Vec<Line> = lines(0).chain(lines(2)).collect();
+    let ends = horizons.first().into_iter().chain(horizons.last());
+    drawn.push(Line::new("choosing at random", LineKind::Reference, ends.map(|&horizon| (horizon, 0.5)).collect()));
+    Ok(Finding {
+        checks,
+        table,
+        panels: vec![Panel {
+            heading: "Regret ÷ (K √T)",
+            caption: "K is the number of pairs. Flat in T and the same for every K.".to_owned(),
+            across: HORIZONS,
+            up: Axis { title: "regret ÷ (K √T)", logarithmic: false },
+            lines: drawn,
+        }],
+    })
+}

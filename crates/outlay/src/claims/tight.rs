@@ -1,0 +1,72 @@
+//! Our own claim: `tight` keeps the theorems of Algorithm 1 and loses no more.
+
+use super::evidence::{experiment, half};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
+use super::series::{self, HORIZONS};
+use super::{Claim, Evidence, Setting};
+use crate::experiment::{Experiment, ExperimentError, Statistics};
+
+pub(super) const CLAIM: Claim = Claim {
+    name: "tight",
+    title: "`tight` is never above Algorithm 1",
+    source: "docs/proof-tight.md",
+    statement: "`tight` has the guarantees of Algorithm 1 with a smaller confidence set, and loses less.",
+    criterion: "On every instance and at every horizon the mean difference of the regrets of `tight` and Algorithm 1, run by run on the same \
+                draws, is not above zero by more than its 95 % interval; on `power`, `m-set` and `k-armed` it is below zero by more than that.",
+    strength: Strength::Trend,
+    needs_traces: false,
+    plan,
+    judge,
+};
+
+/// Those after the third are close or easy: there the two may be equal.
+const INSTANCES: [&str; 7] = ["power", "m-set", "k-armed", "square-roots", "saturating-jobs", "theorem-2", "theorem-4"];
+const CLEAR: usize = 3;
+
+fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
+    let horizons = setting.choose(&[(1_000, 60), (10_000, 20)][..], &[(1_000, 400), (10_000, 200), (100_000, 60)][..]);
+    let learners = [setting.subjects.paper, setting.subjects.tight];
+    horizons.iter().map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications)).collect()
+}
+
+/// What `tight` loses more than Algorithm 1, run by run: both have met the same draws.
+fn difference(evidence: &Evidence<'_>, position: usize, case: usize) -> Statistics {
+    let pairs = evidence.runs(position, case, 0).iter().zip(evidence.runs(position, case, 1));
+    Statistics::of(&pairs.map(|(paper, tight)| tight.regret - paper.regret).collect::<Vec<f64>>())
+}
+
+fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
+    let horizons = series::horizons(evidence);
+    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    finding.table.columns = ["instance", "T", "Algorithm 1", "tight", "difference", "ratio"].map(str::to_owned).to_vec();
+    let mut lines = Vec::new();
+    for (case, name) in INSTANCES.iter().enumerate() {
+        let mut line = Line::new(*name, LineKind::Measured, Vec::new());
+        for (position, &horizon) in horizons.iter().enumerate() {
+            let difference = difference(evidence, position, case);
+            let [paper, tight] = [0, 1].map(|learner| series::mean(evidence, position, case, learner));
+            let ratio = evidence.regret(position, case, 1).mean / evidence.regret(position, case, 0).mean;
+            let (what, end) = if case < CLEAR {
+                ("upper end", difference.mean + half(&difference))
+            } else {
+                ("lower end", difference.mean - half(&difference))
+            };
+            let what = format!("{name}, T = {horizon}: {what} of tight − Algorithm 1");
+            finding.checks.push(Check::new(what, end, Wanted::AtMost(0.0)));
+            let difference = super::Value::Mean(difference.mean, half(&difference));
+            finding.table.rows.push(vec![(*name).into(), horizon.into(), paper, tight, difference, ratio.into()]);
+            line.points.push((horizon, ratio));
+        }
+        lines.push(line);
+    }
+    let ends = horizons.first().into_iter().chain(horizons.last());
+    lines.push(Line::new("equal", LineKind::Reference, ends.map(|&horizon| (horizon, 1.0)).collect()));
+    finding.panels.push(Panel {
+        heading: "Regret of tight ÷ Algorithm 1",
+        caption: "Ratio of the mean regrets. On saturating-jobs tight loses nothing.".to_owned(),
+        across: HORIZONS,
+        up: Axis { title: "ratio", logarithmic: false },
+        lines,
+    });
+    Ok(finding)
+}
