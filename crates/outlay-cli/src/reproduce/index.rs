@@ -3,6 +3,7 @@
 use outlay::claims::{Check, Value, Verdict};
 
 use super::Judged;
+use super::markdown::figure;
 use super::panel;
 use super::table::wanted;
 use crate::console;
@@ -26,7 +27,7 @@ pub(super) fn page(command: &str, judged: &[Judged]) -> Page {
         }
         sections.push(section(judged, &figures));
     }
-    let html = document("The paper, executed", command, Some(overview(judged)), sections);
+    let html = document("The paper, executable", command, Some(overview(judged)), sections);
     Page { html, pictures }
 }
 
@@ -37,15 +38,21 @@ fn figures(judged: &Judged) -> Vec<Figure> {
 
 fn verdict(verdict: Verdict) -> Element {
     let class = match verdict {
-        Verdict::Holds => "verdict holds",
-        Verdict::Consistent => "verdict consistent",
-        Verdict::NotShown => "verdict not-shown",
+        Verdict::Holds => "badge holds",
+        Verdict::Consistent => "badge consistent",
+        Verdict::NotShown => "badge not-shown",
     };
     Element::new("span").class(class).text(verdict.words())
 }
 
 fn cell(content: &str) -> Element {
-    Element::new("td").text(content)
+    words("td", content)
+}
+
+/// Text in which names stand between backticks.
+fn words(tag: &'static str, content: &str) -> Element {
+    let piece = |(position, piece): (usize, &str)| Element::new(if position % 2 == 0 { "span" } else { "code" }).text(piece);
+    Element::new(tag).children(content.split('`').enumerate().filter(|(_, piece)| !piece.is_empty()).map(piece))
 }
 
 fn header(columns: &[&str]) -> Element {
@@ -55,7 +62,7 @@ fn header(columns: &[&str]) -> Element {
 
 fn overview(judged: &[Judged]) -> Element {
     let row = |judged: &Judged| {
-        let link = Element::new("a").attribute("href", format!("#{}", judged.claim.name)).text(judged.claim.title);
+        let link = Element::new("a").attribute("href", format!("#{}", judged.claim.name)).child(words("span", judged.claim.title));
         Element::new("tr")
             .child(Element::new("td").child(link))
             .child(cell(judged.claim.source))
@@ -69,10 +76,9 @@ fn overview(judged: &[Judged]) -> Element {
 
 fn section(judged: &Judged, figures: &[Figure]) -> Element {
     let claim = &judged.claim;
-    let paragraph = |label: &str, text: &str| {
-        Element::new("p").child(Element::new("strong").text(label)).child(Element::new("span").text(&format!(" {text}")))
-    };
-    let heading = Element::new("h2").text(&format!("{} ", claim.title)).child(verdict(judged.verdict));
+    let paragraph =
+        |label: &str, text: &str| Element::new("p").child(Element::new("strong").text(label)).child(words("span", &format!(" {text}")));
+    let heading = words("h2", &format!("{} ", claim.title)).child(verdict(judged.verdict));
     let runs = match judged.seeds {
         Some((first, last)) => format!("{} runs, seeds {first} to {last}, {}.", judged.runs, console::duration(judged.seconds)),
         None => format!("Computed in {}.", console::duration(judged.seconds)),
@@ -95,7 +101,7 @@ fn checks(checks: &[Check]) -> Element {
         let mark = if check.passed() { "✓" } else { "✗ fails" };
         Element::new("tr")
             .child(cell(&check.what))
-            .child(cell(&number::figure(check.measured)).class("number"))
+            .child(cell(&figure(check.measured)).class("number"))
             .child(cell(&wanted(check.wanted)))
             .child(cell(mark))
     };
@@ -108,7 +114,7 @@ fn table(judged: &Judged) -> Element {
     let columns: Vec<&str> = judged.finding.table.columns.iter().map(String::as_str).collect();
     let value = |value: &Value| match value {
         Value::Text(text) => cell(text),
-        Value::Number(number) => cell(&number::figure(*number)).class("number"),
+        Value::Number(number) => cell(&figure(*number)).class("number"),
         Value::Mean(mean, half) if half.is_finite() => {
             cell(&format!("{} ± {}", number::figure(*mean), number::figure(*half))).class("number")
         }

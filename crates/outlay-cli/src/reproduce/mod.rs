@@ -1,10 +1,11 @@
 //! `outlay reproduce`: the claims of the paper and our own, played again and judged.
 //!
 //! What is to be played is chosen (`choice`), played and kept (`crate::run`), judged by the library, and written (`record`, `table`,
-//! `index`).
+//! `markdown`, `index`).
 
 mod choice;
 mod index;
+mod markdown;
 mod panel;
 mod record;
 mod run_times;
@@ -27,6 +28,7 @@ use run_times::RunTimes;
 const INDEX: &str = "index.html";
 const RESULTS: &str = "results.json";
 const PICTURES: &str = "pictures";
+const TABLES: &str = "tables";
 
 /// A claim with what came out.
 pub(crate) struct Judged {
@@ -162,8 +164,13 @@ fn play_all(tries: &mut [Try], threads: NonZeroUsize, run_times: &mut RunTimes, 
 
 /// Everything that a person or a program wants to look at.
 fn write(folder: &Path, command: &str, judged: &[Judged]) -> Result<(), Failure> {
-    let pictures = folder.join(PICTURES);
-    std::fs::create_dir_all(&pictures).map_err(|error| cannot_write(&pictures, &error))?;
+    let [pictures, tables] = [PICTURES, TABLES].map(|name| folder.join(name));
+    for path in [&pictures, &tables] {
+        std::fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
+    }
+    for judged in judged {
+        write_whole(&tables.join(format!("{}.md", judged.claim.name)), markdown::claim(judged).as_bytes())?;
+    }
     let page = index::page(command, judged);
     for (name, picture) in &page.pictures {
         write_whole(&pictures.join(name), picture.as_bytes())?;

@@ -3,7 +3,10 @@
 use outlay::claims::{LineKind, Panel};
 
 use crate::page::{Figure, Lines};
-use crate::picture::{Axis, Colour, Entry, Scale, Stroke, Swatch, extent};
+use crate::picture::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent};
+
+/// Points that were measured are marked, if they are few.
+const MOST_DOTS: usize = 20;
 
 /// How a line is drawn: what was measured in colour, its prediction dashed in the same colour, what it is compared with in grey.
 fn stroke(kind: LineKind, series: usize, references: usize) -> Stroke {
@@ -58,6 +61,10 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
     for (line, stroke) in panel.lines.iter().zip(&strokes) {
         let drawn = lines.frame().line(&line.points, *stroke, &line.name);
         lines.draw(drawn);
+        if line.kind == LineKind::Measured && line.points.len() <= MOST_DOTS {
+            let places: Vec<_> = line.points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect();
+            places.into_iter().for_each(|place| lines.draw(dot(place, 2.6, stroke.colour)));
+        }
     }
     Figure::half(panel.heading, file, lines.picture(panel.heading), panel.caption.clone())
 }

@@ -21,7 +21,7 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-const INSTANCES: [&str; 3] = ["theorem-4", "power", "m-set"];
+const INSTANCES: [&str; 3] = ["theorem-4:pairs=5", "power", "m-set"];
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     let horizons = setting.choose(&[(1_000, 400), (10_000, 200)][..], &[(1_000, 1000), (10_000, 1000), (100_000, 300)][..]);

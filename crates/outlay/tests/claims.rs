@@ -1,0 +1,81 @@
+//! Verdicts are computed: they stand with the learners that the claims are about, and fall when a broken one takes a place.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+
+use outlay::claims::{CLAIMS, Claim, Evidence, Finding, Results, Scale, Setting, Subjects, Verdict};
+use outlay::experiment::Experiment;
+use outlay::learner::LearnerSpec;
+
+/// An index without its bonus.
+const BROKEN: LearnerSpec = LearnerSpec::Greedy;
+
+fn claim(name: &str) -> Claim {
+    *CLAIMS.iter().find(|claim| claim.name == name).unwrap()
+}
+
+fn play(experiment: &Experiment) -> Results {
+    let jobs: Vec<_> = experiment.jobs().collect();
+    let mut results = vec![vec![Vec::new(); experiment.learners.len()]; experiment.cases.len()];
+    let threads = NonZeroUsize::new(2).unwrap();
+    experiment.run(&jobs, threads, &AtomicBool::new(false), |job, run| results[job.case][job.learner].push(run)).unwrap();
+    // They come as they end.
+    results.iter_mut().flatten().for_each(|runs: &mut Vec<_>| runs.sort_by_key(|run: &outlay::experiment::Replication| run.seed));
+    results
+}
+
+/// The quick experiments with at most so many replications of each: enough to tell a broken learner.
+fn judge(claim: &Claim, subjects: Subjects, replications: u64) -> (Verdict, Finding) {
+    let setting = Setting { subjects, ..Setting::new(Scale::Quick) };
+    let mut experiments = claim.experiments(&setting).unwrap();
+    experiments.iter_mut().for_each(|experiment| experiment.replications = experiment.replications.min(replications));
+    let results: Vec<Results> = experiments.iter().map(play).collect();
+    let finding = claim.judge(&Evidence { setting: &setting, experiments: &experiments, results: &results }).unwrap();
+    (Verdict::of(claim.strength, &finding.checks), finding)
+}
+
+fn genuine() -> Subjects {
+    Setting::new(Scale::Quick).subjects
+}
+
+#[test]
+fn genuine_learners_are_shown() {
+    let expected = [
+        ("theorem-1", 60, Verdict::Consistent),
+        ("theorem-3", 2, Verdict::Holds),
+        ("theorem-4", 60, Verdict::Consistent),
+        ("confidence", 1, Verdict::Consistent),
+        ("tight", 20, Verdict::Consistent),
+    ];
+    for (name, replications, expected) in expected {
+        let (verdict, finding) = judge(&claim(name), genuine(), replications);
+        assert_eq!(verdict, expected, "{name}: {:#?}", finding.checks);
+    }
+}
+
+#[test]
+fn an_index_without_its_bonus_is_noticed() {
+    let paper = Subjects { paper: BROKEN, ..genuine() };
+    let tight = Subjects { tight: BROKEN, ..genuine() };
+    let sharp = Subjects { sharp: BROKEN, ..genuine() };
+    let broken = [("theorem-1", paper), ("theorem-3", paper), ("confidence", paper), ("tight", tight), ("sharp-growth", sharp)];
+    for (name, subjects) in broken {
+        let (verdict, finding) = judge(&claim(name), subjects, 4);
+        assert_eq!(verdict, Verdict::NotShown, "{name}: {:#?}", finding.checks);
+    }
+}
+
+#[test]
+fn claims_are_complete() {
+    for scale in [Scale::Quick, Scale::Full] {
+        for claim in CLAIMS {
+            let experiments = claim.experiments(&Setting::new(scale)).unwrap();
+            experiments.iter().for_each(|experiment| experiment.check().unwrap());
+            assert!(claim.statement.len() > 40 && claim.criterion.len() > 40, "{}", claim.name);
+        }
+    }
+    let mut names: Vec<&str> = CLAIMS.iter().map(|claim| claim.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), CLAIMS.len());
+}
