@@ -12,6 +12,7 @@ mod delays;
 mod evidence;
 mod finding;
 mod m_sets;
+mod saturating_jobs;
 mod series;
 mod sharp_growth;
 mod sharp_worst_case;
@@ -20,6 +21,7 @@ mod theorem_2;
 mod theorem_3;
 mod theorem_4;
 mod tight;
+mod unknown_curves;
 
 pub use evidence::{Evidence, Results, Scale, Setting, Subjects};
 pub use finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Verdict, Wanted};
@@ -66,14 +68,16 @@ impl Claim {
 }
 
 /// Every claim, the paper's first.
-pub const CLAIMS: [Claim; 12] = [
+pub const CLAIMS: [Claim; 14] = [
     theorem_1::CLAIM,
     theorem_2::CLAIM,
     theorem_3::CLAIM,
     m_sets::CLAIM,
     theorem_4::CLAIM,
+    unknown_curves::CLAIM,
     confidence::CLAIM,
     censoring::CLAIM,
+    saturating_jobs::CLAIM,
     tight::CLAIM,
     sharp_growth::CLAIM,
     sharp_worst_case::CLAIM,

@@ -1,0 +1,73 @@
+//! Appendix A: with unknown curves regret can be T.
+
+use super::evidence::experiment;
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
+use super::{Claim, Evidence, Setting};
+use crate::experiment::{Experiment, ExperimentError};
+use crate::theory::{ThresholdStrategy, unknown_thresholds, unknown_thresholds_of};
+
+pub(super) const CLAIM: Claim = Claim {
+    name: "appendix-a",
+    title: "Unknown curves: regret can be T",
+    source: "Appendix A",
+    statement: "Two tasks with rewards of 1 and thresholds b and 1 − b that add up to the budget. Who knows b completes both in every round; \
+                who does not loses 1 in every round, for some b, whatever the rule.",
+    criterion: "In exact arithmetic, with thresholds of more bits than there are rounds, the regret of every strategy, bisection included, is \
+                exactly T; with thresholds of 52 bits bisection finds b and its regret stops; with known curves Algorithm 1 has regret 0.",
+    strength: Strength::EveryRun,
+    needs_traces: false,
+    plan,
+    judge,
+};
+
+/// Bits of a threshold that floating point can hold.
+const FLOAT_BITS: u64 = 52;
+
+fn rounds(setting: &Setting) -> u64 {
+    setting.choose(1_000, 4_000)
+}
+
+fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
+    Ok(vec![experiment(&["unknown-thresholds"], rounds(setting), &[setting.subjects.paper], 20)?])
+}
+
+fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
+    let rounds = rounds(evidence.setting);
+    let seeds = evidence.setting.choose(3, 10);
+    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    finding.table.columns = ["thresholds", "strategy", "T", "regret"].map(str::to_owned).to_vec();
+    let row = |thresholds: &str, strategy: &str, regret: f64| {
+        vec![thresholds.into(), strategy.into(), Value::Number(rounds as f64), Value::Number(regret)]
+    };
+    for (name, strategy) in ThresholdStrategy::ALL {
+        let mut regrets = (1..=seeds).map(|seed| unknown_thresholds(strategy, rounds, seed).regret);
+        let agrees = regrets.clone().filter(|regret| *regret == rounds).count() as f64;
+        let what = format!("{name}: share of the seeds with a regret of exactly T");
+        finding.checks.push(Check::new(what, agrees / seeds as f64, Wanted::Exactly(1.0)));
+        finding.table.rows.push(row("unknown, longer than T bits", name, regrets.next().map_or(f64::NAN, |regret| regret as f64)));
+    }
+    let short = |seed: u64| unknown_thresholds_of(ThresholdStrategy::Bisection, rounds, FLOAT_BITS, seed).regret as f64;
+    let most = (1..=seeds).map(short).fold(0.0, f64::max);
+    finding.checks.push(Check::new("bisection, thresholds of 52 bits: regret", most, Wanted::AtMost(53.0)));
+    finding.table.rows.push(row("unknown, 52 bits", "bisection", most));
+    let known = evidence.runs(0, 0, 0).iter().map(|run| run.regret.abs()).reduce(f64::max).unwrap_or(f64::NAN);
+    finding.checks.push(Check::new("known curves: largest regret of Algorithm 1", known, Wanted::AtMost(1e-9)));
+    finding.table.rows.push(row("known", "Algorithm 1", known));
+    finding.panels.push(panel(rounds as f64, most));
+    Ok(finding)
+}
+
+fn panel(rounds: f64, found: f64) -> Panel {
+    let line = |name: &str, points: Vec<(f64, f64)>| Line::new(name, LineKind::Measured, points);
+    Panel {
+        heading: "Regret with unknown thresholds",
+        caption: "Bisection loses 1 in every round for ever; with thresholds as short as floating point has them it finds them and stops."
+            .to_owned(),
+        across: Axis { title: "rounds", logarithmic: true },
+        up: Axis { title: "regret", logarithmic: true },
+        lines: vec![
+            line("bisection, long thresholds", vec![(1.0, 1.0), (rounds, rounds)]),
+            line("bisection, 52 bits", vec![(1.0, 1.0), (found, found), (rounds, found)]),
+        ],
+    }
+}
