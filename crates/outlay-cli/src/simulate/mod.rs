@@ -8,15 +8,15 @@ mod files;
 mod grid;
 mod interrupt;
 mod listing;
-mod origin;
+pub(crate) mod origin;
 #[cfg(feature = "parquet")]
 mod parquet_files;
-mod plan;
+pub(crate) mod plan;
 mod play;
 mod record;
 mod request;
-mod run_folder;
-mod run_record;
+pub(crate) mod run_folder;
+pub(crate) mod run_record;
 mod table;
 
 use std::num::NonZeroUsize;

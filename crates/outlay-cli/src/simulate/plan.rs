@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::input::ProblemFile;
 
 /// Rounds of a problem that does not say.
-const DEFAULT_HORIZON: u64 = 10_000;
+pub(crate) const DEFAULT_HORIZON: u64 = 10_000;
 
 /// What will be played.
 #[derive(Debug)]
