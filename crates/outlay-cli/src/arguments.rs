@@ -32,6 +32,8 @@ pub(crate) enum Command {
     Frontier(FrontierArguments),
     /// What the problem is: shapes, bounds, which guarantee holds; or every error at once
     Check(CheckArguments),
+    /// What the theorems promise for a problem: every bound that covers it, and whether it says anything
+    Bound(BoundArguments),
     /// Let learners play problems whose values they do not know, many times over, and compare what they lose
     ///
     /// Stopped with Ctrl-C, a run keeps what is finished (exit code 130); the same command goes on with it.
@@ -93,6 +95,29 @@ pub(crate) struct CheckArguments {
     /// The problem file: TOML, JSON if its name ends in .json, - for standard input
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
+
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t = Format::Table)]
+    pub(crate) format: Format,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BoundArguments {
+    /// The problem file, or an instance by name: power, m-set:tasks=10,plays=3
+    #[arg(value_name = "PROBLEM")]
+    pub(crate) problem: String,
+
+    /// Rounds [default: what the problem says, else 10000]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) horizon: Option<u64>,
+
+    /// A folder of `outlay simulate` with this problem: what its learners lost, next to what they may lose
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run: Option<PathBuf>,
+
+    /// The share of the budget from which on slopes and bends are told [default: the least share of Theorem 1]
+    #[arg(long, value_parser = share, allow_negative_numbers = true)]
+    pub(crate) share: Option<f64>,
 
     /// How to write the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
@@ -250,6 +275,10 @@ impl SolveArguments {
 
 fn amount(text: &str) -> Result<f64, String> {
     number(text, "must be finite and not negative", |number| number >= 0.0)
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    number(text, "must be above 0 and at most 1", |number| number > 0.0 && number <= 1.0)
 }
 
 fn positive(text: &str) -> Result<f64, String> {

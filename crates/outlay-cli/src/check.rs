@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::number::{Precision, plain};
 use crate::report::{Format, Report, csv, json};
-use crate::table::{Align, Table, hidden_line, most_important};
+use crate::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::values::listed;
 
 /// Curves that are flat beyond this share of an equal part of the budget deserve a remark.
@@ -226,27 +226,6 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
         text.push_str(&format!("{} more notes are not shown; --format json lists all\n", notes.len() - MOST_NOTES));
     }
     text
-}
-
-/// Whole words in lines that a terminal shows without breaking them.
-fn wrapped(text: &str) -> String {
-    const WIDTH: usize = 100;
-    let mut lines = String::new();
-    let mut width = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if width > 0 && width + 1 + length > WIDTH {
-            lines.push('\n');
-            width = 0;
-        } else if width > 0 {
-            lines.push(' ');
-            width += 1;
-        }
-        lines.push_str(word);
-        width += length;
-    }
-    lines.push('\n');
-    lines
 }
 
 /// The shape with few digits; JSON and CSV have them all.

@@ -5,6 +5,7 @@
 
 mod allocate;
 mod arguments;
+mod bound;
 mod check;
 mod console;
 mod evaluate;
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
+        Command::Bound(arguments) => bound::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
         Command::Reproduce(arguments) => reproduce::run(arguments, quiet),
     };

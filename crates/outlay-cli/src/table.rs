@@ -21,6 +21,27 @@ pub(crate) fn hidden_line(hidden: usize, which: &str) -> String {
     if hidden == 0 { String::new() } else { format!("{hidden} tasks {which} are not shown; --format csv lists all\n") }
 }
 
+/// Whole words in lines that a terminal shows without breaking them.
+pub(crate) fn wrapped(text: &str) -> String {
+    const WIDTH: usize = 100;
+    let mut lines = String::new();
+    let mut width = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if width > 0 && width + 1 + length > WIDTH {
+            lines.push('\n');
+            width = 0;
+        } else if width > 0 {
+            lines.push(' ');
+            width += 1;
+        }
+        lines.push_str(word);
+        width += length;
+    }
+    lines.push('\n');
+    lines
+}
+
 /// How a column is aligned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Align {

@@ -95,6 +95,23 @@ impl RunFolder {
     }
 }
 
+/// What a folder holds, for somebody who only looks: what was asked for, and what is finished so far. Nothing is written.
+pub(crate) fn look(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), Failure> {
+    let cannot_read = |file: &Path, error: &std::io::Error| Failure(format!("cannot read {}: {}", file.display(), input::reason(error)));
+    let file = path.join(RECORD);
+    let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            Failure(format!("{} is no folder of a run: it has no {RECORD}; outlay simulate --out DIR makes one", path.display()))
+        }
+        _ => cannot_read(&file, &error),
+    })?;
+    let record = serde_json::from_str(&text).map_err(|error| Failure(format!("{} is no record of a run ({error})", file.display())))?;
+    let file = path.join(CHECKPOINT);
+    let bytes = std::fs::read(&file).map_err(|error| cannot_read(&file, &error))?;
+    let (known, _) = whole_lines(&file, &bytes)?;
+    Ok((record, known))
+}
+
 /// Whether the folder holds the run that is asked for (then it goes on) or none (then it begins); an error if it holds another.
 fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool, Failure> {
     let shown = path.display();
@@ -124,6 +141,15 @@ fn refuse_foreign(path: &Path, results: &[&str]) -> Result<bool, Failure> {
 fn read_checkpoint(path: &Path, checkpoint: &mut File) -> Result<Vec<(Job, Replication)>, Failure> {
     let mut bytes = Vec::new();
     checkpoint.read_to_end(&mut bytes).map_err(|error| Failure(format!("cannot read {}: {}", path.display(), input::reason(&error))))?;
+    let (known, whole) = whole_lines(path, &bytes)?;
+    if whole < bytes.len() {
+        checkpoint.set_len(whole as u64).map_err(|error| cannot_write(path, &error))?;
+    }
+    Ok(known)
+}
+
+/// The replications of a checkpoint, and how many bytes of it are whole lines.
+fn whole_lines(path: &Path, bytes: &[u8]) -> Result<(Vec<(Job, Replication)>, usize), Failure> {
     let mut known = Vec::new();
     let mut whole = 0;
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -137,8 +163,5 @@ fn read_checkpoint(path: &Path, checkpoint: &mut File) -> Result<Vec<(Job, Repli
         }
         whole += line.len();
     }
-    if whole < bytes.len() {
-        checkpoint.set_len(whole as u64).map_err(|error| cannot_write(path, &error))?;
-    }
-    Ok(known)
+    Ok((known, whole))
 }

@@ -1,7 +1,9 @@
 //! What a run is made of, as its folder remembers it: two runs with the same record have the same results.
 
+use outlay::Problem;
 use outlay::experiment::{Case, Experiment, Source};
 use outlay::feedback::Feedback;
+use outlay::instance::Instance;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -75,7 +77,7 @@ impl RunRecord {
         differences
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(crate) fn names(&self) -> Vec<String> {
         self.cases.iter().map(|case| label(&case.name, case.parameter.as_ref())).collect()
     }
 }
@@ -94,6 +96,27 @@ impl CaseRecord {
             instance,
             problem,
         })
+    }
+
+    /// Whether this is that problem, wherever its file is and however its instance is written.
+    pub(crate) fn is_about(&self, problem: &Problem, seed: u64) -> bool {
+        let same = match (&self.instance, &self.problem) {
+            (Some(instance), _) => {
+                let made = instance.parse::<Instance>().and_then(|instance| instance.problem(self.horizon, seed));
+                made.ok().and_then(|made| serde_json::to_value(made).ok())
+            }
+            (None, Some(problem)) => Some(problem.clone()),
+            (None, None) => None,
+        };
+        // The rounds of a run are its own: those that a problem plans do not make it another.
+        let without_horizon = |value: Option<serde_json::Value>| {
+            value.map(|mut value| {
+                value.as_object_mut().map(|fields| fields.remove("horizon"));
+                value
+            })
+        };
+        let asked = without_horizon(serde_json::to_value(problem).ok());
+        asked.is_some() && without_horizon(same) == asked
     }
 }
 

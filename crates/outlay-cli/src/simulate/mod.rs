@@ -7,10 +7,10 @@ mod experiment_file;
 mod files;
 mod grid;
 mod listing;
-mod origin;
+pub(crate) mod origin;
 #[cfg(feature = "parquet")]
 mod parquet_files;
-mod plan;
+pub(crate) mod plan;
 mod record;
 mod request;
 mod table;

@@ -13,7 +13,7 @@ use crate::input::ProblemFile;
 use crate::run::{RunRecord, label};
 
 /// Rounds of a problem that does not say.
-const DEFAULT_HORIZON: u64 = 10_000;
+pub(crate) const DEFAULT_HORIZON: u64 = 10_000;
 
 /// What will be played.
 #[derive(Debug)]

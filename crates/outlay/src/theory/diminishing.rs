@@ -1,5 +1,7 @@
 //! Strong diminishing returns (the paper's Assumption 2) with numbers, and the O(log² T) bound that follows (`thm:boost`).
 
+use serde::Serialize;
+
 use crate::curve::{Curve, DiminishingReturnsFailure, Family};
 use crate::learner::log_term;
 use crate::problem::{Bounds, Problem};
@@ -46,7 +48,9 @@ pub struct DiminishingReturns {
 /// The bound of `thm:boost` at `δ = 1/(KT)²`, with what it is made of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolylogBound {
-    /// Every task gets at least this share of the budget once the indices are near the means.
+    /// `μ_inf`: the smallest mean.
+    pub least_mean: f64,
+    /// `u_inf`: every task gets at least this share of the budget once the indices are near the means.
     pub least_share: f64,
     /// Lipschitz constant there.
     pub lipschitz: f64,
@@ -54,8 +58,29 @@ pub struct PolylogBound {
     pub strong_concavity: f64,
     /// The smallest chance of success there.
     pub least_success: f64,
+    /// Before that, some task that lags behind gets at least this share in enough rounds.
+    pub early_share: f64,
+    /// The smallest chance of success there.
+    pub early_success: f64,
     /// The bound on the regret.
     pub regret: f64,
+}
+
+/// What Assumption 2 says of the curves from one share of the budget on, with spends as shares.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Quantities {
+    /// `ε`: the share.
+    pub share: f64,
+    /// `M(ε)`: no curve is steeper from there on.
+    pub lipschitz: f64,
+    /// `α(ε)`: every curve bends at least so strongly from there on.
+    pub strong_concavity: f64,
+    /// `D_min(ε)`: no curve is flatter up to there.
+    pub d_min: f64,
+    /// `D_max(ε)`: the steepest slope of any curve from there on.
+    pub d_max: f64,
+    /// The smallest chance of success there.
+    pub least_success: f64,
 }
 
 impl DiminishingReturns {
@@ -129,6 +154,19 @@ impl DiminishingReturns {
         high.exp()
     }
 
+    /// All of these at one share.
+    #[must_use]
+    pub fn quantities(&self, share: f64) -> Quantities {
+        Quantities {
+            share,
+            lipschitz: self.lipschitz(share),
+            strong_concavity: self.strong_concavity(share),
+            d_min: self.d_min(share),
+            d_max: self.d_max(share),
+            least_success: self.least_success(share),
+        }
+    }
+
     fn least_success(&self, share: f64) -> f64 {
         self.curves.iter().map(|curve| curve.success(share * self.budget)).fold(1.0, f64::min)
     }
@@ -151,9 +189,10 @@ impl DiminishingReturns {
         let least_success = self.least_success(least_share);
         let slow = 32.0 * lipschitz * lipschitz * log_term(tasks, horizon) * count / (least_mean * strong_concavity * least_success);
         let early_share = self.d_min_inverse(2.0 / least_mean * self.d_max(1.0 / (count * count)));
-        let early = 4.0 * count * count * (100.0 * log_horizon * log_horizon + 1.0) / self.least_success(early_share);
+        let early_success = self.least_success(early_share);
+        let early = 4.0 * count * count * (100.0 * log_horizon * log_horizon + 1.0) / early_success;
         let regret = slow * log_horizon + 5.0 * count * count + early;
-        Some(PolylogBound { least_share, lipschitz, strong_concavity, least_success, regret })
+        Some(PolylogBound { least_mean, least_share, lipschitz, strong_concavity, least_success, early_share, early_success, regret })
     }
 }
 

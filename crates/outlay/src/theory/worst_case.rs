@@ -17,6 +17,18 @@ pub fn worst_case_bound(tasks: usize, horizon: u64, mass: f64) -> f64 {
     1.0 + 4.0 * (tasks as f64 * log_term(tasks, horizon)).sqrt() * mass.max(0.0).sqrt()
 }
 
+/// The Corollary of Theorem 3, at `δ = 1/(KT)²`: thresholds that let `plays` of the tasks succeed in a round (M-sets), for the same
+/// learners: `1 + 4 sqrt(K L M T)`.
+///
+/// ```
+/// use outlay::theory::{m_set_bound, worst_case_bound};
+/// assert_eq!(m_set_bound(10, 3, 10_000), worst_case_bound(10, 10_000, 30_000.0));
+/// ```
+#[must_use]
+pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
+    worst_case_bound(tasks, horizon, plays as f64 * horizon as f64)
+}
+
 /// The worst-case bound of `sharp`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once. Infinite unless `c > 1/2`.
 ///
 /// ```

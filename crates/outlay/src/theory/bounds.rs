@@ -1,0 +1,364 @@
+//! Every bound that covers a problem, as data: what it says, of whom, and whether it says anything.
+
+use serde::Serialize;
+
+use super::family::{is_two_square_roots, plays, pure_powers};
+use super::{
+    AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, m_set_bound, power_proposition, sharp_bound,
+    theorem_2_lower, theorem_4_lower, worst_case_bound,
+};
+use crate::learner::LearnerSpec;
+use crate::oracle::{AllocationError, Options, Oracle};
+use crate::problem::{BudgetLaw, EnvironmentSpec, Problem, RewardLaw, Task};
+use crate::sum::sum;
+
+/// Those that the paper's two upper bounds hold for.
+const PAPER_LEARNERS: &str = "paper, tight, hoeffding, full";
+/// The exploration factor of `sharp` that nobody changed.
+const SHARP_FACTOR: f64 = 1.1;
+
+/// Which side the regret is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    /// The regret on this problem is at most the bound.
+    AtMost,
+    /// On some problem of a family the regret is at least the bound.
+    AtLeast,
+}
+
+/// One bound on the regret after the horizon, in multiples of the largest reward.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bound {
+    /// What it is called.
+    pub name: &'static str,
+    /// Where it is stated: the paper's label, or a page of the docs.
+    pub source: &'static str,
+    /// Upper or lower.
+    pub side: Side,
+    /// The learners that it holds for.
+    pub learners: &'static str,
+    /// What it speaks about.
+    pub about: String,
+    /// The bound, or why there is none here.
+    pub value: Result<f64, String>,
+    /// Whether it is no better than the trivial bound. Absent for lower bounds and where there is no value.
+    pub vacuous: Option<bool>,
+}
+
+/// What the paper has to say of a problem. Everything in multiples of the largest reward.
+#[derive(Debug, Clone)]
+pub struct Guarantees {
+    /// The best expected reward of a round, if every mean is known and the budget does not vary.
+    pub optimum: Option<f64>,
+    /// What no learner can exceed: in every round the best split against nothing but what must be spent. Means that are not known
+    /// count as the largest reward.
+    pub trivial: f64,
+    /// Tasks whose means are not known.
+    pub unknown: Vec<String>,
+    /// The curves under Assumption 2, or why it fails.
+    pub diminishing: Result<DiminishingReturns, Vec<AssumptionFailure>>,
+    /// What the bound of Theorem 1 is made of, if there is one.
+    pub polylog: Option<PolylogBound>,
+    /// The bounds.
+    pub bounds: Vec<Bound>,
+}
+
+/// Why bounds cannot be listed.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BoundError {
+    /// The theorems are about rewards between zero and the largest.
+    #[error("{task}: its mean reward must be between 0 and reward_max, not {mean} times that")]
+    Mean {
+        /// The task.
+        task: String,
+        /// As a share of the largest reward.
+        mean: f64,
+    },
+    /// One mean a task.
+    #[error("{given} means for {tasks} tasks")]
+    Count {
+        /// How many were given.
+        given: usize,
+        /// How many there are.
+        tasks: usize,
+    },
+    /// There is no first round.
+    #[error("horizon: must be at least 1, not 0")]
+    Horizon,
+    /// The budget cannot be split.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+}
+
+/// The means that a problem gives, as shares of its largest reward: that of a task's `reward`, which a learner would meet, else its
+/// `value`.
+#[must_use]
+pub fn means(problem: &Problem) -> Vec<Option<f64>> {
+    let mean = |task: &Task| task.reward().map(RewardLaw::mean).or(task.value());
+    problem.tasks().iter().map(|task| mean(task).map(|mean| mean / problem.reward_max())).collect()
+}
+
+/// Every bound that covers a problem with these means (shares of the largest reward) over `horizon` rounds.
+///
+/// ```
+/// use outlay::instance::Instance;
+/// use outlay::theory::{guarantees, means};
+/// let problem = "square-roots:means=0.6;0.8".parse::<Instance>()?.problem(1000, 1)?;
+/// let guarantees = guarantees(&problem, &means(&problem), 1000)?;
+/// assert!((guarantees.optimum.unwrap() - 1.0).abs() < 1e-9); // the length of (0.6, 0.8)
+/// let lemma = guarantees.bounds.iter().find(|bound| bound.source == "lemma:explicit:Ktwo").unwrap();
+/// assert!((lemma.value.as_ref().unwrap() - 164_043_080.87).abs() < 0.01);
+/// assert_eq!(lemma.vacuous, Some(true)); // 1000 rounds cannot lose more than 1000
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If there is not one mean a task, one is outside [0, 1], or the budget cannot be split.
+pub fn guarantees(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<Guarantees, BoundError> {
+    check(problem, means, horizon)?;
+    let tasks = problem.tasks();
+    let unknown: Vec<String> = tasks.iter().zip(means).filter(|(_, mean)| mean.is_none()).map(|(task, _)| task.name().to_owned()).collect();
+    let highest: Vec<f64> = means.iter().map(|mean| mean.unwrap_or(1.0)).collect();
+    let mut oracle = Oracle::new(problem);
+    let budget = largest_budget(problem);
+    let best = oracle.allocate(&highest, budget, &Options::default())?;
+    let (value, ceiling) = (best.value, best.upper_bound);
+    let forced = sum(tasks.iter().zip(&highest).map(|(task, mean)| mean * task.curve().success(task.bounds().min)));
+    let most_mass = oracle.allocate(&vec![1.0; tasks.len()], budget, &Options::default())?.upper_bound;
+    let diminishing = DiminishingReturns::new(problem);
+    let question = Question { problem, known: unknown.is_empty().then_some(highest), unknown: &unknown, horizon, most_mass };
+    let polylog = question.polylog(&diminishing);
+    let trivial = horizon as f64 * (ceiling - forced).max(0.0);
+    Ok(Guarantees {
+        optimum: (unknown.is_empty() && problem.environment().budget.is_none()).then_some(value),
+        trivial,
+        bounds: question.bounds(&diminishing, &polylog, trivial),
+        polylog: polylog.ok(),
+        unknown,
+        diminishing,
+    })
+}
+
+fn check(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<(), BoundError> {
+    if means.len() != problem.tasks().len() {
+        return Err(BoundError::Count { given: means.len(), tasks: problem.tasks().len() });
+    }
+    if horizon == 0 {
+        return Err(BoundError::Horizon);
+    }
+    for (task, mean) in problem.tasks().iter().zip(means) {
+        // The means of samples may be off in the last digit.
+        if let Some(mean) = mean.filter(|mean| !(0.0..=1.0 + 1e-12).contains(mean)) {
+            return Err(BoundError::Mean { task: task.name().to_owned(), mean });
+        }
+    }
+    Ok(())
+}
+
+/// The bound that holds for a learner whose runs had this success mass on average (the sum over rounds and tasks of the chance of
+/// success): Theorem 3 from the run itself, or the bound of `sharp`. None for learners without one.
+#[must_use]
+pub fn run_bound(problem: &Problem, learner: &LearnerSpec, horizon: u64, success_mass: f64) -> Option<Bound> {
+    let tasks = problem.tasks().len();
+    let bound = |name, source, learners, about: &str, value| {
+        Some(Bound { name, source, side: Side::AtMost, learners, about: about.to_owned(), value, vacuous: None })
+    };
+    let value = |value: f64| late(problem).map_or(Ok(value), Err);
+    match learner {
+        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => bound(
+            "Theorem 3, this run",
+            "Theorem 3",
+            PAPER_LEARNERS,
+            "any curves; from the success mass of the run",
+            value(worst_case_bound(tasks, horizon, success_mass)),
+        ),
+        LearnerSpec::Sharp { c } if *c > 0.5 => {
+            bound("sharp, any curves", "proof-sharp.md", "sharp", "any curves", value(sharp_bound(tasks, horizon as f64, *c)))
+        }
+        _ => None,
+    }
+}
+
+/// The largest budget that any round may have.
+fn largest_budget(problem: &Problem) -> f64 {
+    match &problem.environment().budget {
+        None => problem.budget(),
+        Some(BudgetLaw::List { amounts }) => amounts.iter().copied().fold(0.0, f64::max),
+        Some(BudgetLaw::Uniform { high, .. }) => *high,
+        Some(BudgetLaw::Sine { mean, amplitude, .. }) => mean + amplitude,
+    }
+}
+
+/// Why no upper bound holds at all, if so.
+fn late(problem: &Problem) -> Option<String> {
+    problem.environment().delay.map(|_| "outcomes arrive late, which no theorem covers".to_owned())
+}
+
+/// What the bounds are asked about.
+struct Question<'a> {
+    problem: &'a Problem,
+    /// The means, if all are known.
+    known: Option<Vec<f64>>,
+    unknown: &'a [String],
+    horizon: u64,
+    /// The most successes that a round can have on average.
+    most_mass: f64,
+}
+
+impl Question<'_> {
+    fn tasks(&self) -> usize {
+        self.problem.tasks().len()
+    }
+
+    /// The smallest mean where Theorem 1 may hold, or what stands against it.
+    fn least_mean(&self) -> Result<f64, String> {
+        let environment = self.problem.environment();
+        if let Some(reason) = late(self.problem) {
+            return Err(reason);
+        }
+        if environment.budget.is_some() {
+            return Err("the budget changes from round to round".to_owned());
+        }
+        if environment.available.is_some_and(|chance| chance < 1.0) {
+            return Err("tasks may be away".to_owned());
+        }
+        if self.horizon < 3 {
+            return Err("needs at least 3 rounds".to_owned());
+        }
+        let Some(known) = &self.known else { return Err(format!("needs the mean of {}", few(self.unknown))) };
+        match known.iter().position(|mean| *mean <= 0.0) {
+            Some(place) => Err(format!("needs positive means; that of {} is 0", self.problem.tasks()[place].name())),
+            None => Ok(known.iter().copied().fold(f64::INFINITY, f64::min)),
+        }
+    }
+
+    fn polylog(&self, diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>) -> Result<PolylogBound, String> {
+        let returns = diminishing.as_ref().map_err(|_| "strong diminishing returns fail".to_owned())?;
+        self.least_mean()?;
+        let means = self.known.as_deref().unwrap_or_default();
+        returns.polylog_bound(means, self.horizon).ok_or_else(|| "the horizon is too short for so many tasks".to_owned())
+    }
+
+    fn bounds(
+        &self,
+        diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>,
+        polylog: &Result<PolylogBound, String>,
+        trivial: f64,
+    ) -> Vec<Bound> {
+        let mut bounds = vec![upper(
+            "Theorem 1, general form",
+            "thm:boost",
+            PAPER_LEARNERS,
+            "strong diminishing returns: order log² T",
+            polylog.as_ref().map(|bound| bound.regret).map_err(Clone::clone),
+        )];
+        if diminishing.is_ok() {
+            bounds.extend(self.power_bounds());
+        }
+        bounds.extend(self.worst_case_bounds());
+        for bound in &mut bounds {
+            bound.vacuous = bound.value.as_ref().ok().map(|value| *value >= trivial);
+        }
+        if *self.problem.environment() == EnvironmentSpec::default() {
+            bounds.extend(self.lower_bounds());
+        }
+        bounds
+    }
+
+    /// The Proposition and the Lemma: closed forms, larger than the general one.
+    fn power_bounds(&self) -> Vec<Bound> {
+        let Some(exponents) = pure_powers(self.problem) else { return Vec::new() };
+        let too_short = || "the horizon is too short for so many tasks".to_owned();
+        let closed = self.least_mean().and_then(|mean| power_proposition(&exponents, mean, self.horizon).ok_or_else(too_short));
+        let mut bounds = vec![upper(
+            "Theorem 1, power curves",
+            "prop:explicit:constant",
+            PAPER_LEARNERS,
+            "powers of the budget's share: order log² T, in closed form",
+            closed,
+        )];
+        if is_two_square_roots(self.problem) {
+            let value = self.least_mean().and_then(|mean| match mean >= 0.25 {
+                true => Ok(explicit_two_square_roots(self.horizon)),
+                false => Err("needs means of at least 1/4 of reward_max".to_owned()),
+            });
+            let about = "two square roots, means of at least 1/4: order log² T";
+            bounds.push(upper("two square roots", "lemma:explicit:Ktwo", PAPER_LEARNERS, about, value));
+        }
+        bounds
+    }
+
+    /// What holds for any curves and any means.
+    fn worst_case_bounds(&self) -> Vec<Bound> {
+        let (tasks, horizon) = (self.tasks(), self.horizon);
+        let value = |value: f64| late(self.problem).map_or(Ok(value), Err);
+        let mass = self.most_mass.min(tasks as f64) * horizon as f64;
+        let mut bounds = vec![
+            upper(
+                "Theorem 3, these curves",
+                "Theorem 3",
+                PAPER_LEARNERS,
+                "any curves; success mass at most T · max Σ F",
+                value(worst_case_bound(tasks, horizon, mass)),
+            ),
+            upper(
+                "Theorem 3, any curves",
+                "Theorem 3",
+                PAPER_LEARNERS,
+                "any curves; success mass at most K · T",
+                value(worst_case_bound(tasks, horizon, tasks as f64 * horizon as f64)),
+            ),
+        ];
+        if let Some(plays) = plays(self.problem).filter(|_| self.problem.environment().budget.is_none()) {
+            let about = format!("M-sets: {plays} of {tasks} tasks succeed in a round");
+            let bound = Bound { about, ..upper("M-sets", "Corollary", PAPER_LEARNERS, "", value(m_set_bound(tasks, plays, horizon))) };
+            bounds.push(bound);
+        }
+        let sharp = value(sharp_bound(tasks, horizon as f64, SHARP_FACTOR));
+        bounds.push(upper(
+            "sharp, any curves",
+            "proof-sharp.md",
+            "sharp",
+            "any curves, every horizon; proof ours, not peer reviewed",
+            sharp,
+        ));
+        bounds
+    }
+
+    /// They speak of the curves, not of these means.
+    fn lower_bounds(&self) -> Vec<Bound> {
+        let mut bounds = Vec::new();
+        if is_two_square_roots(self.problem) {
+            let about = "two square roots, means 1/2 ± T^(-1/4)/6 one way round or the other; not each problem";
+            let value = theorem_2_lower(self.horizon).ok_or_else(|| "needs at least 4 rounds".to_owned());
+            bounds.push(lower("Theorem 2", "Theorem 2", "every learner that sees only totals", about, value));
+        }
+        let pairs = plays(self.problem).filter(|plays| 2 * plays == self.tasks());
+        if let Some(pairs) = pairs {
+            let about = "pairs of means 1/2 and 1/2 + 1/√T, on average over which is which; not each problem; constant ours";
+            let value = theorem_4_lower(pairs, self.horizon).ok_or_else(|| "needs at least 16 rounds".to_owned());
+            bounds.push(lower("Theorem 4", "Theorem 4", "every learner, whatever it sees", about, value));
+        }
+        bounds
+    }
+}
+
+fn upper(name: &'static str, source: &'static str, learners: &'static str, about: &str, value: Result<f64, String>) -> Bound {
+    Bound { name, source, side: Side::AtMost, learners, about: about.to_owned(), value, vacuous: None }
+}
+
+fn lower(name: &'static str, source: &'static str, learners: &'static str, about: &str, value: Result<f64, String>) -> Bound {
+    Bound { side: Side::AtLeast, ..upper(name, source, learners, about, value) }
+}
+
+/// A few names: there may be 10^5.
+fn few(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
+}
+
+#[cfg(test)]
+mod tests;
