@@ -32,7 +32,7 @@ pub struct InstanceEntry {
 }
 
 /// Every instance.
-pub const INSTANCES: [InstanceEntry; 7] = [
+pub const INSTANCES: [InstanceEntry; 8] = [
     InstanceEntry {
         name: "power",
         parameters: "tasks=5",
@@ -45,10 +45,14 @@ pub const INSTANCES: [InstanceEntry; 7] = [
     },
     InstanceEntry {
         name: "m-set",
-        parameters: "tasks=10,plays=3",
-        about: "thresholds at 1/plays of the budget: semi-bandits with that many plays",
+        parameters: "tasks=10,plays=3,gap=none",
+        about: "thresholds at 1/plays of the budget: semi-bandits; with a gap, means 1/2 + gap and 1/2",
     },
-    InstanceEntry { name: "k-armed", parameters: "tasks=10", about: "thresholds at the whole budget: the classical bandit" },
+    InstanceEntry {
+        name: "k-armed",
+        parameters: "tasks=10,gap=none",
+        about: "thresholds at the whole budget: the classical bandit; with a gap, means 1/2 + gap and 1/2",
+    },
     InstanceEntry {
         name: "saturating-jobs",
         parameters: "full_at=0.5;0.2;0.9;0.3;0.4",
@@ -61,15 +65,24 @@ pub const INSTANCES: [InstanceEntry; 7] = [
     },
     InstanceEntry {
         name: "theorem-4",
-        parameters: "pairs=2,horizon=the run's",
-        about: "pairs of thresholds, one task of each better by 1/√T, drawn by the seed: K√T for everybody",
+        parameters: "pairs=2,gap=1,horizon=the run's",
+        about: "pairs of thresholds, one task of each better by gap/√T, drawn by the seed: K√T for everybody",
+    },
+    InstanceEntry {
+        name: "unknown-thresholds",
+        parameters: "bits=20",
+        about: "thresholds b and 1 − b, drawn by the seed (Appendix A): no regret if they are known, T if not",
     },
 ];
 
 /// The largest number of tasks or pairs that a name may ask for.
 const MOST_TASKS: u64 = 100_000;
+/// Longer binary fractions b are not exact in a float together with 1 − b.
+const MOST_BITS: u64 = 52;
+/// No horizon is long enough for a wider gap of `theorem-4`.
+const WIDEST_GAP: f64 = 1e10;
 
-/// A problem by name. Some depend on the horizon, and `theorem-4` on the seed.
+/// A problem by name. Some depend on the horizon; `theorem-4` and `unknown-thresholds` on the seed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instance {
     text: String,
@@ -80,10 +93,11 @@ pub struct Instance {
 enum Kind {
     Power { tasks: usize },
     SquareRoots { means: Vec<f64> },
-    MSet { tasks: usize, plays: usize },
+    MSet { tasks: usize, plays: usize, gap: Option<f64> },
     SaturatingJobs { full_at: Vec<f64> },
     Theorem2 { horizon: Option<u64> },
-    Theorem4 { pairs: usize, horizon: Option<u64> },
+    Theorem4 { pairs: usize, gap: f64, horizon: Option<u64> },
+    UnknownThresholds { bits: u32 },
 }
 
 impl FromStr for Instance {
@@ -113,30 +127,40 @@ fn parse(text: &str) -> Result<Kind, String> {
             if plays > tasks {
                 return Err(format!("plays must be at most tasks: {plays} > {tasks}"));
             }
-            Kind::MSet { tasks, plays }
+            Kind::MSet { tasks, plays, gap: positive("gap", named.number("gap", 0.0..=0.5)?)? }
         }
         "saturating-jobs" => {
             let default = || vec![0.5, 0.2, 0.9, 0.3, 0.4];
             Kind::SaturatingJobs { full_at: named.numbers("full_at", 1e-9..=1e9)?.unwrap_or_else(default) }
         }
         "theorem-2" => Kind::Theorem2 { horizon: named.whole("horizon", 4..=u64::MAX)? },
-        _ => Kind::Theorem4 { pairs: count(named.whole("pairs", 1..=MOST_TASKS)?, 2), horizon: named.whole("horizon", 16..=u64::MAX)? },
+        "theorem-4" => Kind::Theorem4 {
+            pairs: count(named.whole("pairs", 1..=MOST_TASKS)?, 2),
+            gap: positive("gap", named.number("gap", 0.0..=WIDEST_GAP)?)?.unwrap_or(1.0),
+            horizon: named.whole("horizon", 16..=u64::MAX)?,
+        },
+        _ => Kind::UnknownThresholds { bits: named.whole("bits", 1..=MOST_BITS)?.map_or(20, |bits| bits as u32) },
     };
     named.finish()?;
     Ok(kind)
+}
+
+/// Refuses zero, which the ranges of numbers cannot leave out.
+fn positive(key: &str, number: Option<f64>) -> Result<Option<f64>, String> {
+    if number == Some(0.0) { Err(format!("{key} must be above 0")) } else { Ok(number) }
 }
 
 impl Instance {
     /// Whether the problem depends on the seed.
     #[must_use]
     pub fn depends_on_seed(&self) -> bool {
-        matches!(self.kind, Kind::Theorem4 { .. })
+        matches!(self.kind, Kind::Theorem4 { .. } | Kind::UnknownThresholds { .. })
     }
 
     /// The problem for a horizon and a seed. The budget is 1.
     ///
     /// # Errors
-    /// If the horizon is too short for the instance.
+    /// If the horizon is too short for the instance, or for its gap.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Problem, InstanceError> {
         let error = |message: String| InstanceError(format!("instance `{}`: {message}", one_line(&self.text)));
         let shortest = match self.kind {
@@ -147,12 +171,19 @@ impl Instance {
         if horizon < shortest {
             return Err(error(format!("needs a horizon of at least {shortest} rounds, not {horizon}")));
         }
+        if let Kind::Theorem4 { gap, horizon: fixed, .. } = self.kind {
+            let rounds = fixed.unwrap_or(horizon);
+            let mean = 0.5 + theorem_4_gap(gap, rounds);
+            if !(mean <= 1.0) {
+                let most = 0.5 * (rounds as f64).sqrt();
+                return Err(error(format!("the better mean 1/2 + gap/√T would be {mean}: gap must be at most {most} for {rounds} rounds")));
+            }
+        }
         let tasks = self.tasks(horizon, seed).map_err(|refusal| error(refusal.to_string()))?;
         ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }.check().map_err(|errors| error(errors.to_string()))
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {
-        let rooted = |horizon: Option<u64>| horizon.unwrap_or(u64::MAX) as f64;
         let bernoulli = |mean: f64| RewardLaw::Bernoulli { mean };
         let task = |position: usize, curve: Curve, reward: RewardLaw| TaskSpec {
             reward: Some(reward),
@@ -169,8 +200,8 @@ impl Instance {
                 let root = |(position, mean): (usize, &f64)| Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)));
                 means.iter().enumerate().map(root).collect()
             }
-            Kind::MSet { tasks, plays } => {
-                let means = m_set_means(*tasks);
+            Kind::MSet { tasks, plays, gap } => {
+                let means = gap.map_or_else(|| m_set_means(*tasks), |gap| gap_means(*tasks, *plays, gap));
                 let at = 1.0 / *plays as f64;
                 means.iter().enumerate().map(|(position, mean)| Ok(task(position, Curve::threshold(at)?, bernoulli(*mean)))).collect()
             }
@@ -181,23 +212,40 @@ impl Instance {
                 full_at.iter().enumerate().map(job).collect()
             }
             Kind::Theorem2 { horizon: fixed } => {
-                let gap = rooted(fixed.or(Some(horizon))).powf(-0.25) / 6.0;
+                let gap = (fixed.unwrap_or(horizon) as f64).powf(-0.25) / 6.0;
                 [0.5 + gap, 0.5 - gap]
                     .iter()
                     .enumerate()
                     .map(|(position, mean)| Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean))))
                     .collect()
             }
-            Kind::Theorem4 { pairs, horizon: fixed } => {
-                let gap = rooted(fixed.or(Some(horizon))).powf(-0.5);
+            Kind::Theorem4 { pairs, gap, horizon: fixed } => {
+                let gap = theorem_4_gap(*gap, fixed.unwrap_or(horizon));
                 let at = 1.0 / *pairs as f64;
                 let draws = Draws::new(seed, Purpose::Instance);
                 let better = |pair: usize| usize::from(draws.round(pair as u64).uniform(0) >= 0.5);
                 let mean = |position: usize| if position % 2 == better(position / 2) { 0.5 + gap } else { 0.5 };
                 (0..2 * pairs).map(|position| Ok(task(position, Curve::threshold(at)?, bernoulli(mean(position))))).collect()
             }
+            Kind::UnknownThresholds { bits } => {
+                let b = drawn_threshold(*bits, seed);
+                let reached_at =
+                    |(position, at): (usize, f64)| Ok(task(position, Curve::threshold(at)?, RewardLaw::Constant { mean: 1.0 }));
+                [b, 1.0 - b].into_iter().enumerate().map(reached_at).collect()
+            }
         }
     }
+}
+
+/// How much better one task of a pair is in Theorem 4's instance, in multiples of 1/√T.
+fn theorem_4_gap(gap: f64, horizon: u64) -> f64 {
+    gap * (horizon as f64).powf(-0.5)
+}
+
+/// A binary fraction between 0 and 1 of exactly so many bits, at most 52: 1 minus it is exact too, and so is their sum.
+fn drawn_threshold(bits: u32, seed: u64) -> f64 {
+    let drawn = Draws::new(seed, Purpose::Instance).round(1).bits(0) >> (64 - bits);
+    (drawn | 1) as f64 / (1_u64 << bits) as f64
 }
 
 /// Exponents .3 to .7; the steeper the start, the better the task.
@@ -210,6 +258,11 @@ fn power_task(position: usize, tasks: usize) -> (f64, f64) {
     (0.3 + 0.4 * place, 0.9 - 0.7 * place)
 }
 
+/// As many good tasks as can be played, all else alike. The good ones come last: ties go to the first, and must not help anybody.
+fn gap_means(tasks: usize, plays: usize, gap: f64) -> Vec<f64> {
+    (0..tasks).map(|position| if position + plays >= tasks { 0.5 + gap } else { 0.5 }).collect()
+}
+
 /// Means between .2 and .8; ten of them in a fixed disorder, other numbers evenly spaced.
 fn m_set_means(tasks: usize) -> Vec<f64> {
     const TEN: [f64; 10] = [0.30, 0.70, 0.45, 0.60, 0.20, 0.55, 0.80, 0.40, 0.65, 0.50];
@@ -218,4 +271,79 @@ fn m_set_means(tasks: usize) -> Vec<f64> {
     }
     let place = |position: usize| if tasks > 1 { position as f64 / (tasks - 1) as f64 } else { 0.0 };
     (0..tasks).map(|position| 0.8 - 0.6 * place(position)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(text: &str, horizon: u64, seed: u64) -> Problem {
+        text.parse::<Instance>().unwrap().problem(horizon, seed).unwrap()
+    }
+
+    fn means(problem: &Problem) -> Vec<f64> {
+        problem.tasks().iter().map(|task| task.reward().unwrap().mean()).collect()
+    }
+
+    fn thresholds(problem: &Problem) -> Vec<f64> {
+        let at = |curve: &Curve| (0..=1 << 12).map(|step| f64::from(step) / 4096.0).find(|spend| curve.success(*spend) > 0.5);
+        problem.tasks().iter().map(|task| at(task.curve()).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_gap_lifts_as_many_tasks_as_can_be_played() {
+        assert_eq!(means(&problem("m-set:tasks=5,plays=2,gap=0.1", 100, 1)), [0.5, 0.5, 0.5, 0.6, 0.6]);
+        assert_eq!(means(&problem("k-armed:tasks=3,gap=0.5", 100, 1)), [0.5, 0.5, 1.0]);
+        assert_eq!(means(&problem("m-set:tasks=2,plays=2,gap=0.25", 100, 1)), [0.75, 0.75]);
+    }
+
+    #[test]
+    fn theorem_4_scales_its_gap() {
+        let plain = means(&problem("theorem-4", 10_000, 3));
+        assert_eq!(plain, means(&problem("theorem-4:gap=1", 10_000, 3)));
+        let wide = means(&problem("theorem-4:gap=20", 10_000, 3));
+        for (plain, wide) in plain.iter().zip(&wide) {
+            assert_eq!(*wide, if *plain > 0.5 { 0.7 } else { 0.5 });
+        }
+        // The largest gap of a horizon is allowed.
+        assert!(means(&problem("theorem-4:gap=2", 16, 3)).contains(&1.0));
+    }
+
+    #[test]
+    fn gaps_that_do_not_fit_are_told() {
+        for (text, message) in [
+            ("m-set:gap=0", "instance `m-set:gap=0`: gap must be above 0"),
+            ("k-armed:gap=0.6", "instance `k-armed:gap=0.6`: gap must be a number between 0 and 0.5, not `0.6`"),
+            ("theorem-4:gap=-1", "instance `theorem-4:gap=-1`: gap must be a number between 0 and 10000000000, not `-1`"),
+            ("m-set:gap=nan", "instance `m-set:gap=nan`: gap must be a number between 0 and 0.5, not `nan`"),
+            (
+                "unknown-thresholds:bits=53",
+                "instance `unknown-thresholds:bits=53`: bits must be a whole number of at least 1 and at most 52",
+            ),
+        ] {
+            let told = text.parse::<Instance>().unwrap_err().to_string();
+            assert!(told.starts_with(message), "{told}");
+        }
+        let told = "theorem-4:gap=3".parse::<Instance>().unwrap().problem(16, 1).unwrap_err().to_string();
+        assert_eq!(told, "instance `theorem-4:gap=3`: the better mean 1/2 + gap/√T would be 1.25: gap must be at most 2 for 16 rounds");
+    }
+
+    #[test]
+    fn drawn_thresholds_fill_the_budget_exactly() {
+        let instance: Instance = "unknown-thresholds".parse().unwrap();
+        assert!(instance.depends_on_seed());
+        for bits in 1..=MOST_BITS as u32 {
+            for seed in 0..50 {
+                let b = drawn_threshold(bits, seed);
+                assert!(b > 0.0 && b < 1.0 && b + (1.0 - b) == 1.0 && 1.0 - (1.0 - b) == b);
+                let scaled = b * (1_u64 << bits) as f64;
+                assert!(scaled.fract() == 0.0 && scaled % 2.0 == 1.0, "{bits} bits: {b}");
+            }
+        }
+        let drawn = problem("unknown-thresholds:bits=10", 100, 5);
+        let at = thresholds(&drawn);
+        assert_eq!(at[0] + at[1], 1.0);
+        assert_eq!(means(&drawn), [1.0, 1.0]);
+        assert_ne!(at, thresholds(&problem("unknown-thresholds:bits=10", 100, 6)));
+    }
 }

@@ -17,3 +17,7 @@ pub use fluid::{FluidPoint, fluid};
 pub use lower::{theorem_2_lower, theorem_4_lower, theorem_4_random_choice};
 pub use second_order::sharp_regret_per_decade;
 pub use worst_case::{m_set_bound, sharp_bound, worst_case_bound};
+mod dyadic;
+mod unknown_thresholds;
+pub use dyadic::Dyadic;
+pub use unknown_thresholds::{ThresholdStrategy, UnknownThresholds, unknown_thresholds, unknown_thresholds_of};

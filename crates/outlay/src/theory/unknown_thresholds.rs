@@ -1,0 +1,263 @@
+//! Appendix A, played out: who does not know the curves loses everything.
+//!
+//! Two tasks with thresholds b and 1 − b and rewards of 1. The split (b, 1 − b) completes both, 2 a round. Any other split completes
+//! exactly one: with more than b on the first task that one completes, with less the other. So a round with x ≠ b costs exactly 1, and
+//! all it tells is on which side of x the threshold lies: one binary digit of b at most. Against a b with more digits than there are
+//! rounds nobody has any gain to show for it: the regret is T, the largest there is.
+//!
+//! Floats cannot show this. They have 53 digits, so a threshold that is a float is found by some fifty bisections and the regret
+//! stops there; and a player who bisects in floats stands still after as many rounds. Here plays and threshold are exact binary
+//! fractions ([`Dyadic`]), and the regret is a count of rounds.
+
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+use super::dyadic::Dyadic;
+use crate::problem::{one_line, suggestion};
+use crate::random::{Draws, Purpose};
+
+/// The threshold is longer than the rounds by so many digits, more than the longest guess of [`ThresholdStrategy::Random`].
+const SPARE_BITS: u64 = 128;
+
+/// How the threshold is looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThresholdStrategy {
+    /// The middle of what is left, exactly. Nobody learns more from a round.
+    Bisection,
+    /// The same in floats, which ends where floats do.
+    FloatBisection,
+    /// Half and half for ever.
+    Even,
+    /// A random split of 64 digits each round.
+    Random,
+}
+
+impl ThresholdStrategy {
+    /// Every strategy, with the word that names it.
+    pub const ALL: [(&'static str, Self); 4] =
+        [("bisection", Self::Bisection), ("float-bisection", Self::FloatBisection), ("even", Self::Even), ("random", Self::Random)];
+}
+
+impl FromStr for ThresholdStrategy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|(name, _)| *name == text.trim());
+        let unknown = || format!("strategy `{}` is not known: {}", one_line(text), suggestion(text, Self::ALL.map(|(name, _)| name)));
+        found.map(|(_, strategy)| strategy).ok_or_else(unknown)
+    }
+}
+
+/// What a game came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownThresholds {
+    /// Rounds in which only one task completed: the regret, exactly.
+    pub regret: u64,
+    /// The round in which both tasks completed for the first time.
+    pub found: Option<u64>,
+    /// After each round until then: the threshold is known to lie in an interval no wider than 2 to minus this.
+    pub width_bits: Vec<u64>,
+    /// Digits of the threshold.
+    pub bits: u64,
+}
+
+/// Plays against a threshold that has more digits than the rounds can find out. Bisecting exactly takes time of the order of the
+/// rounds' square.
+///
+/// ```
+/// use outlay::theory::{ThresholdStrategy, unknown_thresholds};
+/// let game = unknown_thresholds(ThresholdStrategy::Bisection, 300, 1);
+/// assert_eq!((game.regret, game.found), (300, None)); // everything is lost,
+/// assert_eq!(game.width_bits.last(), Some(&300)); // though each round told a digit
+/// ```
+#[must_use]
+pub fn unknown_thresholds(strategy: ThresholdStrategy, rounds: u64, seed: u64) -> UnknownThresholds {
+    unknown_thresholds_of(strategy, rounds, rounds.saturating_add(SPARE_BITS), seed)
+}
+
+/// The same against a threshold of exactly so many digits, at least one.
+#[must_use]
+pub fn unknown_thresholds_of(strategy: ThresholdStrategy, rounds: u64, bits: u64, seed: u64) -> UnknownThresholds {
+    let threshold = Threshold { draws: Draws::new(seed, Purpose::Instance), bits: bits.max(1) };
+    let mut game = UnknownThresholds { regret: 0, found: None, width_bits: Vec::new(), bits: threshold.bits };
+    let mut player = Player::new(strategy, seed);
+    let (mut low, mut high) = (Dyadic::ZERO, Dyadic::ONE);
+    for round in 1..=rounds {
+        let play = player.play(round, &low, &high);
+        let side = threshold.compared_with(&play);
+        player.sees(side);
+        match side {
+            Ordering::Equal => {
+                // Nothing is left to find out, and nothing more is lost.
+                game.found = Some(round);
+                break;
+            }
+            Ordering::Greater => low = low.max(play),
+            Ordering::Less => high = high.min(play),
+        }
+        game.regret += 1;
+        game.width_bits.push(Dyadic::distance(&low, &high).halvings().unwrap_or(0));
+    }
+    game
+}
+
+/// The threshold of the first task, a binary fraction whose digits are drawn when somebody asks for them. The last one is 1.
+struct Threshold {
+    draws: Draws,
+    bits: u64,
+}
+
+impl Threshold {
+    /// Digits `64 position` to `64 position + 63` after the point.
+    fn word(&self, position: u64) -> u64 {
+        let left = self.bits.saturating_sub(position.saturating_mul(64));
+        let drawn = self.draws.round(position.saturating_add(1)).bits(0);
+        match left {
+            0 => 0,
+            1..=64 => (drawn >> (64 - left) | 1) << (64 - left),
+            _ => drawn,
+        }
+    }
+
+    /// What the outcomes of a round tell: equal if both tasks completed; greater if only the second did, which got 1 − play.
+    fn compared_with(&self, play: &Dyadic) -> Ordering {
+        if *play == Dyadic::ONE {
+            return Ordering::Less;
+        }
+        let words = play.bits().max(self.bits).div_ceil(64);
+        let differing = (0..words).map(|position| self.word(position).cmp(&play.word(position))).find(|order| order.is_ne());
+        differing.unwrap_or(Ordering::Equal)
+    }
+}
+
+/// Who plays: what it remembers besides the exact interval.
+struct Player {
+    strategy: ThresholdStrategy,
+    draws: Draws,
+    low: f64,
+    high: f64,
+}
+
+impl Player {
+    fn new(strategy: ThresholdStrategy, seed: u64) -> Self {
+        Self { strategy, draws: Draws::new(seed, Purpose::Learner), low: 0.0, high: 1.0 }
+    }
+
+    /// What the first task gets; the second gets the rest.
+    fn play(&self, round: u64, low: &Dyadic, high: &Dyadic) -> Dyadic {
+        match self.strategy {
+            ThresholdStrategy::Bisection => Dyadic::middle(low, high),
+            ThresholdStrategy::FloatBisection => Dyadic::from_f64(self.float_middle()),
+            ThresholdStrategy::Even => Dyadic::from_words(vec![1 << 63]),
+            ThresholdStrategy::Random => Dyadic::from_words(vec![self.draws.round(round).bits(0)]),
+        }
+    }
+
+    fn float_middle(&self) -> f64 {
+        0.5 * (self.low + self.high)
+    }
+
+    fn sees(&mut self, side: Ordering) {
+        let middle = self.float_middle();
+        match side {
+            Ordering::Greater => self.low = middle,
+            Ordering::Less => self.high = middle,
+            Ordering::Equal => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ROUNDS: u64 = 1000;
+
+    #[test]
+    fn everybody_loses_every_round() {
+        for (name, strategy) in ThresholdStrategy::ALL {
+            for seed in 1..=20 {
+                let game = unknown_thresholds(strategy, ROUNDS, seed);
+                assert_eq!((game.regret, game.found), (ROUNDS, None), "{name}, seed {seed}");
+                assert!(game.bits > ROUNDS && game.width_bits.len() as u64 == ROUNDS);
+            }
+        }
+    }
+
+    #[test]
+    fn a_bisection_learns_one_digit_a_round() {
+        let game = unknown_thresholds(ThresholdStrategy::Bisection, ROUNDS, 1);
+        assert!(game.width_bits.iter().copied().eq(1..=ROUNDS));
+    }
+
+    #[test]
+    fn a_bisection_in_floats_stands_still() {
+        for seed in 1..=20 {
+            let game = unknown_thresholds(ThresholdStrategy::FloatBisection, ROUNDS, seed);
+            let (early, late) = (game.width_bits[79], game.width_bits[999]);
+            assert!((50..=80).contains(&early) && early == late, "seed {seed}: {early} digits after 80 rounds, {late} at the end");
+        }
+    }
+
+    #[test]
+    fn nobody_else_learns_more_than_a_bisection() {
+        for (name, strategy) in ThresholdStrategy::ALL {
+            let game = unknown_thresholds(strategy, 200, 4);
+            let exact = unknown_thresholds(ThresholdStrategy::Bisection, 200, 4);
+            if strategy == ThresholdStrategy::Even {
+                assert!(game.width_bits.iter().all(|bits| *bits == 1));
+            }
+            // A lucky guess may be ahead for a while, but not by the end.
+            assert!(game.width_bits[199] <= exact.width_bits[199], "{name}");
+        }
+    }
+
+    /// Why floats cannot show it: a threshold that is one is found, and the regret stops there.
+    #[test]
+    fn a_threshold_that_is_a_float_is_found() {
+        for strategy in [ThresholdStrategy::Bisection, ThresholdStrategy::FloatBisection] {
+            for seed in 1..=50 {
+                let game = unknown_thresholds_of(strategy, ROUNDS, 52, seed);
+                // The middle of round r has r digits, and the threshold 52.
+                assert_eq!((game.regret, game.found), (51, Some(52)), "{strategy:?}, seed {seed}");
+            }
+        }
+        let game = unknown_thresholds_of(ThresholdStrategy::Even, ROUNDS, 1, 3);
+        assert_eq!((game.regret, game.found), (0, Some(1)));
+    }
+
+    #[test]
+    fn no_rounds_and_no_digits_are_no_accident() {
+        for (name, strategy) in ThresholdStrategy::ALL {
+            assert_eq!(name.parse(), Ok(strategy));
+            assert_eq!(unknown_thresholds(strategy, 0, 1).regret, 0);
+            assert_eq!(unknown_thresholds_of(strategy, 1, 0, 1).bits, 1);
+            assert_eq!(unknown_thresholds_of(strategy, 1, u64::MAX, u64::MAX).regret, 1);
+        }
+        let told = "bisektion".parse::<ThresholdStrategy>().unwrap_err();
+        assert_eq!(told, "strategy `bisektion` is not known: did you mean `bisection`?");
+    }
+
+    proptest! {
+        /// Digits on demand are the digits of the number they belong to.
+        #[test]
+        fn a_threshold_is_the_number_of_its_digits(seed: u64, bits in 1..400_u64, words in prop::collection::vec(any::<u64>(), 0..8)) {
+            let threshold = Threshold { draws: Draws::new(seed, Purpose::Instance), bits };
+            let whole = Dyadic::from_words((0..bits.div_ceil(64)).map(|position| threshold.word(position)).collect());
+            prop_assert_eq!(whole.bits(), bits);
+            prop_assert_eq!(threshold.compared_with(&whole), Ordering::Equal);
+            for play in [Dyadic::from_words(words), Dyadic::ZERO, Dyadic::ONE] {
+                prop_assert_eq!(threshold.compared_with(&play), whole.cmp(&play));
+            }
+        }
+
+        /// Nothing ends the game before the last digit is known.
+        #[test]
+        fn a_bisection_ends_at_the_last_digit(seed: u64, bits in 1..300_u64) {
+            let game = unknown_thresholds_of(ThresholdStrategy::Bisection, 400, bits, seed);
+            prop_assert_eq!((game.regret, game.found), (bits - 1, Some(bits)));
+        }
+    }
+}
