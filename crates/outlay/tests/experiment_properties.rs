@@ -14,7 +14,9 @@ use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec, NoFiles};
 use outlay::{Curve, Problem, ProblemSpec, RewardLaw, TaskSpec};
 
 #[path = "support/bound.rs"]
-mod support;
+mod bound;
+#[path = "support/confidence.rs"]
+mod confidence;
 
 fn spec(name: &str) -> LearnerSpec {
     name.parse().unwrap()
@@ -38,8 +40,9 @@ fn play(problem: &Problem, learner: &str, horizon: u64, seed: u64) -> Replicatio
     if problem.environment().delay.is_none() {
         // The bounds are for rewards up to 1.
         let scaled = Replication { regret: run.regret / scale, ..run.clone() };
-        support::assert_worst_case_bound(&learner, &scaled, horizon);
+        bound::assert_worst_case_bound(&learner, &scaled, horizon);
     }
+    assert_eq!(confidence::failure(&play, &run), None);
     run
 }
 
@@ -75,6 +78,13 @@ fn threads_do_not_matter() {
     let alone = run(1);
     assert_eq!(alone.len(), 60);
     assert!(alone == run(2) && alone == run(7));
+    for (job, run) in alone {
+        let (case, learner) = (&experiment.cases[job.case], &experiment.learners[job.learner]);
+        let problem = case.source.problem(case.horizon, run.seed).unwrap();
+        let play = Play { problem: &problem, learner, feedback: learner.entry().feedback, horizon: case.horizon, seed: run.seed };
+        bound::assert_worst_case_bound(learner, &run, case.horizon);
+        assert_eq!(confidence::failure(&play, &run), None);
+    }
 }
 
 #[test]
@@ -244,11 +254,15 @@ fn m_sets_are_played_as_the_top_of_the_indices() {
         let environment = Environment::new(&problem, 5).unwrap();
         for learner in ["paper", "sharp", "tight", "hoeffding", "kl-log", "thompson", "greedy", "epsilon-greedy", "cucb"] {
             let mut campaign = Campaign::new(&problem, &spec(learner), Some(1000), Feedback::Censored, 1).unwrap();
+            let mut event = confidence::Event::new(&problem, &environment, &spec(learner), 1000);
             for _ in 0..300 {
                 let ticket = campaign.allocate(1.0, None).unwrap();
                 let (round, success) = (ticket.round, ticket.allocation.success.clone());
                 let played: Vec<usize> = (0..tasks).filter(|task| ticket.allocation.spend[*task] > 0.0).collect();
                 let weights = campaign.weights();
+                if confidence::claims(&spec(learner)) {
+                    assert_eq!(event.check(weights, None), Ok(()), "{learner}, {plays} of {tasks}, round {round}");
+                }
                 let mut order: Vec<usize> = (0..tasks).collect();
                 order.sort_by(|one, other| weights[*other].total_cmp(&weights[*one]));
                 let mut top: Vec<usize> = order[..plays].iter().copied().filter(|task| weights[*task] > 0.0).collect();
@@ -256,33 +270,34 @@ fn m_sets_are_played_as_the_top_of_the_indices() {
                 assert_eq!(played, top, "{learner}, {plays} of {tasks}, round {round}: {weights:?}");
                 let mut outcomes = vec![Outcome::Missing; tasks];
                 environment.play(round, &success, Feedback::Censored, &mut outcomes);
+                outcomes.iter().enumerate().for_each(|(task, outcome)| event.see(task, *outcome));
                 campaign.observe_round(round, &outcomes).unwrap();
             }
         }
     }
 }
 
-/// The confidence event: with δ = 1/(KT)² no index of these learners is ever below the mean (each run fails with chance 1/(KT)).
+/// The confidence event on every kind of problem: `play` looks at every round.
 #[test]
 fn indices_are_above_the_means() {
     for name in ["square-roots", "power", "m-set", "k-armed", "saturating-jobs", "theorem-4:pairs=3"] {
         for learner in ["paper", "tight", "hoeffding", "full"] {
+            assert!(confidence::claims(&spec(learner)));
             for seed in 1..=12 {
-                let horizon = 1500;
-                let problem = instance(name, horizon, seed);
-                let environment = Environment::new(&problem, seed).unwrap();
-                let feedback = spec(learner).entry().feedback;
-                let mut campaign = Campaign::new(&problem, &spec(learner), Some(horizon), feedback, seed).unwrap();
-                let mut outcomes = vec![Outcome::Missing; problem.tasks().len()];
-                for round in 1..=horizon {
-                    let ticket = campaign.allocate(1.0, None).unwrap();
-                    environment.play(round, &ticket.allocation.success, feedback, &mut outcomes);
-                    for (weight, mean) in campaign.weights().iter().zip(environment.means()) {
-                        assert!(weight >= mean, "{name} {learner}, seed {seed}, round {round}: {weight} < {mean}");
-                    }
-                    campaign.observe_round(round, &outcomes).unwrap();
-                }
+                play(&instance(name, 1500, seed), learner, 1500, seed);
             }
+        }
+    }
+}
+
+/// `greedy` is what is left of these learners without their widths; `uniform` puts its shares where the indices would be.
+#[test]
+fn an_index_without_its_width_would_be_noticed() {
+    for name in ["square-roots", "power", "m-set", "k-armed", "theorem-4:pairs=3"] {
+        for learner in ["greedy", "uniform"] {
+            let (problem, learner) = (instance(name, 1500, 1), spec(learner));
+            let play = Play { problem: &problem, learner: &learner, feedback: Feedback::Censored, horizon: 1500, seed: 1 };
+            assert!(confidence::watched(&play).is_err(), "{name} {learner}");
         }
     }
 }

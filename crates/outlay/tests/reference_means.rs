@@ -4,11 +4,13 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::{Case, Experiment, Source, Statistics};
+use outlay::experiment::{Case, Experiment, Job, Play, Source, Statistics};
 use outlay::learner::LearnerSpec;
 
 #[path = "support/bound.rs"]
-mod support;
+mod bound;
+#[path = "support/confidence.rs"]
+mod confidence;
 
 /// 99 % of a normal law lie within so many standard errors.
 const QUANTILE_99: f64 = 2.576;
@@ -74,8 +76,17 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     let mut regrets = vec![Vec::new(); learners.len()];
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let stop = Arc::new(AtomicBool::new(false));
-    let done = experiment.run(&jobs, threads, &stop, |job, replication| {
-        support::assert_worst_case_bound(&learners[job.learner], &replication, reference.horizon);
+    let play = |job: Job| {
+        let Some(run) = experiment.play(job, &stop)? else { return Ok(None) };
+        let problem = experiment.cases[job.case].source.problem(reference.horizon, run.seed)?;
+        let learner = &learners[job.learner];
+        let played = Play { problem: &problem, learner, feedback: learner.entry().feedback, horizon: reference.horizon, seed: run.seed };
+        let failure = confidence::failure(&played, &run);
+        Ok(Some((run, failure)))
+    };
+    let done = experiment.run_with(&jobs, threads, &stop, play, |job, (replication, failure)| {
+        assert_eq!(failure, None, "{instance}");
+        bound::assert_worst_case_bound(&learners[job.learner], &replication, reference.horizon);
         regrets[job.learner].push((job.replication, replication.regret));
     });
     done.unwrap();

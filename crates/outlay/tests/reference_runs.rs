@@ -10,7 +10,9 @@ use outlay::random::{Draws, Purpose};
 use serde_json::Value;
 
 #[path = "support/bound.rs"]
-mod support;
+mod bound;
+#[path = "support/confidence.rs"]
+mod confidence;
 
 fn fixtures() -> Value {
     serde_json::from_str(include_str!("data/reference_runs.json")).unwrap()
@@ -41,8 +43,10 @@ fn learner(name: &str) -> LearnerSpec {
 
 fn play(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Replication {
     let feedback = learner.entry().feedback;
-    let run = Play { problem, learner, feedback, horizon, seed }.run(&AtomicBool::new(false)).unwrap().unwrap();
-    support::assert_worst_case_bound(learner, &run, horizon);
+    let play = Play { problem, learner, feedback, horizon, seed };
+    let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
+    bound::assert_worst_case_bound(learner, &run, horizon);
+    assert_eq!(confidence::failure(&play, &run), None);
     run
 }
 
