@@ -8,9 +8,7 @@ use outlay::learner::LearnerSpec;
 use outlay::theory::{Bound, run_bound};
 
 use crate::failure::Failure;
-use crate::simulate::plan::label;
-use crate::simulate::run_folder;
-use crate::simulate::run_record::{CaseRecord, RunRecord};
+use crate::run::{CaseRecord, RunRecord, label, look};
 
 /// A run as its folder has it.
 pub(super) struct Run {
@@ -39,7 +37,7 @@ pub(super) struct MeasuredLearner {
 
 impl Run {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let (record, replications) = run_folder::look(path)?;
+        let (record, replications) = look(path)?;
         Ok(Self { path: path.to_owned(), record, replications })
     }
 
