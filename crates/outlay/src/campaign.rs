@@ -18,6 +18,7 @@
 //! ```
 
 mod open;
+mod spends;
 mod state;
 
 pub use state::CampaignState;
@@ -132,6 +133,8 @@ pub struct Campaign {
     /// A split that the learner named itself.
     own: Allocation,
     open: OpenRounds,
+    /// For learners that need the spends of a round with its outcomes.
+    spends: spends::Spends,
     round: u64,
 }
 
@@ -145,6 +148,7 @@ impl Campaign {
         let learner = spec.build(problem, horizon, feedback, seed)?;
         let tasks = problem.tasks().len();
         let sees_gains = learner.needs() == Feedback::Bandit;
+        let keeps_splits = sees_gains || learner.needs_spends();
         Ok(Self {
             spec: *spec,
             horizon,
@@ -160,7 +164,8 @@ impl Campaign {
             options: Options { leftover: problem.leftover(), ..Options::default() },
             weights: vec![0.0; tasks],
             own: Allocation::empty(tasks),
-            open: OpenRounds::new(tasks, sees_gains),
+            open: OpenRounds::new(tasks, keeps_splits),
+            spends: spends::Spends::default(),
             round: 0,
         })
     }
@@ -276,9 +281,13 @@ impl Campaign {
         if outcome == Outcome::Missing {
             return Ok(());
         }
+        let spend = self.open.spend(place, task);
         let told = self.open.tell(place, task);
         told.map_err(|refusal| refusal.about(&self.names[task], round))?;
-        self.learner.observe(task, outcome);
+        match spend {
+            None => self.learner.observe(task, outcome),
+            Some(spend) => self.learner.observe_spent(task, spend, outcome),
+        }
         Ok(())
     }
 
@@ -293,6 +302,9 @@ impl Campaign {
         if self.sees_gains {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
+        }
+        if self.open.keeps_splits() {
+            return self.observe_round_spent(round, outcomes);
         }
         self.open.record_fresh();
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
@@ -315,6 +327,9 @@ impl Campaign {
         if self.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
+        }
+        if self.open.keeps_splits() {
+            return self.observe_rest_spent(round, completed);
         }
         // A round of which nothing was told before has no record: who is named twice there must be looked for.
         let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);

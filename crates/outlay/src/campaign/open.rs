@@ -79,6 +79,11 @@ impl OpenRounds {
         Self { fresh: None, rounds: VecDeque::new(), spare: Vec::new(), tasks, keeps_splits, closed: 0 }
     }
 
+    /// Whether it keeps what each task was given.
+    pub(super) fn keeps_splits(&self) -> bool {
+        self.keeps_splits
+    }
+
     /// How many wait for something.
     pub(super) fn len(&self) -> usize {
         self.rounds.len() - self.closed + usize::from(self.fresh.is_some())
@@ -216,6 +221,16 @@ impl OpenRounds {
     pub(super) fn split(&self, place: usize) -> (&[f64], &[f64]) {
         let record = &self.rounds[place];
         (&record.spend, &record.success)
+    }
+
+    /// What a task was given, if that is kept.
+    pub(super) fn spend(&self, place: usize, task: usize) -> Option<f64> {
+        self.rounds[place].spend.get(task).copied()
+    }
+
+    /// What the tasks of a round wait for.
+    pub(super) fn waits(&self, place: usize) -> &[Wait] {
+        &self.rounds[place].waits
     }
 
     pub(super) fn close(&mut self, place: usize) {

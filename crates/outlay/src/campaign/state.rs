@@ -97,7 +97,7 @@ impl Campaign {
 /// The open rounds of a state, checked.
 fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, StateError> {
     let tasks = campaign.names.len();
-    let keeps_splits = campaign.sees_gains;
+    let keeps_splits = campaign.open.keeps_splits();
     let mut open = OpenRounds::new(tasks, keeps_splits);
     let mut last = 0;
     for record in &state.open {

@@ -20,6 +20,7 @@ mod grid_ucb;
 mod hoeffding;
 pub(crate) mod kl;
 mod kl_log;
+mod lattimore;
 mod oful;
 mod paper;
 mod sharp;
@@ -93,6 +94,18 @@ pub trait Learner: std::fmt::Debug + Send {
         for &Completion { task, reward } in completed {
             self.observe(task, Outcome::Done(reward));
         }
+    }
+
+    /// Whether outcomes must come with what was spent on them: see [`Learner::observe_spent`].
+    fn needs_spends(&self) -> bool {
+        false
+    }
+
+    /// Takes what is told of one task in one round in which it was given `spend`; in place of the other two, if it
+    /// [`needs_spends`](Learner::needs_spends). Failures are told here, too.
+    fn observe_spent(&mut self, task: usize, spend: f64, outcome: Outcome) {
+        let _ = spend;
+        self.observe(task, outcome);
     }
 
     /// Whether it may ask again after an answer: see [`Learner::reconsider`].

@@ -9,6 +9,7 @@ use super::greedy::Greedy;
 use super::grid_ucb::GridUcb;
 use super::hoeffding::Hoeffding;
 use super::kl_log::KlLog;
+use super::lattimore::Lattimore;
 use super::oful::Oful;
 use super::paper::Paper;
 use super::sharp::{self, Sharp};
@@ -69,6 +70,8 @@ pub enum LearnerSpec {
         /// Parts that the budget is cut into; absent: as many as about 200 splits allow.
         units: Option<u32>,
     },
+    /// Saturating lines of unknown steepness.
+    Lattimore,
 }
 
 /// `sharp`.
@@ -104,7 +107,7 @@ const fn entry(
 }
 
 /// Every learner.
-pub const LEARNERS: [LearnerEntry; 14] = [
+pub const LEARNERS: [LearnerEntry; 15] = [
     entry("sharp", "c=1.1", Feedback::Censored, false, "11.6 K√T + K for any curves; O(log T) under diminishing returns"),
     entry("paper", "", Feedback::Censored, true, "Theorems 1 and 3: O(log² T) under diminishing returns, Õ(K√T) for any curves"),
     entry("tight", "", Feedback::Censored, true, "Theorems 1 and 3, same constants; its indices are confidence bounds"),
@@ -117,9 +120,13 @@ pub const LEARNERS: [LearnerEntry; 14] = [
     entry("explore-then-commit", "rounds=T^(2/3)", Feedback::Censored, true, "none for any curves"),
     entry("uniform", "", Feedback::Bandit, false, "none; the even split"),
     entry("full", "", Feedback::Full, true, "Theorems 1 and 3; shows the price of censoring"),
-    entry("oful", "", Feedback::Bandit, true, "Õ(K√T); √T cannot be beaten under bandit feedback (Theorem 2)"),
+    entry("oful", "", Feedback::Bandit, true, "Õ(K√T); √T cannot be beaten under bandit feedback (Theorem 2); also: linucb"),
     entry("grid-ucb", "units=auto", Feedback::Bandit, false, "O(√(arms T log T)) against the best split of its grid"),
+    entry("lattimore", "", Feedback::Censored, true, "none; of the original O(log² T) for rewards 1 and min(1, x/ν), ν unknown"),
 ];
+
+/// Other names that are understood, for what they stand for.
+const ALIASES: [(&str, &str); 1] = [("linucb", "oful")];
 
 impl FromStr for LearnerSpec {
     type Err = LearnerError;
@@ -131,8 +138,10 @@ impl FromStr for LearnerSpec {
 
 impl LearnerSpec {
     fn parse(text: &str) -> Result<Self, String> {
-        let mut named = Named::parse(text, &LEARNERS.map(|entry| entry.name))?;
-        let spec = match named.name {
+        let names = LEARNERS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
+        let mut named = Named::parse(text, &names.collect::<Vec<_>>())?;
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == named.name);
+        let spec = match alias.map_or(named.name, |(_, name)| *name) {
             "paper" => Self::Paper,
             "sharp" => Self::Sharp { c: named.number("c", 0.5..=100.0)?.unwrap_or(sharp::DEFAULT_FACTOR) },
             "tight" => Self::Tight,
@@ -146,6 +155,7 @@ impl LearnerSpec {
             "full" => Self::Full,
             "cucb" => Self::Cucb,
             "oful" => Self::Oful,
+            "lattimore" => Self::Lattimore,
             _ => Self::GridUcb { units: named.whole("units", 1..=10_000)?.map(|units| units as u32) },
         };
         named.finish()?;
@@ -177,6 +187,7 @@ impl LearnerSpec {
             Self::Cucb => "cucb",
             Self::Oful => "oful",
             Self::GridUcb { .. } => "grid-ucb",
+            Self::Lattimore => "lattimore",
         }
     }
 
@@ -214,6 +225,7 @@ impl LearnerSpec {
             Self::Cucb => Cucb::learner(tasks),
             Self::Oful => Oful::learner(tasks, horizon),
             Self::GridUcb { units } => GridUcb::learner(problem, units)?,
+            Self::Lattimore => Lattimore::learner(problem, horizon),
         })
     }
 }

@@ -61,8 +61,12 @@ pub struct UnknownThresholds {
     pub bits: u64,
 }
 
-/// Plays against a threshold that has more digits than the rounds can find out. Bisecting exactly takes time of the order of the
-/// rounds' square.
+/// Appendix A with unknown curves: two tasks with thresholds b and 1 − b and rewards of 1, where b has more digits than the rounds can
+/// find out. Only the split at b completes both tasks; any other completes one and tells on which side of it b lies. So the regret
+/// is one a round, whatever is played.
+///
+/// All numbers are exact. In floats the threshold would be found after some fifty bisections, and nothing lost from then on.
+/// Bisecting exactly takes time of the order of the rounds' square.
 ///
 /// ```
 /// use outlay::theory::{ThresholdStrategy, unknown_thresholds};

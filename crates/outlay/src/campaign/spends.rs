@@ -1,0 +1,47 @@
+//! Outcomes for learners that must know what was spent on them: each goes with the split of its own round, however late it comes.
+
+use super::open::Wait;
+use super::{Campaign, CampaignError};
+use crate::feedback::{Completion, Outcome};
+
+/// Places for a round in hand, kept so that nothing is allocated round by round.
+#[derive(Debug, Default)]
+pub(super) struct Spends {
+    spent: Vec<f64>,
+    outcomes: Vec<Outcome>,
+}
+
+impl Campaign {
+    /// As [`Campaign::observe_round`], with the spends.
+    pub(super) fn observe_round_spent(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        self.spends.spent.clear();
+        self.spends.spent.extend_from_slice(self.open.split(place).0);
+        let told = self.open.tell_all(place, outcomes);
+        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        for (task, (&outcome, &spend)) in outcomes.iter().zip(&self.spends.spent).enumerate() {
+            self.learner.observe_spent(task, spend, outcome);
+        }
+        Ok(())
+    }
+
+    /// As [`Campaign::observe_completed`], with the spends: here failures must be named, too.
+    pub(super) fn observe_rest_spent(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        let Spends { spent, outcomes } = &mut self.spends;
+        spent.clear();
+        spent.extend_from_slice(self.open.split(place).0);
+        outcomes.clear();
+        outcomes.extend(self.open.waits(place).iter().map(|wait| match wait {
+            Wait::Open => Outcome::Failed,
+            Wait::Told | Wait::Away => Outcome::Missing,
+        }));
+        let told = self.open.tell_rest(place, completed);
+        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        completed.iter().for_each(|completion| outcomes[completion.task] = Outcome::Done(completion.reward));
+        for (task, (&outcome, &spend)) in outcomes.iter().zip(spent.iter()).enumerate() {
+            self.learner.observe_spent(task, spend, outcome);
+        }
+        Ok(())
+    }
+}

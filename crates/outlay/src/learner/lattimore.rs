@@ -1,0 +1,365 @@
+//! `lattimore`: saturating lines of unknown steepness, after T. Lattimore, K. Crammer and C. Szepesvári, "Optimal resource allocation
+//! with semi-bandit feedback" (UAI 2014, arXiv:1406.3840).
+//!
+//! Assumes curves min(1, x/ν) and rewards of 1, with ν unknown: it never looks at the problem's curves nor at rewards, only at who
+//! completed for how much. On other curves it stays within the budget and does something, but nothing speaks for it.
+//!
+//! For each task it keeps bounds low <= ν <= high that only ever close in. A round gives, from the lowest `low` up, each task its `low`
+//! or what is left: the most hopeful split. As no spend x is above ν, a task completes with chance x/ν exactly, so that
+//!
+//! ```text
+//! 1/ν  is within  Σ w B / Σ w x  ±  f / Σ w x,      w = 1 / (1 − x/high)
+//! f = a + sqrt(2 (V + 1) l + a²),   a = (R + 1) l / 3,   l = log(6 (R + 1)² (V + 1)² (T K)²),   R = max w,   V = Σ w x / low
+//! ```
+//!
+//! with high probability, B being 1 where it completed. The weights are about the inverse variances: close to ν a completion is almost
+//! certain, a failure tells much, and the bounds close in like 1/t instead of 1/√t.
+//!
+//! After the principle of that paper; how it begins is ours. A task without a `low` is given a K-th of the budget, then half of what
+//! last sufficed, until it fails: whoever fails at x has ν > x. While a fifth of the budget or more is left after everybody got their
+//! `low`, the tasks share that, too, in proportion: who fails then has a `low` that is higher by a quarter at least, which happens a
+//! bounded number of times, and a round in which nobody can fail loses nothing. What is left beyond that is not spent: outcomes above
+//! `low` cannot be counted. Bounds on spends, absent tasks, budgets that vary and late outcomes are ours as well.
+//!
+//! Guarantee: the paper proves O(log² T) for its algorithm. We have no proof for this one; the regrets measured grow like it.
+
+use std::cmp::Ordering;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Decision, Learner, Situation, StateError, parse, written};
+use crate::feedback::{Feedback, Outcome};
+use crate::problem::{Bounds, Problem};
+
+/// No outcome weighs more than this: where the bounds have met, the weight would be infinite. Lighter weights are as valid.
+const HEAVIEST: f64 = 1e6;
+/// The first trials do not go below this share of the budget.
+const LEAST_TRIAL: f64 = 1e-18;
+/// What is left is shared out if it is at least this part of what the tasks have got.
+const WORTH_SHARING: f64 = 0.25;
+
+#[derive(Debug)]
+pub(super) struct Lattimore {
+    bounds: Vec<Bounds>,
+    /// `log(6 (T K)²)`.
+    log_confidence: f64,
+    state: State,
+    /// Tasks by their lower bounds.
+    order: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct State {
+    tasks: Vec<Difficulty>,
+    /// What came back since the last decision. It is taken up at the next one, sorted, so that the order of arrival is without effect.
+    news: Vec<News>,
+}
+
+/// What is known of the spend ν from which on a task always completes.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Difficulty {
+    /// ν is at least this; 0 until the first failure.
+    low: f64,
+    /// ν is at most this; absent: nothing is known.
+    high: Option<f64>,
+    /// The least spend that sufficed.
+    sufficed: Option<f64>,
+    /// Σ w B.
+    completions: f64,
+    /// Σ w x.
+    spend: f64,
+    /// V: a bound on the variance of Σ w B.
+    variance: f64,
+    /// R.
+    largest_weight: f64,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct News {
+    task: usize,
+    spend: f64,
+    completed: bool,
+}
+
+impl News {
+    fn order(&self, other: &Self) -> Ordering {
+        let by_spend = || self.spend.total_cmp(&other.spend);
+        self.task.cmp(&other.task).then_with(by_spend).then(self.completed.cmp(&other.completed))
+    }
+}
+
+impl Difficulty {
+    /// Takes up everything that came back since the last decision.
+    fn learn(&mut self, news: &[News], log_confidence: f64) {
+        // Which outcomes count, and how much, was settled before any of them was seen: else the luckier ones would count more.
+        let (low, high) = (self.low, self.high);
+        for &News { spend, completed, .. } in news {
+            if spend <= low {
+                self.count(spend, completed, low, high);
+            }
+            if completed {
+                self.sufficed = Some(self.sufficed.map_or(spend, |least| least.min(spend)));
+            } else {
+                self.low = self.low.max(spend);
+            }
+        }
+        self.close_in(log_confidence);
+    }
+
+    fn count(&mut self, spend: f64, completed: bool, low: f64, high: Option<f64>) {
+        let chance = high.map_or(0.0, |high| spend / high);
+        let weight = 1.0 / (1.0 - chance).max(1.0 / HEAVIEST);
+        self.completions += if completed { weight } else { 0.0 };
+        self.spend += weight * spend;
+        self.variance += weight * spend / low;
+        self.largest_weight = self.largest_weight.max(weight);
+    }
+
+    fn close_in(&mut self, log_confidence: f64) {
+        let (slope, width) = (self.completions / self.spend, self.width(log_confidence));
+        let (least, most) = (1.0 / (slope + width), 1.0 / (slope - width));
+        if least.is_finite() {
+            self.low = self.low.max(least);
+        }
+        if most > 0.0 && most.is_finite() {
+            self.high = Some(self.high.map_or(most, |high| high.min(most)));
+        }
+    }
+
+    /// How far from the truth the estimated slope 1/ν may be.
+    fn width(&self, log_confidence: f64) -> f64 {
+        let log = log_confidence + 2.0 * self.largest_weight.ln_1p() + 2.0 * self.variance.ln_1p();
+        let jump = (self.largest_weight + 1.0) * log / 3.0;
+        (jump + (2.0 * (self.variance + 1.0) * log + jump * jump).sqrt()) / self.spend
+    }
+
+    /// The most that is sure not to be wasted; before the first failure a trial.
+    fn wants(&self, share: f64, least_trial: f64) -> f64 {
+        if self.low > 0.0 {
+            return self.low;
+        }
+        self.sufficed.map_or(share, |least| share.min(0.5 * least)).max(least_trial)
+    }
+
+    fn is_sound(&self) -> bool {
+        let numbers = [self.low, self.completions, self.spend, self.variance, self.largest_weight];
+        let spends = [self.high, self.sufficed].into_iter().flatten();
+        numbers.into_iter().all(is_amount) && spends.into_iter().all(|spend| is_amount(spend) && spend > 0.0)
+    }
+}
+
+fn is_amount(number: f64) -> bool {
+    number >= 0.0 && number.is_finite()
+}
+
+impl Lattimore {
+    pub(super) fn learner(problem: &Problem, horizon: u64) -> Box<dyn Learner> {
+        Box::new(Self::new(problem, horizon))
+    }
+
+    fn new(problem: &Problem, horizon: u64) -> Self {
+        let tasks = problem.tasks().len();
+        Self {
+            bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
+            log_confidence: 6.0_f64.ln() + 2.0 * ((horizon as f64).ln() + (tasks as f64).ln()),
+            state: State { tasks: vec![Difficulty::default(); tasks], news: Vec::new() },
+            order: (0..tasks).collect(),
+        }
+    }
+
+    fn take_up_news(&mut self) {
+        let State { tasks, news } = &mut self.state;
+        news.sort_unstable_by(News::order);
+        for of_one_task in news.chunk_by(|one, other| one.task == other.task) {
+            tasks[of_one_task[0].task].learn(of_one_task, self.log_confidence);
+        }
+        news.clear();
+    }
+
+    /// Shares what is left among the tasks that have failed before, in proportion to what they have.
+    fn share_out(&self, left: f64, spends: &mut [f64]) {
+        let has_failed = |task: usize| self.state.tasks[task].low > 0.0;
+        let given: f64 = spends.iter().enumerate().filter(|(task, _)| has_failed(*task)).map(|(_, spend)| spend).sum();
+        if !(given > 0.0 && left >= WORTH_SHARING * given) {
+            return;
+        }
+        let more = 1.0 + left / given;
+        for (task, (spend, bounds)) in spends.iter_mut().zip(&self.bounds).enumerate() {
+            if has_failed(task) {
+                *spend = (*spend * more).min(bounds.max);
+            }
+        }
+    }
+}
+
+impl Learner for Lattimore {
+    fn needs(&self) -> Feedback {
+        Feedback::Censored
+    }
+
+    fn needs_spends(&self) -> bool {
+        true
+    }
+
+    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+        self.take_up_news();
+        let tasks = &self.state.tasks;
+        self.order.sort_unstable_by(|&one, &other| tasks[one].low.total_cmp(&tasks[other].low).then(one.cmp(&other)));
+        let mut left = situation.budget;
+        for (task, (spend, bounds)) in numbers.iter_mut().zip(&self.bounds).enumerate() {
+            *spend = if situation.has(task) { bounds.min } else { 0.0 };
+            left -= *spend;
+        }
+        let share = situation.budget / tasks.len() as f64;
+        for &task in self.order.iter().filter(|task| situation.has(**task)) {
+            let Bounds { min, max, at_least } = self.bounds[task];
+            let wanted = tasks[task].wants(share, LEAST_TRIAL * situation.budget).max(at_least).min(max);
+            let spend = wanted.min(min + left);
+            if spend > min && spend >= at_least {
+                numbers[task] = spend;
+                left -= spend - min;
+            }
+        }
+        self.share_out(left, numbers);
+        Decision::Split
+    }
+
+    fn observe_spent(&mut self, task: usize, spend: f64, outcome: Outcome) {
+        let completed = match outcome {
+            Outcome::Done(_) => true,
+            Outcome::Failed | Outcome::Forgone(_) => false,
+            Outcome::Missing => return,
+        };
+        // Who was given nothing tells nothing.
+        if spend > 0.0 && spend.is_finite() && task < self.state.tasks.len() {
+            self.state.news.push(News { task, spend, completed });
+        }
+    }
+
+    fn save(&self) -> serde_json::Value {
+        let mut state = self.state.clone();
+        state.news.sort_unstable_by(News::order);
+        written(&state)
+    }
+
+    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
+        let state: State = parse(state)?;
+        let tasks = self.bounds.len();
+        let are_news_sound = state.news.iter().all(|news| news.task < tasks && is_amount(news.spend) && news.spend > 0.0);
+        if state.tasks.len() != tasks || !state.tasks.iter().all(Difficulty::is_sound) || !are_news_sound {
+            return Err(StateError(format!("learner: must hold bounds, sums and news of {tasks} tasks, none below zero")));
+        }
+        self.state = state;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::feedback::Reward;
+    use crate::instance::Instance;
+    use crate::random::{Draws, Purpose};
+
+    const FULL_AT: [f64; 5] = [0.5, 0.2, 0.9, 0.3, 0.4];
+
+    fn learner(full_at: &[f64], horizon: u64) -> Lattimore {
+        let list: Vec<String> = full_at.iter().map(f64::to_string).collect();
+        let instance: Instance = format!("saturating-jobs:full_at={}", list.join(";")).parse().unwrap();
+        Lattimore::new(&instance.problem(horizon, 1).unwrap(), horizon)
+    }
+
+    /// Plays to the horizon; `look` is shown every state and split.
+    fn play(learner: &mut Lattimore, full_at: &[f64], horizon: u64, seed: u64, mut look: impl FnMut(u64, &Lattimore, &[f64])) {
+        let draws = Draws::new(seed, Purpose::Completion);
+        let mut spend = vec![0.0; full_at.len()];
+        for round in 1..=horizon {
+            learner.decide(&Situation { round, budget: 1.0, available: None }, &mut spend);
+            look(round, learner, &spend);
+            for (task, (&spend, &full_at)) in spend.iter().zip(full_at).enumerate() {
+                let completes = draws.round(round).uniform(task) < spend / full_at;
+                learner.observe_spent(task, spend, if completes { Outcome::Done(Reward::MOST) } else { Outcome::Failed });
+            }
+        }
+    }
+
+    #[test]
+    fn the_bounds_hold_the_truth_and_only_close_in() {
+        for full_at in [FULL_AT.as_slice(), &[0.1, 0.2, 0.3], &[1.5, 3.0], &[1e-6, 0.7, 40.0]] {
+            for seed in 1..=40 {
+                let mut bounds = vec![(0.0, f64::INFINITY); full_at.len()];
+                play(&mut learner(full_at, 3000), full_at, 3000, seed, |round, learner, _| {
+                    for ((known, truth), before) in learner.state.tasks.iter().zip(full_at).zip(&mut bounds) {
+                        let now = (known.low, known.high.unwrap_or(f64::INFINITY));
+                        // A trial may fail at ν itself only by rounding.
+                        assert!(now.0 <= truth * (1.0 + 1e-12) && now.1 >= *truth, "seed {seed}, round {round}: {truth} in {now:?}");
+                        assert!(now.0 >= before.0 && now.1 <= before.1);
+                        *before = now;
+                    }
+                });
+            }
+        }
+    }
+
+    /// Funded tasks are known to a few percent in the end: bounds that hold the truth by being empty of content would not do.
+    #[test]
+    fn the_bounds_of_funded_tasks_close_in() {
+        let mut learner = learner(&FULL_AT, 20_000);
+        play(&mut learner, &FULL_AT, 20_000, 1, |_, _, _| {});
+        for task in [1, 3, 4] {
+            let known = &learner.state.tasks[task];
+            assert!(known.low > 0.97 * FULL_AT[task] && known.high.is_some_and(|high| high < 1.03 * FULL_AT[task]), "{task}: {known:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_trials_halve_until_they_fail() {
+        let mut learner = learner(&[0.5, 0.5], 100);
+        let mut spend = [0.0; 2];
+        let situation = Situation { round: 1, budget: 1.0, available: None };
+        for trial in [0.5, 0.25, 0.125] {
+            learner.decide(&situation, &mut spend);
+            assert_eq!(spend, [trial; 2]);
+            (0..2).for_each(|task| learner.observe_spent(task, trial, Outcome::Done(Reward::MOST)));
+        }
+        learner.observe_spent(0, 0.0625, Outcome::Failed);
+        learner.observe_spent(1, 0.0625, Outcome::Missing);
+        learner.decide(&situation, &mut spend);
+        // The second still tries; the first gets all the rest, as it has little to be sure of.
+        assert_eq!(spend, [0.9375, 0.0625]);
+        assert_eq!((learner.state.tasks[0].low, learner.state.tasks[1].low), (0.0625, 0.0));
+    }
+
+    #[test]
+    fn a_task_that_never_fails_costs_next_to_nothing() {
+        let mut learner = learner(&[0.5, 0.5], 100);
+        let mut spend = [0.0; 2];
+        for round in 1..=5000 {
+            learner.decide(&Situation { round, budget: 1e-300, available: Some(&[true, false]) }, &mut spend);
+            assert!(spend[0] > 0.0 && spend[1] == 0.0);
+            learner.observe_spent(0, spend[0], Outcome::Done(Reward::MOST));
+        }
+        assert!(spend[0] < 1e-317);
+    }
+
+    #[test]
+    fn unsound_states_are_refused() {
+        let mut learner = learner(&FULL_AT, 100);
+        play(&mut learner, &FULL_AT, 20, 1, |_, _, _| {});
+        let sound = learner.save();
+        assert!(learner.load(&sound).is_ok());
+        let damage: [fn(&mut serde_json::Value); 5] = [
+            |state| state["tasks"][0]["low"] = (-1.0).into(),
+            |state| state["tasks"][1]["high"] = 0.0.into(),
+            |state| state["tasks"] = serde_json::json!([]),
+            |state| state["news"][0]["task"] = 5.into(),
+            |state| state["news"][0]["spend"] = 0.0.into(),
+        ];
+        for harm in damage {
+            let mut state = sound.clone();
+            harm(&mut state);
+            assert!(learner.load(&state).is_err(), "{state}");
+        }
+        assert_eq!(learner.save(), sound);
+    }
+}
