@@ -67,8 +67,12 @@ pub(crate) fn run(arguments: &ReproduceArguments, quiet: bool) -> Result<Report,
         Format::Csv => record::csv(&judged)?,
     };
     let remarks = vec![format!("report: {}", folder.join(INDEX).display())];
-    let shown = judged.iter().all(|judged| judged.verdict != Verdict::NotShown);
-    Ok(Report { result, remarks, ending: if shown { Ending::Done } else { Ending::CheckFailed } })
+    Ok(Report { result, remarks, ending: ending(&judged) })
+}
+
+/// One claim that is not shown is enough.
+fn ending(judged: &[Judged]) -> Ending {
+    if judged.iter().all(|judged| judged.verdict != Verdict::NotShown) { Ending::Done } else { Ending::CheckFailed }
 }
 
 /// A command that gives the same results.
@@ -177,4 +181,34 @@ fn write(folder: &Path, command: &str, judged: &[Judged]) -> Result<(), Failure>
     }
     write_whole(&folder.join(RESULTS), record::json(command, judged)?.as_bytes())?;
     write_whole(&folder.join(INDEX), page.html.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use outlay::claims::{CLAIMS, Check, Table, Wanted};
+
+    use super::*;
+
+    fn judged(measured: f64) -> Judged {
+        let checks = vec![Check { what: "a ratio".to_owned(), measured, wanted: Wanted::AtMost(1.0) }];
+        let claim = CLAIMS[0];
+        let verdict = Verdict::of(claim.strength, &checks);
+        Judged {
+            claim,
+            finding: Finding { checks, panels: Vec::new(), table: Table::default() },
+            verdict,
+            seeds: None,
+            runs: 0,
+            seconds: 1.0,
+        }
+    }
+
+    #[test]
+    fn one_claim_that_is_not_shown_fails_the_command_and_is_named() {
+        assert_eq!(ending(&[judged(0.5), judged(1.0)]), Ending::Done);
+        let failed = [judged(0.5), judged(1.5)];
+        assert_eq!(ending(&failed), Ending::CheckFailed);
+        assert!(table::verdicts(&failed).contains("theorem-1 is not shown:\n  a ratio is 1.500, wanted at most 1\n"));
+        assert!(index::page("outlay reproduce", &failed).html.contains("badge not-shown"));
+    }
 }

@@ -4,6 +4,7 @@
 
 mod bound;
 mod errors;
+mod reproduce;
 mod simulate;
 mod snapshots;
 mod streams;
