@@ -101,7 +101,9 @@ impl Ranked {
             return false;
         }
         // Where budget is left, the first task that cannot be funded says what more of it would be worth.
-        if !self.rank(values, funded + usize::from(is_left)) {
+        let count = funded + usize::from(is_left);
+        let are_good = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
+        if !are_good {
             return false;
         }
         let last = self.best[funded - 1].gain;
@@ -149,6 +151,32 @@ impl Ranked {
         are_good
     }
 
+    /// [`Ranked::rank`] for one task, the bandit's choice: nothing needs to be kept to look for a second one.
+    fn find_best(&mut self, values: &[f64]) -> bool {
+        let mut are_good = true;
+        let mut gain = |value: f64, rise: f64| {
+            #[allow(clippy::manual_range_contains, reason = "a range asks twice, with a branch between")]
+            let is_good = (value >= 0.0) & (value < MOST_VALUE);
+            are_good &= is_good;
+            value * rise
+        };
+        let ((values_by_four, values_left), (rises_by_four, rises_left)) = (values.as_chunks::<4>(), self.rise.as_chunks::<4>());
+        let mut lanes = [0.0; 4];
+        for (values, rises) in values_by_four.iter().zip(rises_by_four) {
+            for lane in 0..4 {
+                lanes[lane] = larger(gain(values[lane], rises[lane]), lanes[lane]);
+            }
+        }
+        let mut most = larger(larger(lanes[0], lanes[1]), larger(lanes[2], lanes[3]));
+        for (&value, &rise) in values_left.iter().zip(rises_left) {
+            most = larger(gain(value, rise), most);
+        }
+        // It is mostly the one of the last call, and processors guess so.
+        let task = values.iter().zip(&self.rise).position(|(value, rise)| value * rise == most);
+        self.best[0] = Gain { task: task.unwrap_or(0), gain: most };
+        are_good
+    }
+
     /// Writes spend and success; returns what they are worth.
     fn write(&mut self, values: &[f64], funded: usize, answer: &mut Allocation) -> f64 {
         if self.written == 0 {
@@ -173,9 +201,12 @@ impl Ranked {
     }
 }
 
+fn larger(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
+
 /// The largest of numbers that are not NaN; zero if none is larger.
 fn largest(numbers: &[f64]) -> f64 {
-    let larger = |one: f64, other: f64| if one > other { one } else { other };
     let mut lanes = [0.0; 4];
     let (fours, rest) = numbers.as_chunks::<4>();
     for four in fours {
