@@ -23,7 +23,7 @@ pub(super) const CLAIM: Claim = Claim {
 const INSTANCES: [&str; 2] = ["power", "square-roots"];
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let (horizon, replications) = setting.choose((1_000_000, 40), (10_000_000, 160));
+    let (horizon, replications) = setting.choose((1_000_000, 40), (10_000_000, 80));
     Ok(vec![experiment(&INSTANCES, horizon, &[setting.subjects.sharp], replications)?])
 }
 
