@@ -321,7 +321,12 @@ impl Campaign {
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
     pub fn observe_completed(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
-        if let Some(bad) = completed.iter().find(|completion| completion.task >= self.names.len()) {
+        let exists = |completion: &Completion| completion.task < self.names.len();
+        // In rising order the last one says for all whether they exist.
+        let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
+        let all_exist = is_simple && completed.last().is_none_or(exists);
+        let bad = if all_exist { None } else { completed.iter().find(|completion| !exists(completion)) };
+        if let Some(bad) = bad {
             return Err(CampaignError::NoTask(bad.task));
         }
         if self.sees_gains {
@@ -332,7 +337,6 @@ impl Campaign {
             return self.observe_rest_spent(round, completed);
         }
         // A round of which nothing was told before has no record: who is named twice there must be looked for.
-        let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
         if !(is_simple && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;

@@ -16,32 +16,25 @@ impl Sum {
         self.total = total;
     }
 
-    /// Adds many terms, eight at a time: short chains are faster than one long one. Totals and losses lie apart, as vectors do.
-    pub(crate) fn add_all(&mut self, terms: &[f64]) {
-        let (mut totals, mut losses) = ([0.0; 8], [0.0; 8]);
-        let (chunks, rest) = terms.as_chunks::<8>();
-        for chunk in chunks {
-            for lane in 0..8 {
-                let total = totals[lane] + chunk[lane];
-                let kept = total - totals[lane];
-                losses[lane] += (totals[lane] - (total - kept)) + (chunk[lane] - kept);
-                totals[lane] = total;
-            }
-        }
-        for &term in rest.iter().chain(&totals) {
-            self.add(term);
-        }
-        self.lost += losses.iter().sum::<f64>();
-    }
-
     /// Adds another sum.
     pub(crate) fn merge(&mut self, other: Self) {
         self.add(other.total);
         self.lost += other.lost;
     }
 
+    /// Adds what was lost elsewhere: less than the last digit of the total.
+    pub(crate) fn add_lost(&mut self, lost: f64) {
+        self.lost += lost;
+    }
+
     pub(crate) fn value(self) -> f64 {
         self.total + self.lost
+    }
+}
+
+impl From<f64> for Sum {
+    fn from(total: f64) -> Self {
+        Self { total, lost: 0.0 }
     }
 }
 

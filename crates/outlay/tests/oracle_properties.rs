@@ -199,6 +199,54 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() })]
+
+    /// Square roots alone are answered in closed form; beside a worthless task of another family they are not.
+    #[test]
+    fn square_roots_alone_are_answered_as_beside_a_worthless_task(seed in 0u64..1_000_000, tasks in 2usize..24, unit in -6i32..9) {
+        let mut random = Random::new(seed);
+        let unit = 10f64.powi(unit) * 1.7;
+        let has_bounds = random.below(3) == 0;
+        let mut specs: Vec<TaskSpec> = (0..tasks).map(|task| {
+            let scale = unit * if random.below(2) == 0 { random.between(0.3, 3.0) } else { 1.0 };
+            let mut curve = Curve::power(0.5, scale).unwrap();
+            if random.below(4) == 0 {
+                curve = curve.with_ceiling(0.8).unwrap().with_floor(random.between(0.0, 0.5)).unwrap();
+            }
+            let mut spec = TaskSpec::new(format!("t{task}"), curve);
+            if has_bounds && random.below(4) == 0 {
+                spec.min = Some(random.between(0.0, 0.5) * unit / tasks as f64);
+                spec.max = Some(random.between(0.6, 4.0) * unit / tasks as f64);
+            }
+            spec
+        }).collect();
+        let alone = ProblemSpec { budget: unit, tasks: specs.clone(), ..ProblemSpec::default() }.check().unwrap();
+        specs.push(TaskSpec::new("worthless", Curve::exponential(unit).unwrap()));
+        let beside = ProblemSpec { budget: unit, tasks: specs, ..ProblemSpec::default() }.check().unwrap();
+        let mut oracle = Oracle::new(&alone);
+        for round in 0..10 {
+            let budget = unit * if round % 2 == 0 { 1.0 } else { random.between(0.6, 1.0) };
+            let mut values: Vec<f64> = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+            if round == 7 {
+                values[0] = 0.0;
+            }
+            let answer = oracle.allocate(&values, budget, &Options::default()).unwrap().clone();
+            certified(&alone, &values, &answer);
+            values.push(0.0);
+            let (general, _) = solve(&beside, &values, budget);
+            prop_assert!(answer.gap() <= 1e-12, "gap {:e}", answer.gap());
+            prop_assert!((answer.value - general.value).abs() <= 1e-13 * general.value);
+            prop_assert!((answer.upper_bound - general.upper_bound).abs() <= 1e-13 * general.value);
+            prop_assert!(has_bounds || (answer.price - general.price).abs() <= 1e-10 * general.price);
+            prop_assert_eq!((answer.status, answer.unspent, answer.nodes), (general.status, general.unspent, general.nodes));
+            for (a, b) in answer.spend.iter().zip(&general.spend) {
+                prop_assert!((a - b).abs() <= 2e-11 * budget, "{:?} {:?}", answer.spend, general.spend);
+            }
+        }
+    }
+}
+
 #[test]
 fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
     let mut random = Random::new(11);

@@ -2,6 +2,8 @@
 
 mod batch;
 mod branch;
+mod chords;
+mod close;
 mod coordinate;
 mod core;
 mod finish;
@@ -15,6 +17,7 @@ mod ranked;
 mod recheck;
 mod refine;
 mod relaxation;
+mod roots;
 mod smooth_model;
 mod stack;
 
@@ -28,10 +31,11 @@ use crate::problem::{Leftover, Problem};
 use branch::{Stop, Tree};
 use core::CoreSearch;
 use model::Model;
-use nearby::{Found, Nearby};
+use nearby::Nearby;
 use ranked::Ranked;
 use refine::Refinement;
 use relaxation::{Relaxation, Relaxed};
+use roots::Roots;
 
 /// The relative gap at which a search over smooth curves stops by default.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -240,7 +244,8 @@ pub struct Oracle {
     /// The best split by coordinate, where the search over steps starts.
     start: Vec<f64>,
     last_price: Option<f64>,
-    /// Quick ways for calls of one kind: all tasks are power curves, or all are one threshold.
+    /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one threshold.
+    roots: Option<Roots>,
     nearby: Option<Nearby>,
     ranked: Option<Ranked>,
     allocation: Allocation,
@@ -262,12 +267,30 @@ struct Outcome {
     states: u64,
 }
 
+/// What a quick way is asked, and where its answer goes.
+#[derive(Debug)]
+struct Call<'a> {
+    values: &'a [f64],
+    budget: f64,
+    spend: &'a mut [f64],
+    success: &'a mut [f64],
+}
+
+/// What a quick way found.
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    value: f64,
+    upper_bound: f64,
+    price: f64,
+}
+
 impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
         let model = Model::new(problem);
         let (places, count) = (model.places(), model.coordinates.len());
+        let roots = Roots::new(&model);
         Self {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
@@ -277,7 +300,8 @@ impl Oracle {
             trial: vec![0.0; places],
             start: vec![0.0; count],
             last_price: None,
-            nearby: Nearby::new(&model),
+            nearby: if roots.is_some() { None } else { Nearby::new(&model) },
+            roots,
             ranked: Ranked::new(&model),
             allocation: Allocation::empty(model.curves.len()),
             model,
@@ -339,9 +363,16 @@ impl Oracle {
         if let Some(ranked) = &mut self.ranked {
             return ranked.allocate(values, budget, options, answer);
         }
-        let start = self.last_price.map(|price| price * self.model.unit);
-        let nearby = self.nearby.as_mut().filter(|_| options.tolerance >= 0.0);
-        let found = nearby.and_then(|nearby| nearby.allocate(values, budget, start, &mut answer.spend, &mut answer.success));
+        if !(options.tolerance >= 0.0) {
+            return false;
+        }
+        let mut call = Call { values, budget, spend: &mut answer.spend, success: &mut answer.success };
+        let found = if let Some(roots) = &mut self.roots {
+            roots.allocate(&mut call)
+        } else {
+            let start = self.last_price.map(|price| price * self.model.unit);
+            self.nearby.as_mut().and_then(|nearby| nearby.allocate(&mut call, start))
+        };
         let Some(Found { value, upper_bound, price }) = found else { return false };
         (answer.budget, answer.value, answer.upper_bound, answer.price) = (budget, value, upper_bound, price);
         (answer.unspent, answer.unspent_reason) = (0.0, None);

@@ -9,9 +9,11 @@
 use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
+use super::close::log_ratio;
 use super::four::{Four, FourSums, SMALL, with_four};
 use super::model::Model;
 use super::relaxation::ROUNDING;
+use super::{Call, Found};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
 
@@ -72,16 +74,10 @@ struct Tasks {
     wish: [f64; 4],
     /// The wish at the price tried last.
     trial: [f64; 4],
+    /// One over exponent and value, in this call.
+    per_worth: [f64; 4],
     /// The value of the lanes of no task.
     filler: [f64; 4],
-}
-
-/// What a call found.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub(super) value: f64,
-    pub(super) upper_bound: f64,
-    pub(super) price: f64,
 }
 
 /// Below this many tasks one of them takes everything.
@@ -94,6 +90,8 @@ const MOST_VALUE: f64 = 1e90;
 /// price to the last digit.
 const ABSORBABLE: f64 = 1e-11;
 const UNNOTICED: f64 = 1e-8;
+/// So close to the budget the total itself is a good enough series in the price's logarithm: what is left out is below 1e-12.
+const NEXT_DOOR: f64 = 3e-3;
 /// Trials of the price for one call, and for one anchor.
 const MAX_MOVES: usize = 6;
 const MAX_ANCHOR_TRIALS: usize = 12;
@@ -120,24 +118,16 @@ impl Nearby {
     /// The best split, if all tasks are between their bounds in it. `start` is a price to begin with.
     ///
     /// Values and budget need not be checked: nothing is found for bad ones.
-    pub(super) fn allocate(
-        &mut self,
-        values: &[f64],
-        budget: f64,
-        start: Option<f64>,
-        spend: &mut [f64],
-        success: &mut [f64],
-    ) -> Option<Found> {
+    pub(super) fn allocate(&mut self, call: &mut Call<'_>, start: Option<f64>) -> Option<Found> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
         }
-        let is_known = values.len() == self.tasks && budget >= LEAST_SPEND && budget.is_finite();
+        let is_known = call.values.len() == self.tasks && call.budget >= LEAST_SPEND && call.budget.is_finite();
         let start = start.filter(|_| is_known)?;
-        let mut call = Call { values, budget, spend, success };
-        let mut found = if self.anchor.is_some() { self.try_near(&mut call) } else { None };
-        if found.is_none() && self.make_anchor(values, budget, start) {
-            found = self.try_near(&mut call);
+        let mut found = if self.anchor.is_some() { self.try_near(call) } else { None };
+        if found.is_none() && self.make_anchor(call.values, call.budget, start) {
+            found = self.try_near(call);
         }
         if found.is_none() {
             self.anchor = None;
@@ -213,6 +203,11 @@ impl Nearby {
         false
     }
 
+    fn is_inside(&self, task: usize, spend: f64) -> bool {
+        let (tasks, lane) = (&self.fours[task / 4], task % 4);
+        spend > tasks.low[lane] && spend < tasks.high[lane]
+    }
+
     fn find_softest(&self) -> usize {
         let fall = |task: usize| self.fours[task / 4].elasticity[task % 4] * self.fours[task / 4].wish[task % 4];
         (0..self.tasks).fold(0, |best, task| if fall(task) > fall(best) { task } else { best })
@@ -230,6 +225,7 @@ impl Tasks {
         value: [1.0; 4],
         wish: [0.0; 4],
         trial: [0.0; 4],
+        per_worth: [0.0; 4],
         filler: [1.0; 4],
     };
 
@@ -264,39 +260,34 @@ impl Moments {
         if !(total > 0.0 && first < f64::INFINITY) {
             return None;
         }
-        // The logarithm of the total, as a series in the step, has the cumulants of the elasticity as coefficients.
+        let over_first = 1.0 / first;
+        let newton = (total - target) * over_first;
+        let (a, b, c) = (second * over_first * 0.5, third * over_first * (1.0 / 6.0), fourth * over_first * (1.0 / 24.0));
+        let step = reversed(newton, a, b, c);
+        if (newton * a).abs() < NEXT_DOOR && step.is_finite() {
+            return Some(step);
+        }
+        // Further away the logarithm of the total is the better series, with the cumulants of the elasticity as coefficients.
         let over = 1.0 / total;
         let (mean, second, third, fourth) = (first * over, second * over, third * over, fourth * over);
         let square = mean * mean;
         let variance = second - square;
         let skewness = third - mean * (3.0 * second - 2.0 * square);
         let fourth = fourth - 4.0 * mean * third - 3.0 * second * second + square * (12.0 * second - 6.0 * square);
-        // Reversed: the step as a series in what is missing.
-        let over_mean = total / first;
+        let over_mean = total * over_first;
         let missing = log_ratio(total, target) * over_mean;
         let (a, b, c) = (variance * over_mean * 0.5, skewness * over_mean * (1.0 / 6.0), fourth * over_mean * (1.0 / 24.0));
-        let far = missing * ((2.0 * a * a - b) + missing * (5.0 * a * (a * a - b) + c));
-        let step = missing * (1.0 + missing * (a + far));
+        let step = reversed(missing, a, b, c);
         // Far away the series says nothing, but its beginning is Newton's step.
         let is_near = (missing * a).abs() < 0.25 && step.is_finite();
         Some(if is_near { step } else { missing }).filter(|step| step.is_finite())
     }
 }
 
-/// `ln(a / b)`, quick where they are close.
+/// The x at which x - a x² + b x³ - c x⁴ is y, up to the fifth power of y.
 #[inline(always)]
-fn log_ratio(a: f64, b: f64) -> f64 {
-    let s = (a - b) / (a + b);
-    let t = s * s;
-    if t < 1e-3 { 2.0 * s * (1.0 + t * (1.0 / 3.0 + t * (1.0 / 5.0 + t * (1.0 / 7.0 + t * (1.0 / 9.0))))) } else { (a / b).ln() }
-}
-
-/// What is asked, and where the answer goes.
-struct Call<'a> {
-    values: &'a [f64],
-    budget: f64,
-    spend: &'a mut [f64],
-    success: &'a mut [f64],
+fn reversed(y: f64, a: f64, b: f64, c: f64) -> f64 {
+    y * (1.0 + y * (a + y * ((2.0 * a * a - b) + y * (5.0 * a * (a * a - b) + c))))
 }
 
 /// The wishes of all tasks at a price, from the values at the anchor.
@@ -322,12 +313,14 @@ impl WithSimd for Anchor<'_> {
     }
 }
 
+/// The powers do not wait for the wish: one short step from it to every sum.
 #[inline(always)]
 fn add_moments<S: Simd>(sums: &mut [Four<S>; 5], wish: Four<S>, elasticity: Four<S>) {
-    let mut term = wish;
-    for sum in sums {
-        *sum = *sum + term;
-        term = term * elasticity;
+    let square = elasticity * elasticity;
+    let powers = [elasticity, square, square * elasticity, square * square];
+    sums[0] = sums[0] + wish;
+    for (sum, power) in sums[1..].iter_mut().zip(powers) {
+        *sum = wish.times_plus(power, *sum);
     }
 }
 
@@ -361,7 +354,8 @@ impl WithSimd for Solve<'_, '_> {
             }
             let left = call.budget - settled.spend;
             if left.abs() <= (ABSORBABLE * call.budget).min(UNNOTICED * call.spend[nearby.softest]) {
-                return Some((price, finish(call, nearby.softest, price.price, left, settled)));
+                let found = finish(call, nearby.softest, price.price, left, settled);
+                return nearby.is_inside(nearby.softest, call.spend[nearby.softest]).then_some((price, found));
             }
             step = -left / moments.0[1];
         }
@@ -391,6 +385,7 @@ fn read<S: Simd>(simd: S, fours: &mut [Tasks], values: &[f64], moved: f64) -> Op
         far = far + limit.where_above(ratio * ratio * 4.0 + exponent * exponent, zero, one);
         let wish = load(&tasks.wish) * exponent.exp_small();
         wish.store(&mut tasks.trial);
+        (load(&tasks.over_exponent) / value).store(&mut tasks.per_worth);
         add_moments(&mut sums, wish, elasticity);
     }
     (far.total() == 0.0).then(|| Moments(sums.map(Four::total)))
@@ -417,15 +412,14 @@ struct Settled {
 #[inline(always)]
 fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64, price: f64) -> Settled {
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
-    let zero = Four::splat(simd, 0.0);
-    let mut room = Four::splat(simd, f64::INFINITY);
+    let (one, mut inside) = (Four::splat(simd, 1.0), Four::splat(simd, 0.0));
     let (mut spends, mut worths) = (FourSums::new(simd), FourSums::new(simd));
     let answers = call.spend.chunks_mut(4).zip(call.success.chunks_mut(4));
     for ((tasks, values), (spend, success)) in fours.iter_mut().zip(call.values.chunks(4)).zip(answers) {
         let value = load_values(simd, tasks, values);
         let elasticity = load(&tasks.elasticity);
-        let wish = load(&tasks.trial) * (zero - elasticity * step).exp_small();
-        room = room.min(wish - load(&tasks.low)).min(load(&tasks.high) - wish);
+        let wish = load(&tasks.trial) * (elasticity * -step).exp_small();
+        inside = inside + wish.where_between(load(&tasks.low), load(&tasks.high), one);
         // On the curve's own slope value = price * spend / exponent, above what the floor is worth.
         let floor = load(&tasks.floor);
         let worth = wish * (load(&tasks.over_exponent) * price);
@@ -433,10 +427,11 @@ fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64,
         worths.add(worth + value * floor);
         wish.store(&mut tasks.trial);
         wish.store_some(spend);
-        (worth / value + floor).store_some(success);
+        // No division here: the draws of the round wait for this.
+        wish.times_plus(load(&tasks.per_worth) * price, floor).store_some(success);
     }
-    let least = room.to_array().into_iter().fold(f64::INFINITY, f64::min);
-    Settled { spend: spends.total().value(), worth: worths.total().value(), is_between_bounds: least > 0.0 }
+    let is_between_bounds = inside.total() == 4.0 * fours.len() as f64;
+    Settled { spend: spends.total().value(), worth: worths.total().value(), is_between_bounds }
 }
 
 /// Gives the remainder to the softest task: at the price, as it is too small to change its slope.
@@ -445,6 +440,6 @@ fn finish(call: &mut Call<'_>, softest: usize, price: f64, left: f64, settled: S
     let bound = settled.worth + price * left;
     let upper_bound = bound + ROUNDING * (bound + price * call.budget + settled.worth);
     call.spend[softest] += left;
-    call.success[softest] += price * left / call.values[softest];
+    call.success[softest] += left * (price / call.values[softest]);
     Found { value: bound, upper_bound, price }
 }

@@ -2,10 +2,12 @@
 //!
 //! At a price every task takes the spend that is best for it alone. Total spend falls as the price rises: smoothly where
 //! tasks are on a concave branch, by a jump where one leaves a corner of its envelope. Each trial measures the smooth part at
-//! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Jumps outside the
-//! bracket are settled and never looked at again.
+//! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Where there are many
+//! jumps, those outside the bracket are settled and never looked at again.
 
 use super::batch::Batches;
+use super::chords::{Chord, Chords};
+use super::close::exp;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
 use super::smooth_model::SmoothModel;
@@ -36,13 +38,6 @@ impl<'a> View<'a> {
     }
 }
 
-/// A chord of an envelope: below `price` the task takes `jump` more.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Chord {
-    pub(super) price: f64,
-    pub(super) jump: f64,
-}
-
 /// A task whose envelope ends in a smooth branch, taken below the price `tie`.
 #[derive(Debug, Clone, Copy)]
 struct Rider {
@@ -57,13 +52,13 @@ struct Rider {
 /// Buffers of the search, kept between calls.
 #[derive(Debug, Default)]
 pub(super) struct PriceSearch {
-    /// Chords whose price is inside the bracket.
-    chords: Vec<Chord>,
+    /// The chords; if there are many, only those whose price is inside the bracket.
+    chords: Chords,
     /// Riders that may be on their branch somewhere in the bracket.
     riders: Vec<Rider>,
-    /// What chords above the bracket add at every price of it.
+    /// What chords that were dropped, because they are above the bracket, add at every price of it.
     settled: f64,
-    /// The jumps between a trial and the end of the bracket, while a model is solved.
+    /// The jumps between a trial and what its model asks for; empty if there are none.
     jumps: Vec<Chord>,
     /// What the power tasks wish at the price tried last.
     wishes: Vec<f64>,
@@ -75,7 +70,25 @@ struct Trial {
     price: f64,
     low: f64,
     high: f64,
+    /// What the chords above the price add, and those exactly there.
+    taken: f64,
+    tied: f64,
     smooth: SmoothModel,
+}
+
+/// The price sought is strictly between these two.
+#[derive(Debug, Clone, Copy)]
+struct Bracket {
+    below: f64,
+    above: f64,
+}
+
+impl Bracket {
+    const ALL: Self = Self { below: 0.0, above: f64::INFINITY };
+
+    fn contains(self, price: f64) -> bool {
+        price > self.below && price < self.above
+    }
 }
 
 /// Total spend this close to what is free, as a share of it, counts as found: the sums themselves are no more exact.
@@ -126,7 +139,7 @@ impl PriceSearch {
     /// Searches until the budget is met, or missed by no more than the share `close`.
     fn search(&mut self, view: View<'_>, start: Option<f64>, close: f64) -> f64 {
         let free = view.free;
-        let (mut below, mut above) = (0.0, f64::INFINITY);
+        let mut bracket = Bracket::ALL;
         let mut price = start.unwrap_or_else(|| self.first_price(view));
         for count in 0..MAX_TRIALS {
             let trial = self.evaluate(view, price);
@@ -134,27 +147,28 @@ impl PriceSearch {
                 return price;
             }
             if trial.low > free {
-                below = price;
-                self.raise_floor(below);
-                price = self.model_above(trial, free);
+                bracket.below = price;
+                self.narrow(bracket);
+                price = self.model_above(trial, free, bracket);
             } else {
-                above = price;
-                self.lower_roof(above);
-                price = self.model_below(trial, free);
+                bracket.above = price;
+                let is_settled = self.narrow(bracket);
+                let taken = if is_settled { 0.0 } else { trial.taken + trial.tied };
+                price = self.model_below(Trial { taken, ..trial }, free, bracket);
             }
-            if price > below && price < above && self.is_last_step(view, trial, price) {
+            if bracket.contains(price) && self.is_last_step(view, trial, price) {
                 return price;
             }
             let doubtful = count >= TRUSTED_TRIALS && count % 2 == 0;
-            if doubtful || !(price > below && price < above) {
-                price = middle(below, above);
+            if doubtful || !bracket.contains(price) {
+                price = middle(bracket);
             }
-            if !(price > below && price < above) {
+            if !bracket.contains(price) {
                 break;
             }
         }
         // No price in between: rounding hides the exact one. At the upper end everything fits.
-        let price = if above.is_finite() { above } else { below };
+        let price = if bracket.above.is_finite() { bracket.above } else { bracket.below };
         self.evaluate(view, price);
         price
     }
@@ -175,9 +189,8 @@ impl PriceSearch {
     }
 
     /// Where the budget is met above a trial that spends too much, by the model.
-    fn model_above(&mut self, trial: Trial, free: f64) -> f64 {
+    fn model_above(&mut self, trial: Trial, free: f64, bracket: Bracket) -> f64 {
         self.jumps.clear();
-        self.jumps.extend_from_slice(&self.chords);
         // Riders leave their branch at their tie; what they leave behind is part of the smooth total at the trial.
         let mut leaving = 0.0;
         for rider in self.riders.iter().filter(|rider| rider.tie.is_finite()) {
@@ -186,37 +199,42 @@ impl PriceSearch {
         }
         let mut smooth = trial.smooth;
         smooth.power.spend = (smooth.power.spend - leaving).max(0.0);
-        self.solve_model(trial.price, smooth, free - self.settled)
+        self.solve_model(Trial { smooth, ..trial }, free - self.settled, bracket)
     }
 
     /// Where the budget is met below a trial that spends too little, by the model.
-    fn model_below(&mut self, trial: Trial, free: f64) -> f64 {
+    fn model_below(&mut self, trial: Trial, free: f64, bracket: Bracket) -> f64 {
         self.jumps.clear();
-        self.jumps.extend_from_slice(&self.chords);
         let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
         self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial.price, trial.smooth, free - self.settled)
+        self.solve_model(trial, free - self.settled, bracket)
     }
 
-    /// The price at which the smooth part, by its model from `price`, and the jumps above it add up to `target`.
+    /// The price at which the smooth part, by its model from a trial, and the jumps above it add up to `target`: the chords, and
+    /// those that riders were given.
     ///
     /// First as if no jump lay in between; if some do, the answer is among them or between two of them: they are halved around
     /// their median until one is the answer or none is left.
-    fn solve_model(&mut self, price: f64, smooth: SmoothModel, mut target: f64) -> f64 {
-        let taken: f64 = self.jumps.iter().map(|chord| if chord.price > price { chord.jump } else { 0.0 }).sum();
-        let straight = price * smooth.step_to(target - taken).exp();
-        if straight > 0.0 {
-            let (low, high) = if straight < price { (straight, price) } else { (price, straight) };
-            let mut beyond = 0.0;
-            self.jumps.retain(|chord| {
-                beyond += if chord.price >= high { chord.jump } else { 0.0 };
-                chord.price > low && chord.price < high
-            });
-            if self.jumps.is_empty() {
-                return straight;
-            }
-            target -= beyond;
+    fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket) -> f64 {
+        let Trial { price, smooth, .. } = trial;
+        let taken = trial.taken + self.jumps.iter().map(|jump| if jump.price > price { jump.jump } else { 0.0 }).sum::<f64>();
+        let straight = price * exp(smooth.step_to(target - taken));
+        let (low, high) = match straight {
+            straight if !(straight > 0.0) => (bracket.below, bracket.above),
+            straight if straight < price => (straight.max(bracket.below), price),
+            straight => (price, straight.min(bracket.above)),
+        };
+        let (mut beyond, has_chords) = self.chords.between(low, high);
+        self.jumps.retain(|jump| {
+            beyond += if jump.price >= high { jump.jump } else { 0.0 };
+            jump.price > low && jump.price < high
+        });
+        if has_chords {
+            self.chords.list_between(low, high, &mut self.jumps);
+        } else if self.jumps.is_empty() && straight > 0.0 {
+            return straight;
         }
+        target -= beyond;
         let here = smooth.total();
         let mut jumps = &mut self.jumps[..];
         while !jumps.is_empty() {
@@ -244,7 +262,7 @@ impl PriceSearch {
                 return at;
             }
         }
-        price * smooth.step_to(target).exp()
+        price * exp(smooth.step_to(target))
     }
 
     /// Reads the chords and riders; returns the most that all tasks can usefully take above their lower bounds.
@@ -268,6 +286,7 @@ impl PriceSearch {
                 reach += last.spend - hull.low;
             }
         }
+        self.chords.seal();
         reach
     }
 
@@ -284,47 +303,34 @@ impl PriceSearch {
     /// Where the budget is met if every rider jumps and then stands still.
     fn model_all(&mut self, free: f64) -> f64 {
         self.jumps.clear();
-        self.jumps.extend_from_slice(&self.chords);
         self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(1.0, SmoothModel::default(), free)
+        let (price, (taken, tied)) = (1.0, self.chords.taken(1.0));
+        self.solve_model(Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() }, free, Bracket::ALL)
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
         let (mut power, linear) = view.batches.respond(price.ln(), &mut self.wishes);
-        let (mut taken, mut tied) = (0.0, 0.0);
-        for chord in &self.chords {
-            taken += if chord.price > price { chord.jump } else { 0.0 };
-            tied += if chord.price == price { chord.jump } else { 0.0 };
-        }
+        let (taken, tied) = self.chords.taken(price);
+        let mut joining = tied;
         for rider in self.riders.iter().filter(|rider| rider.tie >= price) {
             let (spend, fall) = on_branch(view, rider.coordinate as usize, price);
             if rider.tie > price {
                 power.spend += spend - rider.base;
                 power.fall += fall;
             } else {
-                tied += spend - rider.base;
+                joining += spend - rider.base;
             }
         }
         let low = self.settled + taken + power.spend + linear.spend;
-        Trial { price, low, high: low + tied, smooth: SmoothModel { power, linear } }
+        Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear } }
     }
 
-    /// The price is above `below`: chords up to there are not taken.
-    fn raise_floor(&mut self, below: f64) {
-        self.chords.retain(|chord| chord.price > below);
-        self.riders.retain(|rider| rider.tie > below);
-    }
-
-    /// The price is below `above`: chords from there on are taken.
-    fn lower_roof(&mut self, above: f64) {
-        let settled = &mut self.settled;
-        self.chords.retain(|chord| {
-            let inside = chord.price < above;
-            if !inside {
-                *settled += chord.jump;
-            }
-            inside
-        });
+    /// Drops what lies outside a bracket; true if the chords above it are settled now, and false if there are too few for that.
+    fn narrow(&mut self, bracket: Bracket) -> bool {
+        self.riders.retain(|rider| rider.tie > bracket.below);
+        let settled = self.chords.narrow(bracket.below, bracket.above);
+        self.settled += settled.unwrap_or_default();
+        settled.is_some()
     }
 }
 
@@ -345,7 +351,7 @@ pub(super) fn on_branch(view: View<'_>, coordinate: usize, price: f64) -> (f64, 
 }
 
 /// A price between the two that halves the bracket in digits.
-fn middle(below: f64, above: f64) -> f64 {
+fn middle(Bracket { below, above }: Bracket) -> f64 {
     match (below > 0.0, above.is_finite()) {
         (true, true) => {
             let geometric = below.sqrt() * above.sqrt();

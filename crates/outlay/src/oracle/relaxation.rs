@@ -45,6 +45,8 @@ pub(super) struct Relaxation {
 pub(super) const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// A remainder up to this share of what is free may go to the task that it disturbs least.
 const SMALL_REMAINDER: f64 = 1e-6;
+/// A step of this share of a spend, and of how fast it falls with the price, changes the slope by less than can be seen.
+const UNNOTICED: f64 = 1e-9;
 
 impl Relaxation {
     /// Each task's chance of success at the spends written last; of stacks nothing is said.
@@ -76,7 +78,7 @@ impl Relaxation {
         let bound = worth + price * (view.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
         let fractional = fill(view, price, view.free - wished, &mut split, &mut settled, tied);
-        absorb(view, &mut split, &mut settled);
+        absorb(view, price, &mut split, &mut settled);
         Relaxed {
             price,
             bound,
@@ -174,16 +176,25 @@ fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, split: &mut Sp
 }
 
 /// Gives a remainder of rounding size to the task that it disturbs least.
-fn absorb(view: View<'_>, split: &mut Split<'_>, settled: &mut Settled) {
+fn absorb(view: View<'_>, price: f64, split: &mut Split<'_>, settled: &mut Settled) {
     let left = view.free - settled.above.value();
-    if settled.softness > 0.0 && left != 0.0 && left.abs() <= SMALL_REMAINDER * view.free {
-        let task = settled.softest;
-        let (from, bounds, curve) = (split.spend[task], view.bounds[task], &view.curves[task]);
-        let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
+    if !(settled.softness > 0.0 && left != 0.0 && left.abs() <= SMALL_REMAINDER * view.free) {
+        return;
+    }
+    let task = settled.softest;
+    let (from, bounds, curve, value) = (split.spend[task], view.bounds[task], &view.curves[task], view.values[task]);
+    let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
+    split.spend[task] = to;
+    settled.above.add(to - from);
+    let is_unnoticed = (to - from).abs() <= UNNOTICED * from.min(settled.softness);
+    if is_unnoticed && to < curve.saturates_at() {
+        // The task is on its curve's own slope, which is the price: so short a way changes it by less than rounding.
+        let gain = price * (to - from);
+        split.success[task] += gain / value;
+        settled.value.add(gain);
+    } else {
         let success = curve.success(to);
-        split.spend[task] = to;
         split.success[task] = success;
-        settled.above.add(to - from);
-        settled.value.add(view.values[task] * (success - curve.success(from)));
+        settled.value.add(value * (success - curve.success(from)));
     }
 }

@@ -1,6 +1,7 @@
 //! How smooth tasks respond around a price that was tried: what the next price is chosen by.
 
 use super::batch::Response;
+use super::close::{exp, log_ratio};
 
 /// How the smooth part goes on from a trial: part of it as a power of the price, part of it linearly in its logarithm. Exact for
 /// one power task, and for exponential tasks between their bounds.
@@ -32,14 +33,14 @@ impl SmoothModel {
         if !(all.fall > 0.0 && all.spend > 0.0 && target > 0.0) {
             return f64::NAN;
         }
-        let mut step = (all.spend / target).ln() * all.spend / all.fall;
+        let mut step = log_ratio(all.spend, target) * all.spend / all.fall;
         for _ in 0..MODEL_STEPS {
             if step.abs() > MODEL_RANGE {
                 break;
             }
             // Newton on the logarithm of the spend.
             let Response { spend, fall } = self.after(step);
-            let change = (spend / target).ln() * spend / fall;
+            let change = log_ratio(spend, target) * spend / fall;
             step += change;
             // What is left is the square of the change: less than the model itself is wrong by.
             if change.abs() < 0.03 * step.abs() {
@@ -55,7 +56,7 @@ fn power_after(here: Response, step: f64) -> Response {
     if !(here.spend > 0.0) {
         return here;
     }
-    let decay = (-here.fall / here.spend * step).exp();
+    let decay = exp(-here.fall / here.spend * step);
     Response { spend: here.spend * decay, fall: here.fall * decay }
 }
 

@@ -14,6 +14,8 @@ pub(super) struct ExponentialBatch {
     scale: Vec<f64>,
     /// One over the scale.
     rate: Vec<f64>,
+    /// Ones: the logarithm of the value counts in full.
+    whole: Vec<f64>,
     curve: Vec<Exponential>,
     floor: Vec<f64>,
     height: Vec<f64>,
@@ -27,6 +29,7 @@ impl ExponentialBatch {
         self.base_level.push((height / exponential.scale()).ln());
         self.scale.push(exponential.scale());
         self.rate.push(1.0 / exponential.scale());
+        self.whole.push(1.0);
         self.curve.push(exponential.clone());
         self.floor.push(curve.floor());
         self.height.push(height);
@@ -38,13 +41,14 @@ impl ExponentialBatch {
         self.base_level.resize(padded, 0.0);
         self.scale.resize(padded, 1.0);
         self.rate.resize(padded, 1.0);
+        self.whole.resize(padded, 1.0);
         self.height.resize(padded, 0.0);
         self.level.resize(padded, 0.0);
     }
 
     pub(super) fn load(&mut self, values: &[f64], free: f64) {
         self.places.set_free(free);
-        self.places.load_levels(values, &self.base_level, None, &mut self.level);
+        self.places.load_levels(values, &self.base_level, &self.whole, &mut self.level);
     }
 
     pub(super) fn respond(&self, log_price: f64) -> Response {
@@ -54,9 +58,8 @@ impl ExponentialBatch {
 
     /// The sum of the prices at which each task would take a given share.
     pub(super) fn prices_at(&self, share: f64) -> f64 {
-        // The level counts in full, which is what the weight says too.
         let (level, rate, weight) = (&self.level, &self.rate, &self.places.weight);
-        with_four(Arch::new(), Prices { level, factor: weight, rate, weight, share })
+        with_four(Arch::new(), Prices { level, factor: &self.whole, rate, weight, share })
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {

@@ -7,8 +7,8 @@ mod exponential;
 mod power;
 mod ramp;
 
-use super::four::{Four, FourSums, LEAST_LN, with_four};
-use super::price::Chord;
+use super::chords::Chords;
+use super::four::{Four, FourSums, LEAST_LN, fours, fours_mut, with_four};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
 use crate::sum::Sum;
@@ -62,20 +62,15 @@ impl Places {
     }
 
     /// Writes `base + factor * ln(value)` of every task to `level`.
-    fn load_levels(&mut self, values: &[f64], base: &[f64], factor: Option<&[f64]>, level: &mut [f64]) {
-        let mut is_tiny = false;
-        for (value, &task) in self.value.iter_mut().zip(&self.task) {
-            *value = values[task as usize];
-            is_tiny |= *value < LEAST_LN;
-        }
-        with_four(Arch::new(), Levels { value: &self.value, base, factor, level });
-        self.has_worthless = is_tiny;
-        if is_tiny {
+    fn load_levels(&mut self, values: &[f64], base: &[f64], factor: &[f64], level: &mut [f64]) {
+        let Self { task: tasks, value, .. } = self;
+        self.has_worthless = with_four(Arch::new(), Levels { values, tasks, value, base, factor, level });
+        if self.has_worthless {
             // Zero, or a number too small for the quick logarithm.
             for (place, &task) in self.task.iter().enumerate() {
                 let value = values[task as usize];
                 if value < LEAST_LN {
-                    level[place] = base[place] + factor.map_or(1.0, |factor| factor[place]) * value.ln();
+                    level[place] = base[place] + factor[place] * value.ln();
                 }
             }
         }
@@ -91,15 +86,17 @@ impl Places {
         padded
     }
 
-    fn set_free(&mut self, free: f64) {
+    /// True if that changes the caps.
+    fn set_free(&mut self, free: f64) -> bool {
         if free == self.free {
-            return;
+            return false;
         }
         self.free = free;
         for ((cap, &low), &high) in self.cap.iter_mut().zip(&self.low).zip(&self.high) {
             *cap = high.min(low + free);
         }
         self.room = self.cap.iter().zip(&self.low).map(|(cap, low)| cap - low).sum();
+        true
     }
 
     /// The most the tasks with a finite level can take above their lower bounds.
@@ -112,33 +109,47 @@ impl Places {
     }
 }
 
-/// Writes `base + factor * ln(value)`.
+/// Gathers the tasks' values and writes `base + factor * ln(value)`; true if a value is too small for that.
 struct Levels<'a> {
-    value: &'a [f64],
+    values: &'a [f64],
+    tasks: &'a [u32],
+    value: &'a mut [f64],
     base: &'a [f64],
-    factor: Option<&'a [f64]>,
+    factor: &'a [f64],
     level: &'a mut [f64],
 }
 
 impl WithSimd for Levels<'_> {
-    type Output = ();
+    type Output = bool;
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let levels = fours_mut(self.level).iter_mut().zip(fours(self.value)).zip(fours(self.base));
-        let Some(factor) = self.factor else {
-            for ((level, value), base) in levels {
-                (Four::load(simd, base) + Four::load(simd, value).ln()).store(level);
-            }
-            return;
-        };
-        for (((level, value), base), factor) in levels.zip(fours(factor)) {
-            (Four::load(simd, base) + Four::load(simd, factor) * Four::load(simd, value).ln()).store(level);
+    fn with_simd<S: Simd>(self, simd: S) -> bool {
+        let mut least = Four::splat(simd, f64::INFINITY);
+        let shapes = fours(self.base).iter().zip(fours(self.factor));
+        let places = fours_mut(self.level).iter_mut().zip(fours_mut(self.value));
+        for ((tasks, (base, factor)), (level, value)) in self.tasks.chunks(4).zip(shapes).zip(places) {
+            let gathered = gather(simd, self.values, tasks);
+            gathered.store(value);
+            least = least.min(gathered);
+            Four::load(simd, factor).times_plus(gathered.ln(), Four::load(simd, base)).store(level);
         }
+        least.to_array().into_iter().any(|least| least < LEAST_LN)
     }
 }
 
-/// The sum of `weight * e^(factor * level - rate * share)` over the tasks.
+/// The values of up to four tasks; one in the lanes of no task.
+#[inline(always)]
+fn gather<S: Simd>(simd: S, values: &[f64], tasks: &[u32]) -> Four<S> {
+    let value = |task: u32| values[task as usize];
+    if let &[a, b, c, d] = tasks {
+        return Four::load(simd, &[value(a), value(b), value(c), value(d)]);
+    }
+    let mut lanes = [1.0; 4];
+    lanes.iter_mut().zip(tasks).for_each(|(lane, &task)| *lane = value(task));
+    Four::load(simd, &lanes)
+}
+
+/// The sum of `weight * e^(factor * level - rate * share)` over the tasks, roughly.
 struct Prices<'a> {
     level: &'a [f64],
     factor: &'a [f64],
@@ -157,21 +168,10 @@ impl WithSimd for Prices<'_> {
         let mut sum = Four::splat(simd, 0.0);
         let tasks = fours(self.level).iter().zip(fours(self.weight));
         for ((level, weight), (factor, rate)) in tasks.zip(fours(self.factor).iter().zip(fours(self.rate))) {
-            sum = sum + load(weight) * (load(factor) * load(level) - load(rate) * self.share).exp();
+            sum = sum + load(weight) * (load(factor) * load(level) - load(rate) * self.share).exp_roughly();
         }
         sum.total()
     }
-}
-
-/// Numbers four by four; there is no rest, because the arrays are padded.
-#[inline(always)]
-fn fours(numbers: &[f64]) -> &[[f64; 4]] {
-    numbers.as_chunks().0
-}
-
-#[inline(always)]
-fn fours_mut(numbers: &mut [f64]) -> &mut [[f64; 4]] {
-    numbers.as_chunks_mut().0
 }
 
 /// Spend above the lower bounds at a price, and its fall per unit of the price's logarithm.
@@ -246,6 +246,7 @@ impl Batches {
     pub(super) fn seal(&mut self) {
         self.power.pad();
         self.exponential.pad();
+        self.ramp.pad();
     }
 
     /// Takes the values of a call and what the lower bounds leave of its budget.
@@ -275,7 +276,7 @@ impl Batches {
     }
 
     /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower bounds.
-    pub(super) fn load_chords(&self, chords: &mut Vec<Chord>) -> f64 {
+    pub(super) fn load_chords(&self, chords: &mut Chords) -> f64 {
         let smooth = self.power.places.reach(&self.power.level) + self.exponential.places.reach(&self.exponential.level);
         smooth + self.ramp.load_chords(chords)
     }
@@ -305,5 +306,3 @@ impl Batches {
 const BELOW_MEAN: f64 = 0.8;
 /// Vector loops handle so many numbers per turn.
 const PADDING: usize = 4;
-/// Settling keeps so many numbers on the stack at a time.
-const BLOCK: usize = 32;

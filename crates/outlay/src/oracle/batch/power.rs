@@ -49,7 +49,7 @@ impl PowerBatch {
 
     pub(super) fn load(&mut self, values: &[f64], free: f64) {
         self.places.set_free(free);
-        self.places.load_levels(values, &self.base_level, Some(&self.elasticity), &mut self.level);
+        self.places.load_levels(values, &self.base_level, &self.elasticity, &mut self.level);
     }
 
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
@@ -153,13 +153,13 @@ impl WithSimd for Responses<'_> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Response {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
-        let zero = Four::splat(simd, 0.0);
+        let (zero, log_price) = (Four::splat(simd, 0.0), Four::splat(simd, self.log_price));
         let (mut spend, mut fall) = (zero, zero);
         let tasks = fours(self.level).iter().zip(fours(self.elasticity));
         let bounds = fours(self.low).iter().zip(fours(self.cap));
         for ((wishes, (level, elasticity)), (low, cap)) in fours_mut(self.wishes).iter_mut().zip(tasks).zip(bounds) {
             let (elasticity, low, cap) = (load(elasticity), load(low), load(cap));
-            let wish = (load(level) - elasticity * self.log_price).exp();
+            let wish = elasticity.times_from(log_price, load(level)).exp();
             wish.store(wishes);
             spend = spend + (wish.max(low).min(cap) - low);
             fall = fall + wish.where_between(low, cap, elasticity * wish);
