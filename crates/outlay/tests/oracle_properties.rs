@@ -247,6 +247,22 @@ proptest! {
     }
 }
 
+/// Thousands of spends do not add up by themselves: the remainder has to go somewhere.
+#[test]
+fn many_square_roots_add_up_to_the_budget() {
+    let mut random = Random::new(17);
+    for tasks in [1000, 5000, 20_000] {
+        let spec = |task| TaskSpec::new(format!("t{task}"), Curve::power(0.5, 1.0).unwrap());
+        let problem = ProblemSpec { budget: 0.7, tasks: (0..tasks).map(spec).collect(), ..ProblemSpec::default() }.check().unwrap();
+        for _ in 0..5 {
+            let values: Vec<f64> = (0..tasks).map(|_| random.between(0.01, 1.0)).collect();
+            let (answer, _) = solve(&problem, &values, 0.7);
+            certified(&problem, &values, &answer);
+            assert!(answer.gap() <= 1e-12 && answer.unspent == 0.0, "{} tasks: gap {:e}", tasks, answer.gap());
+        }
+    }
+}
+
 #[test]
 fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
     let mut random = Random::new(11);
