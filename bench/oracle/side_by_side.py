@@ -26,6 +26,8 @@ CASES = [
     ("steps", "highs", 100, 5, 1000.0),
     ("steps", "highs", 1000, 4, 1000.0),
 ]
+# Short solves are measured in so many turns.
+TURNS, SHORT_SECONDS = 5, 0.05
 TITLES = {
     "conic": "Clarabel, power and exponential cones",
     "bisection": "numpy, 60 bisections of the price",
@@ -65,8 +67,7 @@ def compare(kind, peer, tasks, seed, goal, limit, folder):
     instance = getattr(instances, kind)(tasks, seed)
     path = folder / f"{kind}-{tasks}-{seed}.json"
     path.write_text(json.dumps(instance))
-    ours = json.loads(subprocess.run([ENGINE, path], check=True, capture_output=True, text=True).stdout)
-    seconds, spend, note = getattr(peers, peer)(instance, limit=limit)
+    ours, (seconds, spend, note) = in_turns(path, getattr(peers, peer), instance, limit)
     value, mine = instances.worth(instance, spend), instances.worth(instance, ours["spend"])
     budget = instance["budget"]
     assert sum(ours["spend"]) <= budget * (1 + 1e-14) * (1 + 1e-12), "our split exceeds the budget"
@@ -94,6 +95,19 @@ def compare(kind, peer, tasks, seed, goal, limit, folder):
         # Rounding of a sum of K terms, no more.
         "never_below": bool(not within or value <= ours["value"] * (1 + 1e-13 * tasks**0.5)),
     }
+
+
+def in_turns(path, peer, instance, limit):
+    """The fastest of several turns, each side's in a process or call of its own: a slow spell of the machine hits both alike."""
+
+    def engine():
+        return json.loads(subprocess.run([ENGINE, path], check=True, capture_output=True, text=True).stdout)
+
+    ours, theirs = engine(), peer(instance, limit=limit)
+    for _ in range(TURNS - 1 if theirs[0] < SHORT_SECONDS else 0):
+        ours = min(ours, engine(), key=lambda answer: answer["cold_seconds"])
+        theirs = min(theirs, peer(instance, limit=limit), key=lambda solved: solved[0])
+    return ours, theirs
 
 
 def report(results, command):
