@@ -329,6 +329,16 @@ impl Campaign {
         if let Some(bad) = bad {
             return Err(CampaignError::NoTask(bad.task));
         }
+        self.take_completed(round, completed, is_simple)
+    }
+
+    /// The same for tasks that exist, each after the one before: what an environment hands over.
+    pub(crate) fn observe_in_order(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
+        debug_assert!(completed.is_sorted_by(|one, other| one.task < other.task));
+        self.take_completed(round, completed, true)
+    }
+
+    fn take_completed(&mut self, round: u64, completed: &[Completion], is_simple: bool) -> Result<(), CampaignError> {
         if self.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);

@@ -97,7 +97,7 @@ fn watch(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> R
     let mut oracle = Oracle::new(problem);
     let mut weights = vec![0.0; means.len()];
     let mut seen: Vec<Seen> = vec![Seen::default(); means.len()];
-    let mut completed = Vec::with_capacity(means.len());
+    let (mut completed, mut counts) = (Vec::with_capacity(means.len()), vec![0; means.len()]);
     let enough = 100.0 * (horizon as f64).ln().powi(2);
     let mut watch = Watch { least_room: f64::INFINITY, ..Watch::default() };
     for round in 1..=horizon {
@@ -111,7 +111,7 @@ fn watch(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> R
             watch.completions_failed |= seen.mass >= enough && seen.completions < 0.5 * seen.mass;
         }
         let success = &oracle.allocate(&weights, problem.budget(), &Options::default())?.success;
-        environment.complete(round, success, &mut completed);
+        environment.complete(round, success, &mut completed, &mut counts);
         seen.iter_mut().zip(success).for_each(|(seen, success)| seen.mass += success);
         for completion in &completed {
             seen[completion.task].completions += 1.0;

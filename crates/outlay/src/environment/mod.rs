@@ -103,24 +103,30 @@ impl Environment {
         any_away
     }
 
-    /// Plays a round: lists who completes, in the tasks' order, given each one's chance of success.
+    /// Plays a round: lists who completes, in the tasks' order, given each one's chance of success, and counts it in `counts`, one a
+    /// task. Returns what they bring together, in units of [`Reward`].
     ///
-    /// Who completes is a coin that no processor foresees, so nothing branches on it.
+    /// Who completes is a coin that no processor foresees, so nothing branches on it, and nobody needs to go through the list again.
     #[inline]
-    pub fn complete(&self, round: u64, success: &[f64], completed: &mut Vec<Completion>) {
+    pub fn complete(&self, round: u64, success: &[f64], completed: &mut Vec<Completion>, counts: &mut [u64]) -> u64 {
         let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
         completed.clear();
         completed.resize(success.len(), Completion { task: 0, reward: Reward::NONE });
         let mut count = 0;
         // A task that got nothing useful needs no coin.
-        for (task, &success) in success.iter().enumerate().filter(|(_, success)| **success > 0.0) {
+        for (task, (&success, total)) in success.iter().zip(counts).enumerate().filter(|(_, (success, _))| **success > 0.0) {
             completed[count].task = task;
-            count += usize::from(completions.uniform(task) < success);
+            let is_done = completions.uniform(task) < success;
+            count += usize::from(is_done);
+            *total += u64::from(is_done);
         }
         completed.truncate(count);
+        let mut gain = 0;
         for Completion { task, reward } in completed {
             *reward = self.rewards[*task].reward(rewards.uniform(*task));
+            gain += reward.units();
         }
+        gain
     }
 
     /// Plays a round: writes what happened to each task, given its chance of success. Forgone rewards are drawn under full feedback

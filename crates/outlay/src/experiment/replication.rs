@@ -182,8 +182,8 @@ impl Run {
         self.success_mass += mass;
         self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
         if self.is_plain {
-            self.environment.complete(round, success, &mut self.completed);
-            self.deliver_completed(round)?;
+            self.gain += self.environment.complete(round, success, &mut self.completed, &mut self.completions);
+            self.campaign.observe_in_order(round, &self.completed)?;
         } else {
             self.environment.play(round, success, self.feedback, &mut self.outcomes);
             self.deliver(round)?;
@@ -195,15 +195,6 @@ impl Run {
             }
         }
         Ok(())
-    }
-
-    /// Hands over who completed; the usual case, in which nothing is late and nothing forgone is seen.
-    fn deliver_completed(&mut self, round: u64) -> Result<(), ExperimentError> {
-        for completion in &self.completed {
-            self.completions[completion.task] += 1;
-            self.gain += completion.reward.units();
-        }
-        Ok(self.campaign.observe_completed(round, &self.completed)?)
     }
 
     /// Hands this round's outcomes over, or puts them on their way.
