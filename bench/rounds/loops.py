@@ -1,7 +1,7 @@
 """Algorithm 1 of the paper on power curves, as one writes it in Python: numpy over the tasks, a loop over the rounds.
 
-The loops use outlay's random stream (docs/model.md), so that their regret must agree with outlay's. The plain loop draws a round's
-numbers in that round; the others draw those of many rounds at once.
+`plain` is the loop as one writes it first, with numpy's own random numbers. `paper` is tuned, and uses outlay's random stream
+(docs/model.md), so that its regret must agree with outlay's.
 """
 
 import math
@@ -105,4 +105,36 @@ def paper(oracle, exponents, means, horizon, block):
             completions += done
             gained += done & reward
             indices = gained / np.maximum(completions, 1.0) + np.sqrt(log_term / (1.0 + completions))
+    return regret
+
+
+def plain(exponents, means, horizon):
+    """The regret after `horizon` rounds: nothing tuned but the oracle's start from the last price."""
+    tasks = len(means)
+    generator = np.random.default_rng(SEED)
+    elasticities = 1.0 / (1.0 - exponents)
+    log_price = 0.0
+
+    def split(values, log_price):
+        while True:
+            spend = np.exp(elasticities * (np.log(exponents * values) - log_price))
+            spent = spend.sum()
+            if abs(spent - 1.0) <= 1e-10:
+                return spend, log_price
+            log_price += np.log(spent) * spent / (elasticities * spend).sum()
+
+    best, _ = split(means, 0.0)
+    optimum = (means * best**exponents).sum()
+    log_term = np.log(2.0) + 2.0 * np.log(tasks) + 2.0 * np.log(horizon)
+    completions, gained = np.zeros(tasks), np.zeros(tasks)
+    regret = 0.0
+    for _ in range(horizon):
+        seen = gained / np.maximum(completions, 1.0)
+        spend, log_price = split(seen + np.sqrt(log_term / (1.0 + completions)), log_price)
+        success = spend**exponents
+        regret += optimum - (means * success).sum()
+        done = generator.random(tasks) < success
+        reward = generator.random(tasks) < means
+        completions += done
+        gained += done * reward
     return regret

