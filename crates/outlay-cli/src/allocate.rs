@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::arguments::AllocateArguments;
 use crate::failure::Failure;
-use crate::input;
 use crate::number::{self, Precision, figure, percent};
+use crate::origin;
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::values;
@@ -21,7 +21,7 @@ struct Answer {
 }
 
 pub(crate) fn run(arguments: &AllocateArguments) -> Result<Report, Failure> {
-    let problem = input::problem(&arguments.solve.problem)?;
+    let problem = origin::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budget = arguments.budget.unwrap_or(problem.budget());
     let options = arguments.solve.options(&problem);

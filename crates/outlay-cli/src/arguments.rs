@@ -92,7 +92,7 @@ pub(crate) struct FrontierArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The problem file: TOML, JSON if its name ends in .json, - for standard input
+    /// The problem file: TOML, JSON if its name ends in .json, - for standard input; or an instance by name: power, m-set:tasks=10,plays=3
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
@@ -229,7 +229,7 @@ pub(crate) const MOST_REPLICATIONS: u64 = 1_000_000;
 /// What every command that solves takes.
 #[derive(Debug, Args)]
 pub(crate) struct SolveArguments {
-    /// The problem file: TOML, JSON if its name ends in .json, - for standard input
+    /// The problem file: TOML, JSON if its name ends in .json, - for standard input; or an instance by name: power, m-set:tasks=10,plays=3
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 

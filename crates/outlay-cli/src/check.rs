@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use crate::arguments::CheckArguments;
 use crate::failure::Failure;
-use crate::input;
 use crate::number::{Precision, plain};
+use crate::origin;
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::values::listed;
@@ -19,7 +19,7 @@ const FAR_BELOW: f64 = 0.01;
 const MOST_NOTES: usize = 20;
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Report, Failure> {
-    let problem = input::problem(&arguments.problem)?;
+    let problem = origin::problem(&arguments.problem)?;
     let rows: Vec<Row<'_>> = problem.tasks().iter().map(|task| Row::new(task, problem.budget())).collect();
     let guarantee = Guarantee::of(&problem);
     let notes = notes(&problem);

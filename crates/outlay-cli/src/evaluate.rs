@@ -9,6 +9,7 @@ use crate::arguments::EvaluateArguments;
 use crate::failure::Failure;
 use crate::input;
 use crate::number::{self, Precision, figure, signed_percent};
+use crate::origin;
 use crate::plan_file;
 use crate::report::{Ending, Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
@@ -21,7 +22,7 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
     if arguments.plan.as_deref().is_some_and(input::is_stdin) && input::is_stdin(&arguments.solve.problem) {
         return Err(Failure("the problem and the plan cannot both come from standard input".to_owned()));
     }
-    let problem = input::problem(&arguments.solve.problem)?;
+    let problem = origin::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let plan = match &arguments.plan {
         Some(path) => plan_file::read(&problem, path)?,

@@ -8,14 +8,14 @@ use crate::allocate::unspent_reason;
 use crate::arguments::FrontierArguments;
 use crate::console::Progress;
 use crate::failure::Failure;
-use crate::input;
 use crate::number::{self, Precision, figure};
+use crate::origin;
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table};
 use crate::values::values;
 
 pub(crate) fn run(arguments: &FrontierArguments, quiet: bool) -> Result<Report, Failure> {
-    let problem = input::problem(&arguments.solve.problem)?;
+    let problem = origin::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budgets = budgets(arguments, &problem)?;
     let mut progress = Progress::new("budgets", budgets.len(), quiet);

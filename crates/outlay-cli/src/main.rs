@@ -13,6 +13,7 @@ mod failure;
 mod frontier;
 mod input;
 mod number;
+mod origin;
 mod page;
 mod picture;
 mod plan_file;

@@ -14,9 +14,9 @@ use outlay::theory::{Guarantees, Quantities, guarantees, means};
 use crate::arguments::BoundArguments;
 use crate::failure::Failure;
 use crate::input;
+use crate::origin::DEFAULT_HORIZON;
+use crate::origin::Origin;
 use crate::report::{Format, Report, csv, json};
-use crate::simulate::origin::Origin;
-use crate::simulate::plan::DEFAULT_HORIZON;
 use run::{Measured, Run};
 
 /// Instances that are drawn are drawn by this seed, if no run says another.

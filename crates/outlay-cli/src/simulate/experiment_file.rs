@@ -8,11 +8,11 @@ use outlay::learner::LearnerSpec;
 use toml::{Table, Value};
 
 use super::grid::Grid;
-use super::origin::Origin;
 use super::request::distinct;
 use crate::arguments::MOST_REPLICATIONS;
 use crate::failure::Failure;
 use crate::input;
+use crate::origin::Origin;
 use crate::values::nearest;
 
 const KEYS: [&str; 10] = ["problem", "problems", "learner", "learners", "horizon", "replications", "seed", "feedback", "out", "grid"];

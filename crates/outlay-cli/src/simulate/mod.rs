@@ -7,7 +7,6 @@ mod experiment_file;
 mod files;
 mod grid;
 mod listing;
-pub(crate) mod origin;
 #[cfg(feature = "parquet")]
 mod parquet_files;
 pub(crate) mod plan;

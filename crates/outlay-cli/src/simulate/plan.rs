@@ -6,14 +6,11 @@ use outlay::experiment::{Case, Experiment, Source};
 use outlay::instance::Instance;
 
 use super::grid::{Grid, with_parameter};
-use super::origin::Origin;
 use super::request::Request;
 use crate::failure::Failure;
 use crate::input::ProblemFile;
+use crate::origin::{DEFAULT_HORIZON, Origin};
 use crate::run::{RunRecord, label};
-
-/// Rounds of a problem that does not say.
-pub(crate) const DEFAULT_HORIZON: u64 = 10_000;
 
 /// What will be played.
 #[derive(Debug)]

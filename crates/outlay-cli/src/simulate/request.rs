@@ -7,10 +7,10 @@ use outlay::learner::LearnerSpec;
 
 use super::experiment_file::ExperimentFile;
 use super::grid::Grid;
-use super::origin::Origin;
 use crate::arguments::SimulateArguments;
 use crate::failure::Failure;
 use crate::input;
+use crate::origin::Origin;
 
 const DEFAULT_LEARNERS: [&str; 3] = ["sharp", "paper", "uniform"];
 const DEFAULT_REPLICATIONS: u64 = 100;

@@ -2,16 +2,34 @@
 
 use std::path::{Path, PathBuf};
 
+use outlay::Problem;
 use outlay::instance::{INSTANCES, Instance};
 
+use crate::failure::Failure;
 use crate::input;
 use crate::values::nearest;
+
+/// Rounds of a problem that does not say.
+pub(crate) const DEFAULT_HORIZON: u64 = 10_000;
+/// The seed of an instance that depends on one, where nobody gives another.
+const SEED: u64 = 1;
 
 /// A problem as somebody named it.
 #[derive(Debug, Clone)]
 pub(crate) enum Origin {
     File(PathBuf),
     Instance(Instance),
+}
+
+/// The problem that is named, for commands that play no rounds.
+pub(crate) fn problem(named: &Path) -> Result<Problem, Failure> {
+    if named.exists() {
+        return input::problem(named);
+    }
+    match Origin::new(&named.to_string_lossy(), Path::new("")).map_err(Failure)? {
+        Origin::File(path) => input::problem(&path),
+        Origin::Instance(instance) => Ok(instance.problem(DEFAULT_HORIZON, SEED)?),
+    }
 }
 
 impl Origin {
