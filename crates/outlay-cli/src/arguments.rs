@@ -182,7 +182,7 @@ pub(crate) struct ReproduceArguments {
     #[arg(value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// Shorter runs, fewer of them: two minutes instead of most of an hour, on two cores
+    /// Shorter runs, fewer of them: two minutes instead of half an hour, on two cores
     #[arg(long)]
     pub(crate) quick: bool,
 
