@@ -3,15 +3,15 @@
 use outlay::claims::{CLAIMS, Claim};
 
 use crate::failure::Failure;
+use crate::values::nearest;
 
 /// The claims of these names, in the order of the list; all if there are none.
 pub(super) fn chosen(names: &[String]) -> Result<Vec<Claim>, Failure> {
     for name in names {
         if !CLAIMS.iter().any(|claim| claim.name == name) {
             let known: Vec<&str> = CLAIMS.iter().map(|claim| claim.name).collect();
-            let nearest = known.iter().max_by(|one, other| strsim::jaro(one, name).total_cmp(&strsim::jaro(other, name)));
-            let nearest = nearest.filter(|nearest| strsim::jaro(nearest, name) > 0.7);
-            let hint = nearest.map(|nearest| format!("did you mean `{nearest}`? ")).unwrap_or_default();
+            let meant = nearest(name, known.iter().copied());
+            let hint = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
             return Err(Failure(format!("`{name}` is no claim: {hint}known are {}", known.join(", "))));
         }
     }

@@ -2,7 +2,7 @@
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
 use super::{Claim, Evidence, Setting};
 use crate::environment::Environment;
 use crate::experiment::ExperimentError;
@@ -46,7 +46,7 @@ struct Watch {
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let learner = evidence.setting.subjects.paper;
-    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    let mut finding = Finding::default();
     finding.table.columns =
         ["instance", "T", "runs", "index below mean", "allowed", "completions behind", "least room"].map(str::to_owned).to_vec();
     let mut line = Line::new("least room of a run", LineKind::Measured, Vec::new());

@@ -1,7 +1,7 @@
 //! Beyond the paper: outcomes that arrive late.
 
 use super::evidence::{case_in, half};
-use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::series;
 use super::{Claim, Evidence, Setting};
 use crate::experiment::{Experiment, ExperimentError, Statistics};
@@ -50,7 +50,7 @@ fn added(evidence: &Evidence<'_>, instance: usize, mean: usize) -> Statistics {
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
-    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    let mut finding = Finding::default();
     finding.table.columns = ["instance", "mean delay", "paper", "sharp", "added", "lost by idling"].map(str::to_owned).to_vec();
     let mut lines = Vec::new();
     for (instance, name) in INSTANCES.iter().enumerate() {
@@ -66,9 +66,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             let regret = |learner: usize| series::mean(evidence, 0, position(instance, mean), learner);
             let added_value = Value::Mean(added.mean, half(&added));
             finding.table.rows.push(vec![(*name).into(), delay.into(), regret(0), regret(1), added_value, idle.into()]);
-            line.points.push((delay, evidence.regret(0, position(instance, mean), 0).mean));
-            let regret = evidence.regret(0, position(instance, mean), 0);
-            line.intervals.extend(regret.low95.zip(regret.high95).map(|(low, high)| (delay, low, high)));
+            line.add(delay, &evidence.regret(0, position(instance, mean), 0), 1.0);
         }
         lines.push(line);
     }

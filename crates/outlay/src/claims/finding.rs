@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::experiment::Statistics;
+
 /// How strong a verdict can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strength {
@@ -96,7 +98,7 @@ impl Check {
 }
 
 /// What an experiment showed.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Finding {
     /// What was checked.
     pub checks: Vec<Check>,
@@ -157,6 +159,12 @@ pub struct Line {
 impl Line {
     pub(super) fn new(name: impl Into<String>, kind: LineKind, points: Vec<(f64, f64)>) -> Self {
         Self { name: name.into(), kind, points, intervals: Vec::new() }
+    }
+
+    /// Adds a mean with its interval, both divided by something.
+    pub(super) fn add(&mut self, place: f64, sample: &Statistics, divisor: f64) {
+        self.points.push((place, sample.mean / divisor));
+        self.intervals.extend(sample.low95.zip(sample.high95).map(|(low, high)| (place, low / divisor, high / divisor)));
     }
 }
 

@@ -56,9 +56,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         let name = if position == 0 { "K = 8M" } else { "K = 32" };
         let mut line = Line::new(format!("{}, {name}", learners[learner]), LineKind::Measured, Vec::new());
         for (case, &plays) in PLAYS.iter().enumerate() {
-            let (regret, root) = (evidence.regret(position, case, learner), root(position, plays));
-            line.points.push((plays as f64, regret.mean / root));
-            line.intervals.extend(regret.low95.zip(regret.high95).map(|(low, high)| (plays as f64, low / root, high / root)));
+            line.add(plays as f64, &evidence.regret(position, case, learner), root(position, plays));
         }
         line
     };

@@ -16,10 +16,7 @@ pub(super) fn horizons(evidence: &Evidence<'_>) -> Vec<f64> {
 pub(super) fn line(evidence: &Evidence<'_>, name: &str, case: usize, learner: usize, divisor: impl Fn(f64) -> f64) -> Line {
     let mut line = Line::new(name, LineKind::Measured, Vec::new());
     for (position, horizon) in horizons(evidence).into_iter().enumerate() {
-        let regret = evidence.regret(position, case, learner);
-        let divided = |regret: f64| regret / divisor(horizon);
-        line.points.push((horizon, divided(regret.mean)));
-        line.intervals.extend(regret.low95.zip(regret.high95).map(|(low, high)| (horizon, divided(low), divided(high))));
+        line.add(horizon, &evidence.regret(position, case, learner), divisor(horizon));
     }
     line
 }

@@ -1,10 +1,11 @@
 //! Our own claim: under diminishing returns the regret of `sharp` grows like log T.
 
 use super::evidence::{experiment, half, regret_after, statistics};
-use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::{Claim, Evidence, Setting};
 use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::instance::Instance;
+use crate::learner::SHARP_FACTOR;
 use crate::theory::sharp_regret_per_decade;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -38,20 +39,19 @@ fn increments(evidence: &Evidence<'_>, case: usize) -> Vec<(f64, Statistics)> {
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let room = evidence.setting.choose(0.3, 0.2);
-    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    let mut finding = Finding::default();
     finding.table.columns = ["instance", "decade to", "regret added", "prediction"].map(str::to_owned).to_vec();
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {
         let problem = name.parse::<Instance>()?.problem(1000, 1)?;
-        let predicted = sharp_regret_per_decade(&problem, 1.1)?;
+        let predicted = sharp_regret_per_decade(&problem, SHARP_FACTOR)?;
         let increments = increments(evidence, case);
         let last = increments.last().map_or(f64::NAN, |(_, added)| added.mean);
         let what = format!("{name}: regret added by the last decade ÷ prediction");
         finding.checks.push(Check::new(what, last / predicted, Wanted::Between(1.0 - room, 1.0 + room)));
         let mut line = Line::new(*name, LineKind::Measured, Vec::new());
         for (end, added) in &increments {
-            line.points.push((*end, added.mean));
-            line.intervals.extend(added.low95.zip(added.high95).map(|(low, high)| (*end, low, high)));
+            line.add(*end, added, 1.0);
             finding.table.rows.push(vec![(*name).into(), (*end).into(), Value::Mean(added.mean, half(added)), predicted.into()]);
         }
         lines.push(line);

@@ -8,7 +8,7 @@ use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::instance::Instance;
 use crate::learner::LearnerSpec;
 use crate::problem::Problem;
-use crate::theory::{DiminishingReturns, fluid};
+use crate::theory::{DiminishingReturns, fluid, means};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "theorem-1",
@@ -86,7 +86,7 @@ fn growth(evidence: &Evidence<'_>, case: usize) -> Result<Growth, ExperimentErro
 
 /// The bound of `thm:boost`; what is not a number fails every check.
 fn bound(problem: &Problem, horizon: u64) -> f64 {
-    let means: Option<Vec<f64>> = problem.tasks().iter().map(|task| task.reward().map(|law| law.mean())).collect();
+    let means: Option<Vec<f64>> = means(problem).into_iter().collect();
     let returns = DiminishingReturns::new(problem).ok();
     let bound = returns.zip(means).and_then(|(returns, means)| returns.polylog_bound(&means, horizon));
     bound.map_or(f64::NAN, |bound| bound.regret)

@@ -1,7 +1,7 @@
 //! Our own claim: `tight` keeps the theorems of Algorithm 1 and loses no more.
 
 use super::evidence::{experiment, half};
-use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
+use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
 use super::series::{self, HORIZONS};
 use super::{Claim, Evidence, Setting};
 use crate::experiment::{Experiment, ExperimentError, Statistics};
@@ -37,7 +37,7 @@ fn difference(evidence: &Evidence<'_>, position: usize, case: usize) -> Statisti
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let horizons = series::horizons(evidence);
-    let mut finding = Finding { checks: Vec::new(), panels: Vec::new(), table: Table::default() };
+    let mut finding = Finding::default();
     finding.table.columns = ["instance", "T", "Algorithm 1", "tight", "difference", "ratio"].map(str::to_owned).to_vec();
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {

@@ -31,6 +31,7 @@ mod uniform;
 
 pub(crate) use fluid::fluid_index;
 pub use paper::log_term;
+pub(crate) use sharp::DEFAULT_FACTOR as SHARP_FACTOR;
 pub use spec::{LEARNERS, LearnerEntry, LearnerError, LearnerSpec};
 pub use uniform::even_split;
 

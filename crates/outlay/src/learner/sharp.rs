@@ -12,7 +12,7 @@ use super::elementary::ln;
 use super::kl;
 
 /// The factor `c` of the level, picked by measurement.
-pub(super) const DEFAULT_FACTOR: f64 = 1.1;
+pub(crate) const DEFAULT_FACTOR: f64 = 1.1;
 
 /// What can be said before the round is known, task by task.
 #[derive(Debug)]

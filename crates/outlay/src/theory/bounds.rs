@@ -7,15 +7,13 @@ use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, m_set_bound, power_proposition, sharp_bound,
     theorem_2_lower, theorem_4_lower, worst_case_bound,
 };
-use crate::learner::LearnerSpec;
+use crate::learner::{LearnerSpec, SHARP_FACTOR};
 use crate::oracle::{AllocationError, Options, Oracle};
 use crate::problem::{BudgetLaw, EnvironmentSpec, Problem, RewardLaw, Task};
 use crate::sum::sum;
 
 /// Those that the paper's two upper bounds hold for.
 const PAPER_LEARNERS: &str = "paper, tight, hoeffding, full";
-/// The exploration factor of `sharp` that nobody changed.
-const SHARP_FACTOR: f64 = 1.1;
 
 /// Which side the regret is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
