@@ -19,11 +19,13 @@ mod picture;
 mod plan_file;
 mod report;
 mod reproduce;
+mod rows;
 mod run;
 mod simulate;
 mod simulation_report;
 mod table;
 mod values;
+mod whole_file;
 
 use std::process::ExitCode;
 

@@ -22,7 +22,8 @@ use crate::arguments::ReproduceArguments;
 use crate::console::{Progress, Work};
 use crate::failure::Failure;
 use crate::report::{Ending, Format, Report};
-use crate::run::{Ended, Keep, Played, RunFolder, RunRecord, cannot_write, play_missing, rounds_missing, threads, write_whole};
+use crate::run::{Ended, Keep, Played, RunFolder, RunRecord, play_missing, rounds_missing, threads};
+use crate::whole_file::{cannot_write, write_whole};
 use run_times::RunTimes;
 
 const INDEX: &str = "index.html";

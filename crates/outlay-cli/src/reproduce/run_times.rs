@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::input;
 use crate::report;
-use crate::run::write_whole;
+use crate::whole_file::write_whole;
 
 const FILE: &str = "run-times.json";
 

@@ -9,10 +9,10 @@ use outlay::experiment::{Job, Replication};
 use serde::{Deserialize, Serialize};
 
 use super::record::RunRecord;
-use super::whole_file::{cannot_write, write_whole};
 use crate::failure::Failure;
 use crate::input;
 use crate::report;
+use crate::whole_file::{cannot_write, write_whole};
 
 const RECORD: &str = "run.json";
 const CHECKPOINT: &str = "replications.jsonl";

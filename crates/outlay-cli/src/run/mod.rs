@@ -4,9 +4,7 @@ mod folder;
 mod interrupt;
 mod play;
 mod record;
-mod whole_file;
 
 pub(crate) use folder::{RunFolder, look};
 pub(crate) use play::{Ended, Keep, Played, play, play_missing, rounds_missing, threads};
 pub(crate) use record::{CaseRecord, RunRecord, label};
-pub(crate) use whole_file::{cannot_write, write_whole};

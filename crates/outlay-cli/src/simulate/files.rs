@@ -7,8 +7,8 @@ use outlay::experiment::Summary;
 use super::plan::Plan;
 use super::record;
 use crate::failure::Failure;
-use crate::run::{cannot_write, write_whole};
 use crate::simulation_report::{self, Page};
+use crate::whole_file::{cannot_write, write_whole};
 
 pub(crate) const REPORT: &str = "report.html";
 const RESULTS_JSON: &str = "results.json";

@@ -12,7 +12,7 @@ use parquet::schema::parser::parse_message_type;
 
 use super::record::curve_rows;
 use crate::failure::Failure;
-use crate::run::write_whole;
+use crate::whole_file::write_whole;
 
 const REPLICATIONS: &str = "replications.parquet";
 const CURVES: &str = "curves.parquet";

@@ -1,23 +1,34 @@
 //! Files that are there as a whole or not at all.
 
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
 use crate::failure::Failure;
 use crate::input;
 
-/// Writes a file so that it is there as a whole or not at all.
+/// Writes a file so that it is there as a whole or not at all; once this returns, it also survives a power cut.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let mut partial = path.as_os_str().to_owned();
     partial.push(".part");
     let partial = Path::new(&partial);
     let write = || -> std::io::Result<()> {
-        let mut file = std::fs::File::create(partial)?;
+        let mut file = File::create(partial)?;
         file.write_all(bytes)?;
         file.sync_data()?;
-        std::fs::rename(partial, path)
+        std::fs::rename(partial, path)?;
+        sync_folder(path)
     };
     write().map_err(|error| cannot_write(path, &error))
+}
+
+/// The new name is kept only once the folder is; on Windows folders cannot be opened for this, nor need to be.
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    if cfg!(windows) {
+        return Ok(());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
 }
 
 pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
