@@ -17,10 +17,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod guards;
 mod open;
+mod rebuild;
 mod spends;
 mod state;
 
+pub use guards::{GuardReport, Guards};
 pub use state::CampaignState;
 
 use crate::curve::Curve;
@@ -99,6 +102,9 @@ pub enum CampaignError {
         /// The number of tasks, each of which brings at most 1.
         most: f64,
     },
+    /// A guard that cannot hold.
+    #[error("{0}")]
+    BadGuard(String),
     /// Too many rounds wait for outcomes.
     #[error("{MOST_OPEN_ROUNDS} rounds wait for their outcomes: tell some before asking for more")]
     TooManyOpen,
@@ -111,6 +117,8 @@ pub struct Ticket<'a> {
     pub round: u64,
     /// The split. If the learner named it itself, `value`, `upper_bound` and `price` are zero: it maximises nothing.
     pub allocation: &'a Allocation,
+    /// What the guards did, if there are any.
+    pub guards: Option<&'a GuardReport>,
 }
 
 /// A learner, its oracle, and the rounds whose outcomes are still to come.
@@ -135,6 +143,8 @@ pub struct Campaign {
     open: OpenRounds,
     /// For learners that need the spends of a round with its outcomes.
     spends: spends::Spends,
+    /// Guards at work, if there are any.
+    watch: Option<Box<guards::Watch>>,
     round: u64,
 }
 
@@ -166,8 +176,29 @@ impl Campaign {
             own: Allocation::empty(tasks),
             open: OpenRounds::new(tasks, keeps_splits),
             spends: spends::Spends::default(),
+            watch: None,
             round: 0,
         })
+    }
+
+    /// Holds every split from now on within `guards`. `problem` is the one it was made for.
+    ///
+    /// # Errors
+    /// If the guards contradict each other, the tasks or the budget, or the learner names its splits itself.
+    pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
+        if self.spec.names_its_splits() && !guards.is_empty() {
+            let message = format!("guards: {} names its splits itself, and so cannot be held within guards", self.spec);
+            return Err(CampaignError::BadGuard(message));
+        }
+        let watch = guards::Watch::new(problem, guards)?;
+        self.watch = (!guards.is_empty()).then(|| Box::new(watch));
+        Ok(())
+    }
+
+    /// The guards that every split is held within.
+    #[must_use]
+    pub fn guards(&self) -> Guards {
+        self.watch.as_ref().map(|watch| *watch.guards()).unwrap_or_default()
     }
 
     /// The learner as asked for.
@@ -204,6 +235,10 @@ impl Campaign {
         let situation = Situation { round, budget, available };
         let decision = self.learner.decide(&situation, &mut self.weights);
         let allocation = match decision {
+            Decision::Maximise if self.watch.is_some() => {
+                self.maximise_within_guards(budget, available)?;
+                self.watch.as_ref().map_or(&self.own, |watch| &watch.answer)
+            }
             Decision::Maximise => {
                 self.maximise(budget, available)?;
                 self.oracle.last()
@@ -215,7 +250,8 @@ impl Campaign {
         };
         self.open.open(round, available, allocation);
         self.round = round;
-        Ok(Ticket { round, allocation })
+        let guards = self.watch.as_ref().map(|watch| &watch.report);
+        Ok(Ticket { round, allocation, guards })
     }
 
     fn check(&self, available: Option<&[bool]>) -> Result<(), CampaignError> {
@@ -249,6 +285,23 @@ impl Campaign {
                 return Ok(());
             }
         }
+    }
+
+    /// Leaves the best split for the learner's weights that the guards allow in `watch`.
+    fn maximise_within_guards(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
+        let Some(watch) = &mut self.watch else { return Ok(()) };
+        loop {
+            let round = guards::Round { weights: &self.weights, budget, available, options: &self.options };
+            watch.solve(&round)?;
+            if !(self.reconsiders && self.learner.reconsider(&watch.answer.success, &mut self.weights)) {
+                break;
+            }
+        }
+        watch.count_costs(&guards::Round { weights: &self.weights, budget, available, options: &self.options })?;
+        let spend = std::mem::take(&mut watch.answer.spend);
+        watch.follow(budget, available, &spend);
+        watch.answer.spend = spend;
+        Ok(())
     }
 
     fn write_own_split(&mut self, budget: f64) -> Result<(), AllocationError> {

@@ -64,6 +64,7 @@
 //! | [`feedback`] | outcomes and rewards, and how much of them is shown |
 //! | [`learner`] | how the next split is chosen from what came back, one rule a file |
 //! | [`campaign`] | a learner at work: splits out, outcomes in, state saved |
+//! | [`ledger`] | the daily loop: rounds and outcomes on record, told twice, taken back |
 //! | [`environment`] | the world of a simulation: budgets, completions, rewards, delays |
 //! | [`experiment`] | one replication, many replications, what they add up to |
 //! | [`instance`] | problems by name |
@@ -86,6 +87,7 @@ pub mod experiment;
 pub mod feedback;
 pub mod instance;
 pub mod learner;
+pub mod ledger;
 mod named;
 pub mod oracle;
 pub mod plan;

@@ -53,6 +53,22 @@ proptest! {
         }
     }
 
+    /// An oracle that takes over another's warmth answers as that one would, to the last bit, whatever the budgets were.
+    #[test]
+    fn warmth_is_all_that_an_oracle_remembers(seed in 0u64..1_000_000, tasks in 1usize..8) {
+        let mut random = Random::new(seed);
+        let (problem, values) = random_problem(&mut random, Mix::Anything, tasks);
+        let mut oracle = Oracle::new(&problem);
+        for _ in 0..6 {
+            let budget = problem.budget() * (0.2 + random.uniform());
+            let values: Vec<f64> = values.iter().map(|value| value * if random.uniform() < 0.2 { 0.0 } else { random.uniform() }).collect();
+            let mut other = Oracle::new(&problem);
+            other.start_from(&oracle.warmth());
+            let answer = oracle.allocate(&values, budget, &Options::default()).map(Clone::clone);
+            prop_assert_eq!(answer, other.allocate(&values, budget, &Options::default()).map(Clone::clone));
+        }
+    }
+
     #[test]
     fn permuting_the_tasks_permutes_the_answer(seed in 0u64..1_000_000, tasks in 2usize..12) {
         let mut random = Random::new(seed);

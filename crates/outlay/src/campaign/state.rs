@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::guards::{Watch, WatchState};
 use super::open::{OpenRound, OpenRounds};
 use super::{Campaign, CampaignError};
 use crate::feedback::Feedback;
@@ -30,6 +31,8 @@ pub struct CampaignState {
     oracle: Warmth,
     /// What the learner has learnt.
     learnt: serde_json::Value,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    watch: Option<WatchState>,
     open: Vec<OpenRound>,
 }
 
@@ -72,6 +75,7 @@ impl Campaign {
             round: self.round,
             oracle: self.oracle.warmth(),
             learnt: self.learner.save(),
+            watch: self.watch.as_ref().map(|watch| watch.save()),
             open: self.open.records(),
         }
     }
@@ -88,6 +92,7 @@ impl Campaign {
         }
         campaign.learner.load(&state.learnt)?;
         campaign.oracle.start_from(&state.oracle);
+        campaign.watch = state.watch.as_ref().map(|watch| Watch::load(problem, watch).map(Box::new)).transpose()?;
         campaign.round = state.round;
         campaign.open = restored(&campaign, state)?;
         Ok(campaign)

@@ -74,6 +74,14 @@ pub enum LearnerSpec {
     Lattimore,
 }
 
+impl LearnerSpec {
+    /// Whether it names splits itself, instead of weights for the oracle.
+    #[must_use]
+    pub fn names_its_splits(&self) -> bool {
+        matches!(self, Self::Uniform | Self::GridUcb { .. } | Self::Lattimore)
+    }
+}
+
 /// `sharp`.
 impl Default for LearnerSpec {
     fn default() -> Self {

@@ -178,17 +178,24 @@ impl Hull {
 
 /// The largest slope of a line from `(spend, success)` to a point of the concave branch on `[start, end]`, and that point.
 ///
-/// Each step moves to the branch's best point for the current slope and takes the slope to it (Dinkelbach): the slopes rise
-/// and converge faster than linearly.
+/// Where the domain ends does not matter to a line that touches before; so the search does not look at it unless it must, and a hull
+/// whose end was moved is, to the last bit, the one that would be built there.
 fn tangent(smooth: &Smooth, spend: f64, success: f64, start: f64, end: f64) -> (f64, f64) {
-    let mut touch = end;
-    let mut slope = (smooth.success(end) - success) / (end - spend);
+    let (slope, touch) = steepest(smooth, (spend, success), start, (start, f64::MAX));
+    if slope > 0.0 && touch <= end { (slope, touch) } else { steepest(smooth, (spend, success), end, (start, end)) }
+}
+
+/// The same on a range of the branch, beginning at `first`. Each step moves to the branch's best point for the current slope and takes
+/// the slope to it (Dinkelbach): the slopes rise and converge faster than linearly.
+fn steepest(smooth: &Smooth, corner: (f64, f64), first: f64, range: (f64, f64)) -> (f64, f64) {
+    let slope_to = |point: f64| (smooth.success(point) - corner.1) / (point - corner.0);
+    let (mut touch, mut slope) = (first, slope_to(first));
     for _ in 0..TANGENT_STEPS {
         if !(slope > 0.0) {
             break;
         }
-        let point = smooth.at_slope(slope).0.clamp(start, end);
-        let next = (smooth.success(point) - success) / (point - spend);
+        let point = smooth.at_slope(slope).0.clamp(range.0, range.1);
+        let next = slope_to(point);
         if !(next > slope) {
             break;
         }

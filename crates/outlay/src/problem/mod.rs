@@ -225,6 +225,12 @@ fn is_zero(number: &f64) -> bool {
 impl Bounds {
     /// No bounds.
     pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
+
+    /// Whether a task may be given this.
+    #[must_use]
+    pub fn allows(&self, spend: f64) -> bool {
+        spend >= self.min && spend <= self.max && (spend == 0.0 || spend >= self.at_least)
+    }
 }
 
 impl Problem {
@@ -262,6 +268,13 @@ impl Problem {
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
+    }
+
+    /// The same problem with other bounds, one a task; whoever makes them answers for them.
+    pub(crate) fn with_bounds(&self, bounds: &[Bounds]) -> Self {
+        let mut changed = self.clone();
+        changed.tasks.iter_mut().zip(bounds).for_each(|(task, bounds)| task.bounds = *bounds);
+        changed
     }
 
     /// The tasks' values, if every task has one: `value`, else the mean of its `reward`.

@@ -1,0 +1,255 @@
+//! Guards: a split may not jump, starve a task, or fidget. What each of them costs is told with every round.
+
+use serde::{Deserialize, Serialize};
+
+use super::CampaignError;
+use crate::oracle::{Allocation, AllocationError, Options, Oracle};
+use crate::problem::{Bounds, Problem};
+
+/// What a round may do to the split of the round before. Amounts per round, in the budget's unit; absent: no such guard.
+///
+/// The split of the round before is what the tasks' `current` says in the first round, and is scaled with the budget when that
+/// changes.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Guards {
+    /// No task's spend moves by more than this. The gap between nothing and a task's `at_least` counts as one step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_change: Option<f64>,
+    /// Every task that is there gets at least this; not more than its `max`, and reached in steps of `max_change`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<f64>,
+    /// A task whose spend would move by less than this keeps what it had.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_move: Option<f64>,
+}
+
+impl Guards {
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The three, by the names that files and flags use.
+    #[must_use]
+    pub fn named(&self) -> [(&'static str, Option<f64>); 3] {
+        [("max_change", self.max_change), ("floor", self.floor), ("min_move", self.min_move)]
+    }
+
+    fn check(&self, problem: &Problem) -> Result<(), CampaignError> {
+        for (name, amount) in self.named() {
+            if let Some(amount) = amount.filter(|amount| !(*amount >= 0.0 && amount.is_finite())) {
+                return Err(CampaignError::BadGuard(format!("{name}: must be finite and not negative, not {amount}")));
+            }
+        }
+        if let Some((most, least)) = self.max_change.zip(self.min_move).filter(|(most, least)| least > most) {
+            let message = format!("min_move {least} is above max_change {most}: nothing could ever move");
+            return Err(CampaignError::BadGuard(message));
+        }
+        let floors: f64 = problem.tasks().iter().map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max)).sum();
+        if floors > problem.budget() {
+            let message = format!("floor: with it the tasks need {floors}, more than the budget {}", problem.budget());
+            return Err(CampaignError::BadGuard(message));
+        }
+        Ok(())
+    }
+}
+
+/// What the guards did to a round.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct GuardReport {
+    /// What lifting `max_change` alone would bring in this round, by the learner's weights; absent: no such guard.
+    pub max_change: Option<f64>,
+    /// The same for `floor`.
+    pub floor: Option<f64>,
+    /// The same for `min_move`.
+    pub min_move: Option<f64>,
+    /// Tasks that kept their spend because the move was too small.
+    pub kept: usize,
+    /// The guards asked for more than the budget has, and were loosened as far as it takes.
+    pub gave_way: bool,
+}
+
+/// Guards at work: the split that the next one is held against.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    problem: Problem,
+    guards: Guards,
+    base: Vec<Option<f64>>,
+    base_budget: f64,
+    pub(super) answer: Allocation,
+    pub(super) report: GuardReport,
+}
+
+/// What a campaign keeps of its guards.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct WatchState {
+    guards: Guards,
+    /// What each task had in the last round that it was there.
+    base: Vec<Option<f64>>,
+    base_budget: f64,
+}
+
+/// A round as the guards see it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Round<'a> {
+    pub(super) weights: &'a [f64],
+    pub(super) budget: f64,
+    pub(super) available: Option<&'a [bool]>,
+    pub(super) options: &'a Options,
+}
+
+struct Guarded {
+    allocation: Allocation,
+    kept: usize,
+    gave_way: bool,
+}
+
+impl Watch {
+    pub(super) fn new(problem: &Problem, guards: Guards) -> Result<Self, CampaignError> {
+        guards.check(problem)?;
+        let base: Vec<Option<f64>> = problem.tasks().iter().map(crate::problem::Task::current).collect();
+        let spent: f64 = base.iter().flatten().sum();
+        Ok(Self {
+            guards,
+            base_budget: problem.budget().max(spent),
+            answer: Allocation::empty(base.len()),
+            base,
+            report: GuardReport::default(),
+            problem: problem.clone(),
+        })
+    }
+
+    pub(super) fn save(&self) -> WatchState {
+        WatchState { guards: self.guards, base: self.base.clone(), base_budget: self.base_budget }
+    }
+
+    pub(super) fn load(problem: &Problem, state: &WatchState) -> Result<Self, CampaignError> {
+        let mut watch = Self::new(problem, state.guards)?;
+        let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
+        if state.base.len() != watch.base.len() || !state.base.iter().flatten().chain([&state.base_budget]).all(is_amount) {
+            return Err(crate::learner::StateError("state: what the guards compare with is damaged".to_owned()).into());
+        }
+        watch.base.clone_from(&state.base);
+        watch.base_budget = state.base_budget;
+        Ok(watch)
+    }
+
+    pub(super) fn guards(&self) -> &Guards {
+        &self.guards
+    }
+
+    /// Leaves the best split that the guards allow in `answer`.
+    pub(super) fn solve(&mut self, round: &Round<'_>) -> Result<(), AllocationError> {
+        let Guarded { allocation, kept, gave_way } = self.solve_with(self.guards, round)?;
+        self.answer = allocation;
+        self.report = GuardReport { kept, gave_way, ..GuardReport::default() };
+        Ok(())
+    }
+
+    /// What the guards cost in the round whose split is in `answer`, found by lifting one after the other.
+    pub(super) fn count_costs(&mut self, round: &Round<'_>) -> Result<(), AllocationError> {
+        let gain = |lifted: Guards| -> Result<f64, AllocationError> {
+            Ok((self.solve_with(lifted, round)?.allocation.value - self.answer.value).max(0.0))
+        };
+        let Guards { max_change, floor, min_move } = self.guards;
+        let report = GuardReport {
+            max_change: max_change.map(|_| gain(Guards { max_change: None, ..self.guards })).transpose()?,
+            floor: floor.map(|_| gain(Guards { floor: None, ..self.guards })).transpose()?,
+            min_move: min_move.map(|_| gain(Guards { min_move: None, ..self.guards })).transpose()?,
+            ..self.report
+        };
+        self.report = report;
+        Ok(())
+    }
+
+    /// The split that was handed out is what the next one is held against.
+    pub(super) fn follow(&mut self, budget: f64, available: Option<&[bool]>, spend: &[f64]) {
+        let scale = self.scale(budget);
+        for (task, (base, &spend)) in self.base.iter_mut().zip(spend).enumerate() {
+            let is_there = available.is_none_or(|available| available[task]);
+            *base = if is_there { Some(spend) } else { base.map(|base| base * scale) };
+        }
+        self.base_budget = budget;
+    }
+
+    fn scale(&self, budget: f64) -> f64 {
+        if self.base_budget > 0.0 { budget / self.base_budget } else { 1.0 }
+    }
+
+    fn solve_with(&self, guards: Guards, round: &Round<'_>) -> Result<Guarded, AllocationError> {
+        let scale = self.scale(round.budget);
+        let base: Vec<Option<f64>> = self.base.iter().map(|base| base.map(|base| base * scale)).collect();
+        let mut bounds: Vec<Bounds> = (0..base.len()).map(|task| self.bounds(task, &guards, base[task], round.available)).collect();
+        let mut gave_way = self.make_room(&mut bounds, round);
+        let mut is_kept = vec![false; base.len()];
+        loop {
+            let problem = self.problem.with_bounds(&bounds);
+            let allocation = Oracle::new(&problem).allocate(round.weights, round.budget, round.options)?.clone();
+            let least = guards.min_move.unwrap_or(0.0);
+            let fidgets = |task: &usize| {
+                // Where the other guards or the problem ask for a small move, it is made.
+                let is_small = |base: f64| (allocation.spend[*task] - base).abs() < least && bounds[*task].allows(base);
+                !is_kept[*task] && base[*task].is_some_and(is_small)
+            };
+            let small: Vec<usize> = (0..base.len()).filter(fidgets).collect();
+            let mut held = bounds.clone();
+            for &task in &small {
+                let spend = base[task].unwrap_or(0.0);
+                held[task] = Bounds { min: spend, max: spend, at_least: 0.0 };
+            }
+            let fits = held.iter().map(|bounds| bounds.min).sum::<f64>() <= round.budget;
+            gave_way |= !fits;
+            if small.is_empty() || !fits {
+                return Ok(Guarded { allocation, kept: is_kept.iter().filter(|kept| **kept).count(), gave_way });
+            }
+            small.iter().for_each(|&task| is_kept[task] = true);
+            bounds = held;
+        }
+    }
+
+    /// What a task may be given in this round.
+    fn bounds(&self, task: usize, guards: &Guards, base: Option<f64>, available: Option<&[bool]>) -> Bounds {
+        let own = self.problem.tasks()[task].bounds();
+        if available.is_some_and(|available| !available[task]) {
+            return Bounds { min: 0.0, max: 0.0, at_least: 0.0 };
+        }
+        let (mut low, mut high) = (own.min, own.max);
+        if let (Some(most), Some(base)) = (guards.max_change, base) {
+            // What the problem says goes before what the guards say.
+            low = (base - most).clamp(own.min, own.max);
+            high = (base + most).clamp(own.min, own.max);
+        }
+        low = low.max(guards.floor.unwrap_or(0.0)).min(high);
+        if own.at_least == 0.0 {
+            return Bounds { min: low, max: high, at_least: 0.0 };
+        }
+        high = high.max(own.at_least);
+        if low >= own.at_least || guards.floor.is_some_and(|floor| floor > 0.0) {
+            return Bounds { min: low.max(own.at_least), max: high, at_least: 0.0 };
+        }
+        Bounds { min: 0.0, max: high, at_least: own.at_least }
+    }
+
+    /// Lowers what the guards ask for until the budget covers it; what the problem itself asks for stays.
+    fn make_room(&self, bounds: &mut [Bounds], round: &Round<'_>) -> bool {
+        let needed: f64 = bounds.iter().map(|bounds| bounds.min).sum();
+        if needed <= round.budget {
+            return false;
+        }
+        let own = |task: usize| self.problem.tasks()[task].bounds();
+        let least: f64 = (0..bounds.len()).map(|task| own(task).min.min(bounds[task].min)).sum();
+        // A hair less than what fits, so that rounding does not make it one too much.
+        let share = ((round.budget - least) / (needed - least) * (1.0 - 1e-12)).max(0.0);
+        for (task, bounds) in bounds.iter_mut().enumerate() {
+            let own = own(task);
+            let least = own.min.min(bounds.min);
+            bounds.min = least + share * (bounds.min - least);
+            if bounds.min < own.at_least {
+                *bounds = Bounds { min: 0.0, max: bounds.max.max(own.at_least), at_least: own.at_least };
+            }
+        }
+        true
+    }
+}

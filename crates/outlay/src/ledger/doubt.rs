@@ -1,0 +1,90 @@
+//! Whether completions agree with the curves.
+
+/// Completions that the curves hardly explain.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Doubt {
+    /// If the curves were right, completions this far from what was expected would have at most this probability.
+    pub probability: f64,
+}
+
+impl Doubt {
+    /// A task is doubted at a probability below this, shared by the tasks: with right curves a look warns once in a thousand at most.
+    pub const LEVEL: f64 = 0.001;
+}
+
+/// A bound on the probability of at least (or, below the mean, at most) `completions` successes in independent rounds with these
+/// chances; 1 if as many were to be expected. Chernoff: it holds for any number of rounds, unlike a normal approximation.
+pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
+    let expected: f64 = chances.iter().sum();
+    let seen = completions as f64;
+    let possible = chances.iter().filter(|chance| **chance > 0.0).count() as u64;
+    let certain = chances.iter().filter(|chance| **chance >= 1.0).count() as u64;
+    if completions > possible || completions < certain {
+        return 0.0;
+    }
+    if completions == possible && seen > expected {
+        return chances.iter().filter(|chance| **chance > 0.0).product();
+    }
+    if completions == certain && seen < expected {
+        return chances.iter().filter(|chance| **chance < 1.0).map(|chance| 1.0 - chance).product();
+    }
+    // The exponent is convex in the tilt; its slope is the tilted mean less what was seen.
+    let tilted_mean = |tilt: f64| -> f64 {
+        let factor = tilt.exp();
+        chances.iter().map(|chance| chance * factor / (1.0 - chance + chance * factor)).sum()
+    };
+    let (mut low, mut high) = if seen > expected { (0.0, MOST_TILT) } else { (-MOST_TILT, 0.0) };
+    for _ in 0..HALVINGS {
+        let middle = 0.5 * (low + high);
+        if tilted_mean(middle) < seen { low = middle } else { high = middle }
+    }
+    let tilt = 0.5 * (low + high);
+    let growth = tilt.exp_m1();
+    let exponent: f64 = chances.iter().map(|chance| (chance * growth).ln_1p()).sum::<f64>() - tilt * seen;
+    exponent.min(0.0).exp()
+}
+
+/// Any tilt gives a bound; beyond this one nothing is gained.
+const MOST_TILT: f64 = 50.0;
+const HALVINGS: u32 = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The exact probability of at least `count` successes, by adding one round after the other.
+    fn at_least(chances: &[f64], count: usize) -> f64 {
+        let mut law = vec![1.0];
+        for chance in chances {
+            let mut next = vec![0.0; law.len() + 1];
+            for (successes, probability) in law.iter().enumerate() {
+                next[successes] += probability * (1.0 - chance);
+                next[successes + 1] += probability * chance;
+            }
+            law = next;
+        }
+        law[count..].iter().sum()
+    }
+
+    #[test]
+    fn the_bound_holds_and_is_not_far_off() {
+        let chances: Vec<f64> = (0..40).map(|round| 0.1 + 0.02 * f64::from(round % 30)).collect();
+        let expected: f64 = chances.iter().sum();
+        for count in 0..=chances.len() {
+            let above = count as f64 > expected;
+            let exact = if above { at_least(&chances, count) } else { 1.0 - at_least(&chances, count + 1) };
+            let bound = tail_bound(&chances, count as u64);
+            assert!(bound >= exact - 1e-12, "{count}: {bound} below {exact}");
+            assert!(bound <= 40.0 * exact.max(1e-300), "{count}: {bound} far above {exact}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_has_no_probability() {
+        assert_eq!(tail_bound(&[0.0, 0.0], 1), 0.0);
+        assert_eq!(tail_bound(&[1.0, 0.5], 0), 0.0);
+        assert_eq!(tail_bound(&[], 0), 1.0);
+        assert_eq!(tail_bound(&[0.25, 0.25], 2), 0.0625);
+        assert_eq!(tail_bound(&[0.25, 0.25], 0), 0.5625);
+    }
+}

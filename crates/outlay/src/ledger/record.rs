@@ -1,0 +1,160 @@
+//! A ledger as a versioned JSON document: the problem, the settings, the rounds, what was told. One line a round, so that two of
+//! them can be compared by eye.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Entry, Ledger, LedgerError, Round, Settings, Tell};
+use crate::campaign::Guards;
+use crate::oracle::Warmth;
+use crate::problem::{NoFiles, Problem};
+
+/// The version that this library writes.
+const VERSION: u64 = 1;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(rename = "version")]
+    _version: u64,
+    problem: serde_json::Value,
+    learner: String,
+    horizon: Option<u64>,
+    seed: u64,
+    guards: Guards,
+    rounds: Vec<RoundRecord>,
+    tells: Vec<TellRecord>,
+    search: Warmth,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RoundRecord {
+    budget: f64,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    without: Vec<String>,
+    spend: Vec<f64>,
+    success: Vec<f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TellRecord {
+    after: u64,
+    outcomes: Vec<OutcomeRecord>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OutcomeRecord {
+    round: u64,
+    task: String,
+    completed: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reward: Option<f64>,
+}
+
+impl Ledger {
+    /// As a JSON document that [`Ledger::from_json`] reads back to a ledger that goes on as this one would, bit for bit.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let Settings { learner, horizon, seed, guards } = &self.settings;
+        let lines = |lines: Vec<String>| if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) };
+        let fields = [
+            ("version", VERSION.to_string()),
+            ("problem", json(&self.problem)),
+            ("learner", json(&learner.to_string())),
+            ("horizon", json(horizon)),
+            ("seed", seed.to_string()),
+            ("guards", json(guards)),
+            ("rounds", lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect())),
+            ("tells", lines(self.tells.iter().map(|tell| json(&self.tell_record(tell))).collect())),
+            ("search", json(&self.campaign.warmth())),
+        ];
+        let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        format!("{{\n{}\n}}\n", fields.join(",\n"))
+    }
+
+    /// Reads what [`Ledger::to_json`] wrote.
+    ///
+    /// # Errors
+    /// If it is not the record of a ledger, is of a later version, or does not fit together.
+    pub fn from_json(text: &str) -> Result<Self, LedgerError> {
+        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| LedgerError::Record(format!("is not JSON: {error}")))?;
+        match value.get("version").and_then(serde_json::Value::as_u64) {
+            Some(VERSION) => {}
+            Some(version) => {
+                let message = format!("version {version} is not known here, only {VERSION}: a newer outlay wrote it");
+                return Err(LedgerError::Record(message));
+            }
+            None => return Err(LedgerError::Record("has no version, so it is not the record of a ledger".to_owned())),
+        }
+        let document = Document::deserialize(value).map_err(|error| LedgerError::Record(error.to_string()))?;
+        document.ledger()
+    }
+
+    fn round_record(&self, round: &Round) -> RoundRecord {
+        let names = self.problem.tasks().iter().map(crate::problem::Task::name);
+        let without = names.enumerate().filter(|(task, _)| !round.has(*task)).map(|(_, name)| name.to_owned()).collect();
+        RoundRecord { budget: round.budget, without, spend: round.spend.clone(), success: round.success.clone() }
+    }
+
+    fn tell_record(&self, tell: &Tell) -> TellRecord {
+        let outcome = |entry: &Entry| OutcomeRecord {
+            round: entry.round,
+            task: self.problem.tasks()[entry.task].name().to_owned(),
+            completed: entry.completed,
+            reward: entry.reward,
+        };
+        TellRecord { after: tell.after, outcomes: tell.entries.iter().map(outcome).collect() }
+    }
+}
+
+impl Document {
+    fn ledger(self) -> Result<Ledger, LedgerError> {
+        let problem = Problem::from_json(&self.problem.to_string(), &NoFiles).map_err(|errors| LedgerError::Record(errors.to_string()))?;
+        let learner = self.learner.parse().map_err(crate::campaign::CampaignError::from)?;
+        let ledger = Ledger::new(&problem, Settings { learner, horizon: self.horizon, seed: self.seed, guards: self.guards })?;
+        let rounds = self.rounds.iter().enumerate().map(|(place, round)| round.read(&ledger, place + 1)).collect::<Result<Vec<_>, _>>()?;
+        let positions: std::collections::HashMap<&str, usize> =
+            problem.tasks().iter().enumerate().map(|(position, task)| (task.name(), position)).collect();
+        let entry = |outcome: &OutcomeRecord| {
+            let OutcomeRecord { round, completed, reward, .. } = *outcome;
+            let task = positions.get(outcome.task.as_str()).copied();
+            let task = task.ok_or_else(|| LedgerError::Record(format!("tells: no task is named {}", outcome.task)))?;
+            Ok(Entry { round, task, completed, reward })
+        };
+        let tell = |tell: &TellRecord| -> Result<Tell, LedgerError> {
+            Ok(Tell { after: tell.after, entries: tell.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()? })
+        };
+        let tells = self.tells.iter().map(tell).collect::<Result<Vec<_>, _>>()?;
+        ledger.replay(&rounds, &tells, &self.search)
+    }
+}
+
+impl RoundRecord {
+    fn read(&self, ledger: &Ledger, number: usize) -> Result<Round, LedgerError> {
+        let damaged = |what: &str| LedgerError::Record(format!("round {number}: {what}"));
+        let without: Vec<&str> = self.without.iter().map(String::as_str).collect();
+        let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
+        let is_chance = |chance: &f64| (0.0..=1.0).contains(chance);
+        let tasks = ledger.problem.tasks().len();
+        if self.spend.len() != tasks || self.success.len() != tasks {
+            return Err(damaged("needs one spend and one success a task"));
+        }
+        if !(is_amount(&self.budget) && self.spend.iter().all(is_amount) && self.success.iter().all(is_chance)) {
+            return Err(damaged("a number is out of range"));
+        }
+        Ok(Round {
+            budget: self.budget,
+            available: ledger.available(&without)?,
+            spend: self.spend.clone(),
+            success: self.success.clone(),
+            told: vec![None; tasks],
+        })
+    }
+}
+
+/// Everything here can be written as JSON.
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}

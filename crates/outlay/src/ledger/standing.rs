@@ -1,0 +1,97 @@
+//! Where things stand: what each task got and gave, what is still open, and whether the curves can be right.
+
+use super::doubt::tail_bound;
+use super::{Doubt, Ledger, LedgerError, Round};
+
+/// Where a ledger stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// Rounds handed out.
+    pub rounds: u64,
+    /// Rounds of which something is still to be told, and how many outcomes that is.
+    pub open: Vec<(u64, usize)>,
+    /// What was handed out to be spent.
+    pub spend: f64,
+    /// What was told to have come back, in the problem's unit.
+    pub gain: f64,
+    /// One a task, in the problem's order.
+    pub tasks: Vec<TaskStanding>,
+}
+
+/// Where a task stands. Rewards in the problem's unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskStanding {
+    /// What was handed out to it so far.
+    pub spend: f64,
+    /// Of everything that was handed out; absent before the first round.
+    pub share: Option<f64>,
+    /// Outcomes told.
+    pub told: u64,
+    /// Of these, successes.
+    pub completions: u64,
+    /// Successes to be expected of the rounds told, by the curve.
+    pub expected: f64,
+    /// What its successes brought together.
+    pub gain: f64,
+    /// Mean reward of a success; absent before the first.
+    pub mean: Option<f64>,
+    /// What the learner adds to the mean for what it does not know yet; absent without a mean, or if the learner has no weights.
+    pub bonus: Option<f64>,
+    /// What it would get in the next round with the problem's budget; absent if there is no such round.
+    pub next: Option<f64>,
+    /// Absent: completions agree with the curve.
+    pub doubt: Option<Doubt>,
+}
+
+impl Ledger {
+    /// Where things stand.
+    ///
+    /// # Errors
+    /// Not unless the ledger is damaged.
+    pub fn standing(&self) -> Result<Standing, LedgerError> {
+        // What would come next is found on a copy: looking hands nothing out.
+        let mut ahead = self.replayed(&self.tells)?;
+        let next = ahead.next(None, &[]).ok().map(|handed_out| handed_out.allocation.spend);
+        let weights = next.as_ref().filter(|_| !self.settings.learner.names_its_splits()).map(|_| ahead.campaign.weights());
+        let spend: f64 = self.rounds.iter().flat_map(|round| &round.spend).sum();
+        let tasks = (0..self.problem.tasks().len()).map(|task| {
+            let weight = weights.map(|weights| weights[task] * self.problem.reward_max());
+            let next = next.as_ref().map(|next| next[task]);
+            self.task_standing(task, spend, weight, next)
+        });
+        let tasks: Vec<TaskStanding> = tasks.collect();
+        let open = self.rounds.iter().enumerate().map(|(place, round)| (place as u64 + 1, round.waiting()));
+        Ok(Standing {
+            rounds: self.rounds(),
+            open: open.filter(|(_, waiting)| *waiting > 0).collect(),
+            spend,
+            gain: tasks.iter().map(|task| task.gain).sum(),
+            tasks,
+        })
+    }
+
+    fn task_standing(&self, task: usize, total: f64, weight: Option<f64>, next: Option<f64>) -> TaskStanding {
+        let spend: f64 = self.rounds.iter().map(|round| round.spend[task]).sum();
+        let told = |round: &&Round| round.told[task].is_some();
+        let chances: Vec<f64> = self.rounds.iter().filter(told).map(|round| round.success[task]).collect();
+        let known = || self.rounds.iter().filter_map(|round| round.told[task]);
+        let completions = known().filter(|known| known.completed).count() as u64;
+        let gain: f64 = known().filter(|known| known.completed).filter_map(|known| known.reward).sum();
+        let mean = (completions > 0).then(|| gain / completions as f64);
+        // Too many or too few, in any of the tasks.
+        let probability = 2.0 * tail_bound(&chances, completions);
+        let is_doubted = probability * (self.problem.tasks().len() as f64) < Doubt::LEVEL;
+        TaskStanding {
+            spend,
+            share: (total > 0.0).then(|| spend / total),
+            told: chances.len() as u64,
+            completions,
+            expected: chances.iter().sum(),
+            gain,
+            mean,
+            bonus: mean.zip(weight).map(|(mean, weight)| weight - mean),
+            next,
+            doubt: is_doubted.then_some(Doubt { probability }),
+        }
+    }
+}

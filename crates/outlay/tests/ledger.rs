@@ -1,0 +1,333 @@
+//! The daily loop: what a ledger remembers, refuses and takes back.
+
+use outlay::campaign::{Campaign, Guards};
+use outlay::feedback::{Feedback, Outcome, Reward};
+use outlay::learner::{LEARNERS, LearnerSpec};
+use outlay::ledger::{Entry, Ledger, LedgerError, Settings};
+use outlay::random::{Draws, Purpose};
+use outlay::{Curve, Problem, ProblemSpec, TaskSpec};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+
+fn shop() -> Problem {
+    let tasks = vec![
+        TaskSpec { current: Some(50.0), ..TaskSpec::new("search", Curve::power(0.5, 100.0).unwrap()) },
+        TaskSpec { current: Some(30.0), ..TaskSpec::new("social", Curve::hill(30.0, 2.0).unwrap()) },
+        TaskSpec { current: Some(20.0), max: Some(60.0), ..TaskSpec::new("video", Curve::exponential(40.0).unwrap()) },
+    ];
+    ProblemSpec { budget: 100.0, horizon: Some(500), reward_max: 5.0, tasks, ..ProblemSpec::default() }.check().unwrap()
+}
+
+/// What comes back in the world of this test: decided by the round and the task alone, given the chance of success.
+fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
+    let draws = Draws::new(7, Purpose::Completion).round(round);
+    let completed = draws.uniform(task) < success;
+    let reward = 0.5 * (1 + (round + task as u64) % 9) as f64;
+    Entry { round, task, completed, reward: (completed || sees_all).then_some(reward) }
+}
+
+fn every_learner() -> impl Iterator<Item = LearnerSpec> {
+    LEARNERS.iter().map(|entry| entry.name.parse().unwrap())
+}
+
+fn opened(learner: LearnerSpec, guards: Guards) -> Ledger {
+    Ledger::new(&shop(), Settings { learner, guards, ..Settings::default() }).unwrap()
+}
+
+/// Plays rounds in which the outcomes of the last task come two rounds late, and hands each state to `between`, which may swap it.
+fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledger) -> Ledger {
+    let sees_all = ledger.settings().learner.entry().feedback == Feedback::Full;
+    let mut late: Vec<Entry> = Vec::new();
+    for _ in 0..rounds {
+        let without: &[&str] = if ledger.rounds() % 7 == 3 { &["social"] } else { &[] };
+        let budget = (ledger.rounds() % 5 == 4).then_some(80.0);
+        let handed_out = ledger.next(budget, without).unwrap();
+        ledger = between(ledger);
+        let there = (0..3).filter(|task| handed_out.available[*task]);
+        let entries: Vec<Entry> =
+            there.map(|task| comes_back(handed_out.round, task, handed_out.allocation.success[task], sees_all)).collect();
+        let (now, later): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(|entry| entry.task < 2);
+        ledger.tell(&now).unwrap();
+        ledger = between(ledger);
+        let (due, rest): (Vec<Entry>, Vec<Entry>) = late.into_iter().partition(|entry| entry.round + 2 <= handed_out.round);
+        late = rest.into_iter().chain(later).collect();
+        ledger.tell(&due).unwrap();
+    }
+    ledger
+}
+
+#[test]
+fn a_ledger_that_is_kept_and_loaded_between_all_steps_goes_on_bit_for_bit() {
+    for learner in every_learner() {
+        let never_stopped = play(opened(learner, Guards::default()), 40, |ledger| ledger);
+        let stopped = play(opened(learner, Guards::default()), 40, |ledger| Ledger::from_json(&ledger.to_json()).unwrap());
+        assert!(never_stopped.to_json() == stopped.to_json(), "{learner}");
+    }
+}
+
+#[test]
+fn guarded_ledgers_too_go_on_bit_for_bit() {
+    let guards = Guards { max_change: Some(6.0), floor: Some(4.0), min_move: Some(0.5) };
+    for learner in every_learner().filter(|learner| !learner.names_its_splits()) {
+        let never_stopped = play(opened(learner, guards), 25, |ledger| ledger);
+        let stopped = play(opened(learner, guards), 25, |ledger| Ledger::from_json(&ledger.to_json()).unwrap());
+        assert!(never_stopped.to_json() == stopped.to_json(), "{learner}");
+    }
+}
+
+/// The ledger adds memory, not opinions: its splits are those of the campaign it keeps.
+#[test]
+fn a_ledger_hands_out_what_the_campaign_alone_would() {
+    for learner in every_learner() {
+        let problem = shop();
+        let mut ledger = opened(learner, Guards::default());
+        let feedback = learner.entry().feedback;
+        let mut campaign = Campaign::new(&problem, &learner, None, feedback, 1).unwrap();
+        for _ in 0..60 {
+            let handed_out = ledger.next(None, &[]).unwrap();
+            let ticket = campaign.allocate(100.0, None).unwrap();
+            assert_eq!(handed_out.allocation.spend, ticket.allocation.spend, "{learner} in round {}", handed_out.round);
+            let (round, success) = (handed_out.round, &handed_out.allocation.success);
+            let entries: Vec<Entry> = (0..3).map(|task| comes_back(round, task, success[task], feedback == Feedback::Full)).collect();
+            ledger.tell(&entries).unwrap();
+            let outcome = |entry: &Entry| match (entry.completed, entry.reward) {
+                (true, Some(reward)) => Outcome::Done(Reward::from_share(reward / 5.0)),
+                (false, Some(reward)) => Outcome::Forgone(Reward::from_share(reward / 5.0)),
+                _ => Outcome::Failed,
+            };
+            campaign.observe_round(round, &entries.iter().map(outcome).collect::<Vec<_>>()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn undo_leaves_no_trace() {
+    for learner in every_learner() {
+        let mut ledger = play(opened(learner, Guards::default()), 12, |ledger| ledger);
+        let handed_out = ledger.next(None, &[]).unwrap();
+        let before = ledger.to_json();
+        let sees_all = learner.entry().feedback == Feedback::Full;
+        let entries: Vec<Entry> = (0..3).map(|task| comes_back(handed_out.round, task, 0.7, sees_all)).collect();
+        assert_eq!(ledger.tell(&entries).unwrap().new, 3);
+        assert_ne!(ledger.to_json(), before);
+        assert_eq!(ledger.undo().unwrap().new, 3);
+        assert_eq!(ledger.to_json(), before, "{learner}");
+        // What goes on afterwards is what would have gone on without the slip.
+        let slipped = play(ledger, 8, |ledger| ledger);
+        let straight = play(Ledger::from_json(&before).unwrap(), 8, |ledger| ledger);
+        assert_eq!(slipped.to_json(), straight.to_json(), "{learner}");
+    }
+}
+
+#[test]
+fn rounds_handed_out_after_what_is_taken_back_stay() {
+    let mut ledger = opened(LearnerSpec::default(), Guards::default());
+    ledger.next(None, &[]).unwrap();
+    ledger.tell(&[Entry { round: 1, task: 0, completed: true, reward: Some(5.0) }]).unwrap();
+    let second = ledger.next(None, &[]).unwrap();
+    ledger.undo().unwrap();
+    assert_eq!(ledger.rounds(), 2);
+    assert_eq!(ledger.spend(2), Some(second.allocation.spend.as_slice()));
+    assert_eq!(ledger.standing().unwrap().tasks[0].told, 0);
+    assert_eq!(ledger.tell(&[Entry { round: 1, task: 0, completed: false, reward: None }]).unwrap().new, 1);
+    ledger.undo().unwrap();
+    assert_eq!(ledger.undo(), Err(LedgerError::NothingTold));
+}
+
+#[test]
+fn what_is_told_twice_counts_once() {
+    let mut ledger = opened(LearnerSpec::default(), Guards::default());
+    ledger.next(None, &[]).unwrap();
+    let entry = Entry { round: 1, task: 0, completed: true, reward: Some(2.5) };
+    assert_eq!(ledger.tell(&[entry, entry]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
+    let once = ledger.to_json();
+    assert_eq!(ledger.tell(&[entry]).map(|told| (told.new, told.repeated)), Ok((0, 1)));
+    assert_eq!(ledger.to_json(), once, "a repeated row must leave no trace");
+    // A zero beside a failure says nothing.
+    let failed = Entry { round: 1, task: 1, completed: false, reward: Some(0.0) };
+    assert_eq!(ledger.tell(&[failed, Entry { reward: None, ..failed }]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
+}
+
+#[test]
+fn contradictions_name_both_values_and_change_nothing() {
+    let mut ledger = opened(LearnerSpec::default(), Guards::default());
+    ledger.next(None, &["video"]).unwrap();
+    ledger.tell(&[Entry { round: 1, task: 0, completed: true, reward: Some(2.5) }]).unwrap();
+    let before = ledger.to_json();
+    let entries = [
+        Entry { round: 1, task: 1, completed: true, reward: Some(1.0) },
+        Entry { round: 1, task: 0, completed: true, reward: Some(3.0) },
+        Entry { round: 1, task: 1, completed: false, reward: None },
+        Entry { round: 2, task: 0, completed: false, reward: None },
+        Entry { round: 1, task: 2, completed: false, reward: None },
+        Entry { round: 1, task: 1, completed: true, reward: Some(5.5) },
+        Entry { round: 0, task: 1, completed: false, reward: None },
+        Entry { round: 1, task: 3, completed: false, reward: None },
+    ];
+    let Err(LedgerError::Entries(refused)) = ledger.tell(&entries) else { panic!("taken") };
+    let said: Vec<String> = refused.iter().map(|(position, why)| format!("{position}: {why}")).collect();
+    assert_eq!(
+        said,
+        [
+            "1: round 1, task search: completed with reward 3 now, but completed with reward 2.5 before",
+            "2: round 1, task social: failed now, but completed with reward 1 before",
+            "3: round 2 was never handed out: rounds go from 1 to 1",
+            "4: task video was left out of round 1, so nothing can have come back",
+            "5: reward of social: must be between 0 and reward_max 5, not 5.5",
+            "6: round 0 was never handed out: rounds go from 1 to 1",
+            "7: task 3 does not exist",
+        ]
+    );
+    assert_eq!(ledger.to_json(), before);
+}
+
+#[test]
+fn the_standing_adds_up() {
+    let ledger = play(opened(LearnerSpec::default(), Guards::default()), 30, |ledger| ledger);
+    let standing = ledger.standing().unwrap();
+    assert_eq!(standing.rounds, 30);
+    // The last task is told two rounds late.
+    assert_eq!(standing.open, [(29, 1), (30, 1)]);
+    let shares: f64 = standing.tasks.iter().filter_map(|task| task.share).sum();
+    assert!((shares - 1.0).abs() < 1e-12);
+    let spend: f64 = (1..=30).flat_map(|round| ledger.spend(round).unwrap().to_vec()).sum();
+    assert!((standing.spend - spend).abs() < 1e-9 && standing.spend <= 24.0 * 100.0 + 6.0 * 80.0 + 1e-9);
+    for task in &standing.tasks {
+        let mean = task.mean.unwrap();
+        assert!((mean * task.completions as f64 - task.gain).abs() < 1e-9);
+        assert!(task.bonus.unwrap() > 0.0, "sharp is an upper confidence bound");
+        assert_eq!(task.doubt, None, "the curves are right here");
+    }
+    // Looking changes nothing.
+    assert_eq!(ledger.standing().unwrap(), standing);
+    assert_eq!(ledger.rounds(), 30);
+}
+
+/// Right curves are hardly ever doubted, wrong ones soon are.
+#[test]
+fn completions_that_disagree_with_the_curves_are_doubted() {
+    let doubted = |seed: u64, chance: f64| {
+        let tasks = vec![TaskSpec::new("only", Curve::piecewise(vec![0.0, 1.0], vec![0.3, 0.3]).unwrap())];
+        let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
+        let mut ledger = Ledger::new(&problem, Settings::default()).unwrap();
+        for round in 1..=200 {
+            ledger.next(None, &[]).unwrap();
+            let completed = Draws::new(seed, Purpose::Completion).round(round).uniform(0) < chance;
+            ledger.tell(&[Entry { round, task: 0, completed, reward: completed.then_some(0.5) }]).unwrap();
+        }
+        ledger.standing().unwrap().tasks[0].doubt.is_some()
+    };
+    assert_eq!((1..=100).filter(|seed| doubted(*seed, 0.3)).count(), 0);
+    assert!((1..=20).all(|seed| doubted(seed, 0.55)));
+    assert!((1..=20).all(|seed| doubted(seed, 0.08)));
+}
+
+#[test]
+fn damaged_records_are_refused_with_a_reason() {
+    let kept = play(opened(LearnerSpec::default(), Guards::default()), 3, |ledger| ledger).to_json();
+    let refuses = |from: &str, to: &str, expected: &str| {
+        assert!(kept.contains(from), "{from} is not in {kept}");
+        let error = Ledger::from_json(&kept.replacen(from, to, 1)).unwrap_err().to_string();
+        assert!(error.contains(expected), "{from} -> {to}: {error}");
+    };
+    refuses("\"version\": 1", "\"version\": 2", "a newer outlay wrote it");
+    refuses("\"version\": 1,", "", "has no version");
+    refuses("\"after\":1", "\"after\":9", "does not fit the rounds");
+    refuses("\"task\":\"search\"", "\"task\":\"serch\"", "no task is named serch");
+    refuses("\"budget\":100", "\"budget\":-1", "budget");
+    refuses("\"sharp\"", "\"blunt\"", "blunt");
+    assert!(Ledger::from_json("{").unwrap_err().to_string().contains("is not JSON"));
+    // Any cut of the file is refused, none panics.
+    for end in (0..kept.len()).step_by(7).filter(|end| kept.is_char_boundary(*end)) {
+        assert!(Ledger::from_json(&kept[..end]).is_err());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
+
+    /// Whatever the guards, they hold: no jump, no starving, no fidgeting, no overspending.
+    #[test]
+    fn guards_hold(
+        max_change in prop::option::of(0.5..40.0_f64),
+        floor in prop::option::of(0.0..30.0_f64),
+        min_move in prop::option::of(0.0..0.5_f64),
+        changes in prop::collection::vec(0.4..1.6_f64, 8),
+    ) {
+        let guards = Guards { max_change, floor, min_move };
+        let mut ledger = opened(LearnerSpec::default(), guards);
+        let (mut base, mut base_budget) = (vec![50.0, 30.0, 20.0], 100.0);
+        for change in changes {
+            let budget = 100.0 * change;
+            let handed_out = ledger.next(Some(budget), &[]).unwrap();
+            let spend = &handed_out.allocation.spend;
+            prop_assert!(spend.iter().sum::<f64>() <= budget * (1.0 + 1e-9));
+            prop_assert!(spend[2] <= 60.0);
+            let report = handed_out.guards.unwrap_or_default();
+            for task in 0..3 {
+                let before = base[task] * (budget / base_budget);
+                let moved = (spend[task] - before).abs();
+                let slack = 1e-9 * budget;
+                // A bound of the problem goes before the guards.
+                if let Some(most) = max_change.filter(|_| !report.gave_way && before <= 60.0 || task != 2) {
+                    prop_assert!(report.gave_way || moved <= most + slack, "moved {moved}, at most {most}");
+                }
+                if let (Some(floor), None, false) = (floor, max_change, report.gave_way) {
+                    prop_assert!(spend[task] >= floor - slack, "floor {floor}, spend {}", spend[task]);
+                }
+                let may_stay = (task != 2 || before <= 60.0) && before >= floor.unwrap_or(0.0);
+                if let Some(least) = min_move.filter(|_| !report.gave_way && may_stay) {
+                    prop_assert!(moved == 0.0 || moved >= least - slack, "moved {moved}, at least {least}");
+                }
+            }
+            for cost in [report.max_change, report.floor, report.min_move].into_iter().flatten() {
+                prop_assert!((0.0..=3.0).contains(&cost));
+            }
+            base.copy_from_slice(spend);
+            base_budget = budget;
+            let entries: Vec<Entry> = (0..3).map(|task| comes_back(handed_out.round, task, handed_out.allocation.success[task], false)).collect();
+            ledger.tell(&entries).unwrap();
+        }
+    }
+}
+
+#[test]
+fn guards_that_do_not_bind_cost_nothing_and_those_that_do_cost_something() {
+    let loose = Guards { max_change: Some(1000.0), floor: Some(0.0), min_move: Some(0.0) };
+    let free = opened(LearnerSpec::default(), Guards::default()).next(None, &[]).unwrap();
+    let handed_out = opened(LearnerSpec::default(), loose).next(None, &[]).unwrap();
+    let report = handed_out.guards.unwrap();
+    assert_eq!((report.max_change, report.floor, report.min_move), (Some(0.0), Some(0.0), Some(0.0)));
+    assert!(free.guards.is_none());
+    for (one, other) in handed_out.allocation.spend.iter().zip(&free.allocation.spend) {
+        assert!((one - other).abs() < 1e-6);
+    }
+    let tight = Guards { max_change: Some(1.0), floor: None, min_move: None };
+    let handed_out = opened(LearnerSpec::default(), tight).next(None, &[]).unwrap();
+    let cost = handed_out.guards.unwrap().max_change.unwrap();
+    assert!((free.allocation.value - handed_out.allocation.value - cost).abs() < 1e-9 && cost > 0.001, "{cost}");
+}
+
+#[test]
+fn guards_that_cannot_hold_are_refused() {
+    let refuses = |learner: &str, guards: Guards, expected: &str| {
+        let error = Ledger::new(&shop(), Settings { learner: learner.parse().unwrap(), guards, ..Settings::default() }).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    };
+    let none = Guards::default();
+    refuses("sharp", Guards { floor: Some(40.0), ..none }, "floor: with it the tasks need 120, more than the budget 100");
+    refuses("sharp", Guards { floor: Some(-1.0), ..none }, "floor: must be finite and not negative, not -1");
+    refuses("sharp", Guards { max_change: Some(f64::NAN), ..none }, "max_change: must be finite");
+    refuses("sharp", Guards { max_change: Some(1.0), min_move: Some(2.0), ..none }, "nothing could ever move");
+    refuses("uniform", Guards { floor: Some(1.0), ..none }, "uniform names its splits itself");
+}
+
+/// The list of learners that name their own splits is kept by hand.
+#[test]
+fn who_names_its_splits_is_known() {
+    for learner in every_learner() {
+        let mut campaign = Campaign::new(&shop(), &learner, None, learner.entry().feedback, 1).unwrap();
+        let allocation = campaign.allocate(100.0, None).unwrap().allocation;
+        assert_eq!(allocation.value == 0.0, learner.names_its_splits(), "{learner}");
+    }
+}
