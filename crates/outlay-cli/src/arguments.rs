@@ -1,5 +1,9 @@
 //! The arguments of every command.
 
+mod daily;
+
+pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -42,6 +46,16 @@ pub(crate) enum Command {
     ///
     /// Exit code 1 if a verdict is `not shown`. Stopped with Ctrl-C, it keeps what is finished (exit code 130); the same command goes on.
     Reproduce(ReproduceArguments),
+    /// Start the daily loop: a state file that decides round by round and learns from what comes back
+    New(NewArguments),
+    /// The split of the next round, on record before it is shown
+    Next(NextArguments),
+    /// What came back: partial, late and repeated rows are fine, contradictions are refused
+    Tell(TellArguments),
+    /// Where things stand: what each task got and gave, what is open, whether the curves can be right
+    Status(StatusArguments),
+    /// Take back the last `tell`
+    Undo(UndoArguments),
 }
 
 #[derive(Debug, Args)]

@@ -8,6 +8,7 @@ mod arguments;
 mod bound;
 mod check;
 mod console;
+mod daily;
 mod evaluate;
 mod failure;
 mod frontier;
@@ -45,6 +46,11 @@ fn main() -> ExitCode {
         Command::Bound(arguments) => bound::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
         Command::Reproduce(arguments) => reproduce::run(arguments, quiet),
+        Command::New(arguments) => daily::new(arguments),
+        Command::Next(arguments) => daily::next(arguments),
+        Command::Tell(arguments) => daily::tell(arguments),
+        Command::Status(arguments) => daily::status(arguments),
+        Command::Undo(arguments) => daily::undo(arguments),
     };
     match report {
         Ok(report) => console::show(&report, quiet),

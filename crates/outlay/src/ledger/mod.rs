@@ -173,6 +173,12 @@ impl Ledger {
         self.rounds.len() as u64
     }
 
+    /// Rounds of which something is still to be told.
+    #[must_use]
+    pub fn open_rounds(&self) -> usize {
+        self.rounds.iter().filter(|round| round.waiting() > 0).count()
+    }
+
     /// The spends of a round that was handed out.
     #[must_use]
     pub fn spend(&self, round: u64) -> Option<&[f64]> {

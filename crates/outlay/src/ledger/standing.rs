@@ -53,7 +53,7 @@ impl Ledger {
         let mut ahead = self.replayed(&self.tells)?;
         let next = ahead.next(None, &[]).ok().map(|handed_out| handed_out.allocation.spend);
         let weights = next.as_ref().filter(|_| !self.settings.learner.names_its_splits()).map(|_| ahead.campaign.weights());
-        let spend: f64 = self.rounds.iter().flat_map(|round| &round.spend).sum();
+        let spend = self.rounds.iter().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {
             let weight = weights.map(|weights| weights[task] * self.problem.reward_max());
             let next = next.as_ref().map(|next| next[task]);
@@ -71,12 +71,12 @@ impl Ledger {
     }
 
     fn task_standing(&self, task: usize, total: f64, weight: Option<f64>, next: Option<f64>) -> TaskStanding {
-        let spend: f64 = self.rounds.iter().map(|round| round.spend[task]).sum();
+        let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
         let told = |round: &&Round| round.told[task].is_some();
         let chances: Vec<f64> = self.rounds.iter().filter(told).map(|round| round.success[task]).collect();
         let known = || self.rounds.iter().filter_map(|round| round.told[task]);
         let completions = known().filter(|known| known.completed).count() as u64;
-        let gain: f64 = known().filter(|known| known.completed).filter_map(|known| known.reward).sum();
+        let gain = known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>() + 0.0;
         let mean = (completions > 0).then(|| gain / completions as f64);
         // Too many or too few, in any of the tasks.
         let probability = 2.0 * tail_bound(&chances, completions);
@@ -86,7 +86,8 @@ impl Ledger {
             share: (total > 0.0).then(|| spend / total),
             told: chances.len() as u64,
             completions,
-            expected: chances.iter().sum(),
+            // Nothing adds up to -0.
+            expected: chances.iter().sum::<f64>() + 0.0,
             gain,
             mean,
             bonus: mean.zip(weight).map(|(mean, weight)| weight - mean),
