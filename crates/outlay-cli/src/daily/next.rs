@@ -26,7 +26,8 @@ pub(crate) fn run(arguments: &NextArguments) -> Result<Report, Failure> {
     let shown = Shown { ledger: &ledger, round: &round, before };
     let remarks = shown.remarks();
     let result = match arguments.format {
-        Format::Table => format!("{}{}\n", shown.table(), remarks.iter().map(|line| format!("\n{line}")).collect::<String>()),
+        Format::Table if remarks.is_empty() => shown.table(),
+        Format::Table => format!("{}\n{}\n", shown.table(), remarks.join("\n")),
         Format::Json => json(&shown.record())?,
         Format::Csv => csv(shown.form())?,
     };
