@@ -64,8 +64,8 @@ proptest! {
             let values: Vec<f64> = values.iter().map(|value| value * if random.uniform() < 0.2 { 0.0 } else { random.uniform() }).collect();
             let mut other = Oracle::new(&problem);
             other.start_from(&oracle.warmth());
-            let answer = oracle.allocate(&values, budget, &Options::default()).map(Clone::clone);
-            prop_assert_eq!(answer, other.allocate(&values, budget, &Options::default()).map(Clone::clone));
+            let answer = oracle.allocate(&values, budget, &Options::default()).cloned();
+            prop_assert_eq!(answer, other.allocate(&values, budget, &Options::default()).cloned());
         }
     }
 

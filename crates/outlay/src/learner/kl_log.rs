@@ -13,7 +13,6 @@ use super::kl;
 #[derive(Debug)]
 pub(super) struct KlLog {
     means: Vec<f64>,
-    entropies: Vec<f64>,
     /// `1 / N`; zero before the first completion, when the mean stands at 1.
     scales: Vec<f64>,
     levels: Vec<f64>,
@@ -22,15 +21,14 @@ pub(super) struct KlLog {
 impl KlLog {
     pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
         let zeros = vec![0.0; tasks];
-        Box::new(Counting::new(tasks, Self { means: zeros.clone(), entropies: zeros.clone(), scales: zeros.clone(), levels: zeros }))
+        Box::new(Counting::new(tasks, Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros }))
     }
 }
 
 impl Index for KlLog {
     fn update(&mut self, task: usize, counts: &Counts) {
         let completions = counts.completions(task) as f64;
-        let mean = if completions > 0.0 { counts.mean(task) } else { 1.0 };
-        (self.means[task], self.entropies[task]) = (mean, kl::entropy(mean));
+        self.means[task] = if completions > 0.0 { counts.mean(task) } else { 1.0 };
         self.scales[task] = if completions > 0.0 { 1.0 / completions } else { 0.0 };
     }
 
@@ -39,6 +37,6 @@ impl Index for KlLog {
         for (level, scale) in self.levels.iter_mut().zip(&self.scales) {
             *level = scale * log_round;
         }
-        kl::upper_all(&self.means, &self.entropies, &self.levels, indices);
+        kl::upper_all(&self.means, &self.levels, indices);
     }
 }

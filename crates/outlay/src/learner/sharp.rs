@@ -8,7 +8,7 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
-use super::elementary::ln;
+use super::elementary::{Loop, ln, vectorised};
 use super::kl;
 
 /// The factor `c` of the level, picked by measurement.
@@ -19,11 +19,8 @@ pub(crate) const DEFAULT_FACTOR: f64 = 1.1;
 pub(super) struct Sharp {
     factor: f64,
     means: Vec<f64>,
-    entropies: Vec<f64>,
-    /// `log N`; zero before the first completion.
-    log_completions: Vec<f64>,
-    /// `c / N`; zero before the first completion, when the mean stands at 1.
-    scales: Vec<f64>,
+    /// `1 / N`; zero before the first completion, when the mean stands at 1.
+    shares: Vec<f64>,
     levels: Vec<f64>,
 }
 
@@ -34,36 +31,39 @@ impl Sharp {
 
     fn new(tasks: usize, factor: f64) -> Self {
         let zeros = vec![0.0; tasks];
-        Self {
-            factor,
-            means: zeros.clone(),
-            entropies: zeros.clone(),
-            log_completions: zeros.clone(),
-            scales: zeros.clone(),
-            levels: zeros,
-        }
+        Self { factor, means: zeros.clone(), shares: zeros.clone(), levels: zeros }
     }
 }
 
 impl Index for Sharp {
     fn update(&mut self, task: usize, counts: &Counts) {
         let completions = counts.completions(task) as f64;
-        if completions == 0.0 {
-            // A mean of 1 has the index 1 at every level.
-            (self.means[task], self.entropies[task]) = (1.0, 0.0);
-            (self.log_completions[task], self.scales[task]) = (0.0, 0.0);
-            return;
-        }
-        let mean = counts.mean(task);
-        (self.means[task], self.entropies[task]) = (mean, kl::entropy(mean));
-        (self.log_completions[task], self.scales[task]) = (ln(completions), self.factor / completions);
+        // A mean of 1 has the index 1 at every level.
+        (self.means[task], self.shares[task]) = if completions > 0.0 { (counts.mean(task), 1.0 / completions) } else { (1.0, 0.0) };
     }
 
     fn indices(&mut self, round: u64, _: &Counts, indices: &mut [f64]) {
-        let log_round = ln(round as f64);
-        for ((level, log_completions), scale) in self.levels.iter_mut().zip(&self.log_completions).zip(&self.scales) {
-            *level = scale * (log_round - log_completions).max(0.0);
+        vectorised(Levels { factor: self.factor, round: round as f64, shares: &self.shares, levels: &mut self.levels });
+        kl::upper_all(&self.means, &self.levels, indices);
+    }
+}
+
+/// `c max(0, log(t / N)) / N` for all tasks.
+struct Levels<'a> {
+    factor: f64,
+    round: f64,
+    shares: &'a [f64],
+    levels: &'a mut [f64],
+}
+
+impl Loop for Levels<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (level, &share) in self.levels.iter_mut().zip(self.shares) {
+            // Without a share the logarithm is none, and its maximum with 0 is 0.
+            *level = self.factor * share * ln(self.round * share).max(0.0);
         }
-        kl::upper_all(&self.means, &self.entropies, &self.levels, indices);
     }
 }

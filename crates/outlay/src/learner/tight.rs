@@ -22,7 +22,6 @@ pub(super) struct Tight {
     is_changed: Vec<bool>,
     /// One place a changed task.
     means: Vec<f64>,
-    entropies: Vec<f64>,
     levels: Vec<f64>,
     uppers: Vec<f64>,
 }
@@ -40,7 +39,6 @@ impl Tight {
             changed: Vec::with_capacity(tasks),
             is_changed: vec![false; tasks],
             means: vec![0.0; tasks],
-            entropies: vec![0.0; tasks],
             levels: vec![0.0; tasks],
             uppers: vec![0.0; tasks],
         }
@@ -51,9 +49,9 @@ impl Tight {
         for (place, &task) in self.changed.iter().enumerate() {
             let (completions, mean) = (counts.completions(task) as f64, counts.mean(task));
             let level = self.base + mixture_cost(completions, counts.reward_sum(task));
-            (self.means[place], self.entropies[place], self.levels[place]) = (mean, kl::entropy(mean), level / completions);
+            (self.means[place], self.levels[place]) = (mean, level / completions);
         }
-        kl::upper_all(&self.means[..count], &self.entropies[..count], &self.levels[..count], &mut self.uppers[..count]);
+        kl::upper_all(&self.means[..count], &self.levels[..count], &mut self.uppers[..count]);
         for (&task, &upper) in self.changed.iter().zip(&self.uppers) {
             self.indices[task] = upper;
             self.is_changed[task] = false;
@@ -93,7 +91,13 @@ pub(super) fn level(tasks: usize, horizon: f64, completions: f64, reward_sum: f6
 /// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most `log(N+1)`.
 fn mixture_cost(completions: f64, reward_sum: f64) -> f64 {
     let failures = (completions - reward_sum).max(0.0);
-    ln(completions + 1.0) + excess_over_power(completions) - excess_over_power(reward_sum) - excess_over_power(failures)
+    if reward_sum.min(failures) < SERIES_FROM {
+        return ln(completions + 1.0) + excess_over_power(completions) - excess_over_power(reward_sum) - excess_over_power(failures);
+    }
+    // The same with the four logarithms in one: nearly every round comes this way.
+    let more = completions + 1.0;
+    let ratio = more * more * completions / (std::f64::consts::TAU * reward_sum * failures);
+    0.5 * ln(ratio) + stirling(completions) - stirling(reward_sum) - stirling(failures)
 }
 
 /// Stirling's series is good to the last digit from here on.
@@ -105,10 +109,14 @@ fn excess_over_power(x: f64) -> f64 {
         let power = if x > 0.0 { x * ln(x) } else { 0.0 };
         return statrs::function::gamma::ln_gamma(x + 1.0) - power + x;
     }
+    0.5 * ln(std::f64::consts::TAU * x) + stirling(x)
+}
+
+/// What Stirling's series adds to `log √(2πx)`.
+fn stirling(x: f64) -> f64 {
     let inverse = 1.0 / x;
     let square = inverse * inverse;
-    let series = inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square / 1188.0))));
-    0.5 * ln(std::f64::consts::TAU * x) + series
+    inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square * (1.0 / 1188.0)))))
 }
 
 #[cfg(test)]
