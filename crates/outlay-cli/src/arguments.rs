@@ -248,6 +248,10 @@ pub(crate) struct SolveArguments {
     /// How to write the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
+
+    /// Write a page of HTML as well: table, curves with their points, marginal returns, other budgets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -8,6 +8,7 @@ mod arguments;
 mod bound;
 mod check;
 mod console;
+mod decision_report;
 mod evaluate;
 mod failure;
 mod frontier;
@@ -21,6 +22,7 @@ mod report;
 mod reproduce;
 mod rows;
 mod run;
+mod shell;
 mod simulate;
 mod simulation_report;
 mod table;
@@ -38,8 +40,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let quiet = arguments.quiet;
     let report = match &arguments.command {
-        Command::Allocate(arguments) => allocate::run(arguments),
-        Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Allocate(arguments) => allocate::run(arguments, quiet),
+        Command::Evaluate(arguments) => evaluate::run(arguments, quiet),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
         Command::Bound(arguments) => bound::run(arguments),

@@ -19,7 +19,11 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
         std::fs::rename(partial, path)?;
         sync_folder(path)
     };
-    write().map_err(|error| cannot_write(path, &error))
+    write().map_err(|error| {
+        // What could not be finished must not lie about; if it cannot be removed either, the message says enough.
+        let _ = std::fs::remove_file(partial);
+        cannot_write(path, &error)
+    })
 }
 
 /// The new name is kept only once the folder is; on Windows folders cannot be opened for this, nor need to be.

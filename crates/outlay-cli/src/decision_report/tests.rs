@@ -1,0 +1,1 @@
+//! The pages of ordinary and of awkward decisions.
