@@ -47,11 +47,14 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     }
     let height = top + shown.len().div_ceil(columns) as f64 * PANEL_HEIGHT;
     let picture = Picture::new(whole, height, "The curve of each task with its spend", content);
-    let caption = format!(
-        "The largest spends first. Heights compare from panel to panel; each panel has a spend axis of its own, which ends where the \
-         curve has risen or the budget ends.{}",
-        left_out(hidden)
-    );
+    let axes = "where the curve has risen or the budget ends";
+    let caption = match shown.len() {
+        1 => format!("The axis ends {axes}."),
+        _ => format!(
+            "The largest spends first. Heights compare from panel to panel; each panel has a spend axis of its own, which ends {axes}.{}",
+            left_out(hidden)
+        ),
+    };
     Figure { wide: columns > 1, ..Figure::half(HEADING, "curves", picture, caption) }
 }
 
@@ -82,7 +85,8 @@ pub(super) fn end_of(page: &DecisionPage<'_>, task: &TaskView<'_>) -> f64 {
 
 fn panel(page: &DecisionPage<'_>, task: &TaskView<'_>, (end, up): (f64, Scale), outer: Area) -> Element {
     let inner = Area { top: outer.top + TITLE_HEIGHT, height: outer.height - TITLE_HEIGHT, ..outer };
-    let frame = Frame::new(inner, Axis::new(Scale::linear(0.0, end), "spend"), Axis::new(up, "").percent());
+    // What gets nothing stands clear of the axis.
+    let frame = Frame::new(inner, Axis::new(Scale { low: -0.02 * end, ..Scale::linear(0.0, end) }, "spend"), Axis::new(up, "").percent());
     let spend = task.outcome.spend;
     let marked: Vec<f64> = task.before.into_iter().chain([spend]).collect();
     let curve = frame.line(&trace(task.curve, end, &marked), Stroke::plain(Colour::Ink, 1.6), "success");

@@ -93,14 +93,13 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     }
     let rows: Vec<Row<'_>> = positions.iter().map(|&task| Row::new(page, &page.tasks[task])).collect();
     let entry = |name: String, swatch| Entry { name, swatch, series: None };
-    let mut entries = vec![
-        entry("inside its range".to_owned(), Swatch::Dot(AFTER)),
-        entry("held where it is".to_owned(), Swatch::Ring(Colour::Muted)),
-        entry(format!("price {}", digits(page.price)), Swatch::Line(PRICE)),
+    let entries = [
+        rows.iter().any(|row| row.held_by.is_none()).then(|| entry("inside its range".to_owned(), Swatch::Dot(AFTER))),
+        rows.iter().any(|row| row.held_by.is_some()).then(|| entry("held".to_owned(), Swatch::Ring(Colour::Muted))),
+        Some(entry(format!("price {}", digits(page.price)), Swatch::Line(PRICE))),
+        rows.iter().any(|row| row.rates.is_some()).then(|| entry("larger changes".to_owned(), Swatch::Line(REACH))),
     ];
-    if rows.iter().any(|row| row.rates.is_some()) {
-        entries.push(entry("larger changes, per unit".to_owned(), Swatch::Line(REACH)));
-    }
+    let entries: Vec<Entry> = entries.into_iter().flatten().collect();
     let (legend, top) = legend(&entries, 4.0, 0.0, HALF - 8.0);
     let height = height(page, rows.len());
     let room = rows.iter().filter_map(|row| row.held_by.as_deref()).map(|reason| width_of(reason, 11.0) + 4.0).fold(0.0, f64::max);
@@ -110,7 +109,7 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let plot = frame.plot();
     let price = frame.x(page.price).map(|x| segment((x, plot.top), (x, plot.top + plot.height), PRICE));
     let marks = rows.iter().enumerate().map(|(place, row)| mark(&frame, place, row));
-    let content = vec![legend, frame.axes(), Element::group().children(marks), Element::group().children(price)];
+    let content = vec![legend, frame.axes(), Element::group().children(price), Element::group().children(marks)];
     let picture = Picture::new(HALF, top + height, HEADING, content);
     Figure::half(HEADING, "marginal-returns", picture, format!("{}{}", caption(page, &rows), left_out(hidden)))
 }
@@ -142,7 +141,7 @@ fn mark(frame: &Frame, place: usize, row: &Row<'_>) -> Element {
             let at = |x: f64, y: f64| format!("{x:.2},{y:.2}");
             let points = [at(edge - 9.0, y - 5.0), at(edge - 9.0, y + 5.0), at(edge, y)].join(" ");
             let arrow = Element::new("polygon").attribute("points", points).fill(Colour::Muted);
-            group.children([arrow, small(edge - 14.0, y + 4.0, &digits(marginal)).anchor("end")])
+            group.children([arrow, small(edge - 4.0, y - 6.0, &digits(marginal)).anchor("end")])
         }
     }
 }
@@ -183,10 +182,11 @@ fn caption(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> String {
     };
     let mut sentences = vec![first];
     if inside.len() < page.tasks.len() {
-        sentences.push("What holds the others is at the right: a bound, a jump or a kink of the curve, or that nothing pays.".to_owned());
+        sentences
+            .push("What holds a task is named at the right: a bound, a jump or a kink of the curve, or that it gets nothing.".to_owned());
     }
     if rows.iter().any(|row| row.rates.is_some()) {
-        let grey = "Grey: from what more spend would bring per unit, at best, to what less would cost, at least; at a price in between, \
+        let grey = "Grey, for larger changes: from what more spend would bring per unit, at best, to what less would cost, at least; at a price in between, \
                     neither pays. A task that gets nothing has only the first of the two.";
         sentences.push(grey.to_owned());
     }

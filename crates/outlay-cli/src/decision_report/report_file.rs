@@ -14,7 +14,7 @@ impl<'arguments> ReportFile<'arguments> {
     /// Where `--report` says, if it says anything; `inputs` are files that must not be overwritten.
     pub(crate) fn new(report: Option<&'arguments Path>, inputs: &[&Path]) -> Result<Option<Self>, Failure> {
         let Some(path) = report else { return Ok(None) };
-        if input::is_stdin(path) || path.as_os_str().is_empty() {
+        if input::is_stdin(path) {
             return Err(Failure("--report: a report is a file, give its name; results go to standard output".to_owned()));
         }
         if path.is_dir() {

@@ -7,6 +7,8 @@ use outlay::curve::Family;
 const SAMPLES: usize = 160;
 /// Jumps closer than this share of the axis are drawn as one: less than a third of a pixel.
 const FINEST: f64 = 0.001;
+/// A smooth curve rises by no more than this from point to point, unless they are that close.
+const HIGHEST_STEP: f64 = 0.03;
 /// A curve is followed until this share of its rise.
 const MOST_OF_IT: f64 = 0.98;
 
@@ -41,7 +43,7 @@ pub(super) fn reach(curve: &Curve) -> f64 {
         (low, high) = (high, 4.0 * high);
     }
     for _ in 0..200 {
-        let middle = if low > 0.0 { (low * high).sqrt() } else { high / 4.0 };
+        let middle = if low > 0.0 { low.sqrt() * high.sqrt() } else { high / 4.0 };
         if high <= 1e-200 || (low > 0.0 && high / low < 1.01) {
             break;
         }
@@ -85,7 +87,27 @@ fn smooth(curve: &Curve, end: f64, marked: &[f64]) -> Vec<(f64, f64)> {
     let mut spends: Vec<f64> = samples.chain(exact).collect();
     spends.sort_by(f64::total_cmp);
     spends.dedup();
-    spends.into_iter().map(|spend| (spend, curve.success(spend))).collect()
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(spends.len());
+    for spend in spends {
+        let point = (spend, curve.success(spend));
+        if let Some(&last) = points.last() {
+            between(curve, last, point, FINEST * end, &mut points);
+        }
+        points.push(point);
+    }
+    points
+}
+
+/// Adds points between two, until neither the eye nor the picture could tell more of them apart: S-curves may rise like a jump.
+fn between(curve: &Curve, from: (f64, f64), to: (f64, f64), finest: f64, points: &mut Vec<(f64, f64)>) {
+    if to.0 - from.0 <= finest || to.1 - from.1 <= HIGHEST_STEP {
+        return;
+    }
+    let middle = 0.5 * (from.0 + to.0);
+    let middle = (middle, curve.success(middle));
+    between(curve, from, middle, finest, points);
+    points.push(middle);
+    between(curve, middle, to, finest, points);
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod bound;
+mod decision_report;
 mod errors;
 mod reproduce;
 mod simulate;
