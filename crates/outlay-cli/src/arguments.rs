@@ -249,7 +249,7 @@ pub(crate) struct SolveArguments {
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
 
-    /// Write a page of HTML as well: table, curves with their points, marginal returns, other budgets
+    /// Write the result as a page of HTML with pictures as well
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 }

@@ -52,10 +52,10 @@ impl Rates {
         let Bounds { min, max, at_least } = task.bounds;
         let spend = task.outcome.spend;
         let success = task.curve.success(spend);
-        let is_allowed = |other: f64| other >= min && other <= max && (other == 0.0 || other >= at_least);
+        let is_allowed = |other: f64| other.is_finite() && other >= min && other <= max && (other == 0.0 || other >= at_least);
         // The spends closest to this one are this one.
         let is_apart = |other: f64| (other - spend).abs() > 1e-9 * end;
-        let others = trace(task.curve, end, &[min, max, at_least]).into_iter().map(|(other, _)| other);
+        let others = trace(task.curve, end, &[]).into_iter().map(|(other, _)| other).chain([min, max, at_least]);
         let others: Vec<f64> = others.filter(|&other| is_allowed(other) && is_apart(other)).collect();
         let rate = |other: f64| task.value * (task.curve.success(other) - success) / (other - spend);
         Self {
@@ -191,4 +191,63 @@ fn caption(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> String {
         sentences.push(grey.to_owned());
     }
     sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use outlay::plan::outcomes;
+    use outlay::{Curve, Problem, ProblemSpec, TaskSpec};
+
+    use super::*;
+
+    fn problem(task: TaskSpec) -> Problem {
+        ProblemSpec { budget: 100.0, tasks: vec![task], ..ProblemSpec::default() }.check().unwrap()
+    }
+
+    /// The task given `spend`, of which a success is worth 0.5.
+    fn view(problem: &Problem, spend: f64) -> TaskView<'_> {
+        TaskView::all(problem, &[0.5], &[None], &outcomes(problem, &[0.5], 100.0, &[spend], 0.0)).remove(0)
+    }
+
+    #[test]
+    fn rates_look_at_every_jump() {
+        let task = TaskSpec::new("steps", Curve::steps(vec![10.0, 20.0, 40.0], vec![0.2, 0.6, 1.0]).unwrap());
+        let problem = problem(task);
+        let rates = |spend| Rates::of(&view(&problem, spend), 100.0);
+        // From 20: up 0.4 for 20 more; down 0.4 for 10 less, or all 0.6 for 20 less.
+        assert_eq!(rates(20.0), Rates { more: Some(0.5 * 0.4 / 20.0), less: Some(0.5 * 0.6 / 20.0) });
+        // From nothing the second step is the best buy.
+        assert_eq!(rates(0.0), Rates { more: Some(0.5 * 0.6 / 20.0), less: None });
+    }
+
+    #[test]
+    fn rates_keep_to_the_bounds() {
+        let curve = || Curve::steps(vec![10.0, 20.0, 40.0], vec![0.2, 0.6, 1.0]).unwrap();
+        let capped = problem(TaskSpec { min: Some(10.0), max: Some(30.0), ..TaskSpec::new("capped", curve()) });
+        // No more steps below 30, and less than 10 may not be.
+        let rates = Rates::of(&view(&capped, 20.0), 100.0);
+        assert!(rates.more == Some(0.0) && (rates.less.unwrap() - 0.5 * 0.4 / 10.0).abs() < 1e-15, "{rates:?}");
+        let large = problem(TaskSpec { at_least: Some(30.0), ..TaskSpec::new("large", curve()) });
+        assert_eq!(Rates::of(&view(&large, 0.0), 100.0).more, Some(0.5 / 40.0));
+    }
+
+    #[test]
+    fn inside_a_concave_curve_both_rates_are_the_slope() {
+        let problem = problem(TaskSpec::new("power", Curve::power(0.5, 100.0).unwrap()));
+        let task = view(&problem, 30.0);
+        let Rates { more: Some(more), less: Some(less) } = Rates::of(&task, 100.0) else { panic!("no rates") };
+        let slope = task.outcome.marginal_return;
+        assert!(more <= slope && slope <= less && less - more < 0.05 * slope, "{more} {slope} {less}");
+        assert_eq!(held_by(&task), None);
+    }
+
+    #[test]
+    fn what_holds_a_task_is_named() {
+        let piecewise = Curve::piecewise(vec![0.0, 10.0, 20.0], vec![0.0, 0.7, 0.8]).unwrap();
+        let kinked = problem(TaskSpec { max: Some(15.0), ..TaskSpec::new("kinked", piecewise) });
+        let held = |spend| held_by(&view(&kinked, spend)).unwrap_or_default();
+        assert_eq!([0.0, 5.0, 10.0, 15.0].map(held), ["gets nothing", "", "at a kink", "max"]);
+        let stepped = problem(TaskSpec::new("stepped", Curve::threshold(10.0).unwrap()));
+        assert_eq!(held_by(&view(&stepped, 10.0)).unwrap(), "at a jump");
+    }
 }
