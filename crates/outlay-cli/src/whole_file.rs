@@ -38,3 +38,20 @@ fn sync_folder(path: &Path) -> std::io::Result<()> {
 pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure(format!("cannot write {}: {}", path.display(), input::reason(error)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_written_leaves_nothing_behind() {
+        let folder = std::env::temp_dir().join(format!("outlay-whole-file-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("taken/inside")).unwrap();
+        // A folder cannot be replaced by a file.
+        let failure = write_whole(&folder.join("taken"), b"page").unwrap_err();
+        assert!(failure.0.starts_with("cannot write "), "{failure:?}");
+        let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["taken"]);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -28,7 +28,7 @@ pub(super) fn figure(problem: &Problem, points: &[Allocation]) -> Figure {
     let (mut named, hidden) = heaviest(tasks.len(), MOST_TASKS, |task| columns.iter().map(|point| share(point, task)).sum());
     named.sort_unstable();
     let entry = |name: String, colour| Entry { name, swatch: Swatch::Box(colour), series: None };
-    let others = (hidden > 0).then(|| entry(format!("others ({hidden} tasks)"), Colour::Others));
+    let others = (hidden > 0).then(|| entry(format!("others ({hidden} task{})", if hidden == 1 { "" } else { "s" }), Colour::Others));
     let entries: Vec<Entry> =
         named.iter().enumerate().map(|(layer, &task)| entry(tasks[task].name().to_owned(), Colour::Area(layer))).chain(others).collect();
     let (legend, top) = legend(&entries, 4.0, 0.0, WHOLE - 8.0);
