@@ -96,7 +96,7 @@ impl Frontier {
         let entry = |name: &str, swatch| Entry { name: name.to_owned(), swatch, series: None };
         let line = Stroke::plain(Colour::Ink, 1.6);
         let entries = [
-            Some(entry("best value", Swatch::Line(line))),
+            Some(entry(if self.has_band() { "best value found" } else { "best value" }, Swatch::Line(line))),
             self.has_band().then(|| entry("up to the bound", Swatch::Box(Colour::Others))),
             self.chosen.map(|_| entry(after, Swatch::Dot(AFTER))),
             self.before.map(|_| entry(before, Swatch::Ring(BEFORE))),
@@ -126,7 +126,7 @@ impl Frontier {
     fn gap_sentence(&self) -> String {
         let largest = self.points.iter().map(Allocation::gap).fold(0.0, f64::max);
         if self.has_band() {
-            format!(" No split is worth more than the bound, at most {} above.", crate::number::percent(largest))
+            format!(" No split is worth more than the bound; the values found are at most {} below it.", crate::number::percent(largest))
         } else {
             " No split is worth more: the bounds on the best value cannot be told from the line.".to_owned()
         }
