@@ -1,14 +1,16 @@
 //! `outlay allocate`: the best split and its certificate.
 
-use outlay::plan::{Rounded, TaskOutcome, outcomes, round};
+use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
 use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
 use serde::Serialize;
 
 use crate::arguments::AllocateArguments;
+use crate::decision_report::{self, DecisionPage, Frontier, ReportFile, TaskView};
 use crate::failure::Failure;
 use crate::number::{self, Precision, figure, percent};
 use crate::origin;
 use crate::report::{Format, Report, csv, json};
+use crate::shell;
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::values;
 
@@ -20,7 +22,8 @@ struct Answer {
     outcomes: Vec<TaskOutcome>,
 }
 
-pub(crate) fn run(arguments: &AllocateArguments) -> Result<Report, Failure> {
+pub(crate) fn run(arguments: &AllocateArguments, quiet: bool) -> Result<Report, Failure> {
+    let file = ReportFile::new(arguments.solve.report.as_deref(), &[&arguments.solve.problem])?;
     let problem = origin::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budget = arguments.budget.unwrap_or(problem.budget());
@@ -32,11 +35,21 @@ pub(crate) fn run(arguments: &AllocateArguments) -> Result<Report, Failure> {
     }
     let outcomes = outcomes(&problem, &values, budget, &allocation.spend, arguments.round.unwrap_or(0.0));
     let answer = Answer { problem, allocation, rounded, outcomes };
-    match arguments.solve.format {
-        Format::Table => Ok(Report::new(answer.table())),
-        Format::Json => Ok(Report::new(json(&answer.record())?)),
-        Format::Csv => Ok(Report::new(csv(answer.rows())?).with_remarks(vec![answer.summary()])),
+    let mut remarks = Vec::new();
+    let result = match arguments.solve.format {
+        Format::Table => answer.table(),
+        Format::Json => json(&answer.record())?,
+        Format::Csv => {
+            remarks.push(answer.summary());
+            csv(answer.rows())?
+        }
+    };
+    if let Some(file) = file {
+        let points = decision_report::around(&answer.problem, &values, (budget, 0.0), &options, quiet)?;
+        let title = format!("{}: the best split", origin::name(&arguments.solve.problem));
+        remarks.push(file.write(&answer.page(title, &values, points).html())?);
     }
+    Ok(Report::new(result).with_remarks(remarks))
 }
 
 /// The rounded split in place of the exact one; bound, price and status stay what was proved before rounding.
@@ -167,6 +180,31 @@ impl Answer {
             String::new(),
         ]);
         format!("{}{}\n{}\n", table.render(), hidden_line(hidden, "with smaller spends"), self.summary())
+    }
+
+    /// The report; `points` are the best splits of other budgets.
+    fn page(&self, title: String, values: &[f64], points: Vec<Allocation>) -> DecisionPage<'_> {
+        let currents: Vec<Option<f64>> = self.problem.tasks().iter().map(outlay::Task::current).collect();
+        // What is spent today has a value only if all of it is known.
+        let before = currents.iter().copied().collect::<Option<Vec<f64>>>();
+        let before = before.map(|current| (current.iter().sum(), value_of(&self.problem, values, &current)));
+        DecisionPage {
+            title,
+            command: shell::typed(),
+            headline: self.summary().lines().map(str::to_owned).collect(),
+            before: "current",
+            after: "best split",
+            price: self.allocation.price,
+            budget: self.allocation.budget,
+            precision: self.precision(),
+            tasks: TaskView::all(&self.problem, values, &currents, &self.outcomes),
+            frontier: Frontier {
+                points,
+                budget: Some(self.allocation.budget),
+                chosen: Some((self.allocation.budget, self.allocation.value)),
+                before,
+            },
+        }
     }
 
     /// The line everybody reads, and one on what rounding costs.

@@ -262,6 +262,10 @@ pub(crate) struct SolveArguments {
     /// How to write the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,
+
+    /// Write the result as a page of HTML with pictures as well
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

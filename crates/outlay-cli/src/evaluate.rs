@@ -1,24 +1,30 @@
 //! `outlay evaluate`: what a plan is worth next to the best split.
 
-use outlay::plan::{Comparison, Evaluation, evaluate};
-use outlay::{Problem, Status, Task};
+use std::path::Path;
+
+use outlay::plan::{Comparison, Evaluation, evaluate, outcomes};
+use outlay::{Allocation, Problem, Status, Task};
 use serde::Serialize;
 
-use crate::allocate::{standing, unspent_reason};
+use crate::allocate::{standing, unspent, unspent_reason};
 use crate::arguments::EvaluateArguments;
+use crate::decision_report::{self, DecisionPage, Frontier, ReportFile, TaskView};
 use crate::failure::Failure;
 use crate::input;
 use crate::number::{self, Precision, figure, signed_percent};
 use crate::origin;
 use crate::plan_file;
 use crate::report::{Ending, Format, Report, csv, json};
+use crate::shell;
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::{listed, values};
 
 /// Differences below this share are rounding.
 const ROUNDING: f64 = 1e-12;
 
-pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
+pub(crate) fn run(arguments: &EvaluateArguments, quiet: bool) -> Result<Report, Failure> {
+    let inputs: Vec<&Path> = std::iter::once(arguments.solve.problem.as_path()).chain(arguments.plan.as_deref()).collect();
+    let file = ReportFile::new(arguments.solve.report.as_deref(), &inputs)?;
     if arguments.plan.as_deref().is_some_and(input::is_stdin) && input::is_stdin(&arguments.solve.problem) {
         return Err(Failure("the problem and the plan cannot both come from standard input".to_owned()));
     }
@@ -29,7 +35,8 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
         None => current(&problem)?,
     };
     let budget = arguments.budget.unwrap_or(problem.budget());
-    let evaluation = evaluate(&problem, &values, budget, &plan, &arguments.solve.options(&problem))?;
+    let options = arguments.solve.options(&problem);
+    let evaluation = evaluate(&problem, &values, budget, &plan, &options)?;
     let rows = rows(&problem, &values, &evaluation);
     let mut remarks: Vec<String> = Vec::new();
     if arguments.plan.is_none() {
@@ -43,6 +50,11 @@ pub(crate) fn run(arguments: &EvaluateArguments) -> Result<Report, Failure> {
             csv(rows)?
         }
     };
+    if let Some(file) = file {
+        let points = decision_report::around(&problem, &values, (budget, evaluation.total), &options, quiet)?;
+        let title = format!("{}: the plan and the best split", origin::name(&arguments.solve.problem));
+        remarks.push(file.write(&page(title, &problem, &values, &evaluation, points).html())?);
+    }
     let ending = if evaluation.violations.is_empty() { Ending::Done } else { Ending::CheckFailed };
     Ok(Report { result, remarks, ending })
 }
@@ -208,6 +220,39 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
     }
     lines.extend(evaluation.violations.iter().map(|violation| format!("not allowed: {violation}")));
     lines
+}
+
+/// The report; `points` are the best splits of other budgets.
+fn page<'problem>(
+    title: String,
+    problem: &'problem Problem,
+    values: &[f64],
+    evaluation: &Evaluation,
+    points: Vec<Allocation>,
+) -> DecisionPage<'problem> {
+    let best = &evaluation.best.allocation;
+    let precision = precision(evaluation);
+    let outcomes = outcomes(problem, values, evaluation.budget, &best.spend, 0.0);
+    let plan: Vec<Option<f64>> = evaluation.plan.iter().copied().map(Some).collect();
+    let mut headline = summary(evaluation);
+    headline.push(format!("price {} per unit · {}", figure(best.price), unspent(best, false, precision)));
+    DecisionPage {
+        title,
+        command: shell::typed(),
+        headline,
+        before: "plan",
+        after: "best split",
+        price: best.price,
+        budget: evaluation.budget,
+        precision,
+        tasks: TaskView::all(problem, values, &plan, &outcomes),
+        frontier: Frontier {
+            points,
+            budget: Some(evaluation.budget),
+            chosen: Some((evaluation.budget, best.value)),
+            before: Some((evaluation.total, evaluation.value)),
+        },
+    }
 }
 
 fn precision(evaluation: &Evaluation) -> Precision {

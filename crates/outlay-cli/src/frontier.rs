@@ -7,14 +7,17 @@ use serde::Serialize;
 use crate::allocate::unspent_reason;
 use crate::arguments::FrontierArguments;
 use crate::console::Progress;
+use crate::decision_report::{Frontier, FrontierPage, ReportFile};
 use crate::failure::Failure;
 use crate::number::{self, Precision, figure};
 use crate::origin;
 use crate::report::{Format, Report, csv, json};
+use crate::shell;
 use crate::table::{Align, Table};
 use crate::values::values;
 
 pub(crate) fn run(arguments: &FrontierArguments, quiet: bool) -> Result<Report, Failure> {
+    let file = ReportFile::new(arguments.solve.report.as_deref(), &[&arguments.solve.problem])?;
     let problem = origin::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budgets = budgets(arguments, &problem)?;
@@ -26,7 +29,18 @@ pub(crate) fn run(arguments: &FrontierArguments, quiet: bool) -> Result<Report, 
         Format::Json => json(&Record { points: points.iter().map(Point::new).collect() })?,
         Format::Csv => csv(points.iter().map(Point::new))?,
     };
-    Ok(Report::new(result))
+    let mut remarks = Vec::new();
+    if let Some(file) = file {
+        let page = FrontierPage {
+            title: format!("{}: other budgets", origin::name(&arguments.solve.problem)),
+            command: shell::typed(),
+            problem: &problem,
+            precision: precision(&points),
+            frontier: Frontier { budget: within(&points, problem.budget()), points, chosen: None, before: None },
+        };
+        remarks.push(file.write(&page.html())?);
+    }
+    Ok(Report::new(result).with_remarks(remarks))
 }
 
 fn budgets(arguments: &FrontierArguments, problem: &Problem) -> Result<Vec<f64>, Failure> {
@@ -73,8 +87,7 @@ impl Point {
 
 fn table(points: &[Allocation]) -> String {
     use Align::{Left, Right};
-    let largest = points.last().map_or(0.0, |point| point.budget);
-    let precision = Precision::of_amounts(largest, points.iter().flat_map(|point| [point.budget, point.unspent]));
+    let precision = precision(points);
     let best = points.iter().map(|point| point.value).fold(0.0, f64::max);
     let mut table = Table::new(&[("budget", Right), ("value", Right), ("price", Right), ("unspent", Right), ("gap", Left), ("", Left)]);
     for point in points {
@@ -91,6 +104,17 @@ fn table(points: &[Allocation]) -> String {
         "{}\nbudget, value and unspent per round · price: what one more unit of budget is worth, by the bound on the best value\n",
         table.render()
     )
+}
+
+fn precision(points: &[Allocation]) -> Precision {
+    let largest = points.last().map_or(0.0, |point| point.budget);
+    Precision::of_amounts(largest, points.iter().flat_map(|point| [point.budget, point.unspent]))
+}
+
+/// The problem's own budget, if it is among those looked at.
+fn within(points: &[Allocation], budget: f64) -> Option<f64> {
+    let (first, last) = (points.first()?.budget, points.last()?.budget);
+    (first..=last).contains(&budget).then_some(budget)
 }
 
 /// The value as a length, so that the bend can be seen.

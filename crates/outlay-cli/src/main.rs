@@ -9,6 +9,7 @@ mod bound;
 mod check;
 mod console;
 mod daily;
+mod decision_report;
 mod evaluate;
 mod failure;
 mod frontier;
@@ -22,6 +23,7 @@ mod report;
 mod reproduce;
 mod rows;
 mod run;
+mod shell;
 mod simulate;
 mod simulation_report;
 mod table;
@@ -39,8 +41,8 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let quiet = arguments.quiet;
     let report = match &arguments.command {
-        Command::Allocate(arguments) => allocate::run(arguments),
-        Command::Evaluate(arguments) => evaluate::run(arguments),
+        Command::Allocate(arguments) => allocate::run(arguments, quiet),
+        Command::Evaluate(arguments) => evaluate::run(arguments, quiet),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
         Command::Bound(arguments) => bound::run(arguments),

@@ -32,6 +32,12 @@ pub(crate) fn problem(named: &Path) -> Result<Problem, Failure> {
     }
 }
 
+/// What a problem that could be read is called.
+pub(crate) fn name(named: &Path) -> String {
+    let origin = Origin::new(&named.to_string_lossy(), Path::new(""));
+    origin.map_or_else(|_| named.display().to_string(), |origin| origin.name())
+}
+
 impl Origin {
     /// What `text` names; paths are relative to `folder`. A file goes before an instance of the same name.
     pub(crate) fn new(text: &str, folder: &Path) -> Result<Self, String> {

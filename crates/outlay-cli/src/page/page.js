@@ -33,6 +33,7 @@
     : line.getAttribute("points").split(" ").map((pair) => pair.split(",").map(Number));
   const nearest = (candidates, x) => candidates.reduce((best, point) => Math.abs(point[0] - x) < Math.abs(best[0] - x) ? point : best);
 
+  let shown = null;
   for (const plot of document.querySelectorAll(".plot")) {
     const picture = plot.ownerSVGElement;
     const [across, up] = [axis(plot.dataset.across), axis(plot.dataset.up)];
@@ -42,8 +43,13 @@
     picture.addEventListener("pointerleave", () => { readout.hidden = true; });
     picture.addEventListener("pointermove", (event) => {
       const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
-      readout.hidden = !(place.x >= left && place.x <= right && place.y >= top && place.y <= bottom);
-      if (readout.hidden) return;
+      if (!(place.x >= left && place.x <= right && place.y >= top && place.y <= bottom)) {
+        // A picture may hold several plots: only the one that is read off may end it.
+        if (shown === plot) readout.hidden = true;
+        return;
+      }
+      shown = plot;
+      readout.hidden = false;
       const heading = document.createElement("b");
       heading.textContent = `${plot.dataset.unit}: ${short(across(place.x))}`;
       const rows = [];

@@ -248,6 +248,11 @@ pub(crate) fn dot(at: (f64, f64), radius: f64, colour: Colour) -> Element {
     Element::new("circle").number("cx", at.0).number("cy", at.1).number("r", radius).fill(colour)
 }
 
+/// A dot that is not filled.
+pub(crate) fn ring(at: (f64, f64), radius: f64, colour: Colour) -> Element {
+    dot(at, radius, Colour::Ground).stroke(Stroke::plain(colour, 1.8))
+}
+
 /// A rectangle.
 pub(crate) fn rectangle(area: Area, colour: Colour) -> Element {
     Element::new("rect")

@@ -3,7 +3,7 @@
 use super::TEXT;
 use super::colour::{Colour, Stroke};
 use super::element::Element;
-use super::frame::{Area, rectangle, segment};
+use super::frame::{Area, dot, rectangle, ring, segment};
 use super::text::{shorten, width_of};
 
 const ROW: f64 = 19.0;
@@ -17,6 +17,9 @@ const WIDEST: f64 = 250.0;
 pub(crate) enum Swatch {
     Line(Stroke),
     Box(Colour),
+    Dot(Colour),
+    /// A dot that is not filled.
+    Ring(Colour),
 }
 
 /// A name in a legend.
@@ -47,7 +50,7 @@ pub(crate) fn legend(entries: &[Entry], left: f64, top: f64, width: f64) -> (Ele
 fn sample_width(swatch: Swatch) -> f64 {
     match swatch {
         Swatch::Line(_) => SAMPLE,
-        Swatch::Box(_) => BOX,
+        Swatch::Box(_) | Swatch::Dot(_) | Swatch::Ring(_) => BOX,
     }
 }
 
@@ -56,6 +59,8 @@ fn drawn(entry: &Entry, name: &str, x: f64, top: f64) -> Element {
     let sample = match entry.swatch {
         Swatch::Line(stroke) => segment((x, middle), (x + SAMPLE, middle), Stroke { width: stroke.width + 0.4, ..stroke }),
         Swatch::Box(colour) => rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour),
+        Swatch::Dot(colour) => dot((x + 0.5 * BOX, middle), 4.5, colour),
+        Swatch::Ring(colour) => ring((x + 0.5 * BOX, middle), 4.0, colour),
     };
     let text = Element::label(x + sample_width(entry.swatch) + 6.0, middle + 4.0, name);
     let group = Element::group();

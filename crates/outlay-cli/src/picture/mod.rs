@@ -15,10 +15,10 @@ pub(crate) use colour::{AREAS, Colour, Stroke, dark_style};
 pub(crate) use element::Element;
 #[cfg(test)]
 pub(crate) use element::balanced;
-pub(crate) use frame::{Area, Axis, Frame, dot, rectangle, segment, small};
+pub(crate) use frame::{Area, Axis, Frame, dot, rectangle, ring, segment, small};
 pub(crate) use legend::{Entry, Swatch, legend};
 pub(crate) use scale::{Scale, extent};
-pub(crate) use text::shorten;
+pub(crate) use text::{shorten, width_of};
 
 /// The size of ordinary text.
 pub(crate) const TEXT: f64 = 12.0;

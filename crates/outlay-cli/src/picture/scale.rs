@@ -23,6 +23,8 @@ pub(crate) fn extent(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64
 impl Scale {
     /// From `low` to `high`; where they are the same there is room on both sides.
     pub(crate) fn linear(low: f64, high: f64) -> Self {
+        // Numbers that no power of ten can be taken out of are zero to the eye.
+        let [low, high] = [low, high].map(|number| if number.abs() < 1.0 / LARGEST { 0.0 } else { number });
         let room = if (high - low).abs() > 1e-12 * high.abs().max(low.abs()) { 0.0 } else { 0.5 * low.abs() };
         let room = if low == 0.0 && high == 0.0 { 1.0 } else { room };
         // Zero stays where it was: an axis that starts there still does.
@@ -107,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_single_number_has_room() {
-        for number in [0.0, 5.0, -5.0, 1e-9, 1e12] {
+        for number in [0.0, 5.0, -5.0, 1e-9, 1e12, 5e-324] {
             let scale = Scale::linear(number, number);
             assert!(scale.low < scale.high && scale.place(number).is_some(), "{scale:?}");
         }

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::input::ProblemFile;
 use crate::origin::{DEFAULT_HORIZON, Origin};
 use crate::run::{RunRecord, label};
+use crate::shell;
 
 /// What will be played.
 #[derive(Debug)]
@@ -156,11 +157,5 @@ fn command(request: &Request) -> String {
         let values: Vec<String> = grid.values.iter().map(ToString::to_string).collect();
         flag("grid", format!("{}={}", grid.parameter, values.join(",")));
     }
-    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
-    let is_plain = |character: char| character.is_alphanumeric() || "-_.,:=/+".contains(character);
-    if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    shell::command(&words)
 }

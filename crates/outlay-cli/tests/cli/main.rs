@@ -4,6 +4,7 @@
 
 mod bound;
 mod daily;
+mod decision_report;
 mod errors;
 mod reproduce;
 mod simulate;
