@@ -51,7 +51,7 @@ fn main() -> ExitCode {
         Command::New(arguments) => daily::new(arguments),
         Command::Next(arguments) => daily::next(arguments),
         Command::Tell(arguments) => daily::tell(arguments),
-        Command::Status(arguments) => daily::status(arguments),
+        Command::Status(arguments) => daily::status(arguments, quiet),
         Command::Undo(arguments) => daily::undo(arguments),
     };
     match report {

@@ -82,6 +82,10 @@ pub(crate) struct StatusArguments {
     #[arg(value_name = "STATE")]
     pub(crate) state: PathBuf,
 
+    /// Also write a page of HTML: what was spent and what comes next, curves, marginal returns, other budgets
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
     /// How to write the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     pub(crate) format: Format,

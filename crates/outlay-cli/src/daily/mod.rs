@@ -4,6 +4,7 @@ mod new;
 mod next;
 mod state_file;
 mod status;
+mod status_page;
 mod tell;
 mod undo;
 

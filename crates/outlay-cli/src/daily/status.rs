@@ -3,28 +3,38 @@
 use outlay::ledger::{Ledger, Standing, TaskStanding};
 use serde::Serialize;
 
-use super::{counted, state_file};
+use super::{counted, state_file, status_page};
 use crate::arguments::StatusArguments;
+use crate::decision_report::ReportFile;
 use crate::failure::Failure;
 use crate::number::{Precision, figure, percent, plain};
+use crate::origin;
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 
 /// Open rounds that are named one by one.
 const NAMED: usize = 8;
 
-pub(crate) fn run(arguments: &StatusArguments) -> Result<Report, Failure> {
+pub(crate) fn run(arguments: &StatusArguments, quiet: bool) -> Result<Report, Failure> {
+    let file = ReportFile::new(arguments.report.as_deref(), &[&arguments.state])?;
     let ledger = state_file::look(&arguments.state)?;
     let standing = ledger.standing()?;
     let warnings = warnings(&ledger, &standing);
-    Ok(match arguments.format {
-        Format::Table => {
-            let lines: String = summary(&ledger, &standing).into_iter().chain(warnings).map(|line| line + "\n").collect();
-            Report::new(format!("{}\n{lines}", table(&ledger, &standing)))
+    let lines: Vec<String> = summary(&ledger, &standing).into_iter().chain(warnings.iter().cloned()).collect();
+    let mut remarks = Vec::new();
+    let result = match arguments.format {
+        Format::Table => format!("{}\n{}\n", table(&ledger, &standing), lines.join("\n")),
+        Format::Json => json(&Record::new(&ledger, &standing, warnings))?,
+        Format::Csv => {
+            remarks = warnings;
+            csv(rows(&ledger, &standing))?
         }
-        Format::Json => Report::new(json(&Record::new(&ledger, &standing, warnings))?),
-        Format::Csv => Report::new(csv(rows(&ledger, &standing))?).with_remarks(warnings),
-    })
+    };
+    if let Some(file) = file {
+        let title = format!("{}: where things stand", origin::name(&arguments.state));
+        remarks.push(file.write(&status_page::page(&ledger, &standing, title, lines, quiet)?.html())?);
+    }
+    Ok(Report::new(result).with_remarks(remarks))
 }
 
 #[derive(Serialize)]

@@ -209,3 +209,26 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
     let other = refused(&command("new STATE --problem examples/m-set.toml --learner paper", &fresh("other"), ""));
     assert!(other.contains("horizon"), "{other}");
 }
+
+#[test]
+fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
+    let state = fresh("page");
+    done(&command("new STATE --problem examples/ad-channels.toml", &state, ""));
+    let page = state.with_file_name("page.html");
+    let report = |expected: &[&str]| {
+        let plain = done(&command("status STATE", &state, ""));
+        let before = std::fs::read(&state).unwrap();
+        let output = command(&format!("status STATE --report {}", page.display()), &state, "");
+        assert_eq!(done(&output), plain);
+        assert_eq!(text(&output.stderr), format!("report: {}\n", page.display()));
+        assert_eq!(std::fs::read(&state).unwrap(), before);
+        let html = std::fs::read_to_string(&page).unwrap();
+        expected.iter().for_each(|words| assert!(html.contains(words), "{words}"));
+    };
+    report(&["current", "next round"]);
+    done(&command("next STATE", &state, ""));
+    done(&command("tell STATE -", &state, "round,task,completed,reward\n1,search,1,0.25\n"));
+    report(&["last round", "next round", "bonus", "expected completions", "0.2500"]);
+    let own = command(&format!("status STATE --report {}", state.display()), &state, "");
+    assert!(refused(&own).contains("is read by this command"));
+}

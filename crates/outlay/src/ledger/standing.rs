@@ -1,7 +1,7 @@
 //! Where things stand: what each task got and gave, what is still open, and whether the curves can be right.
 
 use super::doubt::tail_bound;
-use super::{Doubt, Ledger, LedgerError, Round};
+use super::{Doubt, HandedOut, Ledger, LedgerError, Round};
 
 /// Where a ledger stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,6 +14,8 @@ pub struct Standing {
     pub spend: f64,
     /// What was told to have come back, in the problem's unit.
     pub gain: f64,
+    /// What would be handed out next with the problem's budget; absent if the budget does not cover the lower bounds.
+    pub ahead: Option<HandedOut>,
     /// One a task, in the problem's order.
     pub tasks: Vec<TaskStanding>,
 }
@@ -35,7 +37,9 @@ pub struct TaskStanding {
     pub gain: f64,
     /// Mean reward of a success; absent before the first.
     pub mean: Option<f64>,
-    /// What the learner adds to the mean for what it does not know yet; absent without a mean, or if the learner has no weights.
+    /// What the learner hopes a success to bring: it decides the next split. Absent if the learner has no weights.
+    pub index: Option<f64>,
+    /// What the index adds to the mean for what is not known yet; absent without a mean.
     pub bonus: Option<f64>,
     /// What it would get in the next round with the problem's budget; absent if there is no such round.
     pub next: Option<f64>,
@@ -51,13 +55,13 @@ impl Ledger {
     pub fn standing(&self) -> Result<Standing, LedgerError> {
         // What would come next is found on a copy: looking hands nothing out.
         let mut ahead = self.replayed(&self.tells)?;
-        let next = ahead.next(None, &[]).ok().map(|handed_out| handed_out.allocation.spend);
+        let next = ahead.next(None, &[]).ok();
         let weights = next.as_ref().filter(|_| !self.settings.learner.names_its_splits()).map(|_| ahead.campaign.weights());
         let spend = self.rounds.iter().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {
-            let weight = weights.map(|weights| weights[task] * self.problem.reward_max());
-            let next = next.as_ref().map(|next| next[task]);
-            self.task_standing(task, spend, weight, next)
+            let index = weights.map(|weights| weights[task] * self.problem.reward_max());
+            let next = next.as_ref().map(|next| next.allocation.spend[task]);
+            self.task_standing(task, spend, index, next)
         });
         let tasks: Vec<TaskStanding> = tasks.collect();
         let open = self.rounds.iter().enumerate().map(|(place, round)| (place as u64 + 1, round.waiting()));
@@ -65,12 +69,13 @@ impl Ledger {
             rounds: self.rounds(),
             open: open.filter(|(_, waiting)| *waiting > 0).collect(),
             spend,
-            gain: tasks.iter().map(|task| task.gain).sum(),
+            gain: tasks.iter().map(|task| task.gain).sum::<f64>() + 0.0,
+            ahead: next,
             tasks,
         })
     }
 
-    fn task_standing(&self, task: usize, total: f64, weight: Option<f64>, next: Option<f64>) -> TaskStanding {
+    fn task_standing(&self, task: usize, total: f64, index: Option<f64>, next: Option<f64>) -> TaskStanding {
         let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
         let told = |round: &&Round| round.told[task].is_some();
         let chances: Vec<f64> = self.rounds.iter().filter(told).map(|round| round.success[task]).collect();
@@ -90,7 +95,8 @@ impl Ledger {
             expected: chances.iter().sum::<f64>() + 0.0,
             gain,
             mean,
-            bonus: mean.zip(weight).map(|(mean, weight)| weight - mean),
+            index,
+            bonus: mean.zip(index).map(|(mean, index)| index - mean),
             next,
             doubt: is_doubted.then_some(Doubt { probability }),
         }
