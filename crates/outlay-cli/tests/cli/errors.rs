@@ -151,7 +151,7 @@ fn everything_wrong_with_a_plan_is_told_at_once() {
         "task,spend\nsmall,two\nlarge,\nside,nan\n",
         "error: standard input has 3 errors\n  \
         line 2: spend of small: must be a number, not \"two\"\n  \
-        line 3: spend of large: must be a number, not \"\"\n  \
+        line 3: spend of large: is empty; give a number\n  \
         line 4: spend of side: must be finite and not negative, not NaN\n",
     );
 }
