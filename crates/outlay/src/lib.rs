@@ -66,6 +66,7 @@
 //! | [`campaign`] | a learner at work: splits out, outcomes in, state saved |
 //! | [`environment`] | the world of a simulation: budgets, completions, rewards, delays |
 //! | [`experiment`] | one replication, many replications, what they add up to |
+//! | [`replay`] | learners on recorded outcomes, and how far a record is from the model |
 //! | [`instance`] | problems by name |
 //! | [`random`] | the counter-based stream |
 //! | [`theory`] | bounds on the regret |
@@ -91,6 +92,7 @@ pub mod oracle;
 pub mod plan;
 pub mod problem;
 pub mod random;
+pub mod replay;
 mod sum;
 pub mod theory;
 
