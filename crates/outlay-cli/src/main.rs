@@ -17,6 +17,7 @@ mod origin;
 mod page;
 mod picture;
 mod plan_file;
+mod replay;
 mod report;
 mod reproduce;
 mod rows;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(arguments),
         Command::Bound(arguments) => bound::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
+        Command::Replay(arguments) => replay::run(arguments, quiet),
         Command::Reproduce(arguments) => reproduce::run(arguments, quiet),
     };
     match report {

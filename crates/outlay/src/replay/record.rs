@@ -243,7 +243,7 @@ impl TaskRecord {
 
     /// Mean gain per round as a share of the largest reward, by spend; in recorded order over so many rounds.
     #[must_use]
-    pub(super) fn gains(&self, order: Order, rounds: u64) -> Staircase {
+    pub fn gains(&self, order: Order, rounds: u64) -> Staircase {
         match &self.rows {
             TaskRows::Thresholds(rows) => {
                 let plays = plays(rows.len(), order, rounds);
@@ -264,7 +264,7 @@ impl TaskRecord {
 
     /// The share of rows that succeed, by spend: of outcome rows the nondecreasing one that fits best.
     #[must_use]
-    pub(super) fn successes(&self) -> Staircase {
+    pub fn successes(&self) -> Staircase {
         match &self.rows {
             TaskRows::Thresholds(rows) => Staircase::adding_up(rows.iter().map(|row| (row.threshold, 1.0)).collect(), rows.len() as f64),
             TaskRows::Outcomes(rows) => {
