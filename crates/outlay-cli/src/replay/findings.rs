@@ -11,7 +11,10 @@ const TOLD: usize = 3;
 /// One paragraph an assumption.
 pub(crate) fn findings(record: &Record, assumptions: &[TaskAssumptions]) -> Vec<String> {
     let are_outcomes = record.tasks().iter().any(|task| matches!(task.rows(), TaskRows::Outcomes(_)));
-    vec![independence(are_outcomes, assumptions), drift(are_outcomes, assumptions), fit(assumptions)]
+    let understated = "Rows say what came of one spend each: a spend in between counts as the nearest below that was tried, so gains are \
+                       understated, those of learners more than those of the best split.";
+    let first = are_outcomes.then(|| understated.to_owned());
+    first.into_iter().chain([independence(are_outcomes, assumptions), drift(are_outcomes, assumptions), fit(assumptions)]).collect()
 }
 
 /// What the model costs, and what learning costs.
@@ -27,12 +30,17 @@ pub(crate) fn losses(summary: &ReplaySummary) -> Vec<String> {
     } else {
         format!("; with the recorded curves, to dependence alone, {}", per_round(dependence))
     };
+    let chance = summary.lost_by_chance.filter(|_| !is_nothing(summary, dependence)).map(|chance| {
+        let verdict = if chance.p_value <= LEVEL { "more than chance" } else { "no more than chance" };
+        format!(" That is {verdict}: without dependence the rows would show {} ({})", per_round(chance.mean), p_words(chance.p_value))
+    });
+    let chance = chance.map(|chance| chance + ".").unwrap_or_default();
     let learning = summary.learners.iter().map(|learner| match learner.lost_to_learning {
         loss if loss < 0.0 && !is_nothing(summary, loss) => format!("{} gains {} more", learner.learner, per_round(-loss)),
         loss => format!("{} {}", learner.learner, per_round(loss)),
     });
     vec![
-        format!("Lost to the model's assumptions, whoever learns: {}{why}.", per_round(model)),
+        format!("Lost to the model's assumptions, whoever learns: {}{why}.{chance}", per_round(model)),
         format!("Lost to learning, against the model's best split: {}.", learning.collect::<Vec<_>>().join("; ")),
     ]
 }
@@ -115,7 +123,8 @@ fn independence(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
         return format!("{what}: too little varies to see whether they depend on each other.");
     }
     if found.is_empty() {
-        return format!("{what}: no dependence found in {}; the model's independence is not contradicted.", of_tasks(tested, tested));
+        let tasks = if tested == 1 { "the one task".to_owned() } else { format!("any of {tested} tasks") };
+        return format!("{what}: no dependence found in {tasks}; the model's independence is not contradicted.");
     }
     let sentences = found.iter().map(|(task, found)| format!("{}: {}", task.task, dependence_words(found)));
     format!("{what}: dependent in {}. {}.", of_tasks(found.len(), assumptions.len()), told(sentences))

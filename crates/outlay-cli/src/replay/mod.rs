@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &ReplayArguments, quiet: bool) -> Result<Report, Fa
     let Some(results) = play(&replay, &splits, arguments, quiet)? else {
         return Ok(Report { result: String::new(), remarks: vec!["stopped: nothing was kept".to_owned()], ending: Ending::Stopped });
     };
-    let summary = replay.summary(&splits, &results);
+    let summary = replay.summary(&splits, &results)?;
     let assumptions = assumptions(&problem, &record);
     let mut remarks = recorded.remarks;
     remarks.extend(about_environment(&problem));

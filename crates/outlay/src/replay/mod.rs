@@ -34,6 +34,7 @@
 //! ```
 
 pub mod assumptions;
+mod chance;
 mod play;
 pub mod rank;
 pub mod record;
@@ -41,6 +42,7 @@ mod splits;
 mod staircase;
 mod summary;
 
+pub use chance::Chance;
 pub use play::{Replay, ReplayJob, ReplayRun};
 pub use record::{OutcomeRow, Record, RecordError, TaskRecord, TaskRows, ThresholdRow};
 pub use splits::{FixedSplit, Splits};

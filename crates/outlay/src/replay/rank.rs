@@ -97,7 +97,8 @@ fn permuted(mut numbers: Vec<f64>, seen: f64, statistic: impl Fn(&[f64]) -> f64)
     f64::from(as_large) / f64::from(PERMUTATIONS + 1)
 }
 
-fn shuffle(numbers: &mut [f64], bits: &mut ManyBits) {
+/// Puts numbers in a random order.
+pub(super) fn shuffle(numbers: &mut [f64], bits: &mut ManyBits) {
     for last in (1..numbers.len()).rev() {
         // The upper half of a product with 64 bits: below `last + 1`, even to one part in 2⁵⁸ for few rows.
         let place = (u128::from(bits.next_bits()) * (last as u128 + 1)) >> 64;

@@ -62,6 +62,20 @@ impl Splits {
         Ok(Self { best: fixed(best), gap, model_recorded: fixed(recorded), model: fixed(model), even: fixed(even) })
     }
 
+    /// What the best split of a record gains more per round than a given one.
+    pub(super) fn best_gain_over(problem: &Problem, record: &Record, order: Order, rounds: u64, spend: &[f64]) -> Result<f64, ReplayError> {
+        let gains: Vec<Staircase> = record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
+        let best = allocated(problem, gains.iter())?.0;
+        let gain = |spend: &[f64]| sum(gains.iter().zip(spend).map(|(gain, &spend)| gain.value(spend)));
+        Ok((gain(&best) - gain(spend)) * problem.reward_max())
+    }
+
+    /// What dependence costs per round with the recorded curves, the luck of the rows included.
+    #[must_use]
+    pub fn lost_to_dependence(&self) -> f64 {
+        self.best.gain - self.model_recorded.gain
+    }
+
     /// What the model's assumption costs per round, whoever learns: curves that are not the recorded ones and dependence.
     #[must_use]
     pub fn lost_to_model(&self) -> f64 {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Order, Replay, ReplayRun, Splits};
+use super::{Chance, Order, Replay, ReplayError, ReplayRun, Splits};
 use crate::experiment::{CurvePoint, Statistics, trace_rounds};
 use crate::feedback::Feedback;
 use crate::sum::sum;
@@ -53,16 +53,21 @@ pub struct ReplaySummary {
     pub lost_to_model: f64,
     /// What the model's best split would lack with the recorded curves: the price of dependence alone.
     pub lost_to_dependence: f64,
+    /// What of that would be seen without any dependence; absent for outcome rows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost_by_chance: Option<Chance>,
     /// The learners, in the order asked for.
     pub learners: Vec<LearnerReplay>,
 }
 
 impl Replay<'_> {
     /// What the replications add up to: `results[learner]` holds them in their order.
-    #[must_use]
-    pub fn summary(&self, splits: &Splits, results: &[Vec<ReplayRun>]) -> ReplaySummary {
+    ///
+    /// # Errors
+    /// If the oracle refuses the budget.
+    pub fn summary(&self, splits: &Splits, results: &[Vec<ReplayRun>]) -> Result<ReplaySummary, ReplayError> {
         let learners = self.learners.iter().zip(results);
-        ReplaySummary {
+        Ok(ReplaySummary {
             tasks: self.problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
             rows: self.record.tasks().iter().map(|task| task.len()).collect(),
             order: self.order,
@@ -70,10 +75,11 @@ impl Replay<'_> {
             replications: self.replications,
             seed: self.seed,
             lost_to_model: splits.lost_to_model(),
-            lost_to_dependence: splits.best.gain - splits.model_recorded.gain,
+            lost_to_dependence: splits.lost_to_dependence(),
+            lost_by_chance: self.lost_by_chance(splits)?,
             splits: splits.clone(),
             learners: learners.map(|(learner, runs)| self.learner(&learner.to_string(), learner.entry().feedback, splits, runs)).collect(),
-        }
+        })
     }
 
     fn learner(&self, name: &str, feedback: Feedback, splits: &Splits, runs: &[ReplayRun]) -> LearnerReplay {

@@ -67,8 +67,10 @@ fn gains(replayed: &Replayed) -> Figure {
     let rows: Vec<Gain<'_>> = fixed.chain(learners).collect();
     const ROW: f64 = 30.0;
     let height = ROW * rows.len() as f64 + 45.0;
-    let (_, high) = extent(rows.iter().map(|row| row.gain)).unwrap_or((0.0, 1.0));
-    let across = Axis::new(Scale::linear(0.0, high).padded(0.04), "gain per round (rewards)");
+    // Dots have a place, no length: the axis need not start at zero, and what is close can be told apart.
+    let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(low, high)| [low, high]);
+    let (low, high) = with_intervals(rows.iter().map(|row| row.gain), ends).unwrap_or((0.0, 1.0));
+    let across = Axis::new(Scale::linear(low, high).padded(0.04), "gain per round (rewards)");
     let names = Axis::rows(rows.iter().map(|row| row.name.to_owned()).collect());
     let frame = Frame::new(Area { left: 0.0, top: 0.0, width: HALF, height }, across, names);
     let mut content = vec![frame.axes()];
@@ -107,7 +109,8 @@ fn spends(replayed: &Replayed) -> Figure {
     let height = ROW * shown.len() as f64 + 45.0;
     let most = extent(all.iter().flat_map(|(_, spend, _)| spend.iter().copied())).map_or(budget, |(_, most)| most);
     let names = Axis::rows(shown.iter().map(|&task| summary.tasks[task].clone()).collect());
-    let across = Axis::new(Scale::linear(0.0, most).padded(0.03), "spend per round");
+    // Room on the left, so that dots at zero do not touch the names.
+    let across = Axis::new(Scale::linear(-0.012 * most, 1.03 * most), "spend per round");
     let frame = Frame::new(Area { left: 0.0, top, width: WHOLE, height }, across, names);
     let mut content = vec![key, frame.axes()];
     for (place, &task) in shown.iter().enumerate() {
@@ -123,7 +126,7 @@ fn spends(replayed: &Replayed) -> Figure {
         }
     }
     let hidden = if hidden > 0 { format!(" {hidden} tasks that get less are not shown.") } else { String::new() };
-    let caption = format!("Learners with their mean over all rounds. The large dark dot is what would have been best.{hidden}");
+    let caption = format!("Learners with their mean over all rounds. The large dot is what would have been best.{hidden}");
     Figure::wide("Where the budget goes", "spend", Picture::new(WHOLE, top + height, "Spend per task", content), caption)
 }
 

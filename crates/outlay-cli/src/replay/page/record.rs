@@ -117,7 +117,8 @@ fn curves(replayed: &Replayed) -> Vec<Figure> {
     let mut order: Vec<usize> = (0..replayed.assumptions.len()).collect();
     let splits = &replayed.summary.splits;
     // First those that follow their curve least; where all do, those that matter most.
-    let rank = |task: usize| (replayed.assumptions[task].fit.distance, splits.best.spend[task]);
+    let distance = |task: usize| Some(replayed.assumptions[task].fit.distance).filter(|distance| *distance > 1e-9).unwrap_or(0.0);
+    let rank = |task: usize| (distance(task), splits.best.spend[task]);
     order.sort_by(|&one, &other| {
         let ((one, its_spend), (other, other_spend)) = (rank(one), rank(other));
         other.total_cmp(&one).then(other_spend.total_cmp(&its_spend))
