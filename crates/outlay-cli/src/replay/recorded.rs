@@ -56,7 +56,7 @@ impl Columns {
     }
 
     fn name(&self, row: &Row<'_>) -> String {
-        self.task.iter().map(|&column| row.text(column)).collect::<Vec<_>>().join(" ")
+        self.task.iter().map(|&column| row.text(column)).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
     }
 
     fn no_rows(&self) -> TaskRows {

@@ -4,6 +4,7 @@
 
 mod bound;
 mod errors;
+mod replay;
 mod reproduce;
 mod simulate;
 mod snapshots;
