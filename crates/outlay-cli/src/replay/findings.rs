@@ -25,6 +25,9 @@ pub(crate) fn losses(summary: &ReplaySummary) -> Vec<String> {
         String::new()
     } else if is_nothing(summary, model - dependence) {
         ", all of it to dependence".to_owned()
+    } else if summary.lost_by_chance.is_none() {
+        // Of tries nobody can say what is dependence and what is the luck of a few rows at each spend.
+        format!("; with the recorded curves {}, to dependence or the luck of the rows", per_round(dependence))
     } else if is_nothing(summary, dependence) {
         ", all of it to curves that are not the recorded ones".to_owned()
     } else {
