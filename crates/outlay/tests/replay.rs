@@ -137,8 +137,11 @@ fn the_same_bits_for_any_number_of_threads() {
         assert_eq!(one, played(&replay, 3));
         // Where rows are drawn, another seed has other luck; in their order they are the same.
         let other = played(&Replay { seed: 50, ..replay }, 2);
-        assert_eq!(one[0][0].gain == other[0][0].gain, order == Order::Recorded);
-        assert_eq!(one[0][0].gain == one[0][1].gain, order == Order::Recorded);
+        // All but `thompson`, which draws.
+        let differ = |one: &[Vec<ReplayRun>], other: &[Vec<ReplayRun>], place: usize| {
+            (0..learners.len()).filter(|learner| *learner != 2).any(|learner| one[learner][0].gain != other[learner][place].gain)
+        };
+        assert_eq!((differ(&one, &other, 0), differ(&one, &one, 1)), (order == Order::Shuffled, order == Order::Shuffled));
         assert_eq!(one[0].iter().map(|run| run.seed).collect::<Vec<_>>(), [5, 6, 7]);
     }
 }

@@ -43,7 +43,7 @@ pub(crate) fn losses(summary: &ReplaySummary) -> Vec<String> {
         loss => format!("{} {}", learner.learner, per_round(loss)),
     });
     vec![
-        format!("Lost to the model's assumptions, whoever learns: {}{why}.{chance}", per_round(model)),
+        format!("Lost to the model's assumptions, by its best split: {}{why}.{chance}", per_round(model)),
         format!("Lost to learning, against the model's best split: {}.", learning.collect::<Vec<_>>().join("; ")),
     ]
 }

@@ -76,7 +76,7 @@ impl Splits {
         self.best.gain - self.model_recorded.gain
     }
 
-    /// What the model's assumption costs per round, whoever learns: curves that are not the recorded ones and dependence.
+    /// What the model's assumptions cost its best split per round: curves that are not the recorded ones, and dependence.
     #[must_use]
     pub fn lost_to_model(&self) -> f64 {
         self.best.gain - self.model.gain

@@ -158,7 +158,10 @@ fn curve(replayed: &Replayed, task: usize) -> Figure {
     let line = lines.frame().line(&drawn(&|spend| curve.success(spend)), strokes[1], "curve");
     lines.draw(line);
     let heading = format!("{}: curve and record", found.task);
-    let caption =
-        format!("The share of rows that succeed with a spend, and what the problem says; {:.2} apart at most.", found.fit.distance);
+    let distance = match record.rows() {
+        TaskRows::Thresholds(_) => format!("{:.2} apart at most", found.fit.distance),
+        TaskRows::Outcomes(_) => format!("up to some spend, successes seen and expected differ by {:.2} of all rows", found.fit.distance),
+    };
+    let caption = format!("The share of rows that succeed with a spend, and what the problem says; {distance}.");
     Figure::half(heading, &format!("curve-{}", task + 1), lines.picture("The problem’s curve and the record"), caption)
 }
