@@ -5,10 +5,11 @@ use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
 use serde::Serialize;
 
 use crate::arguments::AllocateArguments;
-use crate::decision_report::{self, DecisionPage, Frontier, ReportFile, TaskView};
+use crate::decision_report::{self, DecisionPage, Frontier, TaskView};
 use crate::failure::Failure;
 use crate::number::{self, Precision, figure, percent};
 use crate::origin;
+use crate::page::ReportFile;
 use crate::report::{Format, Report, csv, json};
 use crate::shell;
 use crate::table::{Align, Table, hidden_line, most_important};

@@ -8,11 +8,12 @@ use serde::Serialize;
 
 use crate::allocate::{standing, unspent, unspent_reason};
 use crate::arguments::EvaluateArguments;
-use crate::decision_report::{self, DecisionPage, Frontier, ReportFile, TaskView};
+use crate::decision_report::{self, DecisionPage, Frontier, TaskView};
 use crate::failure::Failure;
 use crate::input;
 use crate::number::{self, Precision, figure, signed_percent};
 use crate::origin;
+use crate::page::ReportFile;
 use crate::plan_file;
 use crate::report::{Ending, Format, Report, csv, json};
 use crate::shell;

@@ -19,6 +19,7 @@ mod origin;
 mod page;
 mod picture;
 mod plan_file;
+mod replay;
 mod report;
 mod reproduce;
 mod rows;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => check::run(arguments),
         Command::Bound(arguments) => bound::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
+        Command::Replay(arguments) => replay::run(arguments, quiet),
         Command::Reproduce(arguments) => reproduce::run(arguments, quiet),
         Command::New(arguments) => daily::new(arguments),
         Command::Next(arguments) => daily::next(arguments),

@@ -67,6 +67,7 @@
 //! | [`ledger`] | the daily loop: rounds and outcomes on record, told twice, taken back |
 //! | [`environment`] | the world of a simulation: budgets, completions, rewards, delays |
 //! | [`experiment`] | one replication, many replications, what they add up to |
+//! | [`replay`] | learners on recorded outcomes, and how far a record is from the model |
 //! | [`instance`] | problems by name |
 //! | [`random`] | the counter-based stream |
 //! | [`theory`] | bounds on the regret |
@@ -93,6 +94,7 @@ pub mod oracle;
 pub mod plan;
 pub mod problem;
 pub mod random;
+pub mod replay;
 mod sum;
 pub mod theory;
 

@@ -28,6 +28,10 @@ pub enum Purpose {
     Delay,
     /// Which tasks are there.
     Availability,
+    /// Which recorded row a round replays.
+    Record,
+    /// Permutations of recorded rows.
+    Permutation,
 }
 
 impl Purpose {
@@ -40,6 +44,8 @@ impl Purpose {
             Self::Budget => 4,
             Self::Delay => 5,
             Self::Availability => 6,
+            Self::Record => 7,
+            Self::Permutation => 8,
         }
     }
 }

@@ -46,13 +46,14 @@ fn the_library_touches_nothing_outside() {
 /// joins these with an environment.
 #[test]
 fn rooms_reach_only_for_the_rooms_below_them() {
-    let walls: [(&str, &[&str]); 6] = [
-        ("curve", &["problem", "oracle", "plan", "learner", "environment", "campaign", "experiment"]),
+    let walls: [(&str, &[&str]); 7] = [
+        ("curve", &["problem", "oracle", "plan", "learner", "environment", "campaign", "experiment", "replay"]),
         ("problem", &["oracle", "plan", "learner", "environment::", "campaign", "experiment"]),
         ("oracle", &["plan", "learner", "environment", "campaign", "experiment"]),
         ("learner", &["oracle", "plan", "environment", "campaign", "experiment", "theory"]),
         ("environment", &["oracle", "plan", "learner", "campaign", "experiment", "theory"]),
-        ("campaign", &["plan", "environment", "experiment", "theory"]),
+        ("campaign", &["plan", "environment", "experiment", "theory", "replay"]),
+        ("experiment", &["replay"]),
     ];
     for (room, above) in walls {
         let mut files = sources(&source_folder().join(room));

@@ -5,10 +5,10 @@ use serde::Serialize;
 
 use super::{counted, state_file, status_page};
 use crate::arguments::StatusArguments;
-use crate::decision_report::ReportFile;
 use crate::failure::Failure;
 use crate::number::{Precision, figure, percent, plain};
 use crate::origin;
+use crate::page::ReportFile;
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 

@@ -8,7 +8,6 @@ mod curves;
 mod frontier;
 mod frontier_page;
 mod marginal;
-mod report_file;
 mod shares;
 mod shown;
 mod table;
@@ -18,7 +17,6 @@ mod trace;
 
 pub(crate) use frontier::{Frontier, around};
 pub(crate) use frontier_page::FrontierPage;
-pub(crate) use report_file::ReportFile;
 
 use outlay::plan::TaskOutcome;
 use outlay::{Bounds, Curve, Problem};

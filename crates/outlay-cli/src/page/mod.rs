@@ -1,8 +1,10 @@
 //! Pages of HTML that need nothing else: figures, style and script in one file.
 
 mod figure;
+mod report_file;
 
 pub(crate) use figure::{Figure, HALF, Lines, WHOLE, with_intervals};
+pub(crate) use report_file::ReportFile;
 
 use crate::picture::{Element, dark_style};
 

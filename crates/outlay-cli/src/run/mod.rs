@@ -1,7 +1,7 @@
 //! Experiments that are played and kept: each replication goes to its folder as it ends, and what is there is not played again.
 
 mod folder;
-mod interrupt;
+pub(crate) mod interrupt;
 mod play;
 mod record;
 

@@ -11,7 +11,7 @@ mod listing;
 mod parquet_files;
 pub(crate) mod plan;
 mod record;
-mod request;
+pub(crate) mod request;
 mod table;
 
 use std::path::PathBuf;

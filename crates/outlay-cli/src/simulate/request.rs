@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::input;
 use crate::origin::Origin;
 
-const DEFAULT_LEARNERS: [&str; 3] = ["sharp", "paper", "uniform"];
-const DEFAULT_REPLICATIONS: u64 = 100;
+pub(crate) const DEFAULT_LEARNERS: [&str; 3] = ["sharp", "paper", "uniform"];
+pub(crate) const DEFAULT_REPLICATIONS: u64 = 100;
 const DEFAULT_SEED: u64 = 1;
 
 /// Everything that decides what is played and where it is kept.
@@ -73,7 +73,7 @@ fn problems(texts: &[String]) -> Result<Option<Vec<Origin>>, Failure> {
     Ok((!origins.is_empty()).then_some(origins))
 }
 
-fn learners(texts: &[impl AsRef<str>]) -> Result<Vec<LearnerSpec>, Failure> {
+pub(crate) fn learners(texts: &[impl AsRef<str>]) -> Result<Vec<LearnerSpec>, Failure> {
     let parts = texts.iter().flat_map(|text| separate(text.as_ref()));
     distinct(parts.map(|text| text.parse::<LearnerSpec>()).collect::<Result<Vec<_>, _>>()?).map_err(Failure)
 }

@@ -55,7 +55,7 @@ fn gap_words(number: f64) -> String {
 }
 
 /// `33.12 ± 2.04`; a single replication has no interval.
-pub(super) fn mean_with_interval(regret: &Statistics) -> String {
+pub(crate) fn mean_with_interval(regret: &Statistics) -> String {
     match regret.high95.map(|high| high - regret.mean).filter(|half| half.is_finite()) {
         Some(half) => format!("{} ± {}", as_known(regret.mean, half), as_known(half, half)),
         None => finite(regret.mean, figure),

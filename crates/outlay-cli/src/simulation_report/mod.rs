@@ -19,6 +19,8 @@ use crate::page::{Figure, document, file_name};
 use crate::picture::Element;
 
 use cast::Cast;
+pub(crate) use headline::mean_with_interval;
+pub(crate) use regret::sample;
 
 /// What is written of a simulation.
 #[derive(Debug, Clone, PartialEq)]

@@ -162,7 +162,7 @@ fn above(beyond: &[Shown<'_>]) -> String {
 }
 
 /// A sample of a learner's line, for tables.
-pub(super) fn sample(position: usize) -> Element {
+pub(crate) fn sample(position: usize) -> Element {
     let line = crate::picture::segment((0.0, 6.0), (26.0, 6.0), Stroke { width: 2.4, ..Stroke::series(position) });
     Element::new("svg").class("sample").number("width", 26.0).number("height", 12.0).attribute("aria-hidden", "true").child(line)
 }

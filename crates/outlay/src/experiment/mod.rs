@@ -1,7 +1,7 @@
 //! Learners on problems, many times over: one replication, many replications, what they add up to.
 
 mod replication;
-mod run;
+pub(crate) mod run;
 mod summary;
 
 pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};

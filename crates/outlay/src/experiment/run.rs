@@ -146,39 +146,9 @@ impl Experiment {
         threads: NonZeroUsize,
         stop: &AtomicBool,
         play: impl Fn(Job) -> Result<Option<T>, ExperimentError> + Sync,
-        mut finished: impl FnMut(Job, T),
+        finished: impl FnMut(Job, T),
     ) -> Result<(), ExperimentError> {
-        let next = AtomicUsize::new(0);
-        let (sender, receiver) = mpsc::channel();
-        std::thread::scope(|scope| {
-            for _ in 0..threads.get().min(jobs.len()) {
-                let (sender, next, play) = (sender.clone(), &next, &play);
-                scope.spawn(move || {
-                    while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if stop.load(Ordering::Relaxed) {
-                            break;
-                        }
-                        let result = play(job);
-                        // Nobody listens any more: an error has ended the run.
-                        if sender.send((job, result)).is_err() {
-                            break;
-                        }
-                    }
-                });
-            }
-            drop(sender);
-            for (job, result) in receiver {
-                match result {
-                    Ok(Some(result)) => finished(job, result),
-                    Ok(None) => {}
-                    Err(error) => {
-                        stop.store(true, Ordering::Relaxed);
-                        return Err(error);
-                    }
-                }
-            }
-            Ok(())
-        })
+        on_threads(jobs, threads, stop, play, finished)
     }
 
     /// What the replications add up to, a summary a case. `results[case][learner]` holds the replications in their order.
@@ -188,4 +158,45 @@ impl Experiment {
     pub fn summaries(&self, results: &[Vec<Vec<Replication>>]) -> Result<Vec<Summary>, ExperimentError> {
         self.cases.iter().zip(results).map(|(case, learners)| summarise(self, case, learners)).collect()
     }
+}
+
+/// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread.
+pub(crate) fn on_threads<J: Copy + Send + Sync, T: Send, E: Send>(
+    jobs: &[J],
+    threads: NonZeroUsize,
+    stop: &AtomicBool,
+    play: impl Fn(J) -> Result<Option<T>, E> + Sync,
+    mut finished: impl FnMut(J, T),
+) -> Result<(), E> {
+    let next = AtomicUsize::new(0);
+    let (sender, receiver) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.get().min(jobs.len()) {
+            let (sender, next, play) = (sender.clone(), &next, &play);
+            scope.spawn(move || {
+                while let Some(&job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let result = play(job);
+                    // Nobody listens any more: an error has ended the run.
+                    if sender.send((job, result)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (job, result) in receiver {
+            match result {
+                Ok(Some(result)) => finished(job, result),
+                Ok(None) => {}
+                Err(error) => {
+                    stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(())
+    })
 }

@@ -277,6 +277,12 @@ impl Problem {
         changed
     }
 
+    /// The same problem with other curves, one a task.
+    pub(crate) fn with_curves(&self, curves: Vec<Curve>) -> Self {
+        let tasks = self.tasks.iter().zip(curves).map(|(task, curve)| Task { curve, ..task.clone() });
+        Self { tasks: tasks.collect(), ..self.clone() }
+    }
+
     /// The tasks' values, if every task has one: `value`, else the mean of its `reward`.
     #[must_use]
     pub fn values(&self) -> Option<Vec<f64>> {

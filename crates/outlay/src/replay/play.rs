@@ -1,0 +1,256 @@
+//! One replication: a learner plays a record from the first round to the last; and many of them, over all cores.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::Serialize;
+
+use super::{Order, Record, RecordError, ReplayError, Splits, Staircase};
+use crate::campaign::Campaign;
+use crate::experiment::run::on_threads;
+use crate::experiment::{ExperimentError, trace_rounds};
+use crate::feedback::{Feedback, Outcome, Reward};
+use crate::learner::LearnerSpec;
+use crate::problem::Problem;
+use crate::random::{Draws, Purpose};
+use crate::sum::Sum;
+
+/// How often a replication looks whether it should stop, in rounds.
+const STOP_CHECK: u64 = 256;
+/// The last rounds show what a learner has come to: one in so many.
+const LATE: u64 = 10;
+
+/// What is to be replayed.
+#[derive(Debug, Clone, Copy)]
+pub struct Replay<'a> {
+    /// The problem: budget, bounds, and the curves that learners take for true.
+    pub problem: &'a Problem,
+    /// What happens.
+    pub record: &'a Record,
+    /// Who plays; each is shown what it needs.
+    pub learners: &'a [LearnerSpec],
+    /// Which rows are replayed when.
+    pub order: Order,
+    /// Rounds.
+    pub rounds: u64,
+    /// Replications of each learner.
+    pub replications: u64,
+    /// Replication r has the seed `seed + r`, r = 0, 1, …
+    pub seed: u64,
+}
+
+/// One replication of one learner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplayJob {
+    /// Which learner.
+    pub learner: usize,
+    /// Which replication, from 0.
+    pub replication: u64,
+}
+
+/// What a replication came to, in the problem's unit of reward.
+///
+/// Where rows are drawn, a round counts with its mean over the draw; in recorded order nothing is drawn, and it counts as it was.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReplayRun {
+    /// Its seed.
+    pub seed: u64,
+    /// Gain per round.
+    pub gain: f64,
+    /// Gain per round in the last tenth of the rounds.
+    pub late_gain: f64,
+    /// What the best fixed split gained more, over all rounds.
+    pub regret: f64,
+    /// That after each of [`trace_rounds`].
+    pub trace: Vec<f64>,
+    /// Spend per round of each task.
+    pub spend: Vec<f64>,
+    /// The share of all spends that were outside those tried, where the record does not say what they would bring.
+    pub outside: f64,
+    /// The largest relative gap of the splits played.
+    pub oracle_gap: f64,
+}
+
+impl Replay<'_> {
+    /// Refuses what could not be played, before anything is.
+    ///
+    /// # Errors
+    /// No learner, no rounds, a learner that cannot be made or must be shown what was not recorded.
+    pub fn check(&self) -> Result<(), ReplayError> {
+        if self.learners.is_empty() || self.rounds == 0 || self.replications == 0 {
+            return Err(ExperimentError::Empty("a replay needs at least one learner, one round and one replication").into());
+        }
+        if self.record.tasks().len() != self.problem.tasks().len() {
+            return Err(RecordError("the record is of another problem: their tasks differ".to_owned()).into());
+        }
+        for learner in self.learners {
+            let feedback = learner.entry().feedback;
+            if feedback == Feedback::Full && !self.record.knows_forgone() {
+                let message =
+                    "must be shown what failures would have brought, which some rows do not say: give their reward, or leave it out";
+                return Err(RecordError(format!("learner {learner} {message}")).into());
+            }
+            learner.build(self.problem, Some(self.rounds), feedback, self.seed).map_err(ExperimentError::from)?;
+        }
+        Ok(())
+    }
+
+    /// The fixed splits to compare with.
+    ///
+    /// # Errors
+    /// If the oracle refuses the budget.
+    pub fn splits(&self) -> Result<Splits, ReplayError> {
+        Splits::new(self.problem, self.record, self.order, self.rounds)
+    }
+
+    /// Every job: all learners of a replication before the next replication.
+    #[must_use]
+    pub fn jobs(&self) -> Vec<ReplayJob> {
+        let learners = self.learners.len();
+        (0..self.replications).flat_map(|replication| (0..learners).map(move |learner| ReplayJob { learner, replication })).collect()
+    }
+
+    /// Plays one job; `None` if `stop` was set before its end.
+    ///
+    /// # Errors
+    /// If the learner cannot be made.
+    pub fn play(&self, job: ReplayJob, stop: &AtomicBool) -> Result<Option<ReplayRun>, ReplayError> {
+        self.play_against(&self.splits()?, job, stop)
+    }
+
+    /// As [`Replay::play`], with [`Replay::splits`] found before.
+    ///
+    /// # Errors
+    /// As [`Replay::play`].
+    pub fn play_against(&self, splits: &Splits, job: ReplayJob, stop: &AtomicBool) -> Result<Option<ReplayRun>, ReplayError> {
+        let mut run = Run::new(self, splits, job)?;
+        for round in 1..=self.rounds {
+            if round % STOP_CHECK == 0 && stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            run.play(round)?;
+        }
+        Ok(Some(run.finish()))
+    }
+
+    /// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread. The order in which they end
+    /// depends on the machine, what they come to does not. Setting `stop` ends it early, without the jobs under way.
+    ///
+    /// # Errors
+    /// The first that a job meets; the others are then left.
+    pub fn run(
+        &self,
+        splits: &Splits,
+        threads: NonZeroUsize,
+        stop: &AtomicBool,
+        finished: impl FnMut(ReplayJob, ReplayRun),
+    ) -> Result<(), ReplayError> {
+        on_threads(&self.jobs(), threads, stop, |job| self.play_against(splits, job, stop), finished)
+    }
+}
+
+/// A replication under way.
+struct Run<'a> {
+    replay: &'a Replay<'a>,
+    best: &'a [f64],
+    seed: u64,
+    campaign: Campaign,
+    draws: Draws,
+    /// Mean gains by spend, where rows are drawn.
+    gains: Vec<Staircase>,
+    /// What the best split gains in each round, where rows are drawn.
+    best_gain: f64,
+    outcomes: Vec<Outcome>,
+    gain: Sum,
+    late_gain: Sum,
+    regret: Sum,
+    trace_rounds: Vec<u64>,
+    trace: Vec<f64>,
+    spend: Vec<Sum>,
+    outside: u64,
+    oracle_gap: f64,
+}
+
+impl<'a> Run<'a> {
+    fn new(replay: &'a Replay<'a>, splits: &'a Splits, job: ReplayJob) -> Result<Self, ReplayError> {
+        let seed = replay.seed.wrapping_add(job.replication);
+        let learner = &replay.learners[job.learner];
+        let campaign = Campaign::new(replay.problem, learner, Some(replay.rounds), learner.entry().feedback, seed);
+        let tasks = replay.problem.tasks().len();
+        Ok(Self {
+            replay,
+            best: &splits.best.spend,
+            seed,
+            campaign: campaign.map_err(ExperimentError::from)?,
+            draws: Draws::new(seed, Purpose::Record),
+            gains: replay.record.tasks().iter().map(|task| task.gains(replay.order, replay.rounds)).collect(),
+            best_gain: splits.best.gain / replay.problem.reward_max(),
+            outcomes: vec![Outcome::Missing; tasks],
+            gain: Sum::default(),
+            late_gain: Sum::default(),
+            regret: Sum::default(),
+            trace_rounds: trace_rounds(replay.rounds),
+            trace: Vec::new(),
+            spend: vec![Sum::default(); tasks],
+            outside: 0,
+            oracle_gap: 0.0,
+        })
+    }
+
+    fn play(&mut self, round: u64) -> Result<(), ReplayError> {
+        let order = self.replay.order;
+        let draws = self.draws.round(round);
+        let ticket = self.campaign.allocate(self.replay.problem.budget(), None).map_err(ExperimentError::from)?;
+        self.oracle_gap = self.oracle_gap.max(ticket.allocation.gap());
+        let (mut realised, mut mean) = (0, Sum::default());
+        let mut best_realised = 0;
+        for (task, (record, &spend)) in self.replay.record.tasks().iter().zip(&ticket.allocation.spend).enumerate() {
+            let uniform = draws.uniform(task);
+            let outcome = |spend: f64| record.row(spend, round, order, uniform).map_or(Outcome::Failed, |row| record.outcome(row, spend));
+            self.outcomes[task] = outcome(spend);
+            self.spend[task].add(spend);
+            self.outside += u64::from(record.is_outside(spend));
+            match order {
+                Order::Shuffled => mean.add(self.gains[task].value(spend)),
+                Order::Recorded => {
+                    realised += self.outcomes[task].gain().units();
+                    best_realised += outcome(self.best[task]).gain().units();
+                }
+            }
+        }
+        let share = |units: u64| units as f64 / Reward::UNITS as f64;
+        let (gain, best) = match order {
+            Order::Shuffled => (mean.value(), self.best_gain),
+            Order::Recorded => (share(realised), share(best_realised)),
+        };
+        self.gain.add(gain);
+        self.regret.add(best - gain);
+        if round > self.replay.rounds - self.late_rounds() {
+            self.late_gain.add(gain);
+        }
+        if self.trace_rounds.get(self.trace.len()) == Some(&round) {
+            self.trace.push(self.regret.value() * self.replay.problem.reward_max());
+        }
+        self.campaign.observe_round(round, &self.outcomes).map_err(ExperimentError::from)?;
+        Ok(())
+    }
+
+    fn late_rounds(&self) -> u64 {
+        self.replay.rounds.div_ceil(LATE)
+    }
+
+    fn finish(self) -> ReplayRun {
+        let rounds = self.replay.rounds as f64;
+        let reward_max = self.replay.problem.reward_max();
+        ReplayRun {
+            seed: self.seed,
+            gain: self.gain.value() / rounds * reward_max,
+            late_gain: self.late_gain.value() / self.late_rounds() as f64 * reward_max,
+            regret: self.regret.value() * reward_max,
+            trace: self.trace,
+            outside: self.outside as f64 / rounds / self.spend.len() as f64,
+            spend: self.spend.iter().map(|spend| spend.value() / rounds).collect(),
+            oracle_gap: self.oracle_gap,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Right-continuous steps of any height, and the pools that make a rising one of noisy rows.
+
+use crate::curve::{Curve, CurveError, jumps_reached};
+
+/// `height[i]` from spend `at[i]` on, zero before the first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Staircase {
+    at: Vec<f64>,
+    height: Vec<f64>,
+}
+
+impl Staircase {
+    /// From its steps, by rising spend.
+    pub(super) fn new(steps: impl Iterator<Item = (f64, f64)>) -> Self {
+        let (at, height) = steps.unzip();
+        Self { at, height }
+    }
+
+    /// What the parts up to a spend add up to, divided by `whole`: parts are `(spend, part)` in any order. The parts must be whole
+    /// numbers, so that sums are exact.
+    pub(super) fn adding_up(mut parts: Vec<(f64, f64)>, whole: f64) -> Self {
+        parts.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut staircase = Self { at: Vec::new(), height: Vec::new() };
+        let mut total = 0.0;
+        for (at, part) in parts {
+            total += part;
+            if staircase.at.last() == Some(&at) {
+                staircase.height.pop();
+            } else {
+                staircase.at.push(at);
+            }
+            staircase.height.push(total / whole);
+        }
+        staircase
+    }
+
+    /// Where its steps are.
+    #[must_use]
+    pub fn at(&self) -> &[f64] {
+        &self.at
+    }
+
+    /// The height from each step on.
+    #[must_use]
+    pub fn heights(&self) -> &[f64] {
+        &self.height
+    }
+
+    /// The height at a spend; a jump is reached as a curve's is.
+    #[must_use]
+    pub fn value(&self, spend: f64) -> f64 {
+        jumps_reached(&self.at, spend).checked_sub(1).map_or(0.0, |last| self.height[last])
+    }
+
+    /// As a curve that ends at 1, and the height that it stands for. Where it falls, the curve stays at the height before.
+    pub(super) fn curve(&self) -> Result<(Curve, f64), CurveError> {
+        let most = self.height.iter().copied().fold(0.0, f64::max);
+        if most <= 0.0 {
+            return Ok((Curve::threshold(0.0)?, 0.0));
+        }
+        let (mut at, mut success, mut reached) = (Vec::new(), Vec::new(), 0.0);
+        for (&spend, &height) in self.at.iter().zip(&self.height) {
+            if height > reached {
+                reached = height;
+                at.push(spend);
+                success.push(height / most);
+            }
+        }
+        Ok((Curve::steps(at, success)?, most))
+    }
+}
+
+/// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing fit of least squares (pool adjacent
+/// violators). Each pool has its least spend and its rows in their order.
+pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
+    let mut order: Vec<usize> = (0..rows.len()).collect();
+    order.sort_by(|&one, &other| rows[one].0.total_cmp(&rows[other].0));
+    // Spend, amounts, rows.
+    let mut pools: Vec<(f64, u128, Vec<usize>)> = Vec::new();
+    for row in order {
+        let (spend, amount) = rows[row];
+        match pools.last_mut() {
+            Some(last) if last.0 == spend => {
+                last.1 += u128::from(amount);
+                last.2.push(row);
+            }
+            _ => pools.push((spend, u128::from(amount), vec![row])),
+        }
+    }
+    let mut rising: Vec<(f64, u128, Vec<usize>)> = Vec::new();
+    for mut pool in pools {
+        // Not below the one before: whole numbers compare exactly.
+        while let Some(before) = rising.pop_if(|before| before.1 * pool.2.len() as u128 >= pool.1 * before.2.len() as u128) {
+            let mut rows = before.2;
+            rows.extend(pool.2);
+            pool = (before.0, before.1 + pool.1, rows);
+        }
+        rising.push(pool);
+    }
+    let in_order = |(spend, _, mut rows): (f64, u128, Vec<usize>)| {
+        rows.sort_unstable();
+        (spend, rows)
+    };
+    rising.into_iter().map(in_order).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_add_up_by_rising_spend() {
+        let staircase = Staircase::adding_up(vec![(3.0, 2.0), (1.0, 1.0), (3.0, 1.0)], 8.0);
+        assert_eq!((staircase.at(), staircase.heights()), (&[1.0, 3.0][..], &[0.125, 0.5][..]));
+        assert_eq!([0.5, 1.0, 2.9, 3.0, 9.0].map(|spend| staircase.value(spend)), [0.0, 0.125, 0.125, 0.5, 0.5]);
+        let (curve, most) = staircase.curve().unwrap();
+        assert_eq!((curve.success(1.0), curve.success(3.0), most), (0.25, 1.0, 0.5));
+    }
+
+    #[test]
+    fn pools_rise_and_lose_nothing() {
+        // Means by spend: 2, then 3 and 1 against the order, then 5.
+        let rows = [(4.0, 5), (2.0, 3), (1.0, 2), (3.0, 1), (2.0, 3)];
+        assert_eq!(rising_pools(&rows), [(1.0, vec![2]), (2.0, vec![1, 3, 4]), (4.0, vec![0])]);
+        assert_eq!(rising_pools(&[(1.0, 4), (2.0, 3), (3.0, 2)]), [(1.0, vec![0, 1, 2])]);
+        assert_eq!(rising_pools(&[]), []);
+    }
+
+    #[test]
+    fn what_brings_nothing_is_worth_nothing() {
+        let (_, most) = Staircase::adding_up(vec![(1.0, 0.0)], 1.0).curve().unwrap();
+        assert_eq!(most, 0.0);
+        assert_eq!(Staircase::new(std::iter::empty()).value(1.0), 0.0);
+    }
+}
