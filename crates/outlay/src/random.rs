@@ -28,6 +28,8 @@ pub enum Purpose {
     Delay,
     /// Which tasks are there.
     Availability,
+    /// Logs made anew, and how a log is cut into parts.
+    Fit,
 }
 
 impl Purpose {
@@ -40,6 +42,7 @@ impl Purpose {
             Self::Budget => 4,
             Self::Delay => 5,
             Self::Availability => 6,
+            Self::Fit => 7,
         }
     }
 }

@@ -1,0 +1,155 @@
+//! The search for the most likely point: damped Fisher scoring within limits, and a simplex for corners.
+
+use super::likelihood::Likelihood;
+use super::model::{MOST, Point};
+
+/// Where a search ended.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peak {
+    pub(super) at: Point,
+    pub(super) value: f64,
+}
+
+/// Steps of the damped search; it needs five to twenty.
+const MOST_STEPS: usize = 100;
+/// A relative gain below this is rounding.
+const NO_GAIN: f64 = 1e-14;
+/// Steps shorter than this lead nowhere.
+const MOST_DAMPING: f64 = 1e10;
+
+/// Climbs from `start` along the `free` coordinates until no step promises a relative gain.
+pub(super) fn climb(likelihood: &Likelihood, start: Point, free: [bool; MOST]) -> Peak {
+    let mut at = likelihood.within(start);
+    let mut terms = likelihood.terms(&at);
+    let mut damping = 1e-4;
+    let mut settled = false;
+    for _ in 0..MOST_STEPS {
+        let movable = movable(likelihood, &at, &terms.gradient, free);
+        if settled || damping > MOST_DAMPING || !movable.contains(&true) || !terms.value.is_finite() {
+            break;
+        }
+        let step = step(&terms.information, &terms.gradient, movable, damping);
+        let next = likelihood.within(std::array::from_fn(|coordinate| at[coordinate] + step[coordinate]));
+        // What is promised, if the likelihood were a parabola; the last step is still taken.
+        let promised: f64 = (0..MOST).map(|coordinate| 0.5 * terms.gradient[coordinate] * (next[coordinate] - at[coordinate])).sum();
+        settled = promised <= NO_GAIN * (1.0 + terms.value.abs());
+        let tried = likelihood.terms(&next);
+        if tried.value > terms.value {
+            (at, terms) = (next, tried);
+            damping = f64::max(damping * 0.1, 1e-12);
+        } else {
+            damping = f64::max(damping, 1e-6) * 10.0;
+        }
+    }
+    Peak { at, value: terms.value }
+}
+
+/// Coordinates at a limit that the gradient would cross stay where they are.
+fn movable(likelihood: &Likelihood, at: &Point, gradient: &Point, free: [bool; MOST]) -> [bool; MOST] {
+    std::array::from_fn(|coordinate| {
+        let (low, high) = likelihood.limits[coordinate];
+        let slope = gradient[coordinate];
+        free[coordinate] && slope != 0.0 && !(at[coordinate] <= low && slope < 0.0) && !(at[coordinate] >= high && slope > 0.0)
+    })
+}
+
+/// Solves (information + damping · its diagonal) step = gradient over the movable coordinates.
+fn step(information: &[[f64; MOST]; MOST], gradient: &Point, movable: [bool; MOST], damping: f64) -> Point {
+    let mut matrix = *information;
+    let mut right = *gradient;
+    for one in 0..MOST {
+        if !movable[one] {
+            matrix[one] = [0.0; MOST];
+            (0..MOST).for_each(|other| matrix[other][one] = 0.0);
+            (matrix[one][one], right[one]) = (1.0, 0.0);
+        }
+        matrix[one][one] += damping * matrix[one][one] + f64::MIN_POSITIVE;
+    }
+    solve(matrix, right)
+}
+
+/// Gaussian elimination with pivots; coordinates that nothing depends on stay.
+pub(super) fn solve(mut matrix: [[f64; MOST]; MOST], mut right: Point) -> Point {
+    for column in 0..MOST {
+        let pivot =
+            (column..MOST).max_by(|&one, &other| matrix[one][column].abs().total_cmp(&matrix[other][column].abs())).unwrap_or(column);
+        matrix.swap(column, pivot);
+        right.swap(column, pivot);
+        let lead = matrix[column][column];
+        if lead == 0.0 || !lead.is_finite() {
+            continue;
+        }
+        for row in column + 1..MOST {
+            let factor = matrix[row][column] / lead;
+            let source = matrix[column];
+            matrix[row].iter_mut().zip(source).for_each(|(cell, other)| *cell -= factor * other);
+            right[row] -= factor * right[column];
+        }
+    }
+    let mut solution = [0.0; MOST];
+    for row in (0..MOST).rev() {
+        let known: f64 = (row + 1..MOST).map(|column| matrix[row][column] * solution[column]).sum();
+        let value = (right[row] - known) / matrix[row][row];
+        solution[row] = if value.is_finite() { value } else { 0.0 };
+    }
+    solution
+}
+
+/// Climbs, and where the curve has a corner goes on with a simplex: at a corner the gradient leads nowhere.
+pub(super) fn peak(likelihood: &Likelihood, start: Point, free: [bool; MOST]) -> Peak {
+    let reached = climb(likelihood, start, free);
+    if !likelihood.model.shape.has_corner() {
+        return reached;
+    }
+    let polished = simplex(likelihood, reached, free);
+    if polished.value > reached.value { polished } else { reached }
+}
+
+/// Nelder and Mead's simplex around a point, small: it only has to find the way along a ridge.
+fn simplex(likelihood: &Likelihood, from: Peak, free: [bool; MOST]) -> Peak {
+    const STEP: f64 = 0.02;
+    const MOST_MOVES: usize = 200;
+    let measured = |at: Point| {
+        let at = likelihood.within(at);
+        Peak { at, value: likelihood.value(&at) }
+    };
+    let moves = (0..MOST).filter(|&coordinate| free[coordinate]);
+    let mut corners: Vec<Peak> = vec![from];
+    for coordinate in moves {
+        let mut at = from.at;
+        // Away from a limit.
+        at[coordinate] += if at[coordinate] + STEP > likelihood.limits[coordinate].1 { -STEP } else { STEP };
+        corners.push(measured(at));
+    }
+    let worst = corners.len() - 1;
+    for _ in 0..MOST_MOVES {
+        corners.sort_by(|one, other| other.value.total_cmp(&one.value));
+        let spread = (0..MOST).map(|coordinate| (corners[worst].at[coordinate] - corners[0].at[coordinate]).abs()).fold(0.0, f64::max);
+        if spread < 1e-10 {
+            break;
+        }
+        let middle: Point =
+            std::array::from_fn(|coordinate| corners[..worst].iter().map(|corner| corner.at[coordinate]).sum::<f64>() / worst as f64);
+        let along = |factor: f64| {
+            measured(std::array::from_fn(|coordinate| middle[coordinate] + factor * (corners[worst].at[coordinate] - middle[coordinate])))
+        };
+        let mirrored = along(-1.0);
+        let next = if mirrored.value > corners[0].value {
+            let further = along(-2.0);
+            if further.value > mirrored.value { further } else { mirrored }
+        } else if mirrored.value > corners[worst - 1].value {
+            mirrored
+        } else {
+            along(if mirrored.value > corners[worst].value { -0.5 } else { 0.5 })
+        };
+        if next.value > corners[worst].value {
+            corners[worst] = next;
+            continue;
+        }
+        let best = corners[0];
+        for corner in &mut corners[1..] {
+            *corner = measured(std::array::from_fn(|coordinate| 0.5 * (corner.at[coordinate] + best.at[coordinate])));
+        }
+    }
+    corners.into_iter().max_by(|one, other| one.value.total_cmp(&other.value)).unwrap_or(from)
+}
