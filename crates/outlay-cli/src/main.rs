@@ -10,6 +10,7 @@ mod check;
 mod console;
 mod evaluate;
 mod failure;
+mod fit;
 mod frontier;
 mod input;
 mod number;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments, quiet),
         Command::Bound(arguments) => bound::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
         Command::Reproduce(arguments) => reproduce::run(arguments, quiet),

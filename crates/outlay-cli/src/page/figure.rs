@@ -8,7 +8,7 @@ pub(crate) const WHOLE: f64 = 1100.0;
 
 #[derive(Debug)]
 pub(crate) struct Figure {
-    pub(crate) heading: &'static str,
+    pub(crate) heading: String,
     /// The name of its file, without ending.
     pub(crate) file: String,
     pub(crate) picture: Option<Picture>,
@@ -18,22 +18,22 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    pub(crate) fn half(heading: &'static str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
-        Self { heading, file: file.to_owned(), picture: Some(picture), caption: caption.into(), wide: false }
+    pub(crate) fn half(heading: &str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
+        Self { heading: heading.to_owned(), file: file.to_owned(), picture: Some(picture), caption: caption.into(), wide: false }
     }
 
-    pub(crate) fn wide(heading: &'static str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
+    pub(crate) fn wide(heading: &str, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
         Self { wide: true, ..Self::half(heading, file, picture, caption) }
     }
 
     /// A sentence in place of the picture.
-    pub(crate) fn missing(heading: &'static str, sentence: &str) -> Self {
-        Self { heading, file: String::new(), picture: None, caption: sentence.to_owned(), wide: false }
+    pub(crate) fn missing(heading: &str, sentence: &str) -> Self {
+        Self { heading: heading.to_owned(), file: String::new(), picture: None, caption: sentence.to_owned(), wide: false }
     }
 
     /// The figure on the page.
     pub(crate) fn element(&self) -> Element {
-        let heading = Element::new("h3").text(self.heading);
+        let heading = Element::new("h3").text(&self.heading);
         let caption = Element::new("figcaption").text(&self.caption);
         let figure = Element::new("figure").child(heading);
         let figure = if self.wide { figure.class("wide") } else { figure };
