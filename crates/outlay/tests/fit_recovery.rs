@@ -48,37 +48,37 @@ fn recovers(curve: &Curve, rows: usize, family: Family, truth: &[(&str, f64)], o
 #[test]
 fn power() {
     let options = Options::default();
-    recovers(&Curve::power(0.5, 130.0).unwrap(), 1000, Family::Power, &[("exponent", 0.5), ("scale", 130.0)], &options);
-    recovers(&Curve::power(0.5, 80.0).unwrap(), 1000, Family::Power, &[("exponent", 0.5), ("scale", 80.0)], &options);
+    recovers(&Curve::power(0.5, 130.0).unwrap(), 500, Family::Power, &[("exponent", 0.5), ("scale", 130.0)], &options);
+    recovers(&Curve::power(0.5, 80.0).unwrap(), 500, Family::Power, &[("exponent", 0.5), ("scale", 80.0)], &options);
 }
 
 #[test]
 fn saturating() {
     let options = Options::default();
-    recovers(&Curve::saturating(150.0).unwrap(), 1000, Family::Saturating, &[("full_at", 150.0)], &options);
-    recovers(&Curve::saturating(60.0).unwrap(), 1000, Family::Saturating, &[("full_at", 60.0)], &options);
+    recovers(&Curve::saturating(150.0).unwrap(), 500, Family::Saturating, &[("full_at", 150.0)], &options);
+    recovers(&Curve::saturating(60.0).unwrap(), 500, Family::Saturating, &[("full_at", 60.0)], &options);
 }
 
 #[test]
 fn exponential() {
-    recovers(&Curve::exponential(40.0).unwrap(), 1000, Family::Exponential, &[("scale", 40.0)], &Options::default());
+    recovers(&Curve::exponential(40.0).unwrap(), 500, Family::Exponential, &[("scale", 40.0)], &Options::default());
 }
 
 #[test]
 fn hill() {
-    recovers(&Curve::hill(45.0, 2.5).unwrap(), 1000, Family::Hill, &[("half_at", 45.0), ("steepness", 2.5)], &Options::default());
+    recovers(&Curve::hill(45.0, 2.5).unwrap(), 500, Family::Hill, &[("half_at", 45.0), ("steepness", 2.5)], &Options::default());
 }
 
 #[test]
 fn logistic() {
-    recovers(&Curve::logistic(50.0, 12.0).unwrap(), 1000, Family::Logistic, &[("mid", 50.0), ("width", 12.0)], &Options::default());
+    recovers(&Curve::logistic(50.0, 12.0).unwrap(), 500, Family::Logistic, &[("mid", 50.0), ("width", 12.0)], &Options::default());
 }
 
 #[test]
 fn ceilings() {
     let options = Options { ceiling: true, ..Options::default() };
     let truth = [("half_at", 30.0), ("steepness", 2.5), ("ceiling", 0.7)];
-    recovers(&Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.7).unwrap(), 2000, Family::Hill, &truth, &options);
+    recovers(&Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.7).unwrap(), 1500, Family::Hill, &truth, &options);
     let truth = [("scale", 20.0), ("ceiling", 0.6)];
     recovers(&Curve::exponential(20.0).unwrap().with_ceiling(0.6).unwrap(), 1000, Family::Exponential, &truth, &options);
 }

@@ -21,7 +21,7 @@ pub(super) struct Drawing {
 
 impl Drawing {
     pub(super) fn new(data: &Data, fitted: &Fitted, options: &Options) -> Self {
-        let end = options.budget.unwrap_or(0.0).max(data.largest().unwrap_or(0.0));
+        let end = end(data, options.budget.unwrap_or(0.0));
         // Closer together near zero, where curves may be steep.
         let mut spends: Vec<f64> = (0..=POINTS).map(|point| end * (point as f64 / POINTS as f64).powf(1.5)).collect();
         spends.extend(jumps(fitted).into_iter().filter(|&at| at <= end).flat_map(|at| [at * (1.0 - 1e-6), at]));
@@ -36,6 +36,17 @@ impl Drawing {
             Data::Needs(_) => Vec::new(),
         };
         Self { successes: spends.iter().map(|&spend| fitted.curve.success(spend)).collect(), band, bins, spends }
+    }
+}
+
+/// How far a picture reaches: beyond the log towards the budget, but not so far that the data are pressed into a corner. A distribution
+/// function has nothing more to show beyond its last sample.
+fn end(data: &Data, budget: f64) -> f64 {
+    let largest = data.largest().unwrap_or(0.0);
+    match data {
+        Data::Needs(needs) if !needs.ends_censored() => 1.05 * largest,
+        _ if largest > 0.0 => budget.clamp(largest, 2.0 * largest),
+        _ => budget,
     }
 }
 

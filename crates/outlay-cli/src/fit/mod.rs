@@ -13,6 +13,7 @@ mod text;
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use outlay::fit::Options;
 
 use crate::arguments::{FamilyChoice, FitArguments};
@@ -104,6 +105,28 @@ fn drawn(arguments: &FitArguments, logs: &[TaskLog]) -> Vec<bool> {
     drawn
 }
 
+/// The command in full, so that the page says how it was made.
+fn command(arguments: &FitArguments) -> String {
+    let mut words = vec!["outlay fit".to_owned(), arguments.log.display().to_string()];
+    let mut flag = |name: &str, value: Option<String>| words.extend(value.map(|value| format!("--{name} {value}")));
+    flag("task", Some(arguments.tasks.join(",")).filter(|tasks| !tasks.is_empty()));
+    flag("spend", arguments.spend.clone());
+    flag("threshold", arguments.threshold.clone());
+    flag("success", arguments.success.clone());
+    flag("trials", arguments.trials.clone());
+    flag("reward", arguments.reward.clone());
+    flag("reward-max", arguments.reward_max.map(|amount| amount.to_string()));
+    let family = arguments.family.to_possible_value().map(|value| value.get_name().to_owned());
+    flag("family", family.filter(|_| arguments.threshold.is_none()));
+    flag("ceiling", arguments.ceiling.then(String::new));
+    flag("floor", arguments.floor.then(String::new));
+    flag("budget", arguments.budget.map(|budget| budget.to_string()));
+    flag("folds", Some(arguments.folds.to_string()));
+    flag("bootstrap", Some(arguments.bootstrap.to_string()));
+    flag("seed", Some(arguments.seed.to_string()));
+    words.iter().map(|word| word.trim()).collect::<Vec<_>>().join(" ")
+}
+
 /// Writes what was asked for, and says where it is.
 fn write_files(arguments: &FitArguments, answer: &Answer<'_>) -> Result<Vec<String>, Failure> {
     let mut remarks = Vec::new();
@@ -114,7 +137,7 @@ fn write_files(arguments: &FitArguments, answer: &Answer<'_>) -> Result<Vec<Stri
     // A problem that cannot be written is told before anything is.
     let problem = problem::problem(&answer.tasks, &answer.amounts)?;
     if let Some(path) = &arguments.report {
-        write_whole(path, page::page(answer).as_bytes())?;
+        write_whole(path, page::page(answer, &command(arguments)).as_bytes())?;
         remarks.push(format!("report: {}", path.display()));
     }
     if let Some(path) = &arguments.output {

@@ -1,55 +1,58 @@
 //! The page: a table, and each task's curve with its data.
 
 use super::task::TaskFit;
-use super::text::{covers, parameters, warnings};
+use super::text::{chance, covers, parameters, value, warnings};
 use super::{Answer, CAUTION};
 use crate::input;
 use crate::number::{figure, plain};
 use crate::page::{Figure, Lines, document, file_name};
 use crate::picture::{Area, Axis, Colour, Element, Entry, Scale, Stroke, Swatch, dot, rectangle, segment};
 
-pub(super) fn page(answer: &Answer<'_>) -> String {
-    let caution = Element::new("p").class("verdict").text(CAUTION);
+pub(super) fn page(answer: &Answer<'_>, command: &str) -> String {
     let drawn: Vec<&TaskFit> = answer.tasks.iter().filter(|task| task.drawing.is_some()).collect();
     let hidden = answer.tasks.len() - drawn.len();
-    let note =
-        (hidden > 0).then(|| Element::new("p").text(&format!("The {} tasks with the most rows are shown; {hidden} are not.", drawn.len())));
-    let figures = Element::new("div").class("figures").children(drawn.iter().map(|task| figure_of(task, answer.amounts.budget).element()));
-    let curves = Element::new("section").child(Element::new("h2").text("Curves")).children(note).child(figures);
-    let summary = Element::new("section").child(caution).child(table(&drawn, answer.amounts.budget));
-    let place = input::place(answer.log);
-    document(&format!("Curves fitted to {place}"), &format!("outlay fit {place}"), None, vec![summary, curves])
+    let mut notes = vec![
+        CAUTION.to_owned(),
+        "Shaded: the spends that the log tells of. Dashed: beyond them, where only the family speaks. The band is where 95 of 100 curves are \
+         that are fitted to logs drawn from this one with replacement; dots are the shares of success in bins of spend, with Wilson's intervals."
+            .to_owned(),
+    ];
+    if hidden > 0 {
+        notes.push(format!("The {} tasks with the most rows are shown; {hidden} are not.", drawn.len()));
+    }
+    let notes = notes.iter().map(|note| Element::new("p").text(note));
+    let summary = Element::new("section").children(notes).child(table(&drawn, answer.amounts.budget));
+    let figures = Element::new("div").class("figures").children(drawn.iter().map(|task| figure_of(task).element()));
+    let curves = Element::new("section").child(Element::new("h2").text("Curves")).child(figures);
+    let name = answer.log.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| input::place(answer.log));
+    document(&format!("Curves fitted to {name}"), command, None, vec![summary, curves])
+}
+
+type Column = (&'static str, &'static str, fn(&TaskFit, f64) -> String);
+
+/// What the captions of the figures do not say.
+const COLUMNS: [Column; 8] = [
+    ("rows", "number", |task, _| plain(task.log.data.rows())),
+    ("successes", "number", |task, _| plain(task.log.data.successes())),
+    ("family", "word", |task, _| task.fitted.as_ref().map(|fitted| fitted.kind.to_string()).unwrap_or_default()),
+    ("log-loss", "number", |task, _| number(task.fitted.as_ref().and_then(|fitted| fitted.log_loss))),
+    ("of a constant", "number", |task, _| number(task.fitted.as_ref().and_then(|fitted| fitted.constant_log_loss))),
+    ("calibration", "number", |task, _| task.fitted.as_ref().and_then(|fitted| fitted.calibration).map(chance).unwrap_or_default()),
+    ("covers", "number", covers),
+    ("value", "number", |task, _| value(task)),
+];
+
+fn number(number: Option<f64>) -> String {
+    number.map(figure).unwrap_or_default()
 }
 
 fn table(tasks: &[&TaskFit], budget: f64) -> Element {
-    const COLUMNS: [(&str, &str); 9] = [
-        ("rows", "number"),
-        ("successes", "number"),
-        ("family", "word"),
-        ("parameters (95 %)", "word"),
-        ("log-loss", "number"),
-        ("constant", "number"),
-        ("calibration", "number"),
-        ("covers", "number"),
-        ("warning", "word"),
-    ];
-    let head = COLUMNS.iter().map(|(name, class)| Element::new("th").class(*class).text(name));
+    let says_something = |column: &&Column| tasks.iter().any(|task| !(column.2)(task, budget).is_empty());
+    let columns: Vec<&Column> = COLUMNS.iter().filter(says_something).collect();
+    let head = columns.iter().map(|(name, class, _)| Element::new("th").class(*class).text(name));
     let head = Element::new("tr").child(Element::new("th").class("word").text("task")).children(head);
     let row = |task: &&TaskFit| {
-        let number = |number: Option<f64>| number.map_or_else(|| "–".to_owned(), figure);
-        let fitted = task.fitted.as_ref();
-        let cells = [
-            plain(task.log.data.rows()),
-            plain(task.log.data.successes()),
-            fitted.map(|fitted| fitted.kind.to_string()).unwrap_or_default(),
-            fitted.map(parameters).unwrap_or_default(),
-            number(fitted.and_then(|fitted| fitted.log_loss)),
-            number(fitted.and_then(|fitted| fitted.constant_log_loss)),
-            number(fitted.and_then(|fitted| fitted.calibration)),
-            covers(task, budget),
-            fitted.map(warnings).unwrap_or_default(),
-        ];
-        let cells = cells.iter().zip(COLUMNS).map(|(text, (_, class))| Element::new("td").class(class).text(text));
+        let cells = columns.iter().map(|(_, class, text)| Element::new("td").class(*class).text(&text(task, budget)));
         Element::new("tr").child(Element::new("th").class("word").text(&task.log.name)).children(cells)
     };
     let body = Element::new("tbody").children(tasks.iter().map(row));
@@ -59,11 +62,14 @@ fn table(tasks: &[&TaskFit], budget: f64) -> Element {
 const CURVE: Stroke = Stroke { colour: Colour::Series(0), width: 1.8, dash: "" };
 const BEYOND: Stroke = Stroke { colour: Colour::Series(0), width: 1.8, dash: "5 4" };
 
-fn figure_of(task: &TaskFit, budget: f64) -> Figure {
+/// As pale as the band.
+const BAND: Colour = Colour::Area(6);
+
+fn figure_of(task: &TaskFit) -> Figure {
     let (Some(fitted), Some(drawing)) = (&task.fitted, &task.drawing) else {
         return Figure::missing(&task.log.name, "The log has no rows of this task.");
     };
-    let end = drawing.spends.last().copied().unwrap_or(budget);
+    let end = drawing.spends.last().copied().unwrap_or(1.0);
     let intervals = drawing.bins.iter().map(|bin| bin.interval().1).chain(drawing.band.iter().map(|interval| interval.high));
     let highest = intervals.chain(drawing.successes.iter().copied()).fold(0.05, f64::max);
     let across = Axis::new(Scale::linear(0.0, end), "spend");
@@ -117,20 +123,24 @@ fn legend(task: &TaskFit) -> Vec<Entry> {
     let mut entries = vec![entry(&name, Swatch::Line(CURVE))];
     let drawing = task.drawing.as_ref();
     if drawing.is_some_and(|drawing| !drawing.band.is_empty()) {
-        entries.push(entry("95 % band", Swatch::Line(Stroke { width: 7.0, ..CURVE })));
+        entries.push(entry("95 % band", Swatch::Box(BAND)));
     }
     if drawing.is_some_and(|drawing| !drawing.bins.is_empty()) {
         entries.push(entry("data in bins, 95 %", Swatch::Line(Stroke::plain(Colour::Ink, 1.0))));
     }
-    entries.push(entry("no data", Swatch::Line(BEYOND)));
+    let end = drawing.and_then(|drawing| drawing.spends.last().copied()).unwrap_or(0.0);
+    if task.log.data.told().is_some_and(|(from, to)| from > 0.0 || to < end) {
+        entries.push(entry("no data", Swatch::Line(BEYOND)));
+    }
     entries
 }
 
 fn caption(task: &TaskFit) -> String {
     let Some(fitted) = &task.fitted else { return String::new() };
-    let mut parts = vec![format!("{} rows", plain(task.log.data.rows()))];
-    parts.extend(Some(parameters(fitted)).filter(|text| !text.is_empty()));
-    parts.extend(fitted.reason());
-    parts.extend(Some(warnings(fitted)).filter(|text| !text.is_empty()).map(|text| format!("Beware: {text}")));
-    format!("{}.", parts.join(". "))
+    let filled = |text: String| Some(text).filter(|text| !text.is_empty());
+    let mut parts = Vec::new();
+    parts.extend(filled(parameters(fitted)).map(|text| format!("Parameters, 95 %: {text}")));
+    parts.extend(fitted.reason().map(|text| format!("Chosen: {text}")));
+    parts.extend(filled(warnings(fitted)).map(|text| format!("Beware: {text}")));
+    parts.iter().map(|part| format!("{part}.")).collect::<Vec<_>>().join(" ")
 }

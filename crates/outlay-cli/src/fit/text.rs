@@ -20,7 +20,7 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
         ("family", Left),
         ("parameters (95%)", Left),
         ("log-loss", Right),
-        ("constant", Right),
+        ("of a constant", Right),
         ("calibration", Right),
         ("covers", Right),
         ("value", Right),
@@ -71,7 +71,7 @@ pub(super) fn parameters(fitted: &Fitted) -> String {
 }
 
 /// A p-value: three digits, no more.
-fn chance(chance: f64) -> String {
+pub(super) fn chance(chance: f64) -> String {
     if chance < 5e-4 { "<0.001".to_owned() } else { format!("{chance:.3}") }
 }
 
@@ -90,10 +90,16 @@ fn short(amount: f64) -> String {
 }
 
 /// The mean reward with its standard error.
-fn value(task: &TaskFit) -> String {
+pub(super) fn value(task: &TaskFit) -> String {
     let rewards = &task.log.rewards;
     let Some(mean) = rewards.mean() else { return String::new() };
-    rewards.error().map_or_else(|| figure(mean), |error| format!("{} ± {}", figure(mean), figure(error)))
+    rewards.error().map_or_else(|| figure(mean), |error| format!("{} ± {}", figure(mean), two_digits(error)))
+}
+
+/// Of an error no more is worth reading.
+fn two_digits(error: f64) -> String {
+    let rounded: f64 = format!("{error:.1e}").parse().unwrap_or(error);
+    plain(rounded)
 }
 
 /// Why each family was chosen, for as many tasks as one reads.
@@ -101,15 +107,15 @@ fn reasons(answer: &Answer<'_>, shown: &[usize]) -> String {
     const MOST: usize = 10;
     let several = answer.tasks.len() > 1;
     let mut lines = String::new();
-    let all = shown.iter().filter_map(|&position| {
+    let told = shown.iter().filter_map(|&position| {
         let task = &answer.tasks[position];
         Some((&task.log.name, task.fitted.as_ref()?.reason()?))
     });
-    for (name, reason) in all.take(MOST) {
+    for (name, reason) in told.take(MOST) {
         let place = if several { format!("{name}: ") } else { String::new() };
         lines.push_str(&wrapped(&format!("{place}{reason}")));
     }
-    if lines.is_empty() { lines } else { format!("\nWhy these families (cross-validated):\n{lines}") }
+    if lines.is_empty() { lines } else { format!("\nWhy these families (log-loss of unseen rows, by cross-validation):\n{lines}") }
 }
 
 fn line(answer: &Answer<'_>) -> String {

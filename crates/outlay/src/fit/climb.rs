@@ -1,4 +1,4 @@
-//! The search for the most likely point: damped Fisher scoring within limits, and a simplex for corners.
+//! The search for the most likely point: damped Fisher scoring within limits, and a search of its own for corners.
 
 use super::likelihood::Likelihood;
 use super::model::{MOST, Point};
@@ -95,61 +95,41 @@ pub(super) fn solve(mut matrix: [[f64; MOST]; MOST], mut right: Point) -> Point 
     solution
 }
 
-/// Climbs, and where the curve has a corner goes on with a simplex: at a corner the gradient leads nowhere.
+/// Climbs; if the curve has a corner among the spends, where the gradient leads nowhere, the corner is searched for by itself.
 pub(super) fn peak(likelihood: &Likelihood, start: Point, free: [bool; MOST]) -> Peak {
     let reached = climb(likelihood, start, free);
-    if !likelihood.model.shape.has_corner() {
-        return reached;
-    }
-    let polished = simplex(likelihood, reached, free);
+    // Spends are multiples of the largest, so its logarithm is zero.
+    let corner = likelihood.model.shape.corner().filter(|&corner| free[corner] && reached.at[corner] < 0.0);
+    let polished = corner.map_or(reached, |corner| with_corner(likelihood, reached, free, corner));
     if polished.value > reached.value { polished } else { reached }
 }
 
-/// Nelder and Mead's simplex around a point, small: it only has to find the way along a ridge.
-fn simplex(likelihood: &Likelihood, from: Peak, free: [bool; MOST]) -> Peak {
-    const STEP: f64 = 0.02;
-    const MOST_MOVES: usize = 200;
-    let measured = |at: Point| {
-        let at = likelihood.within(at);
-        Peak { at, value: likelihood.value(&at) }
+/// Golden sections along the corner, the other coordinates at their best: with the corner held they have a gradient.
+fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corner: usize) -> Peak {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    const REACH: f64 = 0.05;
+    const ENOUGH: f64 = 1e-8;
+    free[corner] = false;
+    let mut warm = from.at;
+    let mut measured = |place: f64| {
+        warm[corner] = place;
+        let found = climb(likelihood, warm, free);
+        if found.value.is_finite() {
+            warm = found.at;
+        }
+        found
     };
-    let moves = (0..MOST).filter(|&coordinate| free[coordinate]);
-    let mut corners: Vec<Peak> = vec![from];
-    for coordinate in moves {
-        let mut at = from.at;
-        // Away from a limit.
-        at[coordinate] += if at[coordinate] + STEP > likelihood.limits[coordinate].1 { -STEP } else { STEP };
-        corners.push(measured(at));
-    }
-    let worst = corners.len() - 1;
-    for _ in 0..MOST_MOVES {
-        corners.sort_by(|one, other| other.value.total_cmp(&one.value));
-        let spread = (0..MOST).map(|coordinate| (corners[worst].at[coordinate] - corners[0].at[coordinate]).abs()).fold(0.0, f64::max);
-        if spread < 1e-10 {
-            break;
-        }
-        let middle: Point =
-            std::array::from_fn(|coordinate| corners[..worst].iter().map(|corner| corner.at[coordinate]).sum::<f64>() / worst as f64);
-        let along = |factor: f64| {
-            measured(std::array::from_fn(|coordinate| middle[coordinate] + factor * (corners[worst].at[coordinate] - middle[coordinate])))
-        };
-        let mirrored = along(-1.0);
-        let next = if mirrored.value > corners[0].value {
-            let further = along(-2.0);
-            if further.value > mirrored.value { further } else { mirrored }
-        } else if mirrored.value > corners[worst - 1].value {
-            mirrored
+    let (mut low, mut high) = (from.at[corner] - REACH, from.at[corner] + REACH);
+    let mut left = measured(high - GOLDEN * (high - low));
+    let mut right = measured(low + GOLDEN * (high - low));
+    while high - low > ENOUGH {
+        if left.value >= right.value {
+            (high, right) = (right.at[corner], left);
+            left = measured(high - GOLDEN * (high - low));
         } else {
-            along(if mirrored.value > corners[worst].value { -0.5 } else { 0.5 })
-        };
-        if next.value > corners[worst].value {
-            corners[worst] = next;
-            continue;
-        }
-        let best = corners[0];
-        for corner in &mut corners[1..] {
-            *corner = measured(std::array::from_fn(|coordinate| 0.5 * (corner.at[coordinate] + best.at[coordinate])));
+            (low, left) = (left.at[corner], right);
+            right = measured(low + GOLDEN * (high - low));
         }
     }
-    corners.into_iter().max_by(|one, other| one.value.total_cmp(&other.value)).unwrap_or(from)
+    if left.value >= right.value { left } else { right }
 }

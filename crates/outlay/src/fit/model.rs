@@ -62,9 +62,13 @@ impl Shape {
         }
     }
 
-    /// Whether success reaches one at a corner: there the likelihood has no second derivative.
-    pub(super) fn has_corner(self) -> bool {
-        matches!(self, Self::Power | Self::Saturating)
+    /// The coordinate of the spend at which success reaches one in a corner, if it does: there the likelihood has no second derivative.
+    pub(super) fn corner(self) -> Option<usize> {
+        match self {
+            Self::Power => Some(1),
+            Self::Saturating => Some(0),
+            Self::Exponential | Self::Hill | Self::Logistic => None,
+        }
     }
 
     fn chance(self, spend: f64, log_spend: f64, at: &Point) -> Chance {

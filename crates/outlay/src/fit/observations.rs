@@ -114,11 +114,13 @@ impl Observations {
         let least = self.groups.iter().map(|group| group.spend).find(|&spend| spend > 0.0).unwrap_or(largest);
         let half = (most / 2).max(1) as f64;
         let (span, total) = ((largest / least).ln().max(f64::MIN_POSITIVE), self.trials());
+        // No curve may be certain at the last failure: it stays where it was.
+        let last_failure = self.groups.iter().rev().find(|group| group.failures() > 0.0).map_or(0.0, |group| group.spend);
         let mut groups: Vec<Group> = Vec::with_capacity(most);
         let (mut last, mut seen) = (None, 0.0);
         for group in &self.groups {
             let by_spend = if group.spend > 0.0 { ((group.spend / least).ln() / span * half) as usize + 1 } else { 0 };
-            let key = (by_spend, (seen / total * half) as usize);
+            let key = (by_spend, (seen / total * half) as usize, group.spend.total_cmp(&last_failure));
             seen += group.trials;
             match groups.last_mut() {
                 Some(kept) if last == Some(key) => {

@@ -43,7 +43,11 @@ impl ParametricFit {
         let mut starts: Vec<(f64, Point)> = starts(&model, &start_log).into_iter().map(|at| (rough.value(&rough.within(at)), at)).collect();
         starts.sort_by(|one, other| other.0.total_cmp(&one.0));
         let free = model.free();
-        let climbed = starts.iter().take(STARTS).map(|&(_, at)| climb(&likelihood, climb(&rough, at, free).at, free));
+        let climbed = starts.iter().take(STARTS).map(|&(_, at)| {
+            let near = climb(&rough, at, free).at;
+            // Pooled spends may hide that the last failure lies beyond a corner.
+            climb(&likelihood, if likelihood.value(&near).is_finite() { near } else { at }, free)
+        });
         let best = climbed.max_by(|one, other| one.value.total_cmp(&other.value)).ok_or(FitError::NoSpend)?;
         if !best.value.is_finite() {
             return Err(FitError::Impossible);
