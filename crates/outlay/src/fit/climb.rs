@@ -119,16 +119,19 @@ fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corn
         }
         found
     };
-    let (mut low, mut high) = (from.at[corner] - REACH, from.at[corner] + REACH);
-    let mut left = measured(high - GOLDEN * (high - low));
-    let mut right = measured(low + GOLDEN * (high - low));
+    let (least, most) = likelihood.limits[corner];
+    let (mut low, mut high) = ((from.at[corner] - REACH).max(least), (from.at[corner] + REACH).min(most));
+    let mut places = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+    let (mut left, mut right) = (measured(places.0), measured(places.1));
     while high - low > ENOUGH {
         if left.value >= right.value {
-            (high, right) = (right.at[corner], left);
-            left = measured(high - GOLDEN * (high - low));
+            (high, places.1, right) = (places.1, places.0, left);
+            places.0 = high - GOLDEN * (high - low);
+            left = measured(places.0);
         } else {
-            (low, left) = (left.at[corner], right);
-            right = measured(low + GOLDEN * (high - low));
+            (low, places.0, left) = (places.0, places.1, right);
+            places.1 = low + GOLDEN * (high - low);
+            right = measured(places.1);
         }
     }
     if left.value >= right.value { left } else { right }
