@@ -140,13 +140,13 @@ fn logs_that_say_little_are_told_apart() {
         fit(&log, Choice::Auto, &Options { budget: Some(100.0), ..Options::default() }).unwrap()
     };
     let told = |rows: &[(f64, f64, f64)]| fitted(rows).warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    assert_eq!(told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]), "only failures in 10 rows: a guess, as if half of one had succeeded");
+    assert_eq!(told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]), "only failures in 10 trials: a guess, as if half of one had succeeded");
     assert_eq!(
         told(&[(10.0, 5.0, 5.0), (50.0, 5.0, 5.0)]),
-        "only successes in 10 rows: a guess, as if half of one more had failed; extrapolates from 50 on"
+        "only successes in 10 trials: a guess, as if half of one more had failed; extrapolates from 50 on"
     );
     assert!(told(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)]).contains("successes at zero spend: a floor was fitted"));
-    assert!(told(&[(40.0, 50.0, 10.0)]).contains("every row spends 40: the shape is a guess"));
+    assert!(told(&[(40.0, 50.0, 10.0)]).contains("every trial spends 40: the shape is a guess"));
     assert!(told(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)]).contains("success falls between 50 and 100"));
     assert_eq!(fit(&Observations::default(), Choice::Auto, &Options::default()).unwrap_err().to_string(), "there are no data");
 }

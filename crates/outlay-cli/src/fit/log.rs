@@ -26,7 +26,7 @@ pub(super) enum Data {
 
 impl Data {
     /// How many trials.
-    pub(super) fn rows(&self) -> f64 {
+    pub(super) fn trials(&self) -> f64 {
         match self {
             Self::Outcomes(log) => log.trials(),
             Self::Needs(needs) => needs.count(),
@@ -59,35 +59,44 @@ impl Data {
     }
 }
 
-/// The rewards of successes.
+/// The rewards of successes. A row of several trials tells the mean of its rewards, and counts as often.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Rewards {
+    rows: f64,
+    first: f64,
+    /// Sums over rows of its count and of its count times its distance from the first reward.
     count: f64,
-    mean: f64,
-    squares: f64,
+    distance: f64,
+    /// The same with squared counts, and with squared distances too: for the standard error.
+    squares: [f64; 3],
     pub(super) largest: f64,
 }
 
 impl Rewards {
-    /// As many rewards of one size (Welford's update).
     fn add(&mut self, count: f64, reward: f64) {
-        if count <= 0.0 {
-            return;
+        if self.rows == 0.0 {
+            self.first = reward;
         }
+        let distance = reward - self.first;
+        self.rows += 1.0;
         self.count += count;
-        let distance = reward - self.mean;
-        self.mean += distance * (count / self.count);
-        self.squares += count * distance * (reward - self.mean);
+        self.distance += count * distance;
+        for (sum, power) in self.squares.iter_mut().zip([1.0, distance, distance * distance]) {
+            *sum += count * count * power;
+        }
         self.largest = self.largest.max(reward);
     }
 
     pub(super) fn mean(&self) -> Option<f64> {
-        (self.count > 0.0).then_some(self.mean)
+        (self.count > 0.0).then(|| (self.first + self.distance / self.count).max(0.0))
     }
 
-    /// The standard error of the mean.
+    /// The standard error of the mean, from how rows differ.
     pub(super) fn error(&self) -> Option<f64> {
-        (self.count > 1.0).then(|| (self.squares / (self.count - 1.0) / self.count).sqrt())
+        let mean = self.distance / self.count;
+        let [counts, linear, square] = self.squares;
+        let spread = (square - 2.0 * mean * linear + mean * mean * counts).max(0.0);
+        (self.rows > 1.0).then(|| (spread * self.rows / (self.rows - 1.0)).sqrt() / self.count)
     }
 }
 
@@ -270,10 +279,11 @@ mod tests {
         }
         assert_eq!((rewards.mean(), rewards.largest), (Some(3.0), 5.0));
         assert!((rewards.error().unwrap() - (10.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-12);
+        // Rows that differ say how far their mean may be off, not the trials behind them.
         let mut grouped = Rewards::default();
-        grouped.add(3.0, 2.0);
-        grouped.add(0.0, 99.0);
-        assert_eq!((grouped.mean(), grouped.error(), grouped.largest), (Some(2.0), Some(0.0), 2.0));
+        grouped.add(30.0, 1.0);
+        grouped.add(10.0, 3.0);
+        assert_eq!((grouped.mean(), grouped.error()), (Some(1.5), Some((2.0 * (15.0_f64 * 15.0 + 15.0 * 15.0)).sqrt() / 40.0)));
         assert_eq!((Rewards::default().mean(), Rewards::default().error()), (None, None));
     }
 }

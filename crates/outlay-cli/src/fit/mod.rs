@@ -96,19 +96,20 @@ fn amounts(arguments: &FitArguments, logs: &[TaskLog]) -> Result<Amounts, Failur
     Ok(Amounts { budget: arguments.budget.unwrap_or(seen), reward_max: arguments.reward_max.unwrap_or(reward) })
 }
 
-/// The page shows the tasks with the most rows.
+/// The page shows the tasks with the most trials.
 fn drawn(arguments: &FitArguments, logs: &[TaskLog]) -> Vec<bool> {
     let mut drawn = vec![false; logs.len()];
     if arguments.report.is_some() {
-        most_important(logs.len(), |position| logs[position].data.rows()).0.into_iter().for_each(|position| drawn[position] = true);
+        most_important(logs.len(), |position| logs[position].data.trials()).0.into_iter().for_each(|position| drawn[position] = true);
     }
     drawn
 }
 
 /// The command in full, so that the page says how it was made.
 fn command(arguments: &FitArguments) -> String {
-    let mut words = vec!["outlay fit".to_owned(), arguments.log.display().to_string()];
-    let mut flag = |name: &str, value: Option<String>| words.extend(value.map(|value| format!("--{name} {value}")));
+    let quoted = |text: String| if text.contains(char::is_whitespace) { format!("'{text}'") } else { text };
+    let mut words = vec!["outlay fit".to_owned(), quoted(arguments.log.display().to_string())];
+    let mut flag = |name: &str, value: Option<String>| words.extend(value.map(|value| format!("--{name} {}", quoted(value))));
     flag("task", Some(arguments.tasks.join(",")).filter(|tasks| !tasks.is_empty()));
     flag("spend", arguments.spend.clone());
     flag("threshold", arguments.threshold.clone());

@@ -18,7 +18,7 @@ pub(super) fn page(answer: &Answer<'_>, command: &str) -> String {
             .to_owned(),
     ];
     if hidden > 0 {
-        notes.push(format!("The {} tasks with the most rows are shown; {hidden} are not.", drawn.len()));
+        notes.push(format!("The {} tasks with the most trials are shown; {hidden} are not.", drawn.len()));
     }
     let notes = notes.iter().map(|note| Element::new("p").text(note));
     let summary = Element::new("section").children(notes).child(table(&drawn, answer.amounts.budget));
@@ -32,7 +32,7 @@ type Column = (&'static str, &'static str, fn(&TaskFit, f64) -> String);
 
 /// What the captions of the figures do not say.
 const COLUMNS: [Column; 8] = [
-    ("rows", "number", |task, _| plain(task.log.data.rows())),
+    ("trials", "number", |task, _| plain(task.log.data.trials())),
     ("successes", "number", |task, _| plain(task.log.data.successes())),
     ("family", "word", |task, _| task.fitted.as_ref().map(|fitted| fitted.kind.to_string()).unwrap_or_default()),
     ("log-loss", "number", |task, _| number(task.fitted.as_ref().and_then(|fitted| fitted.log_loss))),

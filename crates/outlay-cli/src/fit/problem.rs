@@ -53,7 +53,7 @@ fn commented(toml: &str, tasks: &[TaskFit], log: &Path) -> String {
         if line == "[[task]]"
             && let Some((task, fitted)) = fits.next()
         {
-            text.push_str(&format!("# {}, {} rows\n", fitted.kind, task.log.data.rows()));
+            text.push_str(&format!("# {}, {} trials\n", fitted.kind, task.log.data.trials()));
             fitted.warnings.iter().for_each(|warning| text.push_str(&format!("# warning: {warning}\n")));
         }
         text.push_str(line);

@@ -20,7 +20,7 @@ pub(super) struct Record<'a> {
 #[derive(Serialize)]
 struct TaskRecord<'a> {
     task: &'a str,
-    rows: f64,
+    trials: f64,
     successes: f64,
     family: Option<String>,
     curve: Option<&'a Curve>,
@@ -75,7 +75,7 @@ fn task_record(task: &TaskFit, budget: f64) -> TaskRecord<'_> {
     let (data, fitted) = (&task.log.data, task.fitted.as_ref());
     TaskRecord {
         task: &task.log.name,
-        rows: data.rows(),
+        trials: data.trials(),
         successes: data.successes(),
         family: fitted.map(|fitted| fitted.kind.to_string()),
         curve: fitted.map(|fitted| &fitted.curve),
@@ -122,7 +122,7 @@ fn warnings(fitted: Option<&Fitted>) -> Vec<String> {
 #[derive(Serialize)]
 pub(super) struct TaskRow<'a> {
     task: &'a str,
-    rows: f64,
+    trials: f64,
     successes: f64,
     family: Option<String>,
     parameters: String,
@@ -152,7 +152,7 @@ fn row(task: TaskRecord<'_>) -> TaskRow<'_> {
         low95: listed(|parameter| parameter.low),
         high95: listed(|parameter| parameter.high),
         task: task.task,
-        rows: task.rows,
+        trials: task.trials,
         successes: task.successes,
         family: task.family,
         log_loss: task.log_loss,

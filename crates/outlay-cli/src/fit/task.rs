@@ -30,7 +30,7 @@ pub(super) struct Request {
 }
 
 pub(super) fn fit_all(logs: Vec<TaskLog>, request: &Request) -> Result<Vec<TaskFit>, FitError> {
-    let work = Work { unit: Some("rows"), total: logs.iter().map(|log| log.data.rows()).sum(), done: 0.0, before: 0.0 };
+    let work = Work { unit: Some("trials"), total: logs.iter().map(|log| log.data.trials()).sum(), done: 0.0, before: 0.0 };
     let progress = Progress::resumed("tasks", logs.len(), 0, work, request.quiet);
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Found, FitError>>>> = logs.iter().map(|_| Mutex::new(None)).collect();
@@ -42,7 +42,7 @@ pub(super) fn fit_all(logs: Vec<TaskLog>, request: &Request) -> Result<Vec<TaskF
                         let position = next.fetch_add(1, Ordering::Relaxed);
                         let Some(log) = logs.get(position) else { break };
                         *locked(&results[position]) = Some(found(log, request, request.drawn[position]));
-                        locked(progress).step_by(log.data.rows());
+                        locked(progress).step_by(log.data.trials());
                     }
                 });
             }

@@ -15,7 +15,7 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("task", Left),
-        ("rows", Right),
+        ("trials", Right),
         ("successes", Right),
         ("family", Left),
         ("parameters (95%)", Left),
@@ -26,11 +26,11 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
         ("value", Right),
         ("warning", Left),
     ]);
-    let (shown, hidden) = most_important(answer.tasks.len(), |position| answer.tasks[position].log.data.rows());
+    let (shown, hidden) = most_important(answer.tasks.len(), |position| answer.tasks[position].log.data.trials());
     for &position in &shown {
         table.row(cells(&answer.tasks[position], answer.amounts.budget));
     }
-    let mut text = format!("{}{}", table.render(), hidden_line(hidden, "with fewer rows"));
+    let mut text = format!("{}{}", table.render(), hidden_line(hidden, "with fewer trials"));
     text.push_str(&reasons(answer, &shown));
     text.push_str(&format!("\n{}\n", line(answer)));
     text.push_str(&wrapped(CAUTION));
@@ -40,7 +40,7 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
 /// A row of the table.
 pub(super) fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
     let data = &task.log.data;
-    let mut cells = vec![task.log.name.clone(), plain(data.rows()), plain(data.successes())];
+    let mut cells = vec![task.log.name.clone(), plain(data.trials()), plain(data.successes())];
     let fitted = task.fitted.as_ref();
     let number = |number: Option<f64>, written: fn(f64) -> String| number.map_or_else(|| NONE.to_owned(), written);
     cells.push(fitted.map_or_else(|| NONE.to_owned(), |fitted| fitted.kind.to_string()));
@@ -124,7 +124,7 @@ fn line(answer: &Answer<'_>) -> String {
     [
         input::place(answer.log),
         if count == 1 { "1 task".to_owned() } else { format!("{} tasks", plain(count as f64)) },
-        format!("{} rows", plain(answer.tasks.iter().map(|task| task.log.data.rows()).sum())),
+        format!("{} trials", plain(answer.tasks.iter().map(|task| task.log.data.trials()).sum())),
         format!("budget {}{budget}", plain(answer.amounts.budget)),
     ]
     .join(" · ")

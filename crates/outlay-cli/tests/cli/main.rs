@@ -4,6 +4,7 @@
 
 mod bound;
 mod errors;
+mod fit;
 mod reproduce;
 mod simulate;
 mod snapshots;

@@ -52,7 +52,7 @@ use step::Step;
 
 /// No curve that is written down has more points than this.
 pub const MOST_POINTS: usize = 1000;
-/// With fewer rows a warning says so.
+/// With fewer trials a warning says so.
 const FEW: f64 = 20.0;
 /// A calibration below this is told.
 const POOR: f64 = 1e-3;
@@ -339,7 +339,7 @@ fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fi
     let warnings = &mut fitted.warnings;
     if fitted.kind != Kind::Guess {
         if log.trials() < FEW {
-            warnings.push(Warning::FewRows { rows: log.trials() });
+            warnings.push(Warning::FewTrials { trials: log.trials() });
         }
         if least == largest {
             warnings.push(Warning::OneSpend { spend: least });
@@ -371,7 +371,7 @@ pub fn fit_needs(needs: &Needs, options: &Options) -> Result<Fitted, FitError> {
     let curve = needs.curve()?;
     let mut warnings = Vec::new();
     if needs.count() < FEW {
-        warnings.push(Warning::FewRows { rows: needs.count() });
+        warnings.push(Warning::FewTrials { trials: needs.count() });
     }
     if let Some(from) = needs.largest().filter(|_| needs.ends_censored()) {
         warnings.push(Warning::StaysBelow { height: curve.success(from), from });

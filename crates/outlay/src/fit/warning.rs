@@ -16,10 +16,10 @@ pub enum Warning {
         /// How often it was tried.
         trials: f64,
     },
-    /// Too few rows to say much.
-    FewRows {
+    /// Too few trials to say much.
+    FewTrials {
         /// How many.
-        rows: f64,
+        trials: f64,
     },
     /// Every row spends the same.
     OneSpend {
@@ -68,13 +68,13 @@ impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnlyFailures { trials } => {
-                write!(formatter, "only failures in {trials} rows: a guess, as if half of one had succeeded")
+                write!(formatter, "only failures in {trials} trials: a guess, as if half of one had succeeded")
             }
             Self::OnlySuccesses { trials } => {
-                write!(formatter, "only successes in {trials} rows: a guess, as if half of one more had failed")
+                write!(formatter, "only successes in {trials} trials: a guess, as if half of one more had failed")
             }
-            Self::FewRows { rows } => write!(formatter, "only {rows} rows"),
-            Self::OneSpend { spend } => write!(formatter, "every row spends {}: the shape is a guess", short(*spend)),
+            Self::FewTrials { trials } => write!(formatter, "only {trials} trials"),
+            Self::OneSpend { spend } => write!(formatter, "every trial spends {}: the shape is a guess", short(*spend)),
             Self::Extrapolates { from } => write!(formatter, "extrapolates from {} on", short(*from)),
             Self::NothingBelow { to } => write!(formatter, "extrapolates below {}", short(*to)),
             Self::Unbounded { parameter } => write!(formatter, "{parameter} is not pinned down by the log"),
