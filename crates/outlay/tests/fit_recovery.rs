@@ -78,7 +78,7 @@ fn logistic() {
 fn ceilings() {
     let options = Options { ceiling: true, ..Options::default() };
     let truth = [("half_at", 30.0), ("steepness", 2.5), ("ceiling", 0.7)];
-    recovers(&Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.7).unwrap(), 1500, Family::Hill, &truth, &options);
+    recovers(&Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.7).unwrap(), 1000, Family::Hill, &truth, &options);
     let truth = [("scale", 20.0), ("ceiling", 0.6)];
     recovers(&Curve::exponential(20.0).unwrap().with_ceiling(0.6).unwrap(), 1000, Family::Exponential, &truth, &options);
 }
