@@ -1,7 +1,7 @@
 //! Fits of simulated logs find the curve the logs came from, within their own intervals, as often as these promise.
 
 use outlay::Curve;
-use outlay::fit::{Choice, Family, Fitted, Needs, Observations, Options, fit, fit_needs};
+use outlay::fit::{Choice, Family, Fitted, Kind, Needs, Observations, Options, fit, fit_needs};
 use outlay::random::{Draws, Purpose};
 
 const SEEDS: u64 = 200;
@@ -104,4 +104,29 @@ fn empirical() {
     println!("empirical {counts:?}");
     let share = counts[0] as f64 / SEEDS as f64;
     assert!((0.90..=0.99).contains(&share), "{share}");
+}
+
+/// With many rows the family that made the log is chosen: not one that follows every accident of it, nor one that is too simple.
+#[test]
+fn auto_finds_the_family() {
+    let truth = [
+        (Family::Power, false, Curve::power(0.5, 250.0).unwrap()),
+        (Family::Exponential, false, Curve::exponential(40.0).unwrap()),
+        (Family::Exponential, true, Curve::exponential(15.0).unwrap().with_ceiling(0.6).unwrap()),
+        (Family::Hill, true, Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.8).unwrap()),
+        (Family::Logistic, false, Curve::logistic(50.0, 8.0).unwrap()),
+        (Family::Threshold, false, Curve::threshold(40.0).unwrap().with_ceiling(0.8).unwrap().with_floor(0.2).unwrap()),
+    ];
+    for (family, ceiling, curve) in truth {
+        let draws = Draws::new(7, Purpose::Completion);
+        // Rounded spends: rows are pooled, and every fold sees every spend.
+        let row = |row: u64| {
+            let spend = (100.0 * draws.round(row).uniform(0)).round();
+            (spend, draws.round(row).uniform(1) < curve.success(spend))
+        };
+        let log = Observations::of_outcomes((1..=60_000).map(row)).unwrap();
+        let fitted = fit(&log, Choice::Auto, &Options::default()).unwrap();
+        let Kind::Fitted(form) = fitted.kind else { panic!("{fitted:?}") };
+        assert_eq!((form.family, form.ceiling), (family, ceiling), "{:?}", fitted.reason());
+    }
 }

@@ -2,10 +2,11 @@
 
 use super::observations::{Group, Observations};
 use super::parametric::{ParametricFit, model};
+use super::resample::binomial;
 use super::step::Step;
 use super::{Family, FitError, Form, monotone};
 use crate::Curve;
-use crate::random::{Draws, Purpose};
+use crate::random::{Draws, ManyBits, Purpose};
 
 /// Enough to tell families apart.
 const GROUPS: usize = 1024;
@@ -33,14 +34,14 @@ pub(super) struct Folds {
 }
 
 impl Folds {
-    /// Equal shares of every group's successes and failures; what is left over goes to folds drawn by the seed.
+    /// Every trial goes to a fold drawn by the seed.
     pub(super) fn new(log: &Observations, folds: usize, seed: u64) -> Self {
         let pooled = log.pooled(GROUPS);
         let draws = Draws::new(seed, Purpose::Fit).round(0);
         let mut parts = vec![Vec::with_capacity(pooled.groups().len()); folds];
         for (position, group) in pooled.groups().iter().enumerate() {
-            let successes = dealt(group.successes, folds, draws.bits(2 * position));
-            let failures = dealt(group.failures(), folds, draws.bits(2 * position + 1));
+            let successes = dealt(group.successes, folds, &mut draws.many(2 * position));
+            let failures = dealt(group.failures(), folds, &mut draws.many(2 * position + 1));
             for (fold, part) in parts.iter_mut().enumerate() {
                 part.push(Group { spend: group.spend, trials: successes[fold] + failures[fold], successes: successes[fold] });
             }
@@ -101,20 +102,16 @@ impl Folds {
 
 struct Losses(Vec<Vec<(f64, f64)>>);
 
-/// A count in as many whole shares as there are folds.
-fn dealt(count: f64, folds: usize, bits: u64) -> Vec<f64> {
-    let each = (count / folds as f64).floor();
-    let mut shares = vec![each; folds];
-    let mut left = count - each * folds as f64;
-    let mut fold = (bits % folds as u64) as usize;
-    // Steps that meet every fold.
-    let stride = if folds > 2 && bits >> 63 == 1 { folds - 1 } else { 1 };
-    while left > 0.0 {
-        shares[fold] += left.min(1.0);
-        left -= 1.0;
-        fold = (fold + stride) % folds;
-    }
-    shares
+/// A count in as many whole shares as there are folds, each unit in a fold of its own luck. Equal shares would tell every fold what the others
+/// saw, and a curve that follows each accident of the log would be praised for it.
+fn dealt(count: f64, folds: usize, bits: &mut ManyBits) -> Vec<f64> {
+    let mut left = count;
+    let mut share = |fold: usize| {
+        let taken = if fold + 1 == folds { left } else { binomial(left, 1.0 / (folds - fold) as f64, bits) };
+        left -= taken;
+        taken
+    };
+    (0..folds).map(&mut share).collect()
 }
 
 /// The curve of a form, fitted to a log that has successes and failures.

@@ -335,6 +335,7 @@ fn fitted(form: Form, log: &Observations, options: &Options) -> Result<(Curve, V
 /// Adds what is to be said of a curve that was fitted to a log.
 fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fitted {
     const FAR_FROM_ZERO: f64 = 0.1;
+    const NEARLY: f64 = 1.01;
     let Some((least, largest)) = log.range() else { return fitted };
     let warnings = &mut fitted.warnings;
     if fitted.kind != Kind::Guess {
@@ -353,7 +354,7 @@ fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fi
     if least > FAR_FROM_ZERO * budget {
         warnings.push(Warning::NothingBelow { to: least });
     }
-    if budget > largest * (1.0 + 1e-9) {
+    if budget > largest * NEARLY {
         warnings.push(Warning::Extrapolates { from: largest });
     }
     fitted

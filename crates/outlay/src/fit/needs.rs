@@ -106,7 +106,7 @@ impl Needs {
                 left *= more / at_risk;
                 greenwood += if more > 0.0 { need.exact / (at_risk * more) } else { f64::INFINITY };
                 let before = jumps.last().map_or(0.0, |jump: &Jump| jump.height);
-                jumps.push(Jump { at: need.amount, height: (1.0_f64 - left).clamp(before, 1.0), greenwood });
+                jumps.push(Jump { at: need.amount, height: (1.0_f64 - left).max(before).min(1.0), greenwood });
             }
             at_risk -= need.exact + need.censored;
         }
