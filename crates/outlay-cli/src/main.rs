@@ -12,6 +12,7 @@ mod daily;
 mod decision_report;
 mod evaluate;
 mod failure;
+mod fit;
 mod frontier;
 mod input;
 mod number;
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments, quiet),
         Command::Frontier(arguments) => frontier::run(arguments, quiet),
         Command::Check(arguments) => check::run(arguments),
+        Command::Fit(arguments) => fit::run(arguments, quiet),
         Command::Bound(arguments) => bound::run(arguments),
         Command::Simulate(arguments) => simulate::run(arguments, quiet),
         Command::Replay(arguments) => replay::run(arguments, quiet),

@@ -61,6 +61,7 @@
 //! | [`problem`] | what was written -> what can be solved, or every error at once; problem files |
 //! | [`oracle`] | the best split with its certificate; checking and proving it independently |
 //! | [`plan`] | a given split against the best one, other budgets, whole units |
+//! | [`fit`] | curves from logs of spends and successes |
 //! | [`feedback`] | outcomes and rewards, and how much of them is shown |
 //! | [`learner`] | how the next split is chosen from what came back, one rule a file |
 //! | [`campaign`] | a learner at work: splits out, outcomes in, state saved |
@@ -86,6 +87,7 @@ pub mod curve;
 pub mod environment;
 pub mod experiment;
 pub mod feedback;
+pub mod fit;
 pub mod instance;
 pub mod learner;
 pub mod ledger;

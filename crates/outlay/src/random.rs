@@ -28,6 +28,8 @@ pub enum Purpose {
     Delay,
     /// Which tasks are there.
     Availability,
+    /// Logs made anew, and how a log is cut into parts.
+    Fit,
     /// Which recorded row a round replays.
     Record,
     /// Permutations of recorded rows.
@@ -44,8 +46,9 @@ impl Purpose {
             Self::Budget => 4,
             Self::Delay => 5,
             Self::Availability => 6,
-            Self::Record => 7,
-            Self::Permutation => 8,
+            Self::Fit => 7,
+            Self::Record => 8,
+            Self::Permutation => 9,
         }
     }
 }

@@ -6,6 +6,7 @@ mod bound;
 mod daily;
 mod decision_report;
 mod errors;
+mod fit;
 mod replay;
 mod reproduce;
 mod simulate;

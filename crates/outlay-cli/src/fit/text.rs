@@ -1,0 +1,131 @@
+//! Fits for people.
+
+use outlay::fit::Fitted;
+
+use super::task::TaskFit;
+use super::{Answer, CAUTION};
+use crate::input;
+use crate::number::{figure, percent, plain};
+use crate::table::{Align, Table, hidden_line, most_important, wrapped};
+
+/// Where there is no number.
+const NONE: &str = "–";
+
+pub(super) fn text(answer: &Answer<'_>) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("task", Left),
+        ("trials", Right),
+        ("successes", Right),
+        ("family", Left),
+        ("parameters (95%)", Left),
+        ("log-loss", Right),
+        ("of a constant", Right),
+        ("calibration", Right),
+        ("covers", Right),
+        ("value", Right),
+        ("warning", Left),
+    ]);
+    let (shown, hidden) = most_important(answer.tasks.len(), |position| answer.tasks[position].log.data.trials());
+    for &position in &shown {
+        table.row(cells(&answer.tasks[position], answer.amounts.budget));
+    }
+    let mut text = format!("{}{}", table.render(), hidden_line(hidden, "with fewer trials"));
+    text.push_str(&reasons(answer, &shown));
+    text.push_str(&format!("\n{}\n", line(answer)));
+    text.push_str(&wrapped(CAUTION));
+    text
+}
+
+/// A row of the table.
+pub(super) fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
+    let data = &task.log.data;
+    let mut cells = vec![task.log.name.clone(), plain(data.trials()), plain(data.successes())];
+    let fitted = task.fitted.as_ref();
+    let number = |number: Option<f64>, written: fn(f64) -> String| number.map_or_else(|| NONE.to_owned(), written);
+    cells.push(fitted.map_or_else(|| NONE.to_owned(), |fitted| fitted.kind.to_string()));
+    cells.push(fitted.map(parameters).unwrap_or_default());
+    cells.push(number(fitted.and_then(|fitted| fitted.log_loss), figure));
+    cells.push(number(fitted.and_then(|fitted| fitted.constant_log_loss), figure));
+    cells.push(number(fitted.and_then(|fitted| fitted.calibration), chance));
+    cells.push(covers(task, budget));
+    cells.push(value(task));
+    cells.push(fitted.map_or_else(|| "no data: left out of the problem".to_owned(), warnings));
+    // Columns that no task fills are left out.
+    cells.iter_mut().skip(4).filter(|cell| cell.as_str() == NONE).for_each(String::clear);
+    cells
+}
+
+pub(super) fn warnings(fitted: &Fitted) -> String {
+    fitted.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// `half_at 120.3 (101.2 – 140.9), steepness 2.1 (1.8 – 2.5)`.
+pub(super) fn parameters(fitted: &Fitted) -> String {
+    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), figure);
+    let written = fitted
+        .parameters
+        .iter()
+        .map(|parameter| format!("{} {} ({} – {})", parameter.name, figure(parameter.value), end(parameter.low), end(parameter.high)));
+    written.collect::<Vec<_>>().join(", ")
+}
+
+/// A p-value: three digits, no more.
+pub(super) fn chance(chance: f64) -> String {
+    if chance < 5e-4 { "<0.001".to_owned() } else { format!("{chance:.3}") }
+}
+
+/// Which spends up to the budget the log tells of.
+pub(super) fn covers(task: &TaskFit, budget: f64) -> String {
+    let Some((from, to)) = task.log.data.told() else { return String::new() };
+    let to = to.min(budget);
+    let share = ((to - from) / budget).clamp(0.0, 1.0);
+    format!("{} – {} ({})", short(from.min(budget)), short(to), percent(share))
+}
+
+/// An amount in a few digits.
+fn short(amount: f64) -> String {
+    let rounded: f64 = format!("{amount:.3e}").parse().unwrap_or(amount);
+    plain(rounded)
+}
+
+/// The mean reward with its standard error.
+pub(super) fn value(task: &TaskFit) -> String {
+    let rewards = &task.log.rewards;
+    let Some(mean) = rewards.mean() else { return String::new() };
+    rewards.error().map_or_else(|| figure(mean), |error| format!("{} ± {}", figure(mean), two_digits(error)))
+}
+
+/// Of an error no more is worth reading.
+fn two_digits(error: f64) -> String {
+    let rounded: f64 = format!("{error:.1e}").parse().unwrap_or(error);
+    plain(rounded)
+}
+
+/// Why each family was chosen, for as many tasks as one reads.
+fn reasons(answer: &Answer<'_>, shown: &[usize]) -> String {
+    const MOST: usize = 10;
+    let several = answer.tasks.len() > 1;
+    let mut lines = String::new();
+    let told = shown.iter().filter_map(|&position| {
+        let task = &answer.tasks[position];
+        Some((&task.log.name, task.fitted.as_ref()?.reason()?))
+    });
+    for (name, reason) in told.take(MOST) {
+        let place = if several { format!("{name}: ") } else { String::new() };
+        lines.push_str(&wrapped(&format!("{place}{reason}")));
+    }
+    if lines.is_empty() { lines } else { format!("\nWhy these families (log-loss of unseen rows, by cross-validation):\n{lines}") }
+}
+
+fn line(answer: &Answer<'_>) -> String {
+    let count = answer.tasks.len();
+    let budget = if answer.budget_given { "" } else { " (the largest amount in the log; --budget sets another)" };
+    [
+        input::place(answer.log),
+        if count == 1 { "1 task".to_owned() } else { format!("{} tasks", plain(count as f64)) },
+        format!("{} trials", plain(answer.tasks.iter().map(|task| task.log.data.trials()).sum())),
+        format!("budget {}{budget}", plain(answer.amounts.budget)),
+    ]
+    .join(" · ")
+}

@@ -1,0 +1,183 @@
+//! `outlay fit`: what it writes, what it refuses, and what it says of logs that say little.
+
+use std::path::PathBuf;
+
+use super::{run, text};
+
+const LOG: &str = "examples/data/ads_log.csv";
+const COLUMNS: [&str; 10] = ["--task", "channel", "--spend", "spend", "--trials", "hours", "--success", "wins", "--reward", "order"];
+
+/// A place for one test's files, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("fit").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn fit(more: &[&str]) -> std::process::Output {
+    let arguments: Vec<&str> = ["fit", LOG].into_iter().chain(COLUMNS).chain(more.iter().copied()).collect();
+    run(&arguments, "")
+}
+
+/// Fits what is given on standard input.
+fn fit_text(log: &str, more: &[&str]) -> std::process::Output {
+    let arguments: Vec<&str> = ["fit", "-"].into_iter().chain(more.iter().copied()).collect();
+    run(&arguments, log)
+}
+
+const PLAIN: [&str; 4] = ["--spend", "spend", "--success", "won"];
+
+#[track_caller]
+fn refuses(log: &str, more: &[&str], message: &str) {
+    let output = fit_text(log, more);
+    assert_eq!(text(&output.stderr), message);
+    assert_eq!(text(&output.stdout), "");
+    assert_eq!(output.status.code(), Some(2));
+}
+
+#[test]
+fn the_problem_file_can_be_solved_and_is_not_overwritten_unasked() {
+    let folder = folder("problem");
+    let path = folder.join("problem.toml");
+    let path = path.to_str().unwrap();
+    assert_eq!(fit(&["-o", path]).status.code(), Some(0));
+    let written = std::fs::read_to_string(path).unwrap();
+    assert!(written.starts_with("# Fitted by outlay fit from examples/data/ads_log.csv."), "{written}");
+    assert!(
+        written.contains("# hill, 460 trials\n# warning: extrapolates from 22.5 on\n[[task]]\nname = \"social\"\nvalue = 6.7"),
+        "{written}"
+    );
+    assert_eq!(run(&["allocate", path], "").status.code(), Some(0));
+
+    let again = fit(&["-o", path]);
+    assert_eq!(text(&again.stderr), format!("error: {path} is already there: --overwrite replaces it\n"));
+    assert_eq!((again.status.code(), text(&again.stdout)), (Some(2), ""));
+    assert_eq!(fit(&["-o", path, "--overwrite"]).status.code(), Some(0));
+    assert_eq!(std::fs::read_to_string(path).unwrap(), written);
+
+    let json = folder.join("problem.json");
+    assert_eq!(fit(&["-o", json.to_str().unwrap()]).status.code(), Some(0));
+    assert_eq!(run(&["check", json.to_str().unwrap()], "").status.code(), Some(0));
+}
+
+#[test]
+fn threads_and_the_order_of_rows_change_nothing() {
+    let one = fit(&["--threads", "1", "--format", "json"]);
+    let four = fit(&["--threads", "4", "--format", "json"]);
+    assert_eq!(text(&one.stdout), text(&four.stdout));
+
+    let log = std::fs::read_to_string(super::root().join(LOG)).unwrap();
+    let (header, rows) = log.split_once('\n').unwrap();
+    let mut rows: Vec<&str> = rows.lines().collect();
+    // The last task stays last: tasks are listed in the order of their first rows.
+    rows.sort_by_key(|row| row.split(',').nth(1).map(str::to_owned));
+    let sorted = format!("{header}\n{}\n", rows.join("\n"));
+    let columns: Vec<&str> = COLUMNS[..8].iter().copied().chain(["--format", "csv"]).collect();
+    assert_eq!(text(&fit_text(&sorted, &columns).stdout), text(&fit_text(&log, &columns).stdout));
+}
+
+#[test]
+fn rows_for_spreadsheets_have_all_digits() {
+    let output = fit(&["--format", "csv"]);
+    let result = text(&output.stdout);
+    let header = "task,trials,successes,family,parameters,low95,high95,log_loss,constant_log_loss,calibration,covers_from,covers_to,value,\
+                  value_error,warnings\n";
+    assert!(result.starts_with(header), "{result}");
+    assert!(result.contains("\nvideo,490.0,202.0,exponential,scale=25.8256115"), "{result}");
+}
+
+#[test]
+fn the_page_is_whole_and_says_what_cannot_be_known() {
+    let path = folder("page").join("fit.html");
+    assert_eq!(fit(&["--report", path.to_str().unwrap(), "--bootstrap", "20"]).status.code(), Some(0));
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(page.contains("unknown curves cannot be learned safely") && page.ends_with("</html>\n"));
+    assert_eq!(page.matches("<svg").count(), 3);
+    assert!(!page.contains("NaN"));
+}
+
+#[test]
+fn tasks_that_say_little_are_told_and_nothing_is_not_a_number() {
+    let log = "task,spend,won\nnever,5,0\nnever,9,0\nalways,4,1\nalways,8,1\nonce,3,1\nmixed,1,0\nmixed,9,1\n";
+    let output = fit_text(log, &["--task", "task", "--spend", "spend", "--success", "won", "--format", "json"]);
+    let result = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(result.contains("only failures in 2 trials: a guess, as if half of one had succeeded"), "{result}");
+    assert!(result.contains("only successes in 2 trials: a guess, as if half of one more had failed"), "{result}");
+    assert!(result.contains("only 2 trials"), "{result}");
+    assert!(!result.contains("NaN") && !result.contains("\"value\": null,\n          \"low\""), "{result}");
+
+    let log = "task,spend,won,n\nsome,5,1,3\nnone,9,0,0\n";
+    let output = fit_text(log, &["--task", "task", "--spend", "spend", "--success", "won", "--trials", "n"]);
+    assert!(text(&output.stdout).contains("no data: left out of the problem"), "{}", text(&output.stdout));
+    refuses(
+        "spend,won,n\n5,0,0\n",
+        &["--budget", "9", "--spend", "spend", "--success", "won", "--trials", "n"],
+        "error: no task has any trials: there is nothing to fit\n",
+    );
+}
+
+#[test]
+fn censored_rows_stay_below_one() {
+    let log = "needed,done\n1,1\n2,1\n3,0\n4,1\n5,0\n";
+    let output = fit_text(log, &["--threshold", "needed", "--success", "done"]);
+    let result = text(&output.stdout);
+    // 4/5 · 3/4 · 1/2 of the rows need more than 4.
+    assert!(result.contains("stays at 0.7 from 5 on: the largest amounts are censored"), "{result}");
+    let output = fit_text("needed,done\n3,0\n5,0\n", &["--threshold", "needed", "--success", "done"]);
+    assert!(text(&output.stdout).contains("only failures in 2 trials"), "{}", text(&output.stdout));
+}
+
+#[test]
+fn malformed_logs_are_told_with_their_lines() {
+    refuses(
+        "spend,won\n1,1\n-2,0\nx,1\n3,maybe\n4\n,1\n",
+        &PLAIN,
+        "error: standard input has 5 errors\n  \
+         line 3: spend: must be finite and not negative, not -2\n  \
+         line 4: spend: must be a number, not \"x\"\n  \
+         line 5: won: must be 1 or 0 (or true, false, yes, no), not \"maybe\"\n  \
+         line 6: 1 fields, but the header has 2\n  \
+         line 7: spend: is empty; give a number\n",
+    );
+    refuses(
+        "spend,won,n\n1,3,2\n1,1,1.5\n",
+        &["--spend", "spend", "--success", "won", "--trials", "n"],
+        "error: standard input has 2 errors\n  \
+         line 2: won: 3 is more than n = 2\n  \
+         line 3: n: must be a whole number from 1 on, not \"1.5\"\n",
+    );
+    refuses(
+        "spend,won,worth\n1,1,\n1,0,\n",
+        &["--spend", "spend", "--success", "won", "--reward", "worth"],
+        "error: standard input has 1 error\n  line 2: worth: is empty; give a number\n",
+    );
+    refuses("spend,won\n", &PLAIN, "error: standard input has a header but no rows: there is nothing to fit\n");
+    refuses(
+        "spent,won\n1,1\n",
+        &PLAIN,
+        "error: standard input has 1 error\n  line 1: no column spend; --spend names it, this has spent, won; did you mean spent?\n",
+    );
+}
+
+#[test]
+fn flags_that_do_not_go_together() {
+    let log = "spend,won\n1,1\n2,0\n";
+    refuses(
+        log,
+        &["--threshold", "spend", "--family", "hill"],
+        "error: --threshold tells what success needed: its curve is empirical; leave --family out\n",
+    );
+    refuses(
+        log,
+        &["--spend", "spend", "--success", "won", "--family", "empirical"],
+        "error: --family empirical needs --threshold, the column of what success would have needed\n",
+    );
+    refuses(
+        "spend,won,worth\n1,1,5\n2,0,\n",
+        &["--spend", "spend", "--success", "won", "--reward", "worth", "--reward-max", "4"],
+        "error: --reward-max 4 is less than the largest reward in the log, 5\n",
+    );
+    refuses("spend,won\n0,1\n0,0\n", &PLAIN, "error: no row spends anything: say with --budget what one round may spend\n");
+}

@@ -1,0 +1,165 @@
+//! Which family: each is fitted to most of the log and judged by the rest, in turn (cross-validation).
+
+use super::observations::{Group, Observations};
+use super::parametric::{ParametricFit, model};
+use super::resample::binomial;
+use super::step::Step;
+use super::{Family, FitError, Form, monotone};
+use crate::Curve;
+use crate::random::{Draws, ManyBits, Purpose};
+
+/// Enough to tell families apart.
+const GROUPS: usize = 1024;
+
+/// A family that was tried, with what it lost on rows it had not seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// What was fitted.
+    pub form: Form,
+    /// How many numbers were fitted.
+    pub parameters: usize,
+    /// Minus the mean log-likelihood of unseen rows: less is better.
+    pub log_loss: f64,
+    /// How much worse than the best candidate, a row.
+    pub worse_by: f64,
+    /// The standard error of that.
+    pub error: f64,
+}
+
+/// The log cut into parts of about equal size, each of the same groups.
+pub(super) struct Folds {
+    /// `[fold][group]`.
+    parts: Vec<Vec<Group>>,
+    trials: f64,
+}
+
+impl Folds {
+    /// Every trial goes to a fold drawn by the seed.
+    pub(super) fn new(log: &Observations, folds: usize, seed: u64) -> Self {
+        let pooled = log.pooled(GROUPS);
+        let draws = Draws::new(seed, Purpose::Fit).round(0);
+        let mut parts = vec![Vec::with_capacity(pooled.groups().len()); folds];
+        for (position, group) in pooled.groups().iter().enumerate() {
+            let successes = dealt(group.successes, folds, &mut draws.many(2 * position));
+            let failures = dealt(group.failures(), folds, &mut draws.many(2 * position + 1));
+            for (fold, part) in parts.iter_mut().enumerate() {
+                part.push(Group { spend: group.spend, trials: successes[fold] + failures[fold], successes: successes[fold] });
+            }
+        }
+        Self { parts, trials: pooled.trials() }
+    }
+
+    /// The log without one part.
+    fn without(&self, fold: usize) -> Observations {
+        let sum = |position: usize| {
+            let others = self.parts.iter().enumerate().filter(|&(part, _)| part != fold).map(|(_, part)| part[position]);
+            others.fold(Group { trials: 0.0, successes: 0.0, ..self.parts[fold][position] }, |sum, group| Group {
+                spend: group.spend,
+                trials: sum.trials + group.trials,
+                successes: sum.successes + group.successes,
+            })
+        };
+        Observations::of_sorted((0..self.parts[fold].len()).map(sum))
+    }
+
+    /// What a curve of each part's complement loses on the part: `[fold][group]`, the logarithms for a success and for a failure.
+    fn judged(&self, fitted: impl Fn(&Observations) -> Result<Curve, FitError>) -> Result<Losses, FitError> {
+        // A curve may exclude what then happens; it is charged as if it had expected it once in twice as many rows as there are.
+        let least = 1.0 / (2.0 * self.trials + 2.0);
+        let mut losses = Vec::with_capacity(self.parts.len());
+        for (fold, part) in self.parts.iter().enumerate() {
+            let curve = fitted(&self.without(fold))?;
+            let loss = |group: &Group| {
+                let success = curve.success(group.spend).clamp(least, 1.0 - least);
+                (-success.ln(), -(-success).ln_1p())
+            };
+            losses.push(part.iter().map(loss).collect());
+        }
+        Ok(Losses(losses))
+    }
+
+    /// Mean and standard error over all rows of a number for a success and one for a failure in each group.
+    fn mean(&self, number: impl Fn(usize, usize) -> (f64, f64)) -> (f64, f64) {
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for (fold, part) in self.parts.iter().enumerate() {
+            for (position, group) in part.iter().enumerate() {
+                let (success, failure) = number(fold, position);
+                sum += group.successes * success + group.failures() * failure;
+                squares += group.successes * success * success + group.failures() * failure * failure;
+            }
+        }
+        let mean = sum / self.trials;
+        (mean, ((squares / self.trials - mean * mean).max(0.0) / self.trials).sqrt())
+    }
+
+    /// What the share of successes alone loses.
+    pub(super) fn constant_log_loss(&self) -> Option<f64> {
+        let constant = |log: &Observations| Ok(Curve::steps(vec![0.0], vec![log.successes() / log.trials()])?);
+        let losses = self.judged(constant).ok()?;
+        Some(self.mean(|fold, position| losses.0[fold][position]).0)
+    }
+}
+
+struct Losses(Vec<Vec<(f64, f64)>>);
+
+/// A count in as many whole shares as there are folds, each unit in a fold of its own luck. Equal shares would tell every fold what the others
+/// saw, and a curve that follows each accident of the log would be praised for it.
+fn dealt(count: f64, folds: usize, bits: &mut ManyBits) -> Vec<f64> {
+    let mut left = count;
+    let mut share = |fold: usize| {
+        let taken = if fold + 1 == folds { left } else { binomial(left, 1.0 / (folds - fold) as f64, bits) };
+        left -= taken;
+        taken
+    };
+    (0..folds).map(&mut share).collect()
+}
+
+/// The curve of a form, fitted to a log that has successes and failures.
+pub(super) fn fitted_curve(form: Form, log: &Observations) -> Result<Curve, FitError> {
+    if log.is_empty() {
+        return Err(FitError::NoData);
+    }
+    match model(form.family, form.ceiling, form.floor) {
+        Some(model) => ParametricFit::new(model, log)?.curve(),
+        None if form.family == Family::Threshold => Step::new(log)?.curve(),
+        None => monotone::curve(log),
+    }
+}
+
+/// Every form that can be fitted, by increasing loss.
+pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> Vec<Candidate> {
+    let mut judged: Vec<(Form, Losses, f64)> = Vec::new();
+    for &form in forms {
+        if let Ok(losses) = folds.judged(|log| fitted_curve(form, log)) {
+            let loss = folds.mean(|fold, position| losses.0[fold][position]).0;
+            judged.push((form, losses, loss));
+        }
+    }
+    judged.sort_by(|one, other| one.2.total_cmp(&other.2));
+    let Some((_, best, _)) = judged.first() else { return Vec::new() };
+    let candidate = |(form, losses, log_loss): &(Form, Losses, f64)| {
+        let difference = |fold: usize, position: usize| {
+            let (own, other) = (losses.0[fold][position], best.0[fold][position]);
+            (own.0 - other.0, own.1 - other.1)
+        };
+        let (worse_by, error) = folds.mean(difference);
+        Candidate { form: *form, parameters: parameter_count(*form, log), log_loss: *log_loss, worse_by, error }
+    };
+    judged.iter().map(candidate).collect()
+}
+
+/// How many numbers a form fits; a nondecreasing curve as many as it has levels.
+pub(super) fn parameter_count(form: Form, log: &Observations) -> usize {
+    match model(form.family, form.ceiling, form.floor) {
+        Some(model) => model.parameter_count(),
+        None if form.family == Family::Threshold => 3,
+        None => monotone::levels(log).len(),
+    }
+}
+
+/// The simplest form whose loss is not beyond chance (one standard error of the difference) of the least; of equally simple ones the
+/// one that loses less.
+pub(super) fn simplest(candidates: &[Candidate]) -> Option<&Candidate> {
+    let good = candidates.iter().filter(|candidate| candidate.worse_by <= candidate.error);
+    good.min_by_key(|candidate| candidate.parameters)
+}

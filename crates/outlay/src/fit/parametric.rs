@@ -1,0 +1,194 @@
+//! Maximum likelihood for the parametric families, with intervals by profile likelihood.
+
+use super::climb::{Peak, climb, peak, solve};
+use super::likelihood::Likelihood;
+use super::model::{CEILING, FLOOR, MOST, Model, Point, Shape};
+use super::observations::Observations;
+use super::{Family, FitError, Parameter};
+use crate::Curve;
+
+/// More groups than this do not change the estimate: neighbours differ by less than a thousandth.
+const GROUPS: usize = 4096;
+/// Starting points are ranked with fewer.
+const START_GROUPS: usize = 256;
+/// How many of them are climbed from.
+const STARTS: usize = 3;
+/// Twice the fall of the log-likelihood at the ends of a 95 % interval: the quantile of chi-square with one degree of freedom.
+const FALL: f64 = 3.841_458_820_694_124;
+
+/// A model fitted to a log.
+#[derive(Debug, Clone)]
+pub(super) struct ParametricFit {
+    likelihood: Likelihood,
+    peak: Peak,
+    unit: f64,
+}
+
+/// The model of a family, if it is parametric.
+pub(super) fn model(family: Family, ceiling: bool, floor: bool) -> Option<Model> {
+    Some(Model { shape: Shape::of(family)?, ceiling, floor })
+}
+
+impl ParametricFit {
+    /// The most likely curve of the model.
+    pub(super) fn new(model: Model, log: &Observations) -> Result<Self, FitError> {
+        let unit = log.range().map_or(0.0, |(_, largest)| largest);
+        if !(unit > 0.0) {
+            return Err(FitError::NoSpend);
+        }
+        let scaled = log.in_units_of(unit);
+        let likelihood = Likelihood::new(model, &scaled.pooled(GROUPS));
+        let start_log = scaled.pooled(START_GROUPS);
+        let rough = Likelihood::new(model, &start_log);
+        let mut starts: Vec<(f64, Point)> = starts(&model, &start_log).into_iter().map(|at| (rough.value(&rough.within(at)), at)).collect();
+        starts.sort_by(|one, other| other.0.total_cmp(&one.0));
+        let free = model.free();
+        let climbed = starts.iter().take(STARTS).map(|&(_, at)| {
+            let near = climb(&rough, at, free).at;
+            // Pooled spends may hide that the last failure lies beyond a corner.
+            climb(&likelihood, if likelihood.value(&near).is_finite() { near } else { at }, free)
+        });
+        let best = climbed.max_by(|one, other| one.value.total_cmp(&other.value)).ok_or(FitError::NoSpend)?;
+        if !best.value.is_finite() {
+            return Err(FitError::Impossible);
+        }
+        Ok(Self { peak: peak(&likelihood, best.at, free), likelihood, unit })
+    }
+
+    pub(super) fn curve(&self) -> Result<Curve, FitError> {
+        Ok(self.likelihood.model.curve(&self.peak.at, self.unit)?)
+    }
+
+    /// The curve for other counts at the same spends, found from here.
+    pub(super) fn refitted(&self, weights: &[(f64, f64)]) -> Result<Curve, FitError> {
+        let likelihood = self.likelihood.reweighted(weights);
+        let mut start = self.peak.at;
+        if !likelihood.value(&start).is_finite() {
+            return Err(FitError::Impossible);
+        }
+        start = climb(&likelihood, start, self.likelihood.model.free()).at;
+        Ok(self.likelihood.model.curve(&start, self.unit)?)
+    }
+
+    /// Every fitted parameter with its interval.
+    pub(super) fn parameters(&self) -> Vec<Parameter> {
+        let model = self.likelihood.model;
+        let widths = self.standard_errors();
+        let parameter = |coordinate: usize| {
+            let [low, high] = [false, true].map(|upper| self.end(coordinate, upper, widths[coordinate]));
+            model.parameter(coordinate, self.peak.at[coordinate], low, high, self.unit)
+        };
+        model.coordinates().map(parameter).collect()
+    }
+
+    /// By Fisher's information: where the search for an interval's ends begins.
+    fn standard_errors(&self) -> Point {
+        let mut information = self.likelihood.terms(&self.peak.at).information;
+        let free = self.likelihood.model.free();
+        for one in 0..MOST {
+            if !free[one] {
+                information[one] = [0.0; MOST];
+                (0..MOST).for_each(|other| information[other][one] = 0.0);
+                information[one][one] = 1.0;
+            }
+            information[one][one] *= 1.0 + 1e-9;
+        }
+        std::array::from_fn(|coordinate| {
+            let mut unit = [0.0; MOST];
+            unit[coordinate] = 1.0;
+            let variance = solve(information, unit)[coordinate];
+            if variance > 0.0 && variance.is_finite() { variance.sqrt().clamp(1e-6, 2.0) } else { 0.1 }
+        })
+    }
+
+    /// Where the profile likelihood has fallen as far as a 95 % interval allows; nothing if it does not within the limits, unless the
+    /// limit is the parameter's own.
+    fn end(&self, coordinate: usize, upper: bool, width: f64) -> Option<f64> {
+        let limit = if upper { self.likelihood.limits[coordinate].1 } else { self.likelihood.limits[coordinate].0 };
+        let best = self.peak.at[coordinate];
+        let mut free = self.likelihood.model.free();
+        free[coordinate] = false;
+        // Twice the fall, with the other coordinates at their best; each search starts where the last one ended.
+        let mut at = self.peak.at;
+        let fall = |to: f64, at: &mut Point| {
+            let mut start = *at;
+            start[coordinate] = to;
+            let found = peak(&self.likelihood, start, free);
+            if found.value.is_finite() {
+                *at = found.at;
+            }
+            2.0 * (self.peak.value - found.value)
+        };
+        let (mut inside, mut step) = ((best, 0.0), 2.0 * width);
+        let outside = loop {
+            let next = if upper { (inside.0 + step).min(limit) } else { (inside.0 - step).max(limit) };
+            let fallen = if inside.0 == limit { FALL } else { fall(next, &mut at) };
+            if !(fallen < FALL) {
+                break (next, fallen);
+            }
+            (inside, step) = ((next, fallen), 2.0 * step);
+        };
+        if inside.0 == limit {
+            return self.likelihood.model.is_natural_limit(coordinate, upper).then_some(limit);
+        }
+        Some(narrowed(inside, outside, 1e-3 * width, |to| fall(to, &mut at)))
+    }
+}
+
+/// Where the fall is as large as an interval allows, between a point inside and one outside. Its root is nearly straight: the next guess is
+/// where a line through both ends gets there, and the middle if one end stays.
+fn narrowed(mut inside: (f64, f64), mut outside: (f64, f64), enough: f64, mut fall: impl FnMut(f64) -> f64) -> f64 {
+    const STEPS: usize = 40;
+    let excess = |fallen: f64| fallen.max(0.0).sqrt() - FALL.sqrt();
+    for step in 0..STEPS {
+        if (outside.0 - inside.0).abs() < enough {
+            break;
+        }
+        let share = excess(inside.1) / (excess(inside.1) - excess(outside.1));
+        let usable = share.is_finite() && step % 3 != 2;
+        let share = if usable { share.clamp(0.02, 0.98) } else { 0.5 };
+        let next = inside.0 + share * (outside.0 - inside.0);
+        let fallen = fall(next);
+        if (excess(fallen)).abs() < 1e-4 {
+            return next;
+        }
+        if fallen < FALL { inside = (next, fallen) } else { outside = (next, fallen) }
+    }
+    0.5 * (inside.0 + outside.0)
+}
+
+/// A coarse grid of points: amounts along the spends and beyond, shapes from flat to steep, ceilings near what is seen.
+fn starts(model: &Model, log: &Observations) -> Vec<Point> {
+    let highest = log.pooled(10).groups().iter().map(|group| group.successes / group.trials).fold(0.0, f64::max);
+    let groups = log.groups();
+    let quantile = |share: f64| groups[((groups.len() - 1) as f64 * share) as usize].spend.max(1e-9);
+    let mut amounts: Vec<f64> = [0.05, 0.25, 0.5, 0.75, 0.95].map(quantile).to_vec();
+    amounts.extend([1.5, 4.0, 30.0, 1000.0]);
+    let ceilings = if model.ceiling { vec![(1.05 * highest).min(0.999), (0.8 * highest).min(0.99), 1.0] } else { vec![1.0] };
+    let shapes: &[f64] = match model.shape {
+        Shape::Power => &[0.2, 0.5, 0.8, 1.0],
+        Shape::Hill => &[0.5, 1.0, 2.0, 5.0, 15.0],
+        // The width as a share of the middle.
+        Shape::Logistic => &[0.05, 0.2, 0.5, 2.0],
+        Shape::Saturating | Shape::Exponential => &[1.0],
+    };
+    let lowest = groups.first().map_or(0.0, |group| group.successes / group.trials);
+    let floor = if model.floor { lowest.clamp(0.01, 0.5 * highest.max(0.02)) } else { 0.0 };
+    let mut starts = Vec::new();
+    for &amount in &amounts {
+        for &shape in shapes {
+            let (first, second) = match model.shape {
+                Shape::Power => (shape, amount.ln()),
+                Shape::Saturating | Shape::Exponential => (amount.ln(), 0.0),
+                Shape::Hill => (amount.ln(), shape.ln()),
+                Shape::Logistic => (amount, (shape * amount).ln()),
+            };
+            starts.extend(ceilings.iter().map(|&ceiling| {
+                let mut at = [first, second, 1.0, 0.0];
+                (at[CEILING], at[FLOOR]) = (ceiling, floor.min(0.5 * ceiling));
+                at
+            }));
+        }
+    }
+    starts
+}

@@ -1,0 +1,113 @@
+//! One step: where the log is most likely to change from one chance of success to a higher one.
+
+use super::observations::{Group, Observations};
+use super::resample::binomial;
+use super::{FitError, Parameter, wilson};
+use crate::Curve;
+use crate::random::{Draws, Purpose};
+
+/// The most likely step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Step {
+    /// The first group that is above.
+    cut: usize,
+    pub(super) at: f64,
+    below: Group,
+    above: Group,
+    value: f64,
+}
+
+const NOTHING: Group = Group { spend: 0.0, trials: 0.0, successes: 0.0 };
+
+/// Every cut with its likelihood, in one pass: the groups below it and those from it on have a chance each, the first not the higher one.
+fn cuts(groups: &[Group]) -> impl Iterator<Item = Step> + '_ {
+    let add =
+        |one: Group, other: &Group| Group { spend: 0.0, trials: one.trials + other.trials, successes: one.successes + other.successes };
+    let total = groups.iter().fold(NOTHING, add);
+    let mut below = NOTHING;
+    groups.iter().enumerate().map(move |(cut, group)| {
+        let above = Group { spend: 0.0, trials: total.trials - below.trials, successes: total.successes - below.successes };
+        let rises = below.successes * above.trials <= above.successes * below.trials;
+        let value = if rises { likelihood(&below) + likelihood(&above) } else { likelihood(&total) };
+        let step =
+            Step { cut, at: group.spend, below: if rises { below } else { NOTHING }, above: if rises { above } else { total }, value };
+        below = add(below, group);
+        step
+    })
+}
+
+fn likelihood(group: &Group) -> f64 {
+    let term = |count: f64| if count > 0.0 { count * (count / group.trials).ln() } else { 0.0 };
+    term(group.successes) + term(group.failures())
+}
+
+impl Step {
+    pub(super) fn new(log: &Observations) -> Result<Self, FitError> {
+        best(log.groups()).ok_or(FitError::NoData)
+    }
+
+    /// The chances below and from the step on.
+    fn heights(&self) -> (f64, f64) {
+        let share = |group: &Group| if group.trials > 0.0 { group.successes / group.trials } else { 0.0 };
+        let above = share(&self.above).clamp(1e-9, 1.0);
+        (share(&self.below).min(above), above)
+    }
+
+    pub(super) fn curve(&self) -> Result<Curve, FitError> {
+        let (floor, ceiling) = self.heights();
+        Ok(Curve::threshold(self.at)?.with_ceiling(ceiling)?.with_floor(floor)?)
+    }
+
+    /// Where the step is, and the chances on both sides. Which cuts are as good as the best is asked of logs drawn from the step itself:
+    /// the likelihood of a jump does not follow chi-square.
+    pub(super) fn parameters(&self, log: &Observations, seed: u64) -> Vec<Parameter> {
+        let groups = log.groups();
+        let fall = self.usual_fall(groups, seed);
+        let good = |step: &Step| step.value >= self.value - fall;
+        let first = cuts(groups).find(good).map_or(self.cut, |step| step.cut);
+        let last = cuts(groups).filter(good).last().map_or(self.cut, |step| step.cut);
+        let low = if first == 0 { 0.0 } else { groups[first - 1].spend };
+        let (floor, ceiling) = self.heights();
+        let mut parameters = vec![Parameter { name: "at", value: self.at, low: Some(low), high: Some(groups[last].spend) }];
+        for (name, value, group) in [("ceiling", ceiling, &self.above), ("floor", floor, &self.below)] {
+            if group.trials > 0.0 {
+                let (low, high) = wilson(group.trials, group.successes);
+                parameters.push(Parameter { name, value, low: Some(low), high: Some(high) });
+            }
+        }
+        parameters
+    }
+
+    /// How much more likely than the true step the best one is, in 95 of 100 logs drawn from this step.
+    fn usual_fall(&self, groups: &[Group], seed: u64) -> f64 {
+        const LOGS: u64 = 200;
+        let (floor, ceiling) = self.heights();
+        let draws = Draws::new(seed, Purpose::Fit);
+        let mut falls: Vec<f64> = (1..=LOGS)
+            .map(|round| {
+                let mut bits = draws.round(round).many(STEP_STREAM);
+                let drawn: Vec<Group> = groups
+                    .iter()
+                    .enumerate()
+                    .map(|(position, group)| {
+                        let chance = if position < self.cut { floor } else { ceiling };
+                        Group { successes: binomial(group.trials, chance, &mut bits), ..*group }
+                    })
+                    .collect();
+                let truth = cuts(&drawn).nth(self.cut).map_or(0.0, |step| step.value);
+                best(&drawn).map_or(0.0, |step| step.value - truth)
+            })
+            .collect();
+        falls.sort_by(f64::total_cmp);
+        // Values of equal cuts differ in their last digit.
+        falls[falls.len() * 95 / 100] + 1e-9 * (1.0 + self.value.abs())
+    }
+}
+
+/// Which of a round's draws the steps take; resampling takes others.
+const STEP_STREAM: usize = usize::MAX;
+
+/// Of equals the last: the one that spends more.
+fn best(groups: &[Group]) -> Option<Step> {
+    cuts(groups).max_by(|one, other| one.value.total_cmp(&other.value))
+}
