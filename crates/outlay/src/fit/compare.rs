@@ -157,9 +157,45 @@ pub(super) fn parameter_count(form: Form, log: &Observations) -> usize {
     }
 }
 
-/// The simplest form whose loss is not beyond chance (one standard error of the difference) of the least; of equally simple ones the
-/// one that loses less.
-pub(super) fn simplest(candidates: &[Candidate]) -> Option<&Candidate> {
-    let good = candidates.iter().filter(|candidate| candidate.worse_by <= candidate.error);
+/// The simplest form whose loss is not beyond chance of the least: by one standard error of the difference, or by less than one unit of
+/// log-likelihood in all (forms that agree wherever there are rows differ only by rounding). Of equally simple ones the one that loses less.
+pub(super) fn simplest(candidates: &[Candidate], trials: f64) -> Option<&Candidate> {
+    let good = candidates.iter().filter(|candidate| candidate.worse_by <= candidate.error.max(1.0 / trials));
     good.min_by_key(|candidate| candidate.parameters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_simplest_within_chance_is_taken() {
+        let candidate = |family, parameters, worse_by, error| Candidate {
+            form: Form { family, ceiling: false, floor: false },
+            parameters,
+            log_loss: 0.5 + worse_by,
+            worse_by,
+            error,
+        };
+        let best = candidate(Family::Monotone, 12, 0.0, 0.0);
+        let within = candidate(Family::Hill, 2, 0.001, 0.002);
+        let beyond = candidate(Family::Exponential, 1, 0.005, 0.002);
+        let all = [best.clone(), within, beyond];
+        assert_eq!(simplest(&all, 1e4).map(|candidate| candidate.form.family), Some(Family::Hill));
+        // The same curve but for rounding.
+        let same = candidate(Family::Power, 2, 1e-12, 1e-13);
+        assert_eq!(simplest(&[best, same], 1e4).map(|candidate| candidate.form.family), Some(Family::Power));
+    }
+
+    #[test]
+    fn every_trial_goes_to_one_fold() {
+        let log = Observations::new([(1.0, 5.0, 2.0), (2.0, 1000.0, 1000.0), (3.0, 1.0, 0.0)]).unwrap();
+        let folds = Folds::new(&log, 4, 1);
+        for (position, group) in log.groups().iter().enumerate() {
+            let total = |count: fn(&Group) -> f64| folds.parts.iter().map(|part| count(&part[position])).sum::<f64>();
+            assert_eq!((total(|part| part.trials), total(|part| part.successes)), (group.trials, group.successes));
+        }
+        // By luck, not in equal shares.
+        assert!(folds.parts.iter().any(|part| part[1].trials != 250.0));
+    }
 }

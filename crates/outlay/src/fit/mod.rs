@@ -284,7 +284,7 @@ pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitt
     let forms = forms(choice, options, options.floor || free_success);
     let folds = Folds::new(log, options.folds.max(2), options.seed);
     let candidates = candidates(&forms, &folds, log);
-    let form = simplest(&candidates).map_or(forms[0], |candidate| candidate.form);
+    let form = simplest(&candidates, log.trials()).map_or(forms[0], |candidate| candidate.form);
     let (curve, parameters) = fitted(form, log, options)?;
     let mut result = Fitted {
         calibration: calibration(log, &curve, parameter_count(form, log)),
