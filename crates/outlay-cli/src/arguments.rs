@@ -14,7 +14,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use outlay::feedback::Feedback;
 use outlay::{Leftover, Options, Problem};
 
-use crate::fit::FitArguments;
 use crate::report::Format;
 
 /// Split a budget over tasks whose chance of success rises with what is spent on them, and say how good the split is.
@@ -310,7 +309,7 @@ fn share(text: &str) -> Result<f64, String> {
     number(text, "must be above 0 and at most 1", |number| number > 0.0 && number <= 1.0)
 }
 
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
+fn positive(text: &str) -> Result<f64, String> {
     number(text, "must be positive and finite", |number| number > 0.0)
 }
 

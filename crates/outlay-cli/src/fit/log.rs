@@ -5,7 +5,7 @@ use std::path::Path;
 
 use outlay::fit::{Needs, Observations};
 
-use super::FitArguments;
+use crate::arguments::FitArguments;
 use crate::failure::Failure;
 use crate::input;
 use crate::rows::{Row, Rows};

@@ -3,7 +3,6 @@
 //! The log is read (`log`), every task fitted (`task`), and what came out written: the table (`text`), JSON and CSV (`record`), the problem
 //! file (`problem`) and the page (`page`).
 
-mod arguments;
 mod drawing;
 mod log;
 mod page;
@@ -17,13 +16,12 @@ use std::path::Path;
 use clap::ValueEnum;
 use outlay::fit::Options;
 
+use crate::arguments::{FamilyChoice, FitArguments};
 use crate::failure::Failure;
 use crate::report::{Format, Report, csv, json};
 use crate::run::threads;
 use crate::table::most_important;
 use crate::whole_file::write_whole;
-use arguments::FamilyChoice;
-pub(crate) use arguments::FitArguments;
 use log::TaskLog;
 use problem::Amounts;
 use task::{Request, TaskFit, fit_all};
