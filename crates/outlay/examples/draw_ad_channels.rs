@@ -17,7 +17,7 @@ const PLOT_HEIGHT: f64 = HEIGHT - TOP - 36.0;
 const MOST: f64 = 600.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let problem = Problem::from_toml(include_str!("../../../examples/ad-channels.toml"), &NoFiles)?;
+    let problem = Problem::from_toml(include_str!("../../../examples/ad-channels/ad-channels.toml"), &NoFiles)?;
     let values = problem.values().ok_or("every channel needs a value")?;
     let best = Oracle::new(&problem).allocate(&values, problem.budget(), &Options::default())?.clone();
     let today: f64 =

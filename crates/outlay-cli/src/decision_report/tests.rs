@@ -279,7 +279,7 @@ fn columns_are_at_most_fifteen_and_documented() {
 /// The picture in docs/reports.md: that of the marginal returns of the auctions.
 fn docs_picture() -> (PathBuf, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let problem = crate::input::problem(&root.join("examples/auctions.toml")).unwrap();
+    let problem = crate::input::problem(&root.join("examples/auctions/auctions.toml")).unwrap();
     let (values, budget) = (problem.values().unwrap(), problem.budget());
     let before = vec![None; problem.tasks().len()];
     let case = Case { problem, values, budget, before };

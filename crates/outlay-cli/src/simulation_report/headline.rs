@@ -56,7 +56,9 @@ fn gap_words(number: f64) -> String {
 
 /// `33.12 ± 2.04`; a single replication has no interval.
 pub(crate) fn mean_with_interval(regret: &Statistics) -> String {
-    match regret.high95.map(|high| high - regret.mean).filter(|half| half.is_finite()) {
+    // What is the same in every replication differs by rounding at most.
+    let half = |high: f64| if (high - regret.mean).abs() <= 1e-12 * regret.mean.abs() { 0.0 } else { high - regret.mean };
+    match regret.high95.map(half).filter(|half| half.is_finite()) {
         Some(half) => format!("{} ± {}", as_known(regret.mean, half), as_known(half, half)),
         None => finite(regret.mean, figure),
     }

@@ -57,7 +57,7 @@ fn written(problem: &Problem, entries: &[Entry]) -> String {
 
 #[test]
 fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
-    let file = "examples/ad-channels.toml";
+    let file = "examples/ad-channels/ad-channels.toml";
     let problem = Problem::from_toml(&std::fs::read_to_string(root().join(file)).unwrap(), &outlay::problem::NoFiles).unwrap();
     for name in ["sharp", "thompson", "full", "oful", "lattimore"] {
         let state = fresh(&format!("same-{name}"));
@@ -158,7 +158,7 @@ fn processes_that_meet_do_not_hand_out_the_same_round() {
 #[test]
 fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
     let state = fresh("refused");
-    done(&command("new STATE --problem examples/ad-channels.toml", &state, ""));
+    done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
     done(&command("next STATE --without audio", &state, ""));
     done(&command("tell STATE -", &state, "round,task,completed,reward\n1,search,1,0.5\n"));
     let before = std::fs::read(&state).unwrap();
@@ -213,7 +213,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
 #[test]
 fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
     let state = fresh("page");
-    done(&command("new STATE --problem examples/ad-channels.toml", &state, ""));
+    done(&command("new STATE --problem examples/ad-channels/ad-channels.toml", &state, ""));
     let page = state.with_file_name("page.html");
     let report = |expected: &[&str]| {
         let plain = done(&command("status STATE", &state, ""));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::{run, text};
 
-const CHANNELS: &str = "examples/ad-channels.toml";
+const CHANNELS: &str = "examples/ad-channels/ad-channels.toml";
 const JOBS: &str = "crates/outlay-cli/tests/cli/data/jobs.toml";
 const DEAR: &str = "crates/outlay-cli/tests/cli/data/dear.csv";
 

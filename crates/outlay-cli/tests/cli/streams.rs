@@ -40,8 +40,8 @@ fn a_plan_comes_from_standard_input() {
 
 #[test]
 fn what_allocate_writes_evaluate_reads_and_keeps() {
-    let allocation = run(&["allocate", "examples/ad-channels.toml", "--format", "csv"], "");
-    let output = run(&["evaluate", "examples/ad-channels.toml", "--plan", "-"], text(&allocation.stdout));
+    let allocation = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "csv"], "");
+    let output = run(&["evaluate", "examples/ad-channels/ad-channels.toml", "--plan", "-"], text(&allocation.stdout));
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("nothing to move"), "{}", text(&output.stdout));
 }
@@ -62,7 +62,7 @@ fn every_example_can_be_checked_and_allocated() {
 
 #[test]
 fn json_is_json_with_the_documented_keys() {
-    let output = run(&["allocate", "examples/ad-channels.toml", "--format", "json"], "");
+    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "json"], "");
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
     assert_eq!(keys(&record), "budget value upper_bound gap price status unspent unspent_reason tasks");
@@ -71,7 +71,7 @@ fn json_is_json_with_the_documented_keys() {
 
 #[test]
 fn numbers_survive_json() {
-    let output = run(&["allocate", "examples/ad-channels.toml", "--format", "json"], "");
+    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "json"], "");
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let spends: Vec<f64> = record["tasks"].as_array().unwrap().iter().map(|task| task["spend"].as_f64().unwrap()).collect();
     assert!((spends.iter().sum::<f64>() - 1000.0).abs() <= 8.0 * f64::EPSILON * 1000.0);
@@ -86,7 +86,7 @@ fn an_infinite_marginal_return_is_null() {
 
 #[test]
 fn rounding_adds_three_keys() {
-    let output = run(&["allocate", "examples/ad-channels.toml", "--round", "0.01", "--format", "json"], "");
+    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--round", "0.01", "--format", "json"], "");
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rounding = record["rounding"].as_object().unwrap();
     assert_eq!(rounding.keys().collect::<Vec<_>>(), ["unit", "value_before", "loss"]);
@@ -111,7 +111,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn colours_never_reach_a_file() {
-    let output = run(&["allocate", "examples/ad-channels.toml"], "");
+    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml"], "");
     assert!(!text(&output.stdout).contains('\u{1b}'));
     assert!(!text(&run(&["allocate"], "").stderr).contains('\u{1b}'));
 }
