@@ -1,6 +1,6 @@
 //! Fits for people.
 
-use outlay::fit::Fitted;
+use outlay::fit::{Fitted, Parameter};
 
 use super::task::TaskFit;
 use super::{Answer, CAUTION};
@@ -18,39 +18,64 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
         ("trials", Right),
         ("successes", Right),
         ("family", Left),
-        ("parameters (95%)", Left),
         ("log-loss", Right),
         ("of a constant", Right),
         ("calibration", Right),
         ("covers", Right),
         ("value", Right),
-        ("warning", Left),
     ]);
     let (shown, hidden) = most_important(answer.tasks.len(), |position| answer.tasks[position].log.data.trials());
     for &position in &shown {
         table.row(cells(&answer.tasks[position], answer.amounts.budget));
     }
-    let mut text = format!("{}{}", table.render(), hidden_line(hidden, "with fewer trials"));
+    let mut text = format!("{}{}\n", table.render(), hidden_line(hidden, "with fewer trials"));
+    text.push_str(&parameter_table(answer, &shown));
+    text.push_str(&warning_lines(answer, &shown));
     text.push_str(&reasons(answer, &shown));
     text.push_str(&format!("\n{}\n", line(answer)));
     text.push_str(&wrapped(CAUTION));
     text
 }
 
+/// What the curves are; a table of its own, or one row would not fit a screen.
+fn parameter_table(answer: &Answer<'_>, shown: &[usize]) -> String {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[("task", Left), ("parameter", Left), ("fitted", Right), ("95%", Left)]);
+    for &position in shown {
+        let task = &answer.tasks[position];
+        for parameter in task.fitted.iter().flat_map(|fitted| &fitted.parameters) {
+            let name = task.log.name.clone();
+            table.row(vec![name, parameter.name.to_string(), figure(parameter.value), interval(parameter)]);
+        }
+    }
+    table.render()
+}
+
+/// What not to trust, a line a task.
+fn warning_lines(answer: &Answer<'_>, shown: &[usize]) -> String {
+    let mut lines = String::new();
+    for &position in shown {
+        let task = &answer.tasks[position];
+        let warning = warning(task);
+        if !warning.is_empty() {
+            lines.push_str(&wrapped(&format!("(!) {}: {warning}", task.log.name)));
+        }
+    }
+    if lines.is_empty() { lines } else { format!("\n{lines}") }
+}
+
 /// A row of the table.
-pub(super) fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
+fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
     let data = &task.log.data;
     let mut cells = vec![task.log.name.clone(), plain(data.trials()), plain(data.successes())];
     let fitted = task.fitted.as_ref();
     let number = |number: Option<f64>, written: fn(f64) -> String| number.map_or_else(|| NONE.to_owned(), written);
     cells.push(fitted.map_or_else(|| NONE.to_owned(), |fitted| fitted.kind.to_string()));
-    cells.push(fitted.map(parameters).unwrap_or_default());
     cells.push(number(fitted.and_then(|fitted| fitted.log_loss), figure));
     cells.push(number(fitted.and_then(|fitted| fitted.constant_log_loss), figure));
     cells.push(number(fitted.and_then(|fitted| fitted.calibration), chance));
     cells.push(covers(task, budget));
     cells.push(value(task));
-    cells.push(fitted.map_or_else(|| "no data: left out of the problem".to_owned(), warnings));
     // Columns that no task fills are left out.
     cells.iter_mut().skip(4).filter(|cell| cell.as_str() == NONE).for_each(String::clear);
     cells
@@ -60,14 +85,21 @@ pub(super) fn warnings(fitted: &Fitted) -> String {
     fitted.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
+fn warning(task: &TaskFit) -> String {
+    task.fitted.as_ref().map_or_else(|| "no data: left out of the problem".to_owned(), warnings)
+}
+
 /// `half_at 120.3 (101.2 – 140.9), steepness 2.1 (1.8 – 2.5)`.
 pub(super) fn parameters(fitted: &Fitted) -> String {
-    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), figure);
-    let written = fitted
-        .parameters
-        .iter()
-        .map(|parameter| format!("{} {} ({} – {})", parameter.name, figure(parameter.value), end(parameter.low), end(parameter.high)));
+    let written =
+        fitted.parameters.iter().map(|parameter| format!("{} {} ({})", parameter.name, figure(parameter.value), interval(parameter)));
     written.collect::<Vec<_>>().join(", ")
+}
+
+/// `101.2 – 140.9`; a question mark where the log does not say.
+fn interval(parameter: &Parameter) -> String {
+    let end = |end: Option<f64>| end.map_or_else(|| "?".to_owned(), figure);
+    format!("{} – {}", end(parameter.low), end(parameter.high))
 }
 
 /// A p-value: three digits, no more.
