@@ -28,7 +28,7 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
     for &position in &shown {
         table.row(cells(&answer.tasks[position], answer.amounts.budget));
     }
-    let mut text = format!("{}{}\n", table.render(), hidden_line(hidden, "with fewer trials"));
+    let mut text = format!("{}{}", table.render(), hidden_line(hidden, "with fewer trials"));
     text.push_str(&parameter_table(answer, &shown));
     text.push_str(&warning_lines(answer, &shown));
     text.push_str(&reasons(answer, &shown));
@@ -41,14 +41,16 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
 fn parameter_table(answer: &Answer<'_>, shown: &[usize]) -> String {
     use Align::{Left, Right};
     let mut table = Table::new(&[("task", Left), ("parameter", Left), ("fitted", Right), ("95%", Left)]);
+    let mut any = false;
     for &position in shown {
         let task = &answer.tasks[position];
         for parameter in task.fitted.iter().flat_map(|fitted| &fitted.parameters) {
             let name = task.log.name.clone();
             table.row(vec![name, parameter.name.to_string(), figure(parameter.value), interval(parameter)]);
+            any = true;
         }
     }
-    table.render()
+    if any { format!("\n{}", table.render()) } else { String::new() }
 }
 
 /// What not to trust, a line a task.

@@ -68,12 +68,12 @@ impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnlyFailures { trials } => {
-                write!(formatter, "only failures in {trials} trials: a guess, as if half of one had succeeded")
+                write!(formatter, "only failures in {}: a guess, as if half of one had succeeded", counted(*trials))
             }
             Self::OnlySuccesses { trials } => {
-                write!(formatter, "only successes in {trials} trials: a guess, as if half of one more had failed")
+                write!(formatter, "only successes in {}: a guess, as if half of one more had failed", counted(*trials))
             }
-            Self::FewTrials { trials } => write!(formatter, "only {trials} trials"),
+            Self::FewTrials { trials } => write!(formatter, "only {}", counted(*trials)),
             Self::OneSpend { spend } => write!(formatter, "every trial spends {}: the shape is a guess", short(*spend)),
             Self::Extrapolates { from } => write!(formatter, "extrapolates from {} on", short(*from)),
             Self::NothingBelow { to } => write!(formatter, "extrapolates below {}", short(*to)),
@@ -95,4 +95,9 @@ impl fmt::Display for Warning {
 fn short(number: f64) -> String {
     let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
     rounded.to_string()
+}
+
+/// `1 trial`, `18 trials`.
+fn counted(trials: f64) -> String {
+    if trials == 1.0 { "1 trial".to_owned() } else { format!("{trials} trials") }
 }
