@@ -232,3 +232,22 @@ fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
     let own = command(&format!("status STATE --report {}", state.display()), &state, "");
     assert!(refused(&own).contains("is read by this command"));
 }
+
+/// The copy in the state is the problem, whatever its curves and wherever they were read from.
+#[test]
+fn the_state_keeps_the_whole_problem() {
+    let examples =
+        ["ad-channels/ad-channels", "auctions/auctions", "llm-compute/llm-compute", "training-jobs", "many-tasks", "m-set", "repairs"];
+    for name in examples {
+        let file = format!("examples/{name}.toml");
+        let state = fresh(&format!("whole-{}", name.replace('/', "-")));
+        done(&command(&format!("new STATE --problem {file}"), &state, ""));
+        done(&command("next STATE", &state, ""));
+        done(&command("status STATE", &state, ""));
+        let kept: Value = serde_json::from_str(&std::fs::read_to_string(&state).unwrap()).unwrap();
+        let copy = state.with_file_name("copy.json");
+        std::fs::write(&copy, kept["problem"].to_string()).unwrap();
+        let allocate = |problem: &str| done(&run(&["allocate", problem, "--format", "json"], ""));
+        assert_eq!(allocate(copy.to_str().unwrap()), allocate(&file), "{name}");
+    }
+}
