@@ -62,8 +62,8 @@ fn table(tasks: &[&TaskFit], budget: f64) -> Element {
 const CURVE: Stroke = Stroke { colour: Colour::Series(0), width: 1.8, dash: "" };
 const BEYOND: Stroke = Stroke { colour: Colour::Series(0), width: 1.8, dash: "5 4" };
 
-/// As pale as the band.
-const BAND: Colour = Colour::Area(6);
+/// How strong the band is.
+const BAND: f64 = 0.18;
 
 fn figure_of(task: &TaskFit) -> Figure {
     let (Some(fitted), Some(drawing)) = (&task.fitted, &task.drawing) else {
@@ -82,7 +82,7 @@ fn figure_of(task: &TaskFit) -> Figure {
         lines.draw(shade);
     }
     let band: Vec<_> = drawing.spends.iter().zip(&drawing.band).map(|(&spend, interval)| (spend, interval.low, interval.high)).collect();
-    let band = lines.frame().band(&band, Colour::Series(0), 0.18);
+    let band = lines.frame().band(&band, Colour::Series(0), BAND);
     lines.draw(band);
     let points: Vec<(f64, f64)> = drawing.spends.iter().copied().zip(drawing.successes.iter().copied()).collect();
     for (stroke, piece) in pieces(&points, told) {
@@ -123,7 +123,7 @@ fn legend(task: &TaskFit) -> Vec<Entry> {
     let mut entries = vec![entry(&name, Swatch::Line(CURVE))];
     let drawing = task.drawing.as_ref();
     if drawing.is_some_and(|drawing| !drawing.band.is_empty()) {
-        entries.push(entry("95 % band", Swatch::Box(BAND)));
+        entries.push(entry("95 % band", Swatch::Band(Colour::Series(0), BAND)));
     }
     if drawing.is_some_and(|drawing| !drawing.bins.is_empty()) {
         entries.push(entry("data in bins, 95 %", Swatch::Line(Stroke::plain(Colour::Ink, 1.0))));

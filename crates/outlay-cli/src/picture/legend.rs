@@ -17,6 +17,8 @@ const WIDEST: f64 = 250.0;
 pub(crate) enum Swatch {
     Line(Stroke),
     Box(Colour),
+    /// As pale as a band is drawn.
+    Band(Colour, f64),
     Dot(Colour),
     /// A dot that is not filled.
     Ring(Colour),
@@ -50,7 +52,7 @@ pub(crate) fn legend(entries: &[Entry], left: f64, top: f64, width: f64) -> (Ele
 fn sample_width(swatch: Swatch) -> f64 {
     match swatch {
         Swatch::Line(_) => SAMPLE,
-        Swatch::Box(_) | Swatch::Dot(_) | Swatch::Ring(_) => BOX,
+        Swatch::Box(_) | Swatch::Band(..) | Swatch::Dot(_) | Swatch::Ring(_) => BOX,
     }
 }
 
@@ -59,6 +61,9 @@ fn drawn(entry: &Entry, name: &str, x: f64, top: f64) -> Element {
     let sample = match entry.swatch {
         Swatch::Line(stroke) => segment((x, middle), (x + SAMPLE, middle), Stroke { width: stroke.width + 0.4, ..stroke }),
         Swatch::Box(colour) => rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour),
+        Swatch::Band(colour, opacity) => {
+            rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour).number("fill-opacity", opacity)
+        }
         Swatch::Dot(colour) => dot((x + 0.5 * BOX, middle), 4.5, colour),
         Swatch::Ring(colour) => ring((x + 0.5 * BOX, middle), 4.0, colour),
     };
