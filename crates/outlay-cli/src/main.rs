@@ -29,6 +29,7 @@ mod shell;
 mod simulate;
 mod simulation_report;
 mod table;
+mod task_names;
 mod values;
 mod whole_file;
 

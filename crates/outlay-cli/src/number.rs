@@ -104,6 +104,19 @@ pub(crate) fn plain(number: f64) -> String {
     if written.len() <= SHORT { grouped(&written) } else { figure(number) }
 }
 
+/// `1 task`, `1,234 tasks`.
+pub(crate) fn counted(count: usize, one: &str) -> String {
+    format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
+}
+
+/// `seed 1`, `seeds 1 to 100`: those of so many replications.
+pub(crate) fn seeds(first: u64, replications: u64) -> String {
+    match replications {
+        1 => format!("seed {first}"),
+        _ => format!("seeds {first} to {}", first.wrapping_add(replications.saturating_sub(1))),
+    }
+}
+
 /// `41.2%`.
 pub(crate) fn percent(share: f64) -> String {
     format!("{}%", without_negative_zero(format!("{:.1}", 100.0 * share)))

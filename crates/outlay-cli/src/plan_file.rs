@@ -1,16 +1,15 @@
 //! Plans from CSV: columns `task` and `spend`, one row a task; other columns are ignored, so that what
 //! `allocate --format csv` writes can be read back.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use outlay::Problem;
-use outlay::problem::ProblemErrors;
 
 use crate::failure::Failure;
 use crate::input;
 use crate::rows::Rows;
-use crate::values::{listed, unknown_task};
+use crate::task_names::TaskNames;
+use crate::values::listed;
 
 /// What the file gives each task of the problem, or everything that is wrong with it.
 pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> {
@@ -18,16 +17,11 @@ pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> 
     let rows = Rows::new(&place, &text)?;
     let meant = "a plan has the columns task and spend";
     let (task_column, spend_column) = (rows.column("task", meant)?, rows.column("spend", meant)?);
-    let positions: HashMap<&str, usize> = problem.tasks().iter().enumerate().map(|(position, task)| (task.name(), position)).collect();
-    let mut unknown = 0;
+    let mut names = TaskNames::new(problem);
     let mut seen: Vec<Option<(u64, f64)>> = vec![None; problem.tasks().len()];
     let mut errors = rows.each(|row| {
         let name = row.text(task_column);
-        let Some(&position) = positions.get(name) else {
-            unknown += 1;
-            // Looking for the nearest name takes long in a long file of wrong ones, of which only the first are shown.
-            return Err(if unknown <= ProblemErrors::SHOWN { unknown_task(problem, name) } else { format!("no task is named {name}") });
-        };
+        let position = names.find(name)?;
         if let Some((first, _)) = seen[position] {
             return Err(format!("{name} again, first on line {first}"));
         }

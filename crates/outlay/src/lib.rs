@@ -94,6 +94,7 @@ pub mod ledger;
 mod named;
 pub mod oracle;
 pub mod plan;
+mod pooling;
 pub mod problem;
 pub mod random;
 pub mod replay;

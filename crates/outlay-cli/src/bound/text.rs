@@ -4,7 +4,7 @@ use outlay::theory::{AssumptionFailure, Bound, PolylogBound, Quantities, Side};
 
 use super::Answer;
 use super::run::Measured;
-use crate::number::{figure, percent, plain};
+use crate::number::{counted, figure, percent, plain};
 use crate::table::{Align, Table, wrapped};
 use crate::values::listed;
 
@@ -16,12 +16,8 @@ pub(super) fn text(answer: &Answer) -> String {
 }
 
 fn headline(answer: &Answer) -> String {
-    let count = answer.problem.tasks().len();
-    let mut parts = vec![
-        answer.name.clone(),
-        if count == 1 { "1 task".to_owned() } else { format!("{} tasks", plain(count as f64)) },
-        format!("horizon {}", plain(answer.horizon as f64)),
-    ];
+    let mut parts =
+        vec![answer.name.clone(), counted(answer.problem.tasks().len(), "task"), format!("horizon {}", plain(answer.horizon as f64))];
     parts.extend(answer.guarantees.optimum.map(|optimum| format!("optimum {} per round", figure(optimum * answer.problem.reward_max()))));
     parts.join(" · ")
 }

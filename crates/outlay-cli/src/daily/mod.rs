@@ -14,7 +14,11 @@ pub(crate) use status::run as status;
 pub(crate) use tell::run as tell;
 pub(crate) use undo::run as undo;
 
-/// `1 outcome`, `3 outcomes`.
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+use outlay::campaign::Guards;
+
+use crate::number::plain;
+
+/// ` · floor 20`: the guards there are, each behind a dot.
+fn guards_in_words(guards: &Guards) -> String {
+    guards.named().iter().filter_map(|(name, amount)| amount.map(|amount| format!(" · {name} {}", plain(amount)))).collect()
 }

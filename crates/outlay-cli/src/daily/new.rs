@@ -3,11 +3,11 @@
 use outlay::campaign::Guards;
 use outlay::ledger::{Ledger, Settings};
 
-use super::counted;
+use super::guards_in_words;
 use super::state_file::StateFile;
 use crate::arguments::NewArguments;
 use crate::failure::Failure;
-use crate::number::plain;
+use crate::number::{counted, plain};
 use crate::origin;
 use crate::report::Report;
 
@@ -27,10 +27,6 @@ pub(crate) fn run(arguments: &NewArguments) -> Result<Report, Failure> {
     Ok(Report::new(format!(
         "{path}: {learner} decides over {tasks} with {} per round{}\nnext: `outlay next {path}`\n",
         plain(problem.budget()),
-        written(&guards)
+        guards_in_words(&guards)
     )))
-}
-
-fn written(guards: &Guards) -> String {
-    guards.named().iter().filter_map(|(name, amount)| amount.map(|amount| format!(" · {name} {}", plain(amount)))).collect()
 }

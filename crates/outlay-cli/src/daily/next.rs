@@ -4,11 +4,10 @@ use outlay::campaign::GuardReport;
 use outlay::ledger::{HandedOut, Ledger, LedgerError};
 use serde::Serialize;
 
-use super::counted;
 use super::state_file::StateFile;
 use crate::arguments::NextArguments;
 use crate::failure::Failure;
-use crate::number::{Precision, figure, percent, plain};
+use crate::number::{Precision, counted, figure, percent, plain};
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::unknown_task;

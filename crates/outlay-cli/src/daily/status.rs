@@ -3,10 +3,10 @@
 use outlay::ledger::{Ledger, Standing, TaskStanding};
 use serde::Serialize;
 
-use super::{counted, state_file, status_page};
+use super::{guards_in_words, state_file, status_page};
 use crate::arguments::StatusArguments;
 use crate::failure::Failure;
-use crate::number::{Precision, figure, percent, plain};
+use crate::number::{Precision, counted, figure, percent};
 use crate::origin;
 use crate::page::ReportFile;
 use crate::report::{Format, Report, csv, json};
@@ -150,8 +150,7 @@ fn table(ledger: &Ledger, standing: &Standing) -> String {
 
 fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
     let settings = ledger.settings();
-    let guards = settings.guards.named();
-    let guards: String = guards.iter().filter_map(|(name, amount)| amount.map(|amount| format!(" · {name} {}", plain(amount)))).collect();
+    let guards = guards_in_words(&settings.guards);
     let rounds = counted(standing.rounds as usize, "round");
     let mut lines =
         vec![format!("{} · {rounds} · gained {} for {}{guards}", settings.learner, figure(standing.gain), figure(standing.spend))];

@@ -1,19 +1,16 @@
 //! `outlay tell`: what came back, all of a file or nothing of it.
 
-use std::collections::HashMap;
-
 use outlay::ledger::{Entry, Ledger, LedgerError, Told};
-use outlay::problem::ProblemErrors;
 use serde::Serialize;
 
-use super::counted;
 use super::state_file::StateFile;
 use crate::arguments::TellArguments;
 use crate::failure::Failure;
 use crate::input;
+use crate::number::counted;
 use crate::report::{Format, Report, csv, json};
 use crate::rows::{Row, Rows};
-use crate::values::unknown_task;
+use crate::task_names::TaskNames;
 
 const MEANT: &str = "outcomes have the columns round, task, completed and reward";
 
@@ -94,18 +91,10 @@ fn read(ledger: &Ledger, place: &str, text: &str) -> Result<Outcomes, Failure> {
         completed: rows.column("completed", MEANT)?,
         reward: rows.optional("reward"),
     };
-    let tasks = ledger.problem().tasks();
-    let positions: HashMap<&str, usize> = tasks.iter().enumerate().map(|(position, task)| (task.name(), position)).collect();
+    let mut names = TaskNames::new(ledger.problem());
     let mut outcomes = Outcomes { entries: Vec::new(), lines: Vec::new(), empty: 0, errors: Vec::new() };
-    let mut unknown = 0;
     outcomes.errors = rows.each(|row| {
-        let name = row.text(columns.task);
-        let Some(&task) = positions.get(name) else {
-            unknown += 1;
-            // Looking for the nearest name takes long, and only the first errors are shown.
-            let is_shown = unknown <= ProblemErrors::SHOWN;
-            return Err(if is_shown { unknown_task(ledger.problem(), name) } else { format!("no task is named {name}") });
-        };
+        let task = names.find(row.text(columns.task))?;
         match entry(row, &columns, task)? {
             None => outcomes.empty += 1,
             Some(entry) => {

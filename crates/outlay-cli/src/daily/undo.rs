@@ -1,9 +1,9 @@
 //! `outlay undo`: takes back the last `tell`.
 
-use super::counted;
 use super::state_file::StateFile;
 use crate::arguments::UndoArguments;
 use crate::failure::Failure;
+use crate::number::counted;
 use crate::report::Report;
 
 pub(crate) fn run(arguments: &UndoArguments) -> Result<Report, Failure> {

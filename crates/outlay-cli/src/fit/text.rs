@@ -5,7 +5,7 @@ use outlay::fit::{Fitted, Parameter};
 use super::task::TaskFit;
 use super::{Answer, CAUTION};
 use crate::input;
-use crate::number::{figure, percent, plain};
+use crate::number::{counted, figure, percent, plain};
 use crate::table::{Align, Table, hidden_line, most_important, wrapped};
 
 /// Where there is no number.
@@ -153,11 +153,10 @@ fn reasons(answer: &Answer<'_>, shown: &[usize]) -> String {
 }
 
 fn line(answer: &Answer<'_>) -> String {
-    let count = answer.tasks.len();
     let budget = if answer.budget_given { "" } else { " (the largest amount in the log; --budget sets another)" };
     [
         input::place(answer.log),
-        if count == 1 { "1 task".to_owned() } else { format!("{} tasks", plain(count as f64)) },
+        counted(answer.tasks.len(), "task"),
         format!("{} trials", plain(answer.tasks.iter().map(|task| task.log.data.trials()).sum())),
         format!("budget {}{budget}", plain(answer.amounts.budget)),
     ]

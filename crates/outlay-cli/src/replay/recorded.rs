@@ -1,6 +1,6 @@
 //! Recorded rows from CSV: what success needed, or what happened at the spends that were tried.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use outlay::Problem;
 use outlay::replay::{OutcomeRow, TaskRows, ThresholdRow};
@@ -8,6 +8,7 @@ use outlay::replay::{OutcomeRow, TaskRows, ThresholdRow};
 use crate::arguments::ReplayArguments;
 use crate::failure::Failure;
 use crate::rows::{Row, Rows};
+use crate::task_names::TaskNames;
 use crate::values::{listed, nearest};
 
 /// The rows of each task of the problem, and what is to be said about the file.
@@ -96,13 +97,13 @@ impl Columns {
 pub(super) fn read(problem: &Problem, arguments: &ReplayArguments, place: &str, text: &str) -> Result<Recorded, Failure> {
     let rows = Rows::new(place, text)?;
     let columns = Columns::find(&rows, arguments)?;
-    let positions: HashMap<&str, usize> = problem.tasks().iter().enumerate().map(|(position, task)| (task.name(), position)).collect();
+    let names = TaskNames::new(problem);
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| columns.no_rows()).collect();
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
     let mut seen = vec![false; tasks.len()];
     let mut errors = rows.each(|row| {
         let name = columns.name(row);
-        let Some(&position) = positions.get(name.as_str()) else {
+        let Some(position) = names.position(&name) else {
             *others.entry(name).or_default() += 1;
             return Ok(());
         };

@@ -4,7 +4,7 @@ use outlay::replay::{LearnerReplay, Order, ReplaySummary};
 
 use super::Replayed;
 use super::findings::{correlation, findings, losses, p_number};
-use crate::number::{Precision, figure, gap, percent, plain};
+use crate::number::{Precision, counted, figure, gap, percent, plain, seeds};
 use crate::simulation_report::mean_with_interval;
 use crate::table::{Align, Table, hidden_line, most_important, wrapped};
 
@@ -108,18 +108,15 @@ fn tasks(replayed: &Replayed) -> String {
 /// What was played, in one line.
 fn line(replayed: &Replayed) -> String {
     let Replayed { runs, record, summary, .. } = replayed;
-    let last = summary.seed.wrapping_add(summary.replications - 1);
-    let seeds = if summary.replications == 1 { format!("seed {}", summary.seed) } else { format!("seeds {} to {last}", summary.seed) };
-    let count = |number: u64, one: &str| if number == 1 { format!("1 {one}") } else { format!("{} {one}s", plain(number as f64)) };
     let order = match summary.order {
         Order::Recorded => "in recorded order",
         Order::Shuffled => "rows drawn anew each round",
     };
     let parts = [
         runs.clone(),
-        format!("{} of {}", count(record.len() as u64, "row"), count(summary.tasks.len() as u64, "task")),
-        format!("{}, {order}", count(summary.rounds, "round")),
-        format!("{}, {seeds}", count(summary.replications, "replication")),
+        format!("{} of {}", counted(record.len(), "row"), counted(summary.tasks.len(), "task")),
+        format!("{}, {order}", counted(summary.rounds as usize, "round")),
+        format!("{}, {}", counted(summary.replications as usize, "replication"), seeds(summary.seed, summary.replications)),
         format!("gap of the best split {}", gap(summary.splits.gap)),
     ];
     format!("{}\n", parts.join(" · "))

@@ -3,7 +3,7 @@
 use outlay::experiment::{LearnerSummary, Statistics, Summary};
 
 use super::record::{share_of_even_split_regret, share_of_optimum};
-use crate::number::{self, Precision, figure, percent};
+use crate::number::{self, Precision, counted, figure, percent, seeds};
 use crate::run::label;
 use crate::table::{Align, Table};
 
@@ -69,15 +69,11 @@ fn pending(learner: &LearnerSummary) -> String {
 
 /// What was played, in one line.
 fn line(summary: &Summary) -> String {
-    let whole = |number: u64| number::plain(number as f64);
-    let last = summary.seed.wrapping_add(summary.replications - 1);
-    let seeds = if summary.replications == 1 { format!("seed {}", summary.seed) } else { format!("seeds {} to {last}", summary.seed) };
-    let count = |number: u64, one: &str| if number == 1 { format!("1 {one}") } else { format!("{} {one}s", whole(number)) };
     let parts = [
         label(&summary.problem, summary.parameter.as_ref()),
-        count(summary.tasks.len() as u64, "task"),
-        format!("horizon {}", whole(summary.horizon)),
-        format!("{}, {seeds}", count(summary.replications, "replication")),
+        counted(summary.tasks.len(), "task"),
+        format!("horizon {}", number::plain(summary.horizon as f64)),
+        format!("{}, {}", counted(summary.replications as usize, "replication"), seeds(summary.seed, summary.replications)),
         format!("optimum {} per round", figure(summary.optimum.value)),
     ];
     parts.join(" · ")

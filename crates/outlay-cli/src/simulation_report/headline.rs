@@ -2,7 +2,7 @@
 
 use outlay::experiment::{Statistics, Summary};
 
-use crate::number::{Precision, figure, gap, grouped, percent, plain};
+use crate::number::{Precision, counted, figure, gap, grouped, percent, plain};
 use crate::picture::Element;
 
 use super::cast::Player;
@@ -21,12 +21,11 @@ pub(super) fn heading(summary: &Summary) -> String {
 
 /// Tasks, rounds, replications, seeds, the optimum.
 pub(super) fn facts(summary: &Summary) -> Element {
-    let count = |number: u64, one: &str| format!("{} {one}{}", grouped(&number.to_string()), if number == 1 { "" } else { "s" });
     let optimum = &summary.optimum;
     let gap = if optimum.gap.is_finite() { format!(" (relative gap {})", gap_words(optimum.gap)) } else { String::new() };
     let facts = [
         ("tasks", grouped(&summary.tasks.len().to_string())),
-        ("horizon", count(summary.horizon, "round")),
+        ("horizon", counted(summary.horizon as usize, "round")),
         ("replications", grouped(&summary.replications.to_string())),
         ("seeds", seeds(summary)),
         ("best possible", format!("{} rewards per round{gap}", finite(optimum.value, figure))),

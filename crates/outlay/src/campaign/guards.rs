@@ -190,7 +190,7 @@ impl Watch {
             let least = guards.min_move.unwrap_or(0.0);
             let fidgets = |task: &usize| {
                 // Where the other guards or the problem ask for a small move, it is made.
-                let is_small = |base: f64| (allocation.spend[*task] - base).abs() < least && bounds[*task].allows(base);
+                let is_small = |base: f64| (allocation.spend[*task] - base).abs() < least && bounds[*task].allows(base, 0.0);
                 !is_kept[*task] && base[*task].is_some_and(is_small)
             };
             let small: Vec<usize> = (0..base.len()).filter(fidgets).collect();

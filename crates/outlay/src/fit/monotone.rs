@@ -3,25 +3,18 @@
 use super::observations::{Group, Observations};
 use super::{FitError, MOST_POINTS};
 use crate::Curve;
+use crate::pooling::rising;
 
-/// Neighbours whose success falls are joined until it falls nowhere (pool adjacent violators): one group a level, at the mean of
-/// its spends.
+/// Neighbours whose success falls are joined until it falls nowhere: one group a level, at the mean of its spends.
 pub(super) fn levels(log: &Observations) -> Vec<Group> {
-    let mut levels: Vec<Group> = Vec::new();
-    for &group in log.groups() {
-        levels.push(group);
-        while let [.., before, last] = levels[..] {
-            // Levels of equal success are one level too.
-            if before.successes * last.trials < last.successes * before.trials {
-                break;
-            }
-            let trials = before.trials + last.trials;
-            let spend = before.spend + (last.spend - before.spend) * (last.trials / trials);
-            levels.truncate(levels.len() - 2);
-            levels.push(Group { spend, trials, successes: before.successes + last.successes });
-        }
-    }
-    levels
+    // Levels of equal success are one level too.
+    let rises = |before: &Group, last: &Group| before.successes * last.trials < last.successes * before.trials;
+    let joined = |before: Group, last: Group| {
+        let trials = before.trials + last.trials;
+        let spend = before.spend + (last.spend - before.spend) * (last.trials / trials);
+        Group { spend, trials, successes: before.successes + last.successes }
+    };
+    rising(log.groups().iter().copied(), rises, joined)
 }
 
 /// Linear between the levels' mean spends: jumps at the very spends of a log would be accidents of the log. Nothing at zero spend unless

@@ -58,10 +58,9 @@ pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violatio
     over_budget.into_iter().chain(out_of_bounds).collect()
 }
 
-/// Whether a task may be given `spend`.
+/// Whether a task may be given `spend`, up to rounding.
 pub(super) fn allows(bounds: Bounds, spend: f64) -> bool {
-    let reaches = |bound: f64| spend >= bound * (1.0 - SLACK);
-    reaches(bounds.min) && spend <= bounds.max * (1.0 + SLACK) && (spend == 0.0 || reaches(bounds.at_least))
+    bounds.allows(spend, SLACK)
 }
 
 #[cfg(test)]

@@ -226,10 +226,11 @@ impl Bounds {
     /// No bounds.
     pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
 
-    /// Whether a task may be given this.
+    /// Whether a task may be given this; a bound that is missed by no more than the share `slack` counts as met.
     #[must_use]
-    pub fn allows(&self, spend: f64) -> bool {
-        spend >= self.min && spend <= self.max && (spend == 0.0 || spend >= self.at_least)
+    pub fn allows(&self, spend: f64, slack: f64) -> bool {
+        let reaches = |bound: f64| spend >= bound * (1.0 - slack);
+        reaches(self.min) && spend <= self.max * (1.0 + slack) && (spend == 0.0 || reaches(self.at_least))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Right-continuous steps of any height, and the pools that make a rising one of noisy rows.
 
 use crate::curve::{Curve, CurveError, jumps_reached};
+use crate::pooling::rising;
 
 /// `height[i]` from spend `at[i]` on, zero before the first.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,8 +71,8 @@ impl Staircase {
     }
 }
 
-/// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing fit of least squares (pool adjacent
-/// violators). Each pool has its least spend and its rows in their order.
+/// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing fit of least squares. Each
+/// pool has its least spend and its rows in their order.
 pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&one, &other| rows[one].0.total_cmp(&rows[other].0));
@@ -87,16 +88,14 @@ pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
             _ => pools.push((spend, u128::from(amount), vec![row])),
         }
     }
-    let mut rising: Vec<(f64, u128, Vec<usize>)> = Vec::new();
-    for mut pool in pools {
-        // Not below the one before: whole numbers compare exactly.
-        while let Some(before) = rising.pop_if(|before| before.1 * pool.2.len() as u128 >= pool.1 * before.2.len() as u128) {
-            let mut rows = before.2;
-            rows.extend(pool.2);
-            pool = (before.0, before.1 + pool.1, rows);
-        }
-        rising.push(pool);
-    }
+    type Pool = (f64, u128, Vec<usize>);
+    // Whole numbers compare exactly.
+    let rises = |before: &Pool, pool: &Pool| before.1 * (pool.2.len() as u128) < pool.1 * before.2.len() as u128;
+    let joined = |(spend, amount, mut rows): Pool, pool: Pool| {
+        rows.extend(pool.2);
+        (spend, amount + pool.1, rows)
+    };
+    let rising = rising(pools.into_iter(), rises, joined);
     let in_order = |(spend, _, mut rows): (f64, u128, Vec<usize>)| {
         rows.sort_unstable();
         (spend, rows)
