@@ -206,6 +206,49 @@ impl<S: Simd> Four<S> {
         x4.times_plus(x4.times_plus(high, middle), low)
     }
 
+    /// `1 - e^-x` for numbers up to [`SMALL`] on either side of zero, with all digits.
+    #[inline(always)]
+    pub(super) fn fall_to_zero(self) -> Self {
+        // Taylor to degree 10: the rest is below 1e-17 of it.
+        let x = Self::splat(self.simd, 0.0) - self;
+        let number = |number: f64| Self::splat(self.simd, number);
+        let pair = |first: f64, second: f64| x.times_plus(number(second), number(first));
+        let x2 = x * x;
+        let x4 = x2 * x2;
+        let low = x2.times_plus(pair(1.0 / 6.0, 1.0 / 24.0), pair(1.0, 0.5));
+        let middle = x2.times_plus(pair(1.0 / 5_040.0, 1.0 / 40_320.0), pair(1.0 / 120.0, 1.0 / 720.0));
+        let high = pair(1.0 / 362_880.0, 1.0 / 3_628_800.0);
+        self * x4.times_plus(x4.times_plus(high, middle), low)
+    }
+
+    /// In each lane `then` where it is at least `limit`, otherwise `otherwise`.
+    #[inline(always)]
+    pub(super) fn where_at_least(self, limit: Self, then: Self, otherwise: Self) -> Self {
+        let simd = self.simd;
+        let mask = simd.greater_than_or_equal_f64s(self.lanes, limit.lanes);
+        Self { lanes: simd.select_f64s(mask, then.lanes, otherwise.lanes), ..self }
+    }
+
+    /// Whether all four are at most the limits; not if one is no number.
+    #[inline(always)]
+    pub(super) fn is_all_at_most(self, limits: Self) -> bool {
+        let mask: S::u64s = cast(self.simd.less_than_or_equal_f64s(self.lanes, limits.lanes));
+        is_full::<S>(mask)
+    }
+
+    /// Whether all four are at least the limits; not if one is no number.
+    #[inline(always)]
+    pub(super) fn is_all_at_least(self, limits: Self) -> bool {
+        limits.is_all_at_most(self)
+    }
+
+    /// The largest of the four.
+    #[inline(always)]
+    pub(super) fn largest(self) -> f64 {
+        let [a, b, c, d] = self.to_array();
+        a.max(b).max(c.max(d))
+    }
+
     /// `ln(self / other)` for quotients that differ from one by at most [`SMALL`] / 2.
     #[inline(always)]
     pub(super) fn ln_ratio(self, other: Self) -> Self {
@@ -250,6 +293,13 @@ impl<S: Simd> Four<S> {
     }
 }
 
+/// Whether all bits of a mask are set.
+#[inline(always)]
+fn is_full<S: Simd>(mask: S::u64s) -> bool {
+    let [a, b, c, d]: [u64; 4] = cast(mask);
+    a & b & c & d == u64::MAX
+}
+
 /// Four sums side by side that keep what rounding loses, as [`Sum`].
 #[derive(Clone, Copy)]
 pub(super) struct FourSums<S: Simd> {
@@ -291,6 +341,8 @@ const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
 pub(super) const LEAST_LN: f64 = f64::MIN_POSITIVE;
 /// How far from zero [`Four::exp_small`] is exact.
 pub(super) const SMALL: f64 = 0.125;
+/// How far from zero five terms of the exponential series are exact.
+pub(super) const TINY: f64 = 1e-3;
 /// Adding and subtracting 1.5 * 2^52 rounds to a whole number.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// 1.5 * 2^20.

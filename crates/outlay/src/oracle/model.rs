@@ -105,6 +105,14 @@ impl Model {
         self.curves.len() + self.stacks.len()
     }
 
+    /// Takes the values and the budget of a call for the sample alone.
+    pub(super) fn load_sample(&mut self, values: &[f64], budget: f64) {
+        self.free = (budget - self.min_total).max(0.0);
+        if let Some(sample) = &mut self.sample {
+            sample.load(values, self.free);
+        }
+    }
+
     /// Takes the values and the budget of a call; a cold one also needs the sample.
     pub(super) fn load(&mut self, values: &[f64], budget: f64, is_cold: bool) {
         self.unit = power_of_two_near(largest(values));

@@ -127,7 +127,7 @@ impl PriceSearch {
     }
 
     /// The price for a sample of the tasks, with its share of the budget.
-    fn sample_price(&mut self, view: View<'_>) -> Option<f64> {
+    pub(super) fn sample_price(&mut self, view: View<'_>) -> Option<f64> {
         let sample = view.sample?;
         let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
         let coordinates = &view.coordinates[..0];

@@ -54,6 +54,11 @@ impl Relaxation {
         &self.success
     }
 
+    /// About the price of the whole problem, from a sample of its tasks; none if they are too few for one.
+    pub(super) fn sample_price(&mut self, view: View<'_>) -> Option<f64> {
+        self.search.sample_price(view)
+    }
+
     /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
     pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
         self.success.resize(view.curves.len(), 0.0);

@@ -1,0 +1,238 @@
+//! The crowd's answers next to those of the general search, and to the curves themselves.
+
+use crate::curve::Curve;
+use crate::problem::{Problem, ProblemSpec, TaskSpec};
+use crate::sum::sum;
+use crate::{Allocation, Options, Oracle};
+
+/// A small stream of numbers.
+struct Random(u64);
+
+impl Random {
+    fn uniform(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Families {
+    Power,
+    Exponential,
+    Straight,
+    Mixed,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    tasks: usize,
+    families: Families,
+    has_bounds: bool,
+    has_floors: bool,
+}
+
+fn problem(kind: Kind, random: &mut Random) -> Problem {
+    let share = 1.0 / kind.tasks as f64;
+    let tasks = (0..kind.tasks).map(|task| {
+        let family = match kind.families {
+            Families::Power => 0,
+            Families::Exponential => 1,
+            Families::Straight => 2,
+            Families::Mixed => (4.0 * random.uniform()) as usize,
+        };
+        let scale = share * random.between(0.3, 5.0);
+        let curve = match family {
+            0 => Curve::power(random.between(0.1, 0.95), if kind.has_bounds { scale } else { random.between(0.4, 4.0) }),
+            1 => Curve::exponential(scale),
+            2 => Curve::saturating(scale),
+            _ => Curve::power(1.0, scale),
+        };
+        let mut curve = curve.unwrap();
+        if kind.has_floors && random.uniform() < 0.5 {
+            curve = curve.with_floor(random.between(0.0, 0.3)).unwrap().with_ceiling(random.between(0.5, 1.0)).unwrap();
+        }
+        let mut spec = TaskSpec::new(format!("t{task}"), curve);
+        if kind.has_bounds {
+            spec.min = Some(if random.uniform() < 0.3 { share * random.between(0.0, 0.5) } else { 0.0 });
+            spec.max = if random.uniform() < 0.3 { Some(share * random.between(0.5, 3.0)) } else { None };
+        }
+        spec
+    });
+    ProblemSpec { tasks: tasks.collect(), ..ProblemSpec::default() }.check().unwrap()
+}
+
+/// Both ways to an answer; the first must be the crowd's.
+struct Pair {
+    crowd: Oracle,
+    general: Oracle,
+}
+
+impl Pair {
+    fn new(problem: &Problem) -> Self {
+        let (crowd, mut general) = (Oracle::new(problem), Oracle::new(problem));
+        general.crowd = None;
+        Self { crowd, general }
+    }
+
+    /// True if the crowd has answered.
+    fn check(&mut self, problem: &Problem, values: &[f64], budget: f64) -> bool {
+        let ours = self.crowd.allocate(values, budget, &Options::default()).unwrap().clone();
+        let is_crowd = self.crowd.crowd.as_ref().is_some_and(|crowd| crowd.anchor.is_some());
+        let theirs = self.general.allocate(values, budget, &Options::default()).unwrap();
+        if is_crowd {
+            check_against_curves(problem, values, budget, &ours);
+            assert!((ours.value - theirs.value).abs() <= 1e-12 * theirs.value, "{} {}", ours.value, theirs.value);
+            assert!(ours.upper_bound >= theirs.value && theirs.upper_bound >= ours.value);
+            assert!(ours.gap() <= 1e-13, "{}", ours.gap());
+            assert!((ours.price / theirs.price - 1.0).abs() <= 1e-6, "{} {}", ours.price, theirs.price);
+        }
+        is_crowd
+    }
+}
+
+fn check_against_curves(problem: &Problem, values: &[f64], budget: f64, answer: &Allocation) {
+    let left = budget - sum(answer.spend.iter().copied());
+    assert!(left.abs() <= 4.0 * f64::EPSILON * budget, "left {left}");
+    for (task, (&spend, &success)) in problem.tasks().iter().zip(answer.spend.iter().zip(&answer.success)) {
+        assert!(task.bounds().allows(spend, 0.0), "{} {spend}", task.name());
+        let by_curve = task.curve().success(spend);
+        assert!(
+            (success - by_curve).abs() <= 1e-12 * by_curve.max(1e-3),
+            "{task:?} at {spend}: {success} {by_curve}, price {}",
+            answer.price
+        );
+    }
+    let worth = sum(values.iter().zip(&answer.success).map(|(value, success)| value * success));
+    assert!((worth - answer.value).abs() <= 1e-13 * worth, "{worth} {}", answer.value);
+}
+
+fn all_kinds() -> impl Iterator<Item = Kind> {
+    let families = [Families::Power, Families::Exponential, Families::Straight, Families::Mixed];
+    families.into_iter().flat_map(|families| {
+        [(1024, false, false), (2049, true, false), (4099, false, true), (2500, true, true)].map(|(tasks, has_bounds, has_floors)| Kind {
+            tasks,
+            families,
+            has_bounds,
+            has_floors,
+        })
+    })
+}
+
+#[test]
+fn agrees_with_the_general_search_and_the_curves() {
+    for (number, kind) in all_kinds().enumerate() {
+        let mut random = Random(number as u64);
+        let problem = problem(kind, &mut random);
+        let mut pair = Pair::new(&problem);
+        let mut values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
+        let least: f64 = problem.tasks().iter().map(|task| task.bounds().min).sum();
+        let (mut budget, mut answered) = (1.0, 0);
+        for round in 0..30 {
+            answered += usize::from(pair.check(&problem, &values, budget));
+            // Small steps, a jump now and then, values of nothing, and other budgets.
+            let reach = [0.005, 0.0, 0.1, 0.005, 0.9][round % 5];
+            for value in &mut values {
+                *value = (*value * (1.0 + reach * random.between(-1.0, 1.0))).clamp(0.01, 2.0);
+            }
+            if round % 7 == 3 {
+                values.iter_mut().step_by(5).for_each(|value| *value = 0.0);
+            }
+            budget = [1.0, 1.0, 0.99, 1.0, 1.3, 0.7][round % 6];
+            assert!(budget > least);
+        }
+        assert!(answered >= 25, "{kind:?}: {answered}");
+    }
+}
+
+#[test]
+fn all_equal_and_all_worthless_tasks_are_answered() {
+    let kind = Kind { tasks: 1500, families: Families::Mixed, has_bounds: false, has_floors: false };
+    for curve in [Curve::power(0.5, 1.0), Curve::exponential(1e-3), Curve::saturating(2e-3)] {
+        let tasks = (0..kind.tasks).map(|task| TaskSpec::new(format!("t{task}"), curve.clone().unwrap())).collect();
+        let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
+        let mut pair = Pair::new(&problem);
+        for value in [1.0, 1.0, 0.5, 0.0, 1.0] {
+            pair.check(&problem, &vec![value; kind.tasks], 1.0);
+        }
+    }
+}
+
+#[test]
+fn warmth_is_all_that_it_remembers() {
+    for (number, kind) in all_kinds().enumerate() {
+        let mut random = Random(100 + number as u64);
+        let problem = problem(kind, &mut random);
+        let mut oracle = Oracle::new(&problem);
+        let mut values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
+        for round in 0..12 {
+            let warmth = serde_json::from_str(&serde_json::to_string(&oracle.warmth()).unwrap()).unwrap();
+            let mut other = Oracle::new(&problem);
+            other.start_from(&warmth);
+            // Now and then more than all tasks can use, so that the general search answers in between.
+            let budget = if round % 5 == 4 { 1e4 } else { random.between(0.8, 1.1) };
+            let answer = oracle.allocate(&values, budget, &Options::default()).cloned();
+            assert_eq!(answer, other.allocate(&values, budget, &Options::default()).cloned(), "{kind:?} round {round}");
+            values.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * random.between(-1.0, 1.0));
+        }
+    }
+}
+
+#[test]
+fn bad_values_get_their_error_wherever_they_are() {
+    let kind = Kind { tasks: 2100, families: Families::Mixed, has_bounds: false, has_floors: false };
+    let problem = problem(kind, &mut Random(5));
+    let mut oracle = Oracle::new(&problem);
+    let good: Vec<f64> = (0..kind.tasks).map(|task| 0.1 + (task % 7) as f64).collect();
+    let expected = oracle.allocate(&good, 1.0, &Options::default()).unwrap().value;
+    for bad in [-1.0, -1e-300, -f64::from_bits(1), f64::NAN, f64::INFINITY] {
+        for task in [0, 1, 2, 3, 1000, 2047, 2048, 2099] {
+            let mut values = good.clone();
+            values[task] = bad;
+            let error = oracle.allocate(&values, 1.0, &Options::default()).unwrap_err().to_string();
+            assert!(error.starts_with(&format!("values[{task}]: must be finite and not negative")), "{error}");
+            let value = oracle.allocate(&good, 1.0, &Options::default()).unwrap().value;
+            assert!((value - expected).abs() <= 1e-13 * expected);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits() {
+    let kind = Kind { tasks: 100_003, families: Families::Mixed, has_bounds: true, has_floors: true };
+    let mut random = Random(9);
+    let problem = problem(kind, &mut random);
+    let mut values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
+    let mut oracles: Vec<Oracle> = [1, 2, 3]
+        .map(|threads| {
+            let mut oracle = Oracle::new(&problem);
+            oracle.use_threads(std::num::NonZeroUsize::new(threads).unwrap());
+            oracle
+        })
+        .into();
+    for _ in 0..3 {
+        let answers: Vec<Allocation> =
+            oracles.iter_mut().map(|oracle| oracle.allocate(&values, 1.0, &Options::default()).unwrap().clone()).collect();
+        check_against_curves(&problem, &values, 1.0, &answers[0]);
+        assert!(answers[0] == answers[1] && answers[0] == answers[2]);
+        values.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * random.between(-1.0, 1.0));
+    }
+}
+
+#[test]
+fn spends_alone_are_the_same_spends() {
+    let kind = Kind { tasks: 3000, families: Families::Mixed, has_bounds: false, has_floors: true };
+    let mut random = Random(11);
+    let problem = problem(kind, &mut random);
+    let values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
+    let (mut one, mut other) = (Oracle::new(&problem), Oracle::new(&problem));
+    let whole = one.allocate(&values, 1.0, &Options::default()).unwrap().clone();
+    let spends = other.allocate_spend(&values, 1.0, &Options::default()).unwrap();
+    assert_eq!((&whole.spend, whole.value, whole.upper_bound), (&spends.spend, spends.value, spends.upper_bound));
+    // Bad input gets its error here too.
+    assert!(other.allocate_spend(&values[1..], 1.0, &Options::default()).is_err());
+    assert!(other.allocate_spend(&values, f64::NAN, &Options::default()).is_err());
+}
