@@ -9,18 +9,16 @@ import csv
 import io
 import json
 import pathlib
-import platform
 import subprocess
 import tempfile
-import time
 
 import numpy as np
-import scipy
 from scipy.optimize import minimize
 
-HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-OUTLAY = ROOT / "target/release/outlay"
+from .engine import COMMAND, ROOT, progress
+from .tables import table
+
+TITLE = "What a split earns on real data"
 DATA = ROOT / "examples/data"
 STARTS = 20
 SEED = 1
@@ -35,7 +33,7 @@ CASES = [
 STATED = ROOT / "examples/auctions/auctions.toml"
 
 
-def main():
+def measure(_):
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name, file, tasks, threshold, reward, budget in CASES:
@@ -44,14 +42,12 @@ def main():
             outlay(*words, *(["--reward", reward, "--reward-max", 1] if reward else []))
             problem = problem if reward else STATED
             rows.append(case(name, problem, thresholds(file, tasks, threshold), budget, folder))
-    text = report(rows)
-    print(text)
-    (HERE / "RESULTS.md").write_text(text)
-    (HERE / "results.json").write_text(json.dumps(rows, indent=1) + "\n")
+            progress(f"{name}: certified {rows[-1]['certified']:.4g}, even split {rows[-1]['even']:.4g}")
+    return rows
 
 
 def outlay(*words):
-    done = subprocess.run([OUTLAY, *map(str, words)], capture_output=True, text=True, check=False)
+    done = subprocess.run([COMMAND, *map(str, words)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise SystemExit(done.stderr)
     return done.stdout
@@ -89,7 +85,7 @@ def case(name, problem, needed, budget, folder):
         "name": name, "tasks": len(names), "budget": budget,
         "certified": answer["value"], "gap": answer["gap"], "even": earned(even),
         "slsqp_stairs": earned(stairs[0]), "slsqp_stairs_says": stairs[1],
-        "slsqp_smoothed": earned(smooth[0]), "slsqp_smoothed_says": smooth[1], "slsqp_seconds": smooth[2],
+        "slsqp_smoothed": earned(smooth[0]), "slsqp_smoothed_says": smooth[1],
     }
 
 
@@ -121,37 +117,42 @@ def middles(amounts):
 
 
 def slsqp(loss, budget, starts):
-    """The best split by its own account over the starts, what SLSQP says of it, and the seconds of all."""
-    since, best = time.perf_counter(), None
+    """The best split by its own account over the starts, and what SLSQP says of it."""
+    best = None
     for start in starts:
         found = minimize(loss, start, method="SLSQP", bounds=[(0.0, budget)] * len(start),
                          constraints=[{"type": "eq", "fun": lambda x: x.sum() - budget}], options={"maxiter": 1000})
         if best is None or found.fun < best.fun:
             best = found
-    return best.x, "success" if best.success else best.message, time.perf_counter() - since
+    return best.x, "success" if best.success else best.message
 
 
 def report(rows):
     lines = [
-        "# What a split earns on real data",
+        "Expected reward per round, judged by `outlay evaluate` on the same problem; in brackets the share of the certified split, which",
+        "nothing beats. SLSQP sees the true staircase from the even split, or a smoothed one (linear between the middles of the steps) from",
+        f"the even split and {STARTS} random ones, the best by its own account.",
         "",
-        "`bench/splits/run`. Expected reward per round, judged by `outlay evaluate` on the same problem; in brackets the share of the certified "
-        "split, which nothing beats. SLSQP sees the true staircase from the even split, or a smoothed one (linear between the middles of the "
-        f"steps) from the even split and {STARTS} random ones, the best by its own account.",
-        "",
-        "| example | tasks | budget | certified (gap) | even split | SLSQP, true curve | SLSQP, smoothed curve |",
-        "|---|---|---|---|---|---|---|",
     ]
-    for row in rows:
-        share = lambda key: f"{row[key]:.4g} ({100 * row[key] / row['certified']:.1f}%)"  # noqa: E731
-        gap = "below 1e-12" if row["gap"] < 1e-12 else f"{row['gap']:.0e}"
-        lines.append(
-            f"| {row['name']} | {row['tasks']} | {row['budget']:g} | {row['certified']:.4g} ({gap}) | {share('even')} | "
-            f"{share('slsqp_stairs')}, says \"{row['slsqp_stairs_says']}\" | {share('slsqp_smoothed')}, says \"{row['slsqp_smoothed_says']}\" |"
-        )
-    lines += ["", f"Python {platform.python_version()}, numpy {np.__version__}, scipy {scipy.__version__}.", ""]
-    return "\n".join(lines)
+
+    def share(row, key):
+        return f"{row[key]:.4g} ({100 * row[key] / row['certified']:.1f}%)"
+
+    cells = [
+        [
+            row["name"],
+            f"{row['tasks']}",
+            f"{row['budget']:g}",
+            f"{row['certified']:.4g} ({'below 1e-12' if row['gap'] < 1e-12 else format(row['gap'], '.0e')})",
+            share(row, "even"),
+            f"{share(row, 'slsqp_stairs')}, says \"{row['slsqp_stairs_says']}\"",
+            f"{share(row, 'slsqp_smoothed')}, says \"{row['slsqp_smoothed_says']}\"",
+        ]
+        for row in rows
+    ]
+    return lines + table(["example", "tasks", "budget", "certified (gap)", "even split", "SLSQP, true curve", "SLSQP, smoothed curve"], cells)
 
 
-if __name__ == "__main__":
-    main()
+def faults(rows):
+    splits = ("even", "slsqp_stairs", "slsqp_smoothed")
+    return [f"{row['name']}: {key} earns more than the certified split" for row in rows for key in splits if row[key] > row["certified"] * (1 + 1e-12)]

@@ -3,6 +3,10 @@
 import numpy as np
 
 
+def make(kind, tasks, seed):
+    return KINDS[kind](tasks, seed)
+
+
 def concave(tasks, seed):
     """Power, exponential and saturating curves, a third each."""
     random = np.random.default_rng(seed)
@@ -35,27 +39,39 @@ def steps(tasks, seed):
     return problem(curves, random)
 
 
+def correlated(tasks, seed):
+    """One jump a task, the dearer the higher, all of the same value: the hard kind of knapsack."""
+    random = np.random.default_rng(seed)
+    curves = []
+    for place in random.uniform(0.0, 1.0, tasks):
+        curves.append({"family": "steps", "at": [0.1 + 7.9 * place], "success": [0.2 + 0.8 * place]})
+    return {"budget": float(tasks), "task": [{"curve": curve, "value": 1.0} for curve in curves]}
+
+
 def problem(curves, random):
     tasks = [{"curve": curve, "value": random.uniform(0.05, 1.0)} for curve in curves]
     return {"budget": float(len(curves)), "task": tasks}
 
 
-def success(curve, spend):
-    """Success of one curve, written independently of the engine."""
+def successes(curve, spend):
+    """Success of one curve at many spends, written independently of the engine."""
     family = curve["family"]
     if family == "power":
-        return min(1.0, (spend / curve["scale"]) ** curve["exponent"])
+        return np.minimum(1.0, (spend / curve["scale"]) ** curve["exponent"])
     if family == "exponential":
         return -np.expm1(-spend / curve["scale"])
     if family == "saturating":
-        return min(1.0, spend / curve["full_at"])
+        return np.minimum(1.0, spend / curve["full_at"])
     if family == "hill":
         power = (spend / curve["half_at"]) ** curve["steepness"]
         return power / (1.0 + power)
-    reached = [height for at, height in zip(curve["at"], curve["success"]) if spend >= at * (1 - 1e-12)]
-    return reached[-1] if reached else 0.0
+    reached = np.searchsorted(np.array(curve["at"]) * (1 - 1e-12), spend, side="right")
+    return np.array([0.0, *curve["success"]])[reached]
 
 
 def worth(instance, spend):
     """What a split is worth."""
-    return float(sum(task["value"] * success(task["curve"], x) for task, x in zip(instance["task"], spend)))
+    return float(sum(task["value"] * float(successes(task["curve"], x)) for task, x in zip(instance["task"], spend)))
+
+
+KINDS = {"concave": concave, "hill": hill, "steps": steps, "correlated": correlated}
