@@ -63,7 +63,7 @@ def report(results):
         "",
         machine.sentence(results["machine"]),
         "",
-        *goals.report(results["sections"]),
+        *goals.report(results["sections"], "--quick" in results["command"]),
     ]
     for name, section in results["sections"].items():
         lines += ["", f"## {SECTIONS[name].TITLE}", "", *SECTIONS[name].report(section["figures"])]

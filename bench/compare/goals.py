@@ -128,12 +128,12 @@ GOALS = [
 ]
 
 
-def report(sections):
+def report(sections, is_quick):
     lines = [
         "## Goals",
         "",
         "Ratios of this run, the smallest and the largest over the instances or, in brackets, over the turns. The worst counts where there are",
-        "several instances, the fastest of each side where there are turns.",
+        "several instances, the fastest of each side where there are turns." + (" **A short run: only a whole one decides.**" if is_quick else ""),
         "",
     ]
     rows = []

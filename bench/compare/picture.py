@@ -1,9 +1,11 @@
 """Growth as one picture: four panels, all axes logarithmic."""
 
+import math
+
 import matplotlib
 
 matplotlib.use("svg")
-from matplotlib import pyplot  # noqa: E402
+from matplotlib import pyplot, ticker  # noqa: E402
 
 from .growth import FAMILIES  # noqa: E402
 
@@ -33,16 +35,39 @@ def draw(figures, path):
             time.plot(tasks, [point["cold_seconds"] for point in points], color=colour, marker=mark, label=FAMILIES[family])
             time.plot(tasks, [point["warm_seconds"] for point in points], color=colour, marker=mark, markersize=2.5, linestyle=":")
             memory.plot(tasks, [point["oracle_bytes"] for point in points], color=colour, marker=mark, label=FAMILIES[family])
-        title(time, "One split: cold (solid), warm (dotted)", "tasks K", "seconds")
-        title(memory, "What the oracle adds to memory", "tasks K", "bytes")
+        title(time, "One split: cold (solid), warm (dotted)", "tasks K")
+        title(memory, "What the oracle adds to memory", "tasks K")
         time.legend()
         several(jumps, figures["jumps"])
         several_rounds(rounds, figures)
-        for panel in (time, memory, jumps, rounds):
-            panel.set_xscale("log")
-            panel.set_yscale("log")
+        for panel in (time, jumps, rounds):
+            decades(panel, UNITS["seconds"])
+        decades(memory, UNITS["bytes"])
         sheet.savefig(path, format="svg", metadata={"Date": None})
         pyplot.close(sheet)
+
+
+UNITS = {
+    "seconds": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)),
+    "bytes": (("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)),
+}
+
+
+def decades(panel, units):
+    """Both axes logarithmic, from one power of ten to another, the upright one in words."""
+
+    def named(number, _):
+        unit, one = next(((unit, one) for unit, one in units if number >= 0.99 * one), units[-1])
+        return f"{number / one:,.0f} {unit}"
+
+    panel.set_xscale("log")
+    panel.set_yscale("log")
+    low, high = panel.get_ylim()
+    panel.set_ylim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
+    panel.yaxis.set_major_formatter(ticker.FuncFormatter(named))
+    panel.xaxis.set_major_formatter(ticker.FuncFormatter(lambda number, _: f"{number:,.0f}"))
+    panel.yaxis.set_minor_locator(ticker.NullLocator())
+    panel.xaxis.set_minor_locator(ticker.NullLocator())
 
 
 def several(panel, points):
@@ -50,7 +75,7 @@ def several(panel, points):
     colour, _ = STYLES["steps"]
     panel.plot(counts, [point["cold_seconds"] for point in points], color=colour, marker="D", label="cold")
     panel.plot(counts, [point["warm_seconds"] for point in points], color=colour, marker="D", markersize=2.5, linestyle=":", label="warm")
-    title(panel, "One split of 100 step curves", "jumps of each curve", "seconds")
+    title(panel, "One split of 100 step curves", "jumps of each curve")
     panel.legend()
 
 
@@ -61,11 +86,10 @@ def several_rounds(panel, figures):
         rows = [row for row in figures["replications"] if row["threads"] == threads]
         label = f"many of {rows[0]['horizon']:,} rounds, threads: {threads}"
         panel.plot([row["horizon"] * row["replications"] for row in rows], [row["seconds"] for row in rows], color=colour, marker=mark, label=label)
-    title(panel, "Simulated rounds, K = 10", "rounds in all", "seconds")
+    title(panel, "Simulated rounds, K = 10", "rounds in all")
     panel.legend()
 
 
-def title(panel, text, across, up):
+def title(panel, text, across):
     panel.set_title(text, fontsize=10, loc="left")
     panel.set_xlabel(across)
-    panel.set_ylabel(up)

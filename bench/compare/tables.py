@@ -21,6 +21,8 @@ def size(number):
 
 def three(number):
     """Three digits without an exponent."""
+    if number < 0.0995:
+        return f"{number:.2g}"
     return f"{number:,.0f}" if number >= 99.95 else f"{number:.1f}" if number >= 9.995 else f"{number:.2f}"
 
 

@@ -8,20 +8,21 @@ use crate::clock::CYCLE;
 use crate::instances::{Instance, Random};
 
 /// An oracle that forgets before every call.
-pub struct Cold<'a> {
-    instance: &'a Instance,
+pub struct Cold {
+    values: Vec<f64>,
     oracle: Oracle,
     options: Options,
 }
 
-impl<'a> Cold<'a> {
-    pub fn new(instance: &'a Instance, tolerance: f64) -> Self {
-        Self { instance, oracle: Oracle::new(&instance.problem), options: Options { tolerance, ..Options::default() } }
+impl Cold {
+    pub fn new(instance: &Instance, tolerance: f64) -> Self {
+        let options = Options { tolerance, ..Options::default() };
+        Self { values: instance.values.clone(), oracle: Oracle::new(&instance.problem), options }
     }
 
     pub fn call(&mut self) {
         self.oracle.forget();
-        let answer = self.oracle.allocate(black_box(&self.instance.values), 1.0, &self.options);
+        let answer = self.oracle.allocate(black_box(&self.values), 1.0, &self.options);
         black_box(answer.map(|answer| answer.value)).ok();
     }
 
