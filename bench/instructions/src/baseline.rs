@@ -67,6 +67,17 @@ pub(crate) struct Compared {
 }
 
 impl Baseline {
+    /// Why counts made `here` cannot be held against these, if so.
+    pub(crate) fn not_comparable(&self, here: &Machine) -> Option<String> {
+        let there = &self.machine;
+        (here != there).then(|| {
+            format!(
+                "skipped: instruction counts of different machines cannot be compared\n  baseline: {there}\n  here:     {here}\n\
+                 `bench/instructions/run --save` makes a baseline for this machine"
+            )
+        })
+    }
+
     /// A case that has grown by a tenth or more is a fault, and so is one that only one side knows.
     pub(crate) fn compare(&self, counted: &Counts) -> Compared {
         let mut compared = Compared::default();
@@ -155,13 +166,19 @@ mod tests {
     }
 
     #[test]
-    fn another_compiler_or_library_is_another_machine() {
-        let here = Machine::here("rustc 1.95.0", "glibc 2.36");
-        assert_ne!(here, Machine::here("rustc 1.89.0", "glibc 2.36"));
-        assert_ne!(here, Machine::here("rustc 1.95.0", "glibc 2.39"));
-        let plain = Machine { processor: "x86_64".to_owned(), ..here.clone() };
-        assert_eq!(here == plain, !here.processor.contains(' '));
-        assert_eq!(serde_json::from_str::<Machine>(&serde_json::to_string(&here).unwrap()).unwrap(), here);
+    fn another_compiler_processor_or_library_is_skipped_and_says_so() {
+        let baseline = baseline(&[]);
+        let same = baseline.machine.clone();
+        assert_eq!(baseline.not_comparable(&same), None);
+        for other in [
+            Machine { compiler: "rustc 1.95.0".to_owned(), ..same.clone() },
+            Machine { processor: "another".to_owned(), ..same.clone() },
+            Machine { library: "glibc 2.39".to_owned(), ..same.clone() },
+        ] {
+            let reason = baseline.not_comparable(&other).unwrap();
+            assert!(reason.starts_with("skipped") && reason.contains(&same.to_string()) && reason.contains(&other.to_string()), "{reason}");
+        }
+        assert_eq!(serde_json::from_str::<Machine>(&serde_json::to_string(&same).unwrap()).unwrap(), same);
     }
 
     #[test]

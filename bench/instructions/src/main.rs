@@ -31,22 +31,17 @@ fn run(arguments: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
             Ok(ExitCode::SUCCESS)
         }
         ["comparable", machine, baseline] => {
-            let here: Machine = serde_json::from_str(&read(machine)?)?;
-            let there = stored(baseline)?.machine;
-            if here == there {
-                return Ok(ExitCode::SUCCESS);
-            }
-            println!("skipped: instruction counts of different machines cannot be compared\n  baseline: {there}\n  here:     {here}");
-            println!("`bench/instructions/run --save` makes a baseline for this machine");
+            let Some(reason) = stored::<Baseline>(baseline)?.not_comparable(&stored(machine)?) else { return Ok(ExitCode::SUCCESS) };
+            println!("{reason}");
             Ok(ExitCode::from(3))
         }
         ["compare", counted, baseline] => {
-            let compared = stored(baseline)?.compare(&counts(&read(counted)?)?);
+            let compared = stored::<Baseline>(baseline)?.compare(&counts(&read(counted)?)?);
             print!("{compared}");
             Ok(if compared.faults.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["save", counted, machine, baseline] => {
-            let made = Baseline { machine: serde_json::from_str(&read(machine)?)?, instructions: counts(&read(counted)?)? };
+            let made = Baseline { machine: stored(machine)?, instructions: counts(&read(counted)?)? };
             std::fs::write(baseline, serde_json::to_string_pretty(&made)? + "\n")?;
             println!("{baseline}: {} cases", made.instructions.len());
             Ok(ExitCode::SUCCESS)
@@ -55,8 +50,8 @@ fn run(arguments: &[&str]) -> Result<ExitCode, Box<dyn Error>> {
     }
 }
 
-fn stored(path: &str) -> Result<Baseline, Box<dyn Error>> {
-    Ok(serde_json::from_str(&read(path)?)?)
+fn stored<T: serde::de::DeserializeOwned>(path: &str) -> Result<T, Box<dyn Error>> {
+    serde_json::from_str(&read(path)?).map_err(|error| format!("{path}: {error}").into())
 }
 
 fn read(path: &str) -> Result<String, Box<dyn Error>> {
