@@ -31,11 +31,11 @@ LOOPS = [
     ("square-roots", "tuned", (10_000, 2000), 300, None),
     ("power:tasks=10", "tuned", (10_000, 2000), 300, None),
     ("power:tasks=100", "tuned", (10_000, 1000), 300, None),
-    ("square-roots", "slsqp", (10_000, 300), 300, None),
-    ("power:tasks=10", "slsqp", (10_000, 300), 300, 5000.0),
+    ("square-roots", "slsqp", (3000, 300), 300, None),
+    ("power:tasks=10", "slsqp", (3000, 300), 300, 5000.0),
     ("power:tasks=100", "slsqp", (30, 10), 30, None),
-    ("square-roots", "warm-slsqp", (10_000, 300), 300, None),
-    ("power:tasks=10", "warm-slsqp", (10_000, 300), 300, None),
+    ("square-roots", "warm-slsqp", (3000, 300), 300, None),
+    ("power:tasks=10", "warm-slsqp", (3000, 300), 300, None),
     ("power:tasks=100", "warm-slsqp", (30, 10), 30, None),
 ]
 # instance, rounds (full, quick), the most that `sharp` and `tight` may take in times of `paper`.

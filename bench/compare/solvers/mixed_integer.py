@@ -1,6 +1,9 @@
 """Mixed-integer programs: steps as they are, Hill curves as pieces."""
 
+import contextlib
 import math
+import os
+import sys
 import time
 
 import numpy as np
@@ -102,9 +105,24 @@ def jumps(instance):
 
 
 def solved(cost, whole, bounds, rows, limit, gap):
-    begin = time.process_time()
-    result = milp(cost, integrality=whole, bounds=bounds, constraints=rows, options={"mip_rel_gap": gap, "time_limit": limit})
-    return time.process_time() - begin, result
+    with silence():
+        begin = time.process_time()
+        result = milp(cost, integrality=whole, bounds=bounds, constraints=rows, options={"mip_rel_gap": gap, "time_limit": limit})
+        return time.process_time() - begin, result
+
+
+@contextlib.contextmanager
+def silence():
+    """HiGHS prints some remarks past Python."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    with open(os.devnull, "w") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def spends(instance, owner, at, taken):
