@@ -82,7 +82,7 @@ def report(figures):
         rows.append([FAMILIES[family], *(split(by_size.get(tasks)) for tasks in sizes)])
     lines += table(["curves", *(f"K = {tasks:,}" for tasks in sizes)], rows)
     lines += ["", "A hundred tasks of so many jumps each:", ""]
-    lines += table([f"{point['jumps']:,} jumps" for point in figures["jumps"]], [[split(point) for point in figures["jumps"]]])
+    lines += table([f"{point['jumps']:,} jump{'s' * (point['jumps'] > 1)}" for point in figures["jumps"]], [[split(point) for point in figures["jumps"]]])
     lines += ["", f"Simulated rounds, `{LEARNER}` on `{INSTANCE}`, wall time of the whole experiment and the largest resident size of its process:", ""]
     rows = [
         [

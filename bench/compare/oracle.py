@@ -102,8 +102,8 @@ def judged(case, seed, instance, ours, theirs):
     row = {"kind": case.kind, "tasks": case.tasks, "seed": seed, **{key: ours[key] for key in keys}, "solvers": {}}
     for name, (time, spend, note) in theirs.items():
         value, within = instances.worth(instance, spend), bool(sum(spend) <= budget * (1 + 1e-12))
-        # Rounding of a sum of K terms, and what our certificate leaves open, no more.
-        most = ours["value"] * (1 + 1e-13 * case.tasks**0.5 + ours["gap"])
+        # Rounding, and what our certificate leaves open, no more.
+        most = ours["value"] * (1 + rounding(case.tasks) + ours["gap"])
         row["solvers"][name] = {
             "seconds": time,
             "value": value,
@@ -161,9 +161,16 @@ def report(rows):
                 ]
             )
     lines += table(head, cells)
-    every = [answer for row in rows for answer in row["solvers"].values()]
-    above = sum(not answer["never_above"] for answer in every)
-    return [*lines, "", f"Splits of other solvers, within the budget, that are worth more than ours: {above} of {len(every)}."]
+    every = [(row, answer) for row in rows for answer in row["solvers"].values()]
+    above = [answer for row, answer in every if answer["within_budget"] and answer["share"] > 1 + rounding(row["tasks"])]
+    beyond = sum(not answer["never_above"] for answer in above)
+    text = f"Splits of other solvers, within the budget, that are worth more than ours: {len(above)} of {len(every)}"
+    return [*lines, "", f"{text}; more than our certificate leaves open: {beyond}."]
+
+
+def rounding(tasks):
+    """Of a sum of K terms, relative."""
+    return 1e-13 * tasks**0.5
 
 
 def faults(rows):
