@@ -1,5 +1,7 @@
-//! Solves problem files again and again and prints what it took as JSON, a line a file. `bench/oracle/run` compares it with
+//! Solves problem files again and again and prints what it took as JSON, a line a file. `bench/run oracle` compares it with
 //! other solvers on the same files.
+//!
+//! `bench_oracle SECONDS TOLERANCE FILE…`: seconds for each figure, and the relative gap at which a search may stop.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 #[path = "../benches/oracle/clock.rs"]
@@ -14,11 +16,14 @@ use outlay::problem::NoFiles;
 use outlay::{Options, Oracle, Problem};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let effort = Effort { seconds: 0.5, blocks: 2000 };
-    for path in std::env::args().skip(1) {
+    let mut arguments = std::env::args().skip(1);
+    let mut number =
+        || arguments.next().ok_or("usage: bench_oracle SECONDS TOLERANCE FILE…")?.parse::<f64>().map_err(Box::<dyn Error>::from);
+    let effort = Effort { seconds: number()?, blocks: 2000 };
+    let options = Options { tolerance: number()?, ..Options::default() };
+    for path in arguments {
         let problem = Problem::from_json(&std::fs::read_to_string(&path)?, &NoFiles)?;
         let values: Vec<f64> = problem.tasks().iter().map(|task| task.value().unwrap_or(1.0)).collect();
-        let options = Options::default();
         let mut oracle = Oracle::new(&problem);
         let cold = time(effort, || {
             oracle.forget();

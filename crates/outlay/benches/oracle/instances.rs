@@ -30,12 +30,16 @@ impl Random {
 /// The kinds of problem that are timed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
+    /// Power curves alone.
+    Power,
     /// Power, exponential and saturating curves, a third each.
     Concave,
     /// Hill curves with steepness 1.5 to 5; about a fifth of them are funded.
     Hill,
     /// One to four jumps a task.
     Steps,
+    /// So many jumps a task.
+    Stairs { jumps: usize },
     /// Empirical distributions with so many samples a task.
     Empirical { samples: usize },
     /// One jump a task, all at the budget's `1 / (tasks / 20)`: fund exactly so many.
@@ -63,13 +67,15 @@ pub fn instance(kind: Kind, tasks: usize, seed: u64) -> Instance {
 fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
     let share = 1.0 / tasks as f64;
     match kind {
+        Kind::Power => Curve::power(random.between(0.2, 0.9), random.between(0.5, 4.0)),
         Kind::Concave => match task % 3 {
-            0 => Curve::power(random.between(0.2, 0.9), random.between(0.5, 4.0)),
+            0 => Ok(self::curve(Kind::Power, task, tasks, random)),
             1 => Curve::exponential(share * random.between(0.3, 5.0)),
             _ => Curve::saturating(share * random.between(0.3, 5.0)),
         },
         Kind::Hill => Curve::hill(share * random.between(0.5, 8.0), random.between(1.5, 5.0)),
-        Kind::Steps => steps(share, random),
+        Kind::Steps => steps(share, 1 + (4.0 * random.uniform()) as usize, random),
+        Kind::Stairs { jumps } => steps(share, jumps, random),
         Kind::Empirical { samples } => {
             let (low, high) = (share * random.between(0.1, 2.0), share * random.between(3.0, 10.0));
             // Skewed to the low side, as prices and response times are.
@@ -86,7 +92,7 @@ fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
             }
             5 => Ok(self::curve(Kind::Steps, task, tasks, random)),
             6 => {
-                let (mut spend, mut success) = points(share, random);
+                let (mut spend, mut success) = points(share, 1 + (4.0 * random.uniform()) as usize, random);
                 spend.insert(0, 0.0);
                 success.insert(0, 0.0);
                 Curve::piecewise(spend, success)
@@ -97,13 +103,12 @@ fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
     .unwrap()
 }
 
-fn steps(share: f64, random: &mut Random) -> Result<Curve, outlay::curve::CurveError> {
-    let (at, success) = points(share, random);
+fn steps(share: f64, jumps: usize, random: &mut Random) -> Result<Curve, outlay::curve::CurveError> {
+    let (at, success) = points(share, jumps, random);
     Curve::steps(at, success)
 }
 
-fn points(share: f64, random: &mut Random) -> (Vec<f64>, Vec<f64>) {
-    let jumps = 1 + (4.0 * random.uniform()) as usize;
+fn points(share: f64, jumps: usize, random: &mut Random) -> (Vec<f64>, Vec<f64>) {
     let mut spend: Vec<f64> = (0..jumps).map(|_| share * random.between(0.1, 8.0)).collect();
     let mut success: Vec<f64> = (0..jumps).map(|_| random.uniform()).collect();
     spend.sort_by(f64::total_cmp);

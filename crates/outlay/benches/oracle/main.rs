@@ -130,10 +130,12 @@ impl Runs {
     }
 
     fn others(&self) {
-        let cases: [(&str, Kind, &[usize]); 7] = [
+        let cases: [(&str, Kind, &[usize]); 9] = [
+            ("power", Kind::Power, &[10, 100, 10_000, 1_000_000]),
             ("hill", Kind::Hill, &[10, 100, 1000]),
             ("hill, equal curves and values", Kind::EqualHill, &[100, 1000]),
             ("steps, 1-4 jumps", Kind::Steps, &[10, 100, 1000, 10_000]),
+            ("steps, 100 jumps", Kind::Stairs { jumps: 100 }, &[100]),
             ("empirical, 2000 samples", Kind::Empirical { samples: 2000 }, &[100]),
             ("empirical, 1000 samples", Kind::Empirical { samples: 1000 }, &[1000]),
             ("thresholds, fund K/20", Kind::Sets, &[1000, 10_000]),

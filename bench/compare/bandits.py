@@ -1,0 +1,74 @@
+"""The classical bandit: thresholds at the whole budget, next to libraries that do nothing else."""
+
+from .engine import BANDITS, example, lines, progress
+from .loops import libraries
+from .tables import seconds, table, times
+
+TITLE = "The classical bandit"
+INSTANCE = "k-armed"
+# Short enough that some runs meet nobody else on the processor.
+ROUNDS = 20_000
+# Regrets of the same game must agree to this share.
+AGREE = 1e-6
+
+
+def measure(quick):
+    means = example("rounds", "instance", INSTANCE, ROUNDS)[0]["means"]
+    best, regrets = {}, {}
+
+    def meet(name, speed, regret):
+        best[name], regrets[name] = max(best.get(name, 0.0), speed), regret
+
+    for _ in range(1 if quick else 5):
+        for learner in ("cucb", "paper", "by-hand"):
+            row = example("rounds", "rounds", INSTANCE, learner, ROUNDS, 0.5)[0]
+            meet(f"whole-{learner}", row["rounds_per_second"], row["regret"])
+        for row in lines(BANDITS, ROUNDS, 0.5, *means):
+            meet(row["library"], row["rounds_per_second"], row["regret"])
+        for name, loop in libraries.LOOPS.items():
+            meet(name, *libraries.played(loop, means, ROUNDS // 10 if quick else ROUNDS))
+    strongest = max(speed for name, speed in best.items() if is_library(name))
+    rows = []
+    for name, speed in best.items():
+        rows.append({"name": name, "rounds_per_second": speed, "times_the_fastest_library": speed / strongest, "regret": regrets[name]})
+        progress(f"{name}: {speed:,.0f} a second")
+    return rows
+
+
+def is_library(name):
+    return not name.startswith(("outlay-", "whole-"))
+
+
+def report(rows):
+    text = [
+        f"Ten Bernoulli arms (`{INSTANCE}`), {ROUNDS:,} rounds. The libraries choose an arm and learn its reward, and so does outlay in the same",
+        "loop, with a split and its certificate in every round. Whole simulated rounds add budgets, regret and trace. `cucb` computes what UCB1",
+        "does, a width that grows with log t; the width of `paper` is fixed by the horizon and changes only with a pull. Regrets differ by the",
+        "order of the first pulls. rl-bandit, rill-ml and trashpanda are Rust, river and mabwiser Python (with its call overhead, as their users have it).",
+        "",
+    ]
+    cells = [
+        [
+            title(row["name"]),
+            f"{row['rounds_per_second']:,.0f}",
+            seconds(1 / row["rounds_per_second"]),
+            times(row["times_the_fastest_library"]),
+            f"{row['regret']:.1f}",
+        ]
+        for row in sorted(rows, key=lambda row: -row["rounds_per_second"])
+    ]
+    return text + table(["who", "rounds/s", "a round", "speed, of the fastest library", "regret"], cells)
+
+
+def title(name):
+    if name == "whole-by-hand":
+        return "UCB1 by hand in Rust"
+    if name.startswith("whole-"):
+        return f"outlay `{name.removeprefix('whole-')}`, a whole simulated round"
+    return f"outlay `{name.removeprefix('outlay-')}`" if name.startswith("outlay-") else name
+
+
+def faults(rows):
+    regret = {row["name"]: row["regret"] for row in rows}
+    apart = abs(regret["whole-by-hand"] / regret["whole-cucb"] - 1.0)
+    return [f"not the same algorithm: cucb and by hand on {INSTANCE} are {apart:.1e} apart"] if apart > AGREE else []

@@ -1,0 +1,63 @@
+"""The engine next to what the machine itself needs for a pass over the data, call by call in one process."""
+
+from .engine import example, progress
+from .tables import seconds, span, table, times
+
+TITLE = "Next to the machine's limits"
+NAMES = {
+    "triad": "memory triad, 24 B a task",
+    "exponentials": "pass of vector exponentials",
+    "sort": "sort of the hulls' slopes",
+    "pass": "pass over all jumps, 16 B each",
+}
+OURS = ("cold", "warm")
+
+
+def measure(quick):
+    cases = example("limits", 0.5 if quick else 6)
+    for case in cases:
+        least = {name: min(stretches) for name, stretches in case["seconds"].items()}
+        progress(f"{case['curves']} K={case['tasks']:,}: " + ", ".join(f"{name} {seconds(time)}" for name, time in least.items()))
+    return cases
+
+
+def ratio(case, ours, limit):
+    """Of the fastest, and the least and most over the stretches of the run."""
+    mine, theirs = case["seconds"][ours], case["seconds"][limit]
+    stretches = [a / b for a, b in zip(mine, theirs)]
+    return min(mine) / min(theirs), min(stretches), max(stretches)
+
+
+def shown(case, ours, limit):
+    whole, least, most = ratio(case, ours, limit)
+    return f"{times(whole)} ({span([least, most], times)})"
+
+
+def report(cases):
+    lines = [
+        "Calls of the engine and passes over as many numbers, in turn in one process. Cold: no price from an earlier call. Warm: every value",
+        "has moved by up to 0.5 %. A ratio is that of the fastest; in brackets the least and the most over the stretches of the run.",
+        "",
+    ]
+    head = ["curves", "K", "gap", "cold", "warm", "limit", "its time", "cold / limit", "warm / limit"]
+    rows = []
+    for case in cases:
+        for limit in (name for name in case["seconds"] if name not in OURS):
+            rows.append(
+                [
+                    case["curves"],
+                    f"{case['tasks']:,}",
+                    f"{case['gap']:.0e}",
+                    seconds(min(case["seconds"]["cold"])),
+                    seconds(min(case["seconds"]["warm"])),
+                    NAMES[limit],
+                    seconds(min(case["seconds"][limit])),
+                    shown(case, "cold", limit),
+                    shown(case, "warm", limit),
+                ]
+            )
+    return lines + table(head, rows)
+
+
+def faults(_):
+    return []
