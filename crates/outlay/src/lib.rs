@@ -102,7 +102,7 @@ mod sum;
 pub mod theory;
 
 pub use curve::Curve;
-pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
+pub use oracle::{Allocation, AllocationError, Certificate, Options, Oracle, SparseError, SparseRounds, Status, UnspentReason};
 pub use problem::{Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
 
 /// The Rust of the README, as a test.

@@ -20,10 +20,12 @@ mod refine;
 mod relaxation;
 mod roots;
 mod smooth_model;
+mod sparse;
 mod stack;
 
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
+pub use sparse::{Certificate, SparseError, SparseRounds};
 
 use std::num::NonZeroUsize;
 
@@ -165,6 +167,14 @@ pub enum AllocationError {
         task: usize,
         /// What was given.
         value: f64,
+    },
+    /// A value is given for a task that does not exist.
+    #[error("values[{task}]: there are {tasks} tasks")]
+    NoSuchTask {
+        /// Position given.
+        task: usize,
+        /// Tasks of the problem.
+        tasks: usize,
     },
     /// The budget is negative, NaN or infinite.
     #[error("budget: must be finite and not negative, not {0}")]

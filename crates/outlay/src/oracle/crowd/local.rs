@@ -5,47 +5,49 @@ use crate::oracle::close::{exp, log_ratio};
 /// What a scan at a price finds, for all prices of a window around it: tasks that stay between their bounds all over the window as
 /// sums, tasks that stay at a bound as a constant, the few others one by one.
 #[derive(Debug, Default)]
-pub(super) struct Local {
+pub(in crate::oracle) struct Local {
     /// Spend above the lower bounds that does not depend on the power tasks, at the price of the scan.
-    pub(super) constant: f64,
+    pub(in crate::oracle) constant: f64,
     /// Sums over power tasks of wish * elasticity^n.
-    pub(super) moments: [f64; 4],
+    pub(in crate::oracle) moments: [f64; MOMENTS],
     /// What exponential tasks lose per unit of the price's logarithm.
-    pub(super) slope: f64,
-    pub(super) crossing: Vec<Crossing>,
-    pub(super) jumps: Vec<Jump>,
+    pub(in crate::oracle) slope: f64,
+    pub(in crate::oracle) crossing: Vec<Crossing>,
+    pub(in crate::oracle) jumps: Vec<Jump>,
     /// No value is negative, infinite or no number.
-    pub(super) are_good: bool,
+    pub(in crate::oracle) are_good: bool,
 }
 
 /// A smooth task that meets a bound within the window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Crossing {
-    pub(super) smooth: Smooth,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(in crate::oracle) struct Crossing {
+    pub(in crate::oracle) smooth: Smooth,
+    pub(in crate::oracle) low: f64,
+    pub(in crate::oracle) high: f64,
+    /// Which task it is, for whoever has listed it.
+    pub(in crate::oracle) task: usize,
 }
 
 /// How its wish goes on, before the bounds.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Smooth {
+pub(in crate::oracle) enum Smooth {
     Power { wish: f64, elasticity: f64 },
     Exponential { level: f64, scale: f64 },
 }
 
 /// A straight task that turns within the window.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Jump {
-    pub(super) price: f64,
-    pub(super) value: f64,
-    pub(super) task: usize,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(in crate::oracle) struct Jump {
+    pub(in crate::oracle) price: f64,
+    pub(in crate::oracle) value: f64,
+    pub(in crate::oracle) task: usize,
+    pub(in crate::oracle) low: f64,
+    pub(in crate::oracle) high: f64,
 }
 
 /// Where the budget is met.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Root {
+pub(in crate::oracle) enum Root {
     /// So far from the price of the scan, in its logarithm; with the price itself where tasks turn exactly there.
     Inside { step: f64, turn: Option<f64> },
     /// Not in the window, but about so far away; the next window should be so wide.
@@ -54,11 +56,13 @@ pub(super) enum Root {
     Nowhere,
 }
 
+/// How many powers of the elasticity are summed up; a scan may leave the last ones at zero.
+pub(in crate::oracle) const MOMENTS: usize = 6;
 const MAX_NEWTON_STEPS: usize = 60;
 
 impl Local {
     /// Empties it; what was listed keeps its room.
-    pub(super) fn clear(&mut self) {
+    pub(in crate::oracle) fn clear(&mut self) {
         let (mut crossing, mut jumps) = (std::mem::take(&mut self.crossing), std::mem::take(&mut self.jumps));
         crossing.clear();
         jumps.clear();
@@ -66,7 +70,7 @@ impl Local {
     }
 
     /// Adds what another block has found.
-    pub(super) fn merge(&mut self, other: &Self) {
+    pub(in crate::oracle) fn merge(&mut self, other: &Self) {
         self.constant += other.constant;
         self.slope += other.slope;
         self.are_good &= other.are_good;
@@ -78,12 +82,12 @@ impl Local {
     }
 
     /// How fast the total falls with the price's logarithm, straight tasks that turn in the window spread over it.
-    pub(super) fn fall(&self, width: f64) -> f64 {
+    pub(in crate::oracle) fn fall(&self, width: f64) -> f64 {
         self.smooth_after(0.0).1 + self.jumps.iter().map(Jump::room).sum::<f64>() / (2.0 * width)
     }
 
     /// Where the total is `free`. The window reaches `width` to both sides of `price`.
-    pub(super) fn solve(&mut self, free: f64, price: f64, width: f64) -> Root {
+    pub(in crate::oracle) fn solve(&mut self, free: f64, price: f64, width: f64) -> Root {
         self.jumps.sort_unstable_by(|a, b| b.price.total_cmp(&a.price).then(b.value.total_cmp(&a.value)).then(a.task.cmp(&b.task)));
         let all: f64 = self.jumps.iter().map(Jump::room).sum();
         let is_inside = self.smooth_after(width).0 <= free && self.smooth_after(-width).0 + all >= free;
@@ -149,10 +153,11 @@ impl Local {
 
     /// Total spend above the lower bounds of all but the straight tasks listed, and how fast it falls.
     fn smooth_after(&self, step: f64) -> (f64, f64) {
-        let [total, first, second, third] = self.moments;
+        let [total, first, second, third, fourth, fifth] = self.moments;
         let x = -step;
-        let power = total + x * (first + x * (0.5 * second + x * (third * (1.0 / 6.0))));
-        let fall = first + x * (second + x * (0.5 * third));
+        let (third, fourth, fifth) = (third * (1.0 / 6.0), fourth * (1.0 / 24.0), fifth * (1.0 / 120.0));
+        let power = total + x * (first + x * (0.5 * second + x * (third + x * (fourth + x * fifth))));
+        let fall = first + x * (second + x * (3.0 * third + x * (4.0 * fourth + x * (5.0 * fifth))));
         let (mut spend, mut fall) = (self.constant + power - self.slope * step, fall + self.slope);
         for crossing in &self.crossing {
             let (wish, falls) = crossing.smooth.after(step);
@@ -179,7 +184,7 @@ impl Smooth {
 
 impl Jump {
     /// What the task may take above its lower bound.
-    pub(super) fn room(&self) -> f64 {
+    pub(in crate::oracle) fn room(&self) -> f64 {
         self.high - self.low
     }
 }

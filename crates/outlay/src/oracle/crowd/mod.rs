@@ -10,7 +10,7 @@
 //! of threads gives the same bits. A call that this does not fit is left to the general search.
 
 mod exponential;
-mod local;
+pub(super) mod local;
 mod places;
 mod power;
 mod ramp;

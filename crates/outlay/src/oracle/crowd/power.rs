@@ -238,7 +238,12 @@ impl Undecided<'_> {
     fn list(&self, limits: &Limits, first: usize, crossing: &mut Vec<Crossing>) {
         for lane in (0..4).filter(|&lane| self.decided[lane] == 0.0) {
             let (low, high) = limits.range(first + lane);
-            crossing.push(Crossing { smooth: Smooth::Power { wish: self.wish[lane], elasticity: self.elasticity[lane] }, low, high });
+            crossing.push(Crossing {
+                smooth: Smooth::Power { wish: self.wish[lane], elasticity: self.elasticity[lane] },
+                low,
+                high,
+                task: 0,
+            });
         }
     }
 }
