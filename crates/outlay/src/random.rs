@@ -54,13 +54,19 @@ impl Purpose {
 }
 
 /// The finaliser of splitmix64: every bit of the input changes every bit of the output.
-#[inline]
+#[inline(always)]
 fn mix(mut bits: u64) -> u64 {
     bits ^= bits >> 30;
     bits = bits.wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits ^= bits >> 27;
     bits = bits.wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
+}
+
+/// A number in `[0, 1)`, a multiple of 2⁻⁵³.
+#[inline(always)]
+fn share(bits: u64) -> f64 {
+    (bits >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
 }
 
 /// All draws of one seed for one purpose.
@@ -98,7 +104,18 @@ impl RoundDraws {
     #[inline]
     #[must_use]
     pub fn uniform(self, task: usize) -> f64 {
-        (self.bits(task) >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
+        share(self.bits(task))
+    }
+
+    /// [`uniform`](RoundDraws::uniform) of several seeds, side by side for vector instructions.
+    #[inline(always)]
+    pub(crate) fn uniforms<const LANES: usize>(rounds: &[Self; LANES], task: usize) -> [f64; LANES] {
+        let step = TASK_STEP.wrapping_mul((task as u64).wrapping_add(1));
+        let mut uniforms = [0.0; LANES];
+        for (uniform, round) in uniforms.iter_mut().zip(rounds) {
+            *uniform = share(mix(round.0.wrapping_add(step)));
+        }
+        uniforms
     }
 
     /// As many random bits as it takes, for draws that need more than one number.

@@ -1,11 +1,13 @@
 //! Learners on problems, many times over: one replication, many replications, what they add up to.
 
+mod lockstep;
 mod replication;
 pub(crate) mod run;
 mod summary;
 
 pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
 pub use run::{Case, Experiment, Job, Source};
+use replication::Best;
 pub use summary::{BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary};
 
 use crate::campaign::CampaignError;

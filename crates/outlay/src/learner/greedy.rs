@@ -9,8 +9,8 @@ use super::counting::{CountIndex, Counting, Remembered};
 pub(super) struct Greedy;
 
 impl Greedy {
-    pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Remembered::new(tasks, Self)))
+    pub(super) fn learner(places: usize) -> Box<dyn Learner> {
+        Box::new(Counting::new(places, Remembered::new(places, Self)))
     }
 }
 

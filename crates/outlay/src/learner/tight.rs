@@ -27,20 +27,21 @@ pub(super) struct Tight {
 }
 
 impl Tight {
-    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self::new(tasks, horizon)))
+    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
+        let places = tasks * replications;
+        Box::new(Counting::new(places, Self::new(base(tasks, horizon as f64), places)))
     }
 
-    fn new(tasks: usize, horizon: u64) -> Self {
+    fn new(base: f64, places: usize) -> Self {
         Self {
-            base: base(tasks, horizon as f64),
+            base,
             // Before the first completion.
-            indices: vec![1.0; tasks],
-            changed: Vec::with_capacity(tasks),
-            is_changed: vec![false; tasks],
-            means: vec![0.0; tasks],
-            levels: vec![0.0; tasks],
-            uppers: vec![0.0; tasks],
+            indices: vec![1.0; places],
+            changed: Vec::with_capacity(places),
+            is_changed: vec![false; places],
+            means: vec![0.0; places],
+            levels: vec![0.0; places],
+            uppers: vec![0.0; places],
         }
     }
 

@@ -9,6 +9,7 @@ mod core;
 mod finish;
 mod four;
 mod hull;
+mod lockstep;
 mod model;
 mod nearby;
 mod price;
@@ -21,6 +22,7 @@ mod roots;
 mod smooth_model;
 mod stack;
 
+pub(crate) use lockstep::{Answers, LANES, Lanes, Lockstep};
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
 
