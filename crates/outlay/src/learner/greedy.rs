@@ -15,7 +15,8 @@ impl Greedy {
 }
 
 impl CountIndex for Greedy {
-    fn index(&self, completions: u64, mean: f64) -> f64 {
-        if completions == 0 { 1.0 } else { mean }
+    #[inline(always)]
+    fn index(&self, completions: f64, mean: f64) -> f64 {
+        if completions == 0.0 { 1.0 } else { mean }
     }
 }

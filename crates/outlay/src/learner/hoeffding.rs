@@ -21,10 +21,9 @@ impl Hoeffding {
 }
 
 impl CountIndex for Hoeffding {
-    fn index(&self, completions: u64, mean: f64) -> f64 {
-        if completions == 0 {
-            return 1.0;
-        }
-        (mean + (self.half_log_term / completions as f64).sqrt()).min(1.0)
+    #[inline(always)]
+    fn index(&self, completions: f64, mean: f64) -> f64 {
+        let index = (mean + (self.half_log_term / completions).sqrt()).min(1.0);
+        if completions == 0.0 { 1.0 } else { index }
     }
 }

@@ -31,7 +31,8 @@ impl Paper {
 }
 
 impl CountIndex for Paper {
-    fn index(&self, completions: u64, mean: f64) -> f64 {
-        mean + (self.log_term / (1.0 + completions as f64)).sqrt()
+    #[inline(always)]
+    fn index(&self, completions: f64, mean: f64) -> f64 {
+        mean + (self.log_term / (1.0 + completions)).sqrt()
     }
 }

@@ -196,7 +196,7 @@ impl WithSimd for Solve<'_> {
         }
         let splits = answers.spend.chunks_exact_mut(count).zip(answers.success.chunks_exact_mut(count));
         let totals = answers.value.iter_mut().zip(answers.upper_bound.iter_mut());
-        let calls = quads.iter_mut().zip(rows.chunks_exact_mut(count)).zip(values.chunks_exact(count));
+        let calls = quads.iter_mut().zip(rows.chunks_exact(count)).zip(values.chunks_exact(count));
         for (((quad, rows), values), ((spend, success), (value, upper_bound))) in calls.zip(splits.zip(totals)) {
             let mut call = Call { values, budget, spend, success };
             let settled = settle(simd, tasks, rows, &mut call, quad);
@@ -213,24 +213,25 @@ fn read<S: Simd>(simd: S, tasks: &[Constants], rows: &mut [Row], values: &[Lanes
     let load = |numbers: &Lanes| Four::load(simd, numbers);
     let (zero, one, limit) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0), Four::splat(simd, SMALL * SMALL));
     let moved = load(&quad.last_log) - load(&quad.anchor_log);
-    // Lanes of no task, which four tasks side by side may have, see the price alone.
-    let mut far = load(&quad.lost) + limit.where_above(moved * moved, zero, one);
+    let (rows, values) = (&mut rows[..tasks.len()], &values[..tasks.len()]);
     // One sum for each place in a four of tasks.
-    let mut parts = [[zero; 5]; 4];
-    for (first, part) in parts.iter_mut().enumerate() {
-        for task in (first..tasks.len()).step_by(4) {
+    let parts = [0, 1, 2, 3].map(|first| {
+        let (mut sums, mut far, mut task) = ([zero; 5], zero, first);
+        while task < tasks.len() {
             let (row, value, constants) = (&mut rows[task], load(&values[task]), &tasks[task]);
-            let elasticity = Four::splat(simd, constants.elasticity);
-            let (distance, factor) = near(value, load(&row.value), elasticity, moved);
+            let (distance, factor) = near(value, load(&row.value), Four::splat(simd, constants.powers[0]), moved);
             far = far + limit.where_above(distance, zero, one);
             let wish = load(&row.wish) * factor;
             wish.store(&mut row.trial);
             (Four::splat(simd, constants.over_exponent) / value).store(&mut row.per_worth);
-            add_moments(part, wish, elasticity);
+            add_moments(&mut sums, wish, constants.powers.map(|power| Four::splat(simd, power)));
+            task += 4;
         }
-    }
-    let [a, b, c, d] = parts;
-    let moments = std::array::from_fn(|moment| total_by_lane([a[moment], b[moment], c[moment], d[moment]]));
+        (sums, far)
+    });
+    let moments = std::array::from_fn(|moment| total_by_lane(parts.map(|(sums, _)| sums[moment])));
+    // Lanes of no task, which four tasks side by side may have, see the price alone.
+    let far = load(&quad.lost) + limit.where_above(moved * moved, zero, one) + total_by_lane(parts.map(|(_, far)| far));
     (moments, far)
 }
 
@@ -279,25 +280,33 @@ struct Settled<S: Simd> {
 
 /// Moves the wishes to the lanes' prices, writes spend and success, and adds up.
 #[inline(always)]
-fn settle<S: Simd>(simd: S, tasks: &[Constants], rows: &mut [Row], call: &mut Call<'_>, quad: &Quad) -> Settled<S> {
+fn settle<S: Simd>(simd: S, tasks: &[Constants], rows: &[Row], call: &mut Call<'_>, quad: &Quad) -> Settled<S> {
     let load = |numbers: &Lanes| Four::load(simd, numbers);
     let number = |number: f64| Four::splat(simd, number);
     let (back, price) = (load(&quad.step) * -1.0, load(&quad.price));
-    let (one, mut inside) = (number(1.0), number(0.0));
-    let (mut spends, mut worths) = ([FourSums::new(simd); 4], [FourSums::new(simd); 4]);
-    for (first, (spends, worths)) in spends.iter_mut().zip(&mut worths).enumerate() {
-        for task in (first..tasks.len()).step_by(4) {
-            let (row, value, constants) = (&rows[task], load(&call.values[task]), &tasks[task]);
-            let wish = load(&row.trial) * (number(constants.elasticity) * back).exp_small();
+    let (zero, one) = (number(0.0), number(1.0));
+    let (rows, values) = (&rows[..tasks.len()], &call.values[..tasks.len()]);
+    let (spend, success) = (&mut call.spend[..tasks.len()], &mut call.success[..tasks.len()]);
+    let parts = [0, 1, 2, 3].map(|first| {
+        let (mut spends, mut worths, mut inside, mut task) = (FourSums::new(simd), FourSums::new(simd), zero, first);
+        while task < tasks.len() {
+            let (row, value, constants) = (&rows[task], load(&values[task]), &tasks[task]);
+            let wish = load(&row.trial) * (number(constants.powers[0]) * back).exp_small();
             inside = inside + wish.where_between(number(constants.low), number(constants.high), one);
             let floor = number(constants.floor);
             spends.add(wish);
             worths.add(worth(wish, number(constants.over_exponent), price, value * floor));
-            wish.store(&mut call.spend[task]);
-            success_at(wish, load(&row.per_worth), price, floor).store(&mut call.success[task]);
+            wish.store(&mut spend[task]);
+            success_at(wish, load(&row.per_worth), price, floor).store(&mut success[task]);
+            task += 4;
         }
+        (spends, worths, inside)
+    });
+    Settled {
+        spend: sum_by_lane(parts.map(|(spends, ..)| spends)),
+        worth: sum_by_lane(parts.map(|(_, worths, _)| worths)),
+        outside: number(tasks.len() as f64) - total_by_lane(parts.map(|(.., inside)| inside)),
     }
-    Settled { spend: sum_by_lane(spends), worth: sum_by_lane(worths), outside: number(tasks.len() as f64) - inside }
 }
 
 /// Gives the remainders to the softest tasks, and tells values and upper bounds; or finds that a lane is unusual.

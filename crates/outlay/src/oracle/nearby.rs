@@ -21,7 +21,13 @@ use crate::problem::Bounds;
 
 /// One number, or one a lane.
 pub(super) trait Number:
-    Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Add<f64, Output = Self> + Sub<f64, Output = Self> + Mul<f64, Output = Self>
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
 {
 }
 
@@ -80,7 +86,8 @@ pub(super) struct Anchored {
 /// What a task is like at all prices.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Constants {
-    pub(super) elasticity: f64,
+    /// The first four powers of its elasticity.
+    pub(super) powers: [f64; 4],
     pub(super) over_exponent: f64,
     pub(super) floor: f64,
     pub(super) low: f64,
@@ -226,8 +233,13 @@ impl Nearby {
 
     pub(super) fn constants(&self, task: usize) -> Constants {
         let (tasks, lane) = (&self.fours[task / 4], task % 4);
-        let (elasticity, over_exponent) = (tasks.elasticity[lane], tasks.over_exponent[lane]);
-        Constants { elasticity, over_exponent, floor: tasks.floor[lane], low: tasks.low[lane], high: tasks.high[lane] }
+        Constants {
+            powers: powers(tasks.elasticity[lane]),
+            over_exponent: tasks.over_exponent[lane],
+            floor: tasks.floor[lane],
+            low: tasks.low[lane],
+            high: tasks.high[lane],
+        }
     }
 
     fn set_values(&mut self, values: &[f64]) {
@@ -380,17 +392,22 @@ impl WithSimd for Anchor<'_> {
             let per_value = load(&tasks.value).ln() - self.log_price;
             let wish = (load(&tasks.base_level) + load(&tasks.elasticity) * per_value).exp();
             wish.store(&mut tasks.wish);
-            add_moments(&mut sums, wish, load(&tasks.elasticity));
+            add_moments(&mut sums, wish, powers(load(&tasks.elasticity)));
         }
         Moments(sums.map(Four::total))
     }
 }
 
+/// The first four powers of an elasticity.
+#[inline(always)]
+fn powers<N: Number>(elasticity: N) -> [N; 4] {
+    let square = elasticity * elasticity;
+    [elasticity, square, square * elasticity, square * square]
+}
+
 /// The powers do not wait for the wish: one short step from it to every sum.
 #[inline(always)]
-pub(super) fn add_moments<S: Simd>(sums: &mut [Four<S>; 5], wish: Four<S>, elasticity: Four<S>) {
-    let square = elasticity * elasticity;
-    let powers = [elasticity, square, square * elasticity, square * square];
+pub(super) fn add_moments<S: Simd>(sums: &mut [Four<S>; 5], wish: Four<S>, powers: [Four<S>; 4]) {
     sums[0] = sums[0] + wish;
     for (sum, power) in sums[1..].iter_mut().zip(powers) {
         *sum = wish.times_plus(power, *sum);
@@ -457,7 +474,7 @@ fn read<S: Simd>(simd: S, fours: &mut [Tasks], values: &[f64], moved: f64) -> Op
         let wish = load(&tasks.wish) * factor;
         wish.store(&mut tasks.trial);
         (load(&tasks.over_exponent) / value).store(&mut tasks.per_worth);
-        add_moments(&mut sums, wish, elasticity);
+        add_moments(&mut sums, wish, powers(elasticity));
     }
     (far.total() == 0.0).then(|| Moments(sums.map(Four::total)))
 }
