@@ -51,7 +51,13 @@ impl Worlds {
 
     /// Plays a round, as [`Environment::complete`] in every lane. `success` has a row a task, quad after quad; a place is a lane of
     /// a row. Lists the places that complete, counts them in `counts`, and adds to each seed's `gains`.
-    pub(crate) fn complete(&mut self, round: u64, success: &[[f64; LANES]], counts: &mut [u64], gains: &mut [[u64; LANES]]) -> &[Completion] {
+    pub(crate) fn complete(
+        &mut self,
+        round: u64,
+        success: &[[f64; LANES]],
+        counts: &mut [u64],
+        gains: &mut [[u64; LANES]],
+    ) -> &[Completion] {
         let coins = self.coins.draw(round);
         let Self { rewards, means, reward_draws, completed, .. } = self;
         let played = Round { round, tasks: means.len(), reward_draws, coins, success, completed, counts, gains };

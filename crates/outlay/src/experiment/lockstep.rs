@@ -1,7 +1,8 @@
 //! Several replications of one problem, round by round together: what they compute is vectorised over them.
 //!
 //! A lane is a replication, a quad four of them, a row one task in the four of a quad, a place one lane of a row. Every lane does what
-//! [`Play::run`] does, operation by operation, so that its replication has the same bits, whoever it is played with.
+//! [`Play::run`] does, operation by operation, so that its replication has the same bits, whoever it is played with. Only plain runs go
+//! together: everybody there, one budget, outcomes at once, power curves, and a learner whose index of a task depends on that task alone.
 
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
@@ -14,43 +15,42 @@ use crate::oracle::{Answers, LANES, Lanes, Lockstep, Options};
 use crate::sum::{LaneSums, Sum};
 use crate::vectorised::{Loop, vectorised};
 
-/// Replications that go together at most.
-pub(super) const MOST_TOGETHER: usize = 8;
-/// Fewer are quicker one by one.
-pub(super) const FEWEST_TOGETHER: usize = 2;
+/// How many of so many replications of one kind go together next; one goes alone. Two lanes of a quad are slower than one by one.
+pub(super) fn together(left: usize) -> usize {
+    match left {
+        0..=2 => 1,
+        3 | 4 => left,
+        5 => 4,
+        _ => left.min(2 * LANES),
+    }
+}
 
 impl Play<'_> {
     /// Whether replications of this problem by this learner gain from being played together.
-    pub(super) fn goes_together(&self) -> Result<bool, ExperimentError> {
-        let is_plain = Worlds::new(self.problem, &[[self.seed; LANES]])?.is_some();
-        let tasks = self.problem.tasks().len();
-        let has_index = self.learner.build_many(tasks, self.horizon, 1).is_some();
-        Ok(is_plain && has_index && self.horizon > 0 && self.feedback == Feedback::Censored && Lockstep::fits(self.problem))
+    pub(super) fn goes_together(&self) -> bool {
+        let is_plain = matches!(Worlds::new(self.problem, &[]), Ok(Some(_)));
+        let has_index = self.learner.build_many(1, 1, 1).is_some();
+        has_index && self.horizon > 0 && self.feedback == Feedback::Censored && is_plain && Lockstep::fits(self.problem)
     }
 
-    /// As [`Play::run`] under each of these seeds in place of its own; the replications are played together where that is quicker.
+    /// As [`Play::run`] under each of these seeds in place of its own. Replications are played together where that is quicker; what they
+    /// come to is the same.
     ///
     /// # Errors
     /// As [`Play::run`].
     pub fn run_together(&self, seeds: &[u64], stop: &AtomicBool) -> Result<Option<Vec<Replication>>, ExperimentError> {
-        let can = seeds.len() >= FEWEST_TOGETHER && self.goes_together()?;
-        let mut replications = Vec::with_capacity(seeds.len());
-        for seeds in seeds.chunks(if can { MOST_TOGETHER } else { 1 }) {
-            let group = if seeds.len() >= FEWEST_TOGETHER { Group::new(self, seeds)? } else { None };
-            match group {
-                Some(group) => match group.run(self, stop)? {
-                    Some(group) => replications.extend(group.finish(self, seeds)),
-                    None => return Ok(None),
-                },
-                None => {
-                    for &seed in seeds {
-                        match (Play { seed, ..*self }).run(stop)? {
-                            Some(replication) => replications.push(replication),
-                            None => return Ok(None),
-                        }
-                    }
-                }
-            }
+        let goes_together = seeds.len() > 1 && self.goes_together();
+        let (mut replications, mut left) = (Vec::with_capacity(seeds.len()), seeds);
+        while let Some((&seed, _)) = left.split_first() {
+            let seeds = &left[..if goes_together { together(left.len()) } else { 1 }];
+            let group = if seeds.len() > 1 { Group::new(self, seeds)? } else { None };
+            let played = match group {
+                Some(group) => group.run(self, stop)?.map(|group| group.finish(self, seeds)),
+                None => (Play { seed, ..*self }).run(stop)?.map(|replication| vec![replication]),
+            };
+            let Some(played) = played else { return Ok(None) };
+            left = &left[played.len()..];
+            replications.extend(played);
         }
         Ok(Some(replications))
     }

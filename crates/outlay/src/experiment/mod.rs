@@ -5,9 +5,9 @@ mod replication;
 pub(crate) mod run;
 mod summary;
 
-pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
-pub use run::{Case, Experiment, Job, Source};
 use replication::Best;
+pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
+pub use run::{Case, Experiment, Job, Pace, Source};
 pub use summary::{BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary};
 
 use crate::campaign::CampaignError;

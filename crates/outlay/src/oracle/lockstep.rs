@@ -82,9 +82,8 @@ struct Quad {
 impl Lockstep {
     /// The oracles of `quads` times four replications; none unless the problem's calls are of the kind that can go together.
     pub(crate) fn new(problem: &Problem, quads: usize) -> Option<Self> {
-        let oracles: Vec<Oracle> = (0..LANES * quads).map(|_| Oracle::new(problem)).collect();
-        let first = oracles.first().filter(|oracle| oracle.ranked.is_none() && oracle.roots.is_none())?;
-        let nearby = first.nearby.as_ref()?;
+        let first = Oracle::new(problem);
+        let nearby = first.nearby.as_ref().filter(|_| first.ranked.is_none() && first.roots.is_none())?;
         let tasks: Vec<Constants> = (0..nearby.tasks()).map(|task| nearby.constants(task)).collect();
         let rows = quads * tasks.len();
         let answers = Answers {
@@ -101,13 +100,13 @@ impl Lockstep {
             answers,
             values: vec![0.0; tasks.len()],
             tasks,
-            oracles,
+            oracles: (0..LANES * quads).map(|_| Oracle::new(problem)).collect(),
         })
     }
 
     /// Whether the problem's calls can go together.
     pub(crate) fn fits(problem: &Problem) -> bool {
-        Self::new(problem, 1).is_some()
+        Self::new(problem, 0).is_some()
     }
 
     /// The best splits of `budget` for the values of every row.
