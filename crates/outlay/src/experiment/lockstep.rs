@@ -15,6 +15,9 @@ use crate::oracle::{Answers, LANES, Lanes, Lockstep, Options};
 use crate::sum::{LaneSums, Sum};
 use crate::vectorised::{Loop, vectorised};
 
+/// More tasks fill vectors by themselves, and those of eight replications no longer fit into the nearest cache.
+const MOST_TASKS: usize = 128;
+
 /// How many of so many replications of one kind go together next; one goes alone. Two lanes of a quad are slower than one by one.
 pub(super) fn together(left: usize) -> usize {
     match left {
@@ -30,7 +33,8 @@ impl Play<'_> {
     pub(super) fn goes_together(&self) -> bool {
         let is_plain = matches!(Worlds::new(self.problem, &[]), Ok(Some(_)));
         let has_index = self.learner.build_many(1, 1, 1).is_some();
-        has_index && self.horizon > 0 && self.feedback == Feedback::Censored && is_plain && Lockstep::fits(self.problem)
+        let fits = has_index && self.problem.tasks().len() <= MOST_TASKS;
+        fits && self.horizon > 0 && self.feedback == Feedback::Censored && is_plain && Lockstep::fits(self.problem)
     }
 
     /// As [`Play::run`] under each of these seeds in place of its own. Replications are played together where that is quicker; what they

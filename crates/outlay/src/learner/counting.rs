@@ -23,7 +23,7 @@ pub(super) trait Index: std::fmt::Debug + Send {
 }
 
 /// So many completions are worth working on side by side: those of several replications.
-const MANY: usize = 12;
+pub(super) const MANY: usize = 12;
 
 /// A learner with an index.
 #[derive(Debug)]
@@ -107,16 +107,14 @@ pub(super) trait CountIndex: std::fmt::Debug + Send {
 pub(super) struct Remembered<I> {
     rule: I,
     indices: Vec<f64>,
-    /// One place for each of the tasks that change together, and a rest up to a whole number of blocks.
-    completions: Vec<u64>,
-    sums: Vec<u64>,
+    batch: Batch,
     changed: Vec<f64>,
 }
 
 impl<I: CountIndex> Remembered<I> {
     pub(super) fn new(tasks: usize, rule: I) -> Self {
-        let places = tasks.next_multiple_of(BLOCK);
-        Self { rule, indices: vec![0.0; tasks], completions: vec![0; places], sums: vec![0; places], changed: vec![0.0; places] }
+        let batch = Batch::new(tasks);
+        Self { rule, indices: vec![0.0; tasks], changed: vec![0.0; batch.places()], batch }
     }
 }
 
@@ -126,13 +124,8 @@ impl<I: CountIndex> Index for Remembered<I> {
     }
 
     fn count_many(&mut self, completed: &[Completion], counts: &mut Counts) {
-        let places = completed.iter().zip(&mut self.completions).zip(&mut self.sums);
-        for ((completion, completions), sum) in places {
-            (*completions, *sum) = counts.add(completion.task, completion.reward);
-        }
-        let blocks = ..completed.len().next_multiple_of(BLOCK).min(self.changed.len());
-        let (completions, sums, indices) = (&self.completions[blocks], &self.sums[blocks], &mut self.changed[blocks]);
-        vectorised(Indices { rule: &self.rule, completions, sums, indices });
+        let (completions, sums) = self.batch.count(completed, counts);
+        vectorised(Indices { rule: &self.rule, completions, sums, indices: &mut self.changed });
         for (completion, index) in completed.iter().zip(&self.changed) {
             self.indices[completion.task] = *index;
         }
@@ -142,9 +135,6 @@ impl<I: CountIndex> Index for Remembered<I> {
         indices.copy_from_slice(&self.indices);
     }
 }
-
-/// As many places as compilers put into one pass of a loop: no pass is left over.
-const BLOCK: usize = 16;
 
 /// New indices side by side, so that divisions and roots do not wait for each other.
 struct Indices<'a, I> {
@@ -162,5 +152,40 @@ impl<I: CountIndex> Loop for Indices<'_, I> {
         for ((&completions, &sum), index) in self.completions.iter().zip(self.sums).zip(self.indices) {
             *index = self.rule.index(completions as f64, mean(completions as f64, sum as f64));
         }
+    }
+}
+
+/// The counts of tasks that change together, one after the other, and a rest that is never looked at.
+#[derive(Debug)]
+pub(super) struct Batch {
+    completions: Vec<u64>,
+    sums: Vec<u64>,
+}
+
+/// As many places as compilers put into one pass of a loop: no pass is left over.
+const BLOCK: usize = 16;
+
+impl Batch {
+    pub(super) fn new(tasks: usize) -> Self {
+        let places = tasks.next_multiple_of(BLOCK);
+        Self { completions: vec![0; places], sums: vec![0; places] }
+    }
+
+    pub(super) fn places(&self) -> usize {
+        self.sums.len()
+    }
+
+    /// Counts these completions. Returns completions and sums of rewards, in billionths, for them and the rest of their last block.
+    pub(super) fn count(&mut self, completed: &[Completion], counts: &mut Counts) -> (&[u64], &[u64]) {
+        self.gather(completed.iter().map(|completion| counts.add(completion.task, completion.reward)))
+    }
+
+    /// As [`Batch::count`], of what was counted before.
+    pub(super) fn gather(&mut self, changed: impl ExactSizeIterator<Item = (u64, u64)>) -> (&[u64], &[u64]) {
+        let blocks = ..changed.len().next_multiple_of(BLOCK).min(self.places());
+        for ((counts, completions), sum) in changed.zip(&mut self.completions).zip(&mut self.sums) {
+            (*completions, *sum) = counts;
+        }
+        (&self.completions[blocks], &self.sums[blocks])
     }
 }

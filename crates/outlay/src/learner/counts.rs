@@ -5,6 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::StateError;
 use crate::feedback::Reward;
 
+/// Billionths of the largest reward as multiples of it.
+#[inline(always)]
+pub(crate) fn shares(billionths: f64) -> f64 {
+    billionths / Reward::UNITS as f64
+}
+
 /// The mean of so many rewards of this sum, which is in billionths; zero if there are none.
 #[inline(always)]
 pub(crate) fn mean(completions: f64, reward_sum: f64) -> f64 {
@@ -43,9 +49,14 @@ impl Counts {
         self.completions[task]
     }
 
+    /// Completions, and the sum of rewards in billionths of the largest.
+    pub(crate) fn of(&self, task: usize) -> (u64, u64) {
+        (self.completions[task], self.reward_sum[task])
+    }
+
     /// The sum of rewards as a multiple of the largest one.
     pub(crate) fn reward_sum(&self, task: usize) -> f64 {
-        self.reward_sum[task] as f64 / Reward::UNITS as f64
+        shares(self.reward_sum[task] as f64)
     }
 
     /// The mean observed reward; zero before the first completion.
