@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! bench_rounds rounds INSTANCE LEARNER HORIZON SECONDS     one replication again and again, the fastest counts; `by-hand` is a learner here
+//! bench_rounds together INSTANCE LEARNER HORIZON REPLICATIONS SECONDS     replications on one core, one by one and together
 //! bench_rounds memory INSTANCE LEARNER HORIZON REPLICATIONS     all replications once, as an experiment
 //! bench_rounds parts INSTANCE SECONDS     what the parts of a round take by hand
 //! bench_rounds instance INSTANCE HORIZON     exponents and means of power curves, means of arms
@@ -43,6 +44,16 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "rounds_per_second": measured.rounds_per_second, "regret": measured.regret, "oracle_gap": measured.oracle_gap,
             })
         }
+        ["together", instance, learner, horizon, replications, seconds] => {
+            let (horizon, replications) = (horizon.parse()?, replications.parse()?);
+            let effort = Effort { seconds: seconds.parse()?, blocks: 2000 };
+            let sides = play::sides(instance, learner, horizon, replications, effort)?;
+            json!({
+                "instance": instance, "learner": learner, "horizon": horizon, "replications": replications,
+                "rounds_per_second": sides.one_by_one, "together_rounds_per_second": sides.together,
+                "times_as_fast": sides.together / sides.one_by_one,
+            })
+        }
         ["memory", instance, learner, horizon, replications] => memory(instance, learner, horizon.parse()?, replications.parse()?)?,
         ["parts", instance, seconds] => {
             let problem = problem(instance, 1000)?;
@@ -59,7 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let exponents = limits::powers(&problem).map(|(exponents, _)| exponents);
             json!({ "instance": instance, "means": means, "exponents": exponents })
         }
-        _ => return Err("usage: bench_rounds rounds|memory|parts|instance INSTANCE …; the source says what follows".into()),
+        _ => return Err("usage: bench_rounds rounds|together|memory|parts|instance INSTANCE …; the source says what follows".into()),
     };
     println!("{answer}");
     Ok(())

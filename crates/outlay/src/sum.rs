@@ -65,10 +65,10 @@ impl<const LANES: usize> Default for LaneSums<LANES> {
 impl<const LANES: usize> LaneSums<LANES> {
     #[inline(always)]
     pub(crate) fn add(&mut self, terms: [f64; LANES]) {
-        for lane in 0..LANES {
-            let mut sum = Sum { total: self.totals[lane], lost: self.lost[lane] };
-            sum.add(terms[lane]);
-            (self.totals[lane], self.lost[lane]) = (sum.total, sum.lost);
+        for ((total, lost), term) in self.totals.iter_mut().zip(&mut self.lost).zip(terms) {
+            let mut sum = Sum { total: *total, lost: *lost };
+            sum.add(term);
+            (*total, *lost) = (sum.total, sum.lost);
         }
     }
 

@@ -333,3 +333,39 @@ fn finish<S: Simd>(simd: S, quad: &mut Quad, call: &mut Call<'_>, settled: Settl
     let bound = settled.worth + price * left;
     (bound, bound + (bound + price * call.budget + settled.worth) * ROUNDING)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instance::Instance;
+
+    /// Answers are those of the lanes' own oracles, and these are asked only when there is a reason.
+    #[test]
+    fn ordinary_calls_go_together() {
+        let problem = "power:tasks=7".parse::<Instance>().unwrap().problem(1, 1).unwrap();
+        let options = Options::default();
+        let mut oracles: Vec<Oracle> = (0..LANES).map(|_| Oracle::new(&problem)).collect();
+        let mut lockstep = Lockstep::new(&problem, 1).unwrap();
+        let mut asked_alone = 0;
+        for round in 0..200 {
+            // Lanes drift apart; every fiftieth round one of them jumps away from its anchor.
+            let value = |task: usize, lane: usize| {
+                let jump = if round % 50 == 49 && lane == round / 50 { 1.5 } else { 1.0 };
+                jump * (0.3 + 0.05 * task as f64 + 1e-4 * (round * (lane + 1)) as f64)
+            };
+            let values: Vec<Lanes> = (0..7).map(|task| std::array::from_fn(|lane| value(task, lane))).collect();
+            let budget = 1.0;
+            let answers = lockstep.allocate(&values, budget, &options).unwrap();
+            for (lane, oracle) in oracles.iter_mut().enumerate() {
+                let of_lane: Vec<f64> = values.iter().map(|lanes| lanes[lane]).collect();
+                let answer = oracle.allocate(&of_lane, budget, &options).unwrap();
+                let column = |rows: &[Lanes]| rows.iter().map(|lanes| lanes[lane]).collect::<Vec<f64>>();
+                assert_eq!((column(&answers.spend), column(&answers.success)), (answer.spend.clone(), answer.success.clone()));
+                assert_eq!((answers.value[0][lane], answers.upper_bound[0][lane]), (answer.value, answer.upper_bound));
+            }
+            asked_alone += lockstep.quads[0].unusual.iter().filter(|unusual| **unusual != 0.0).count();
+        }
+        // The first two rounds of each lane, the jumps there and back, and now and then an anchor that has been left behind.
+        assert!((16..40).contains(&asked_alone), "{asked_alone} of 800 calls were asked alone");
+    }
+}
