@@ -88,7 +88,7 @@ fn rounds(filter: &str, shorter: u64, effort: Effort) {
 fn together(filter: &str, shorter: u64, effort: Effort) {
     let mut table = Table::new(&["instance", "learner", "replications", "a round alone", "a round together", "times as fast"]);
     for (instance, horizon) in [("power:tasks=3", 100_000), ("power:tasks=10", 100_000), ("power:tasks=100", 10_000)] {
-        for learner in ["paper", "sharp", "tight"].into_iter().filter(|learner| format!("{instance} {learner}").contains(filter)) {
+        for learner in ["paper", "sharp", "tight"].into_iter().filter(|learner| format!("together {instance} {learner}").contains(filter)) {
             let sides = sides(instance, learner, horizon / shorter, 8, effort).unwrap();
             table.row([
                 instance.to_owned(),
