@@ -100,6 +100,7 @@ pub mod random;
 pub mod replay;
 mod sum;
 pub mod theory;
+mod vectorised;
 
 pub use curve::Curve;
 pub use oracle::{Allocation, AllocationError, Certificate, Options, Oracle, SparseError, SparseRounds, Status, UnspentReason};

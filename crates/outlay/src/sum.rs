@@ -9,6 +9,7 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
+    #[inline(always)]
     pub(crate) fn add(&mut self, term: f64) {
         let total = self.total + term;
         let kept = total - self.total;
@@ -45,6 +46,34 @@ impl FromIterator<f64> for Sum {
             sum.add(term);
         }
         sum
+    }
+}
+
+/// Running sums side by side, each as [`Sum`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LaneSums<const LANES: usize> {
+    totals: [f64; LANES],
+    lost: [f64; LANES],
+}
+
+impl<const LANES: usize> Default for LaneSums<LANES> {
+    fn default() -> Self {
+        Self { totals: [0.0; LANES], lost: [0.0; LANES] }
+    }
+}
+
+impl<const LANES: usize> LaneSums<LANES> {
+    #[inline(always)]
+    pub(crate) fn add(&mut self, terms: [f64; LANES]) {
+        for ((total, lost), term) in self.totals.iter_mut().zip(&mut self.lost).zip(terms) {
+            let mut sum = Sum { total: *total, lost: *lost };
+            sum.add(term);
+            (*total, *lost) = (sum.total, sum.lost);
+        }
+    }
+
+    pub(crate) fn values(&self) -> [f64; LANES] {
+        std::array::from_fn(|lane| Sum { total: self.totals[lane], lost: self.lost[lane] }.value())
     }
 }
 

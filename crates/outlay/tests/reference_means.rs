@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::{Case, Experiment, Job, Play, Source, Statistics};
+use outlay::experiment::{Case, Experiment, Job, Play, Replication, Source, Statistics};
 use outlay::learner::LearnerSpec;
 
 #[path = "support/bound.rs"]
@@ -76,13 +76,17 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     let mut regrets = vec![Vec::new(); learners.len()];
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let stop = Arc::new(AtomicBool::new(false));
-    let play = |job: Job| {
-        let Some(run) = experiment.play(job, &stop)? else { return Ok(None) };
-        let problem = experiment.cases[job.case].source.problem(reference.horizon, run.seed)?;
-        let learner = &learners[job.learner];
-        let played = Play { problem: &problem, learner, feedback: learner.entry().feedback, horizon: reference.horizon, seed: run.seed };
-        let failure = confidence::failure(&played, &run);
-        Ok(Some((run, failure)))
+    let play = |jobs: &[Job]| {
+        let Some(runs) = experiment.play_together(jobs, &stop)? else { return Ok(None) };
+        let with_failure = |(job, run): (&Job, Replication)| {
+            let problem = experiment.cases[job.case].source.problem(reference.horizon, run.seed)?;
+            let learner = &learners[job.learner];
+            let played =
+                Play { problem: &problem, learner, feedback: learner.entry().feedback, horizon: reference.horizon, seed: run.seed };
+            let failure = confidence::failure(&played, &run);
+            Ok(Some((run, failure)))
+        };
+        jobs.iter().zip(runs).map(with_failure).collect()
     };
     let done = experiment.run_with(&jobs, threads, &stop, play, |job, (replication, failure)| {
         assert_eq!(failure, None, "{instance}");

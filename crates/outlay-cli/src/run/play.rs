@@ -152,9 +152,11 @@ pub(crate) fn play_missing(
     }
     let stop = interrupt::flag()?;
     let mut trouble = None;
-    let timed = |job| {
+    let timed = |jobs: &[Job]| {
         let started = Instant::now();
-        Ok(experiment.play(job, stop)?.map(|replication| (keep.of(replication), started.elapsed())))
+        let Some(replications) = experiment.play_together(jobs, stop)? else { return Ok(None) };
+        let time = started.elapsed() / jobs.len().max(1) as u32;
+        Ok(Some(replications.into_iter().map(|replication| (keep.of(replication), time)).collect()))
     };
     experiment.run_with(&missing, threads, stop, timed, |job, (replication, time)| {
         if trouble.is_some() {

@@ -20,7 +20,7 @@ pub const MOST_TRACED_TASKS: usize = 64;
 /// About so many points of a replication are kept.
 const TRACE_POINTS: f64 = 200.0;
 /// How often a replication looks whether it should stop, in rounds.
-const STOP_CHECK: u64 = 1024;
+pub(super) const STOP_CHECK: u64 = 1024;
 
 /// What a replication came to. Regrets are in the problem's unit of reward.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -128,13 +128,7 @@ impl Run {
         let rounds = trace_rounds(horizon);
         Ok(Self {
             campaign: Campaign::new(problem, learner, Some(horizon), feedback, seed)?,
-            best: Best {
-                oracle: Oracle::new(problem),
-                known: None,
-                available: vec![true; tasks],
-                all_there: true,
-                values: vec![0.0; tasks],
-            },
+            best: Best::new(problem),
             feedback,
             sees_forgone: learner.entry().feedback == Feedback::Full,
             available: vec![true; tasks],
@@ -272,7 +266,7 @@ fn is_seen(outcome: Outcome, sees_forgone: bool) -> bool {
 }
 
 /// The optimum of each round, solved again only when the round differs from the last one solved.
-struct Best {
+pub(super) struct Best {
     oracle: Oracle,
     /// The budget it was solved for, and the value.
     known: Option<(f64, f64)>,
@@ -282,7 +276,12 @@ struct Best {
 }
 
 impl Best {
-    fn value(&mut self, means: &[f64], budget: f64, available: Option<&[bool]>, gap: &mut f64) -> Result<f64, ExperimentError> {
+    pub(super) fn new(problem: &Problem) -> Self {
+        let tasks = problem.tasks().len();
+        Self { oracle: Oracle::new(problem), known: None, available: vec![true; tasks], all_there: true, values: vec![0.0; tasks] }
+    }
+
+    pub(super) fn value(&mut self, means: &[f64], budget: f64, available: Option<&[bool]>, gap: &mut f64) -> Result<f64, ExperimentError> {
         let same_tasks = match available {
             None => self.all_there,
             Some(available) => *available == *self.available,

@@ -8,7 +8,8 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
-use super::elementary::{Loop, ln, vectorised};
+use super::elementary::ln;
+use crate::vectorised::{Loop, vectorised};
 
 #[derive(Debug)]
 pub(super) struct Cucb {

@@ -6,33 +6,6 @@
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 
-/// A loop to be run with the best vector instructions of this machine.
-///
-/// The loop must be written out in `run`: a closure would be compiled without those instructions.
-pub(super) trait Loop {
-    /// What it computes.
-    type Output;
-    /// The loop itself; always `#[inline(always)]`.
-    fn run(self) -> Self::Output;
-}
-
-/// Hands a [`Loop`] to the dispatcher.
-struct Dispatched<L>(L);
-
-impl<L: Loop> pulp::WithSimd for Dispatched<L> {
-    type Output = L::Output;
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _: S) -> L::Output {
-        self.0.run()
-    }
-}
-
-/// Runs a loop with the best vector instructions of this machine.
-pub(super) fn vectorised<L: Loop>(work: L) -> L::Output {
-    pulp::Arch::new().dispatch(Dispatched(work))
-}
-
 /// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
@@ -92,6 +65,7 @@ pub(super) fn ln(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::vectorised::{Loop, vectorised};
 
     #[test]
     fn exp_agrees_with_the_library() {

@@ -9,13 +9,14 @@ use super::counting::{CountIndex, Counting, Remembered};
 pub(super) struct Greedy;
 
 impl Greedy {
-    pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Remembered::new(tasks, Self)))
+    pub(super) fn learner(places: usize) -> Box<dyn Learner> {
+        Box::new(Counting::new(places, Remembered::new(places, Self)))
     }
 }
 
 impl CountIndex for Greedy {
-    fn index(&self, completions: u64, mean: f64) -> f64 {
-        if completions == 0 { 1.0 } else { mean }
+    #[inline(always)]
+    fn index(&self, completions: f64, mean: f64) -> f64 {
+        if completions == 0.0 { 1.0 } else { mean }
     }
 }

@@ -14,17 +14,16 @@ pub(super) struct Hoeffding {
 }
 
 impl Hoeffding {
-    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        let index = Self { half_log_term: 0.5 * log_term(tasks, horizon) };
-        Box::new(Counting::new(tasks, Remembered::new(tasks, index)))
+    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
+        let (index, places) = (Self { half_log_term: 0.5 * log_term(tasks, horizon) }, tasks * replications);
+        Box::new(Counting::new(places, Remembered::new(places, index)))
     }
 }
 
 impl CountIndex for Hoeffding {
-    fn index(&self, completions: u64, mean: f64) -> f64 {
-        if completions == 0 {
-            return 1.0;
-        }
-        (mean + (self.half_log_term / completions as f64).sqrt()).min(1.0)
+    #[inline(always)]
+    fn index(&self, completions: f64, mean: f64) -> f64 {
+        let index = (mean + (self.half_log_term / completions).sqrt()).min(1.0);
+        if completions == 0.0 { 1.0 } else { index }
     }
 }

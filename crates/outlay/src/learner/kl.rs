@@ -4,7 +4,8 @@
 //! or two steps of Halley's method leave nothing but rounding; elsewhere three steps from an upper bound do. Several tasks are
 //! worked on side by side, but a bound depends on its own task alone, to the last bit.
 
-use super::elementary::{Loop, exp, ln, vectorised};
+use super::elementary::{exp, ln};
+use crate::vectorised::{Loop, vectorised};
 
 /// Steps of Halley's method, from a start that the tests have found good enough for them: the series at small and at moderate
 /// widths, upper bounds at large ones.

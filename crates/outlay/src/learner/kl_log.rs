@@ -19,9 +19,9 @@ pub(super) struct KlLog {
 }
 
 impl KlLog {
-    pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
-        let zeros = vec![0.0; tasks];
-        Box::new(Counting::new(tasks, Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros }))
+    pub(super) fn learner(places: usize) -> Box<dyn Learner> {
+        let zeros = vec![0.0; places];
+        Box::new(Counting::new(places, Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros }))
     }
 }
 

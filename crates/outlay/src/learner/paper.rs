@@ -24,13 +24,15 @@ impl Paper {
         Self { log_term: log_term(tasks, horizon) }
     }
 
-    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Remembered::new(tasks, Self::new(tasks, horizon))))
+    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
+        let places = tasks * replications;
+        Box::new(Counting::new(places, Remembered::new(places, Self::new(tasks, horizon))))
     }
 }
 
 impl CountIndex for Paper {
-    fn index(&self, completions: u64, mean: f64) -> f64 {
-        mean + (self.log_term / (1.0 + completions as f64)).sqrt()
+    #[inline(always)]
+    fn index(&self, completions: f64, mean: f64) -> f64 {
+        mean + (self.log_term / (1.0 + completions)).sqrt()
     }
 }

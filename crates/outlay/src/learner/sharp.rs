@@ -8,8 +8,9 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
-use super::elementary::{Loop, ln, vectorised};
+use super::elementary::ln;
 use super::kl;
+use crate::vectorised::{Loop, vectorised};
 
 /// The factor `c` of the level, picked by measurement.
 pub(crate) const DEFAULT_FACTOR: f64 = 1.1;
@@ -25,12 +26,12 @@ pub(super) struct Sharp {
 }
 
 impl Sharp {
-    pub(super) fn learner(tasks: usize, factor: f64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self::new(tasks, factor)))
+    pub(super) fn learner(places: usize, factor: f64) -> Box<dyn Learner> {
+        Box::new(Counting::new(places, Self::new(places, factor)))
     }
 
-    fn new(tasks: usize, factor: f64) -> Self {
-        let zeros = vec![0.0; tasks];
+    fn new(places: usize, factor: f64) -> Self {
+        let zeros = vec![0.0; places];
         Self { factor, means: zeros.clone(), shares: zeros.clone(), levels: zeros }
     }
 }

@@ -7,10 +7,11 @@
 //! mean. The proof is in docs/proof-tight.md.
 
 use super::Learner;
-use super::counting::{Counting, Index};
-use super::counts::Counts;
+use super::counting::{Batch, Counting, Index, MANY};
+use super::counts::{Counts, mean, shares};
 use super::elementary::ln;
 use super::kl;
+use crate::vectorised::{Loop, vectorised};
 
 #[derive(Debug)]
 pub(super) struct Tight {
@@ -24,32 +25,66 @@ pub(super) struct Tight {
     means: Vec<f64>,
     levels: Vec<f64>,
     uppers: Vec<f64>,
+    batch: Batch,
+}
+
+/// Means and levels of tasks that have completed often.
+struct Levels<'a> {
+    base: f64,
+    completions: &'a [u64],
+    sums: &'a [u64],
+    means: &'a mut [f64],
+    levels: &'a mut [f64],
+}
+
+impl Loop for Levels<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let changed = self.completions.iter().zip(self.sums).zip(self.means.iter_mut().zip(self.levels));
+        for ((&completions, &sum), (to_mean, level)) in changed {
+            let (completions, sum) = (completions as f64, sum as f64);
+            *to_mean = mean(completions, sum);
+            *level = (self.base + series_cost(completions, shares(sum))) / completions;
+        }
+    }
 }
 
 impl Tight {
-    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self::new(tasks, horizon)))
+    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
+        let places = tasks * replications;
+        Box::new(Counting::new(places, Self::new(base(tasks, horizon as f64), places)))
     }
 
-    fn new(tasks: usize, horizon: u64) -> Self {
+    fn new(base: f64, places: usize) -> Self {
+        let batch = Batch::new(places);
         Self {
-            base: base(tasks, horizon as f64),
+            base,
             // Before the first completion.
-            indices: vec![1.0; tasks],
-            changed: Vec::with_capacity(tasks),
-            is_changed: vec![false; tasks],
-            means: vec![0.0; tasks],
-            levels: vec![0.0; tasks],
-            uppers: vec![0.0; tasks],
+            indices: vec![1.0; places],
+            changed: Vec::with_capacity(places),
+            is_changed: vec![false; places],
+            means: vec![0.0; batch.places()],
+            levels: vec![0.0; batch.places()],
+            uppers: vec![0.0; places],
+            batch,
         }
     }
 
     fn refresh(&mut self, counts: &Counts) {
         let count = self.changed.len();
+        if count >= MANY {
+            let (completions, sums) = self.batch.gather(self.changed.iter().map(|&task| counts.of(task)));
+            let (means, levels) = (&mut self.means[..], &mut self.levels[..]);
+            vectorised(Levels { base: self.base, completions, sums, means, levels });
+        }
         for (place, &task) in self.changed.iter().enumerate() {
-            let (completions, mean) = (counts.completions(task) as f64, counts.mean(task));
-            let level = self.base + mixture_cost(completions, counts.reward_sum(task));
-            (self.means[place], self.levels[place]) = (mean, level / completions);
+            let (completions, reward_sum) = (counts.completions(task) as f64, counts.reward_sum(task));
+            if count < MANY || !is_series_good(completions, reward_sum) {
+                self.means[place] = counts.mean(task);
+                self.levels[place] = (self.base + mixture_cost(completions, reward_sum)) / completions;
+            }
         }
         kl::upper_all(&self.means[..count], &self.levels[..count], &mut self.uppers[..count]);
         for (&task, &upper) in self.changed.iter().zip(&self.uppers) {
@@ -91,10 +126,21 @@ pub(super) fn level(tasks: usize, horizon: f64, completions: f64, reward_sum: f6
 /// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most `log(N+1)`.
 fn mixture_cost(completions: f64, reward_sum: f64) -> f64 {
     let failures = (completions - reward_sum).max(0.0);
-    if reward_sum.min(failures) < SERIES_FROM {
+    if !is_series_good(completions, reward_sum) {
         return ln(completions + 1.0) + excess_over_power(completions) - excess_over_power(reward_sum) - excess_over_power(failures);
     }
-    // The same with the four logarithms in one: nearly every round comes this way.
+    series_cost(completions, reward_sum)
+}
+
+/// Whether completions with and without reward are many enough for [`series_cost`].
+fn is_series_good(completions: f64, reward_sum: f64) -> bool {
+    reward_sum.min((completions - reward_sum).max(0.0)) >= SERIES_FROM
+}
+
+/// The same with the four logarithms in one: nearly every round comes this way.
+#[inline(always)]
+fn series_cost(completions: f64, reward_sum: f64) -> f64 {
+    let failures = (completions - reward_sum).max(0.0);
     let more = completions + 1.0;
     let ratio = more * more * completions / (std::f64::consts::TAU * reward_sum * failures);
     0.5 * ln(ratio) + stirling(completions) - stirling(reward_sum) - stirling(failures)
@@ -113,6 +159,7 @@ fn excess_over_power(x: f64) -> f64 {
 }
 
 /// What Stirling's series adds to `log √(2πx)`.
+#[inline(always)]
 fn stirling(x: f64) -> f64 {
     let inverse = 1.0 / x;
     let square = inverse * inverse;

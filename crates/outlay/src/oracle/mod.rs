@@ -10,6 +10,7 @@ mod crowd;
 mod finish;
 mod four;
 mod hull;
+mod lockstep;
 mod model;
 mod nearby;
 mod price;
@@ -23,6 +24,7 @@ mod smooth_model;
 mod sparse;
 mod stack;
 
+pub(crate) use lockstep::{Answers, LANES, Lanes, Lockstep};
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
 pub use sparse::{Certificate, SparseError, SparseRounds};

@@ -6,6 +6,8 @@
 //! 1e-11 of the budget or better; a second pass moves the wishes there and adds up spend and value. A call too far away makes a new
 //! anchor. A call that this does not fit, because some task wants to be at a bound, is left to the general search.
 
+use std::ops::{Add, Mul, Sub};
+
 use pulp::{Arch, Simd, WithSimd};
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,21 @@ use super::relaxation::ROUNDING;
 use super::{Call, Found};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
+
+/// One number, or one a lane.
+pub(super) trait Number:
+    Copy
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Add<f64, Output = Self>
+    + Sub<f64, Output = Self>
+    + Mul<f64, Output = Self>
+{
+}
+
+impl Number for f64 {}
+impl<S: Simd> Number for Four<S> {}
 
 /// The tasks, four at a time, and the anchor.
 #[derive(Debug)]
@@ -53,9 +70,28 @@ struct AnchorWarmth {
 
 /// A price and its logarithm.
 #[derive(Debug, Clone, Copy, Default)]
-struct Price {
-    log: f64,
-    price: f64,
+pub(super) struct Price {
+    pub(super) log: f64,
+    pub(super) price: f64,
+}
+
+/// Where calls go on from, for who works them out elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Anchored {
+    pub(super) anchor: Price,
+    pub(super) last: Price,
+    pub(super) softest: usize,
+}
+
+/// What a task is like at all prices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Constants {
+    /// The first four powers of its elasticity.
+    pub(super) powers: [f64; 4],
+    pub(super) over_exponent: f64,
+    pub(super) floor: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 /// Four tasks. Lanes of no task have value one and wish nothing.
@@ -83,15 +119,15 @@ struct Tasks {
 /// Below this many tasks one of them takes everything.
 const FEWEST: usize = 2;
 /// Spends, values and prices within these limits cannot leave the floating-point numbers.
-const LEAST_SPEND: f64 = 1e-90;
+pub(super) const LEAST_SPEND: f64 = 1e-90;
 const LEAST_VALUE: f64 = 1e-90;
 const MOST_VALUE: f64 = 1e90;
 /// A remainder up to this share of the budget, and this share of its own spend, goes to the softest task: its slope then stays the
 /// price to the last digit.
-const ABSORBABLE: f64 = 1e-11;
-const UNNOTICED: f64 = 1e-8;
+pub(super) const ABSORBABLE: f64 = 1e-11;
+pub(super) const UNNOTICED: f64 = 1e-8;
 /// So close to the budget the total itself is a good enough series in the price's logarithm: what is left out is below 1e-12.
-const NEXT_DOOR: f64 = 3e-3;
+pub(super) const NEXT_DOOR: f64 = 3e-3;
 /// Trials of the price for one call, and for one anchor.
 const MAX_MOVES: usize = 6;
 const MAX_ANCHOR_TRIALS: usize = 12;
@@ -168,6 +204,42 @@ impl Nearby {
         self.anchor = Some(Price { log: *log_price, price: log_price.exp() });
         self.last = Price { log: *last_log_price, price: *last_price };
         self.softest = self.find_softest();
+    }
+
+    /// Goes on as if its last call had ended at this price: others have worked out the calls since, near the same anchor.
+    pub(super) fn goes_on_at(&mut self, last: Price) {
+        self.last = last;
+    }
+
+    /// The anchor, where the last call ended and who takes remainders; none if the next call is not tried.
+    pub(super) fn anchored(&self) -> Option<Anchored> {
+        let anchor = self.anchor.filter(|_| self.pause == 0)?;
+        Some(Anchored { anchor, last: self.last, softest: self.softest })
+    }
+
+    pub(super) fn tasks(&self) -> usize {
+        self.tasks
+    }
+
+    pub(super) fn most_elastic(&self) -> f64 {
+        self.most_elastic
+    }
+
+    /// A task's value and wish at the anchor.
+    pub(super) fn at_anchor(&self, task: usize) -> (f64, f64) {
+        let (tasks, lane) = (&self.fours[task / 4], task % 4);
+        (tasks.value[lane], tasks.wish[lane])
+    }
+
+    pub(super) fn constants(&self, task: usize) -> Constants {
+        let (tasks, lane) = (&self.fours[task / 4], task % 4);
+        Constants {
+            powers: powers(tasks.elasticity[lane]),
+            over_exponent: tasks.over_exponent[lane],
+            floor: tasks.floor[lane],
+            low: tasks.low[lane],
+            high: tasks.high[lane],
+        }
     }
 
     fn set_values(&mut self, values: &[f64]) {
@@ -261,10 +333,8 @@ impl Moments {
             return None;
         }
         let over_first = 1.0 / first;
-        let newton = (total - target) * over_first;
-        let (a, b, c) = (second * over_first * 0.5, third * over_first * (1.0 / 6.0), fourth * over_first * (1.0 / 24.0));
-        let step = reversed(newton, a, b, c);
-        if (newton * a).abs() < NEXT_DOOR && step.is_finite() {
+        let NextDoor { bend, step } = next_door(self.0, over_first, target);
+        if bend.abs() < NEXT_DOOR && step.is_finite() {
             return Some(step);
         }
         // Further away the logarithm of the total is the better series, with the cumulants of the elasticity as coefficients.
@@ -284,10 +354,25 @@ impl Moments {
     }
 }
 
+/// A step by the series of the total itself, good if its bend is below [`NEXT_DOOR`].
+pub(super) struct NextDoor<N> {
+    pub(super) bend: N,
+    pub(super) step: N,
+}
+
+/// The step to `target` of one call, or of one call a lane. `over_first` is one over the second moment.
+#[inline(always)]
+pub(super) fn next_door<N: Number>(moments: [N; 5], over_first: N, target: f64) -> NextDoor<N> {
+    let [total, _, second, third, fourth] = moments;
+    let newton = (total - target) * over_first;
+    let (a, b, c) = (second * over_first * 0.5, third * over_first * (1.0 / 6.0), fourth * over_first * (1.0 / 24.0));
+    NextDoor { bend: newton * a, step: reversed(newton, a, b, c) }
+}
+
 /// The x at which x - a x² + b x³ - c x⁴ is y, up to the fifth power of y.
 #[inline(always)]
-fn reversed(y: f64, a: f64, b: f64, c: f64) -> f64 {
-    y * (1.0 + y * (a + y * ((2.0 * a * a - b) + y * (5.0 * a * (a * a - b) + c))))
+fn reversed<N: Number>(y: N, a: N, b: N, c: N) -> N {
+    y * (y * (a + y * ((a * 2.0 * a - b) + y * (a * 5.0 * (a * a - b) + c))) + 1.0)
 }
 
 /// The wishes of all tasks at a price, from the values at the anchor.
@@ -307,17 +392,22 @@ impl WithSimd for Anchor<'_> {
             let per_value = load(&tasks.value).ln() - self.log_price;
             let wish = (load(&tasks.base_level) + load(&tasks.elasticity) * per_value).exp();
             wish.store(&mut tasks.wish);
-            add_moments(&mut sums, wish, load(&tasks.elasticity));
+            add_moments(&mut sums, wish, powers(load(&tasks.elasticity)));
         }
         Moments(sums.map(Four::total))
     }
 }
 
+/// The first four powers of an elasticity.
+#[inline(always)]
+fn powers<N: Number>(elasticity: N) -> [N; 4] {
+    let square = elasticity * elasticity;
+    [elasticity, square, square * elasticity, square * square]
+}
+
 /// The powers do not wait for the wish: one short step from it to every sum.
 #[inline(always)]
-fn add_moments<S: Simd>(sums: &mut [Four<S>; 5], wish: Four<S>, elasticity: Four<S>) {
-    let square = elasticity * elasticity;
-    let powers = [elasticity, square, square * elasticity, square * square];
+pub(super) fn add_moments<S: Simd>(sums: &mut [Four<S>; 5], wish: Four<S>, powers: [Four<S>; 4]) {
     sums[0] = sums[0] + wish;
     for (sum, power) in sums[1..].iter_mut().zip(powers) {
         *sum = wish.times_plus(power, *sum);
@@ -372,23 +462,30 @@ fn exp_small<S: Simd>(simd: S, number: f64) -> f64 {
 #[inline(always)]
 fn read<S: Simd>(simd: S, fours: &mut [Tasks], values: &[f64], moved: f64) -> Option<Moments> {
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
-    let (zero, one) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0));
+    let (zero, one, moved) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0), Four::splat(simd, moved));
     let limit = Four::splat(simd, SMALL * SMALL);
     let mut sums = [zero; 5];
     let mut far = zero;
     for (tasks, values) in fours.iter_mut().zip(values.chunks(4)) {
         let value = load_values(simd, tasks, values);
         let elasticity = load(&tasks.elasticity);
-        let ratio = value.ln_ratio(load(&tasks.value));
-        let exponent = elasticity * (ratio - moved);
-        // Both series must be exact: a value that is no number fails here too.
-        far = far + limit.where_above(ratio * ratio * 4.0 + exponent * exponent, zero, one);
-        let wish = load(&tasks.wish) * exponent.exp_small();
+        let (distance, factor) = near(value, load(&tasks.value), elasticity, moved);
+        far = far + limit.where_above(distance, zero, one);
+        let wish = load(&tasks.wish) * factor;
         wish.store(&mut tasks.trial);
         (load(&tasks.over_exponent) / value).store(&mut tasks.per_worth);
-        add_moments(&mut sums, wish, elasticity);
+        add_moments(&mut sums, wish, powers(elasticity));
     }
     (far.total() == 0.0).then(|| Moments(sums.map(Four::total)))
+}
+
+/// What the wishes are multiplied by when the value comes from the anchor's and the price's logarithm moves. Both series are exact if the
+/// distance, which comes first, is below `SMALL * SMALL`; a value that is no number is not.
+#[inline(always)]
+pub(super) fn near<S: Simd>(value: Four<S>, anchor: Four<S>, elasticity: Four<S>, moved: Four<S>) -> (Four<S>, Four<S>) {
+    let ratio = value.ln_ratio(anchor);
+    let exponent = elasticity * (ratio - moved);
+    (ratio * ratio * 4.0 + exponent * exponent, exponent.exp_small())
 }
 
 /// The values of four tasks; one in the lanes of no task.
@@ -414,24 +511,33 @@ fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64,
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
     let (one, mut inside) = (Four::splat(simd, 1.0), Four::splat(simd, 0.0));
     let (mut spends, mut worths) = (FourSums::new(simd), FourSums::new(simd));
+    let (back, price) = (Four::splat(simd, -step), Four::splat(simd, price));
     let answers = call.spend.chunks_mut(4).zip(call.success.chunks_mut(4));
     for ((tasks, values), (spend, success)) in fours.iter_mut().zip(call.values.chunks(4)).zip(answers) {
         let value = load_values(simd, tasks, values);
-        let elasticity = load(&tasks.elasticity);
-        let wish = load(&tasks.trial) * (elasticity * -step).exp_small();
+        let wish = load(&tasks.trial) * (load(&tasks.elasticity) * back).exp_small();
         inside = inside + wish.where_between(load(&tasks.low), load(&tasks.high), one);
-        // On the curve's own slope value = price * spend / exponent, above what the floor is worth.
         let floor = load(&tasks.floor);
-        let worth = wish * (load(&tasks.over_exponent) * price);
         spends.add(wish);
-        worths.add(worth + value * floor);
+        worths.add(worth(wish, load(&tasks.over_exponent), price, value * floor));
         wish.store(&mut tasks.trial);
         wish.store_some(spend);
-        // No division here: the draws of the round wait for this.
-        wish.times_plus(load(&tasks.per_worth) * price, floor).store_some(success);
+        success_at(wish, load(&tasks.per_worth), price, floor).store_some(success);
     }
     let is_between_bounds = inside.total() == 4.0 * fours.len() as f64;
     Settled { spend: spends.total().value(), worth: worths.total().value(), is_between_bounds }
+}
+
+/// On the curve's own slope value = price * spend / exponent, above what the floor is worth.
+#[inline(always)]
+pub(super) fn worth<S: Simd>(wish: Four<S>, over_exponent: Four<S>, price: Four<S>, floor_worth: Four<S>) -> Four<S> {
+    wish * (over_exponent * price) + floor_worth
+}
+
+/// No division here: the draws of the round wait for this.
+#[inline(always)]
+pub(super) fn success_at<S: Simd>(wish: Four<S>, per_worth: Four<S>, price: Four<S>, floor: Four<S>) -> Four<S> {
+    wish.times_plus(per_worth * price, floor)
 }
 
 /// Gives the remainder to the softest task: at the price, as it is too small to change its slope.
