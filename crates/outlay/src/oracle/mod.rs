@@ -6,6 +6,7 @@ mod chords;
 mod close;
 mod coordinate;
 mod core;
+mod counted;
 mod finish;
 mod four;
 mod hull;
@@ -21,6 +22,7 @@ mod roots;
 mod smooth_model;
 mod stack;
 mod stairs;
+mod swaps;
 
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};

@@ -182,6 +182,11 @@ impl Stairs {
         self.levels[level as usize]
     }
 
+    /// Where the levels of a coordinate end.
+    pub(super) fn end(&self, coordinate: usize) -> usize {
+        self.starts[coordinate + 1] as usize
+    }
+
     pub(super) fn levels(&self) -> &[Level] {
         &self.levels
     }
