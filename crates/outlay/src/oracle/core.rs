@@ -9,9 +9,7 @@
 use super::coordinate::Coordinate;
 use super::counted;
 use super::stairs::{CAPACITY, Level, Root, Stairs, Terms, UNITS, units};
-use super::swaps::Swaps;
 use super::{DEFAULT_TOLERANCE, Options, Outcome};
-use crate::sum::Sum;
 
 /// A partial choice: what it spends, what it gains over the start, and how it came about.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +71,6 @@ pub(super) struct CoreSearch {
     singles: Vec<(i64, u32, u32)>,
     /// For each of them, the place of the best one up to it.
     fitting: Vec<u32>,
-    swaps: Swaps,
 }
 
 /// Where the search starts: the relaxation's homes and what they prove, and the best split known.
@@ -160,7 +157,7 @@ impl CoreSearch {
             let work = self.states.len() as u64 * u64::from(stage.last - stage.first);
             let is_crowded = run.states > run.patience() || run.states + work > max_states;
             if cap.is_none() && is_crowded {
-                cap = Some(self.count(&mut run, &mut best));
+                cap = Some(counted::bound(start.stairs, start.terms, start.root, run.threshold()));
             }
             let is_closed = cap.is_some_and(|cap| cap <= run.threshold());
             if is_closed || run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
@@ -173,31 +170,6 @@ impl CoreSearch {
         let trail = (run.value > start.root.value).then_some(best.trail);
         let bound = run.lost.min(cap.unwrap_or(f64::INFINITY)).max(run.value).min(start.root.bound);
         Found { value: run.value, bound, states: run.states, trail }
-    }
-
-    /// The bound that counts chords, and perhaps a better split from the prices that prove it.
-    fn count(&mut self, run: &mut Run<'_>, best: &mut State) -> f64 {
-        let Start { stairs, terms, root } = run.start;
-        let counted = counted::bound(stairs, terms, root, run.threshold());
-        if counted.bound > run.threshold() && self.swaps.make(stairs, terms, counted) {
-            let (mut trail, mut spend, mut gain) = (NONE, run.origin, Sum::default());
-            let first = self.trail.len();
-            for (coordinate, (&to, &from)) in self.swaps.levels.iter().zip(&stairs.home).enumerate().filter(|(_, (to, from))| to != from) {
-                let choice = run.choice(terms.weights[coordinate], stairs.level(from), to);
-                gain.add(choice.gain);
-                spend += choice.shift;
-                self.trail.push(Departure { before: trail, coordinate: coordinate as u32, to });
-                trail = self.trail.len() as u32 - 1;
-            }
-            let gain = gain.value();
-            if run.improves(spend, gain) {
-                run.value = root.home_value + gain;
-                *best = State { spend, gain, trail, choice: NONE };
-            } else {
-                self.trail.truncate(first);
-            }
-        }
-        counted.bound
     }
 
     /// Lists the choices that matter. The fewer of them the better the split known: so that one is first improved by the choices that
@@ -574,7 +546,7 @@ impl<'a> Run<'a> {
 
     /// So many partial choices are made before chords are counted: about as many as counting takes time.
     fn patience(&self) -> u64 {
-        COUNTED.max(8 * self.start.stairs.levels().len() as u64)
+        COUNTED.max(4 * self.start.stairs.levels().len() as u64)
     }
 
     fn improves(&self, spend: i64, gain: f64) -> bool {

@@ -10,46 +10,6 @@ use super::relaxation::ROUNDING;
 use super::stairs::{CAPACITY, Root, Stairs, Terms, UNITS};
 use crate::sum::Sum;
 
-/// A bound on every split, and the pair of prices and the limit on chords that prove it.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Counted {
-    pub(super) bound: f64,
-    pub(super) price: f64,
-    pub(super) extra: f64,
-    pub(super) limit: f64,
-}
-
-/// A level at a pair of prices: how many chords it takes, and what it is worth after both prices.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Priced {
-    pub(super) level: u32,
-    pub(super) count: u32,
-    pub(super) surplus: f64,
-}
-
-impl Counted {
-    /// The levels of a coordinate, the lowest first.
-    pub(super) fn each_level(&self, stairs: &Stairs, coordinate: usize, weight: f64, mut visit: impl FnMut(Priced)) {
-        let (corners, _) = stairs.corners(coordinate);
-        let low = stairs.level(corners[0]);
-        for (count, &corner) in corners.iter().enumerate() {
-            let end = corners.get(count + 1).map_or(stairs.end(coordinate) as u32, |&next| next);
-            for level in corner..end {
-                let there = stairs.level(level);
-                let surplus = weight * there.success - self.price * (there.spend - low.spend) - self.extra * count as f64;
-                visit(Priced { level, count: count as u32, surplus });
-            }
-        }
-    }
-
-    /// The level that is best, of equals the lowest.
-    pub(super) fn best_level(&self, stairs: &Stairs, coordinate: usize, weight: f64) -> Priced {
-        let mut best = Priced { level: stairs.corners(coordinate).0[0], count: 0, surplus: f64::NEG_INFINITY };
-        self.each_level(stairs, coordinate, weight, |priced| best = if priced.surplus > best.surplus { priced } else { best });
-        best
-    }
-}
-
 /// What all tasks' best surpluses and the priced limits come to at a pair of prices, and how that changes with them.
 #[derive(Debug, Clone, Copy)]
 struct Plane {
@@ -91,22 +51,22 @@ const SETTLED: f64 = 1e-13;
 const NEAR: f64 = 1e-3;
 
 /// A bound on every split, from counting: not below `enough`.
-pub(super) fn bound(stairs: &Stairs, terms: Terms<'_>, root: Root, enough: f64) -> Counted {
+pub(super) fn bound(stairs: &Stairs, terms: Terms<'_>, root: Root, enough: f64) -> f64 {
     let count = (0..stairs.len()).map(|coordinate| stairs.corners(coordinate).1 as f64).sum::<f64>();
     let most = Case { stairs, terms, limit: count, sign: 1.0, enough }.least(root);
     let least = Case { stairs, terms, limit: count + 1.0, sign: -1.0, enough }.least(root);
-    if most.bound >= least.bound { most } else { least }
+    most.max(least)
 }
 
 impl Case<'_> {
     /// The least bound, searched along the second price: it is convex, so tangents from both sides meet below it.
-    fn least(&self, root: Root) -> Counted {
+    fn least(&self, root: Root) -> f64 {
         let mut left = self.section(0.0, root.price);
         let mut best = left;
         if let Some(right) = self.other_side(&mut left, root, &mut best) {
             self.close_in(left, right, &mut best);
         }
-        Counted { bound: best.bound, price: best.price, extra: best.extra, limit: self.limit }
+        best.bound
     }
 
     fn close_in(&self, mut left: Section, mut right: Section, best: &mut Section) {

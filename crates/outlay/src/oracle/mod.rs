@@ -22,7 +22,6 @@ mod roots;
 mod smooth_model;
 mod stack;
 mod stairs;
-mod swaps;
 
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
