@@ -6,7 +6,6 @@
 //! a partial choice is dropped if another spends no more and gains no less, or if even the best completion cannot beat the
 //! split already known. Spends are whole multiples of the budget's 2^-60, so sums are exact and equal jumps really are equal.
 
-use super::coordinate::Coordinate;
 use super::counted;
 use super::stairs::{CAPACITY, Level, Root, Stairs, Terms, UNITS, units};
 use super::{DEFAULT_TOLERANCE, Options, Outcome};
@@ -61,9 +60,7 @@ pub(super) struct CoreSearch {
     /// The partial choices of a stage so far, being merged with those of its next choice.
     merged: Vec<State>,
     trail: Vec<Departure>,
-    /// What each coordinate loses at least by leaving its home; infinite if it cannot.
-    least: Vec<f64>,
-    /// Some of that, to find out how much there is of it.
+    /// What some coordinates lose at least, to find out how many lose how much.
     sample: Vec<f64>,
     /// Choices kept by pruning, before they replace the others.
     pruned: Vec<Choice>,
@@ -108,20 +105,13 @@ const NEGLIGIBLE: f64 = 1e-14;
 
 impl CoreSearch {
     /// The best split of staircases: the levels chosen. Steps are settled to the last digit unless a coarse tolerance is asked for.
-    pub(super) fn solve(
-        &mut self,
-        stairs: &mut Stairs,
-        terms: Terms<'_>,
-        coordinates: &[Coordinate],
-        last_price: Option<f64>,
-        options: &Options,
-    ) -> Outcome {
+    pub(super) fn solve(&mut self, stairs: &mut Stairs, terms: Terms<'_>, last_price: Option<f64>, options: &Options) -> Outcome {
         let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
-        let root = stairs.relax(terms, coordinates, last_price);
+        let root = stairs.relax(terms, last_price);
         let Root { price, mut bound, mut value, left, .. } = root;
         let (mut left, mut states) = (Some(left), 0);
         if !root.is_settled && root.bound - root.value > tolerance * root.value {
-            let found = self.run(Start { stairs, terms, root }, tolerance, options.max_states);
+            let found = self.run(Start { stairs, terms, root }, tolerance, options);
             (value, bound, states, left) = (found.value, found.bound, found.states, None);
             self.write(found.trail, stairs);
         }
@@ -140,7 +130,8 @@ impl CoreSearch {
     }
 
     /// Improves the start as far as possible.
-    fn run(&mut self, start: Start<'_>, tolerance: f64, max_states: u64) -> Found {
+    fn run(&mut self, start: Start<'_>, tolerance: f64, options: &Options) -> Found {
+        let max_states = options.max_states;
         let mut run = Run::new(start, tolerance);
         self.trail.clear();
         self.states.clear();
@@ -155,11 +146,13 @@ impl CoreSearch {
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
             let work = self.states.len() as u64 * u64::from(stage.last - stage.first);
-            let is_crowded = run.states > run.patience() || run.states + work > max_states;
+            let is_crowded = run.states + self.states.len() as u64 > run.patience() || run.states + work > max_states;
+            // Where the last digit is far, what was asked for is enough.
+            let enough = run.value * (1.0 + options.tolerance.max(NEGLIGIBLE));
             if cap.is_none() && is_crowded {
-                cap = Some(counted::bound(start.stairs, start.terms, start.root, run.threshold()));
+                cap = Some(counted::bound(start.stairs, start.terms, start.root, enough));
             }
-            let is_closed = cap.is_some_and(|cap| cap <= run.threshold());
+            let is_closed = cap.is_some_and(|cap| cap <= enough);
             if is_closed || run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
                 run.keep_open(&self.states, &stage);
                 break;
@@ -175,8 +168,7 @@ impl CoreSearch {
     /// Lists the choices that matter. The fewer of them the better the split known: so that one is first improved by the choices that
     /// lose least, then by more of them, until all are listed that lose less than what is still open.
     fn gather(&mut self, run: &mut Run<'_>, best: &mut State) {
-        self.survey(run);
-        let mut limit = self.first_limit().min(run.gap());
+        let mut limit = self.first_limit(&run.start.stairs.least).min(run.gap());
         loop {
             let dropped = self.collect(run, limit);
             self.exchange(run, best);
@@ -189,33 +181,12 @@ impl CoreSearch {
         }
     }
 
-    /// What each coordinate loses at least by leaving its home. Losses at the corners of the envelope grow away from the home, and a
-    /// level under a chord loses at least as much as the chord's better end: only the levels around the home need be asked.
-    fn survey(&mut self, run: &Run<'_>) {
-        let Start { stairs, terms, root } = run.start;
-        self.least.clear();
-        for (coordinate, &weight) in terms.weights.iter().enumerate() {
-            let (corners, home) = stairs.corners(coordinate);
-            let (first, last) = (corners[home.max(1) - 1] as usize, corners[(home + 1).min(corners.len() - 1)] as usize);
-            let at = corners[home] as usize;
-            let levels = stairs.levels();
-            let surplus = weight * levels[at].success - root.price * levels[at].spend;
-            let mut least = f64::INFINITY;
-            for (position, level) in levels[first..=last].iter().enumerate() {
-                let loss = surplus - (weight * level.success - root.price * level.spend);
-                let loss = if position == at - first { f64::INFINITY } else { loss };
-                least = if loss < least { loss } else { least };
-            }
-            self.least.push(if weight > 0.0 { least } else { f64::INFINITY });
-        }
-    }
-
     /// A loss that few coordinates are below.
-    fn first_limit(&mut self) -> f64 {
-        let stride = self.least.len().div_ceil(SAMPLE);
+    fn first_limit(&mut self, least: &[f64]) -> f64 {
+        let stride = least.len().div_ceil(SAMPLE);
         let rank = FIRST_CORE / stride.max(1);
         self.sample.clear();
-        self.sample.extend(self.least.iter().step_by(stride.max(1)));
+        self.sample.extend(least.iter().step_by(stride.max(1)));
         if rank >= self.sample.len() {
             return f64::INFINITY;
         }
@@ -227,9 +198,9 @@ impl CoreSearch {
         self.choices.clear();
         self.stages.clear();
         let mut dropped = f64::INFINITY;
-        for coordinate in 0..self.least.len() {
-            if !(self.least[coordinate] < limit) {
-                dropped = dropped.min(self.least[coordinate]);
+        for (coordinate, &least) in run.start.stairs.least.iter().enumerate() {
+            if !(least < limit) {
+                dropped = if least < dropped { least } else { dropped };
                 continue;
             }
             let first = self.choices.len();
@@ -266,12 +237,19 @@ impl CoreSearch {
         self.index_singles();
         let room = CAPACITY - run.origin;
         let mut pair = None;
+        let mut fits = self.singles.len();
+        // A single departure first, then pairs in the order of the first one's spend: what fits beside it becomes less and less.
         for position in std::iter::once(None).chain((0..self.singles.len()).map(Some)) {
             let (shift, gain) = position.map_or((0, 0.0), |position| {
                 let choice = self.choices[self.singles[position].1 as usize];
                 (choice.shift, choice.gain)
             });
-            let fits = self.singles.partition_point(|single| single.0 <= room - shift);
+            if position == Some(0) {
+                fits = self.singles.len();
+            }
+            while fits > 0 && self.singles[fits - 1].0 > room - shift {
+                fits -= 1;
+            }
             let Some(partner) = fits.checked_sub(1).map(|last| self.fitting[last] as usize) else { continue };
             let same = position.is_some_and(|position| self.singles[position].2 == self.singles[partner].2);
             let gain = gain + self.choices[self.singles[partner].1 as usize].gain;

@@ -71,7 +71,7 @@ fn expand(model: &Model, best: &mut [f64]) {
 /// Each task's success at its spend. Of staircases the levels that were bought say it, unless leftovers were spent on top.
 fn write_success(model: &Model, leftover: Leftover, answer: &mut Allocation) {
     let stairs = model.stairs.as_ref().filter(|_| leftover == Leftover::Keep);
-    if stairs.is_some_and(|stairs| stairs.write_success(&model.coordinates, &model.curves, &mut answer.success)) {
+    if stairs.is_some_and(|stairs| stairs.write_success(&mut answer.success)) {
         for task in model.stacks.iter().flat_map(Stack::tasks) {
             answer.success[task] = model.curves[task].success(answer.spend[task]);
         }

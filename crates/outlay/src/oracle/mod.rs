@@ -415,12 +415,12 @@ impl Oracle {
     fn search_steps(&mut self, mut stairs: Box<Stairs>, options: &Options) -> Outcome {
         let model = &mut self.model;
         let terms = Terms { weights: &model.weights, budget: model.budget, free: model.free };
-        let outcome = self.core.solve(&mut stairs, terms, &model.coordinates, self.last_price, options);
+        let outcome = self.core.solve(&mut stairs, terms, self.last_price, options);
         if outcome.left.is_none() {
             model.rank_classes();
             stairs.order_equals(&model.classes, &model.weights);
         }
-        stairs.write_spend(&model.coordinates, &mut self.best);
+        stairs.write_spend(&mut self.best);
         model.stairs = Some(stairs);
         outcome
     }

@@ -132,10 +132,8 @@ impl Model {
             stack.build(&values, self.free, &mut coordinate.form);
         }
         if let Some(stairs) = &mut self.stairs {
-            let weights = self.weights[..plain].iter_mut().zip(&self.coordinates);
-            weights.for_each(|(weight, coordinate)| *weight = values[coordinate.task] * self.curves[coordinate.task].height());
-            self.weights[plain..].fill(1.0);
-            stairs.load(&self.coordinates, plain, self.free, budget);
+            stairs.load(&self.coordinates, &self.curves, plain, self.free, budget);
+            stairs.weigh(&values, &mut self.weights);
             self.values = values;
             return;
         }

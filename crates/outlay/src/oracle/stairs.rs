@@ -38,6 +38,10 @@ pub(super) struct Stairs {
     /// Where each coordinate's levels begin, and where the last one's end.
     starts: Vec<u32>,
     levels: Vec<Level>,
+    /// The task, or the place after the tasks, that each coordinate stands for, and its curve's floor and height.
+    tasks: Vec<u32>,
+    floors: Vec<f64>,
+    heights: Vec<f64>,
     /// Where each coordinate's corners begin, and the level that each corner is. Chord `c` of coordinate `k` leaves corner `c + k`.
     turns: Vec<u32>,
     corners: Vec<u32>,
@@ -61,6 +65,8 @@ pub(super) struct Stairs {
     /// Each coordinate's level at the price, and the one that it is given.
     pub(super) home: Vec<u32>,
     pub(super) chosen: Vec<u32>,
+    /// What each coordinate loses at least by leaving its home; infinite if it cannot.
+    pub(super) least: Vec<f64>,
     hull: Hull,
 }
 
@@ -106,10 +112,17 @@ pub(super) fn units(spend: f64, units_per_spend: f64) -> i64 {
 
 impl Stairs {
     /// Lists the levels that this much budget allows. The last coordinates, from `plain` on, change from call to call.
-    pub(super) fn load(&mut self, coordinates: &[Coordinate], plain: usize, free: f64, budget: f64) {
+    pub(super) fn load(&mut self, coordinates: &[Coordinate], curves: &[Curve], plain: usize, free: f64, budget: f64) {
         let is_listed = self.starts.len() > plain && (free == self.free && budget == self.budget || self.widest <= free.min(self.free));
         let kept = if is_listed { plain } else { 0 };
         if !is_listed {
+            self.tasks.clear();
+            self.tasks.extend(coordinates.iter().map(|coordinate| coordinate.task as u32));
+            let plain_curves = || coordinates[..plain].iter().map(|coordinate| &curves[coordinate.task]);
+            self.floors.clear();
+            self.floors.extend(plain_curves().map(Curve::floor));
+            self.heights.clear();
+            self.heights.extend(plain_curves().map(Curve::height));
             self.widest = coordinates[..plain].iter().map(reach).fold(0.0, f64::max);
             self.has_twins = false;
         }
@@ -122,6 +135,14 @@ impl Stairs {
             self.list(coordinate);
         }
         self.counted_for = f64::NAN;
+    }
+
+    /// What success is worth to each coordinate; what a stack gains is counted in value already.
+    pub(super) fn weigh(&self, values: &[f64], weights: &mut [f64]) {
+        for ((weight, &task), height) in weights.iter_mut().zip(&self.tasks).zip(&self.heights) {
+            *weight = values[task as usize] * height;
+        }
+        weights[self.heights.len()..].fill(1.0);
     }
 
     fn truncate(&mut self, coordinates: usize) {
@@ -197,19 +218,24 @@ impl Stairs {
         (corners, self.home_corner[coordinate] as usize)
     }
 
-    /// Solves the relaxation and writes homes and a split within the budget.
-    pub(super) fn relax(&mut self, terms: Terms<'_>, tasks: &[Coordinate], last_price: Option<f64>) -> Root {
+    /// Solves the relaxation and writes homes, what leaving them costs, and a split within the budget.
+    pub(super) fn relax(&mut self, terms: Terms<'_>, last_price: Option<f64>) -> Root {
         let per_spend = UNITS / terms.budget;
         let price = if terms.free > 0.0 { self.find_price(terms, per_spend, last_price) } else { f64::INFINITY };
         self.go_home(price);
         let (mut value, mut above, mut home_units) = (Sum::default(), Sum::default(), 0);
-        for (coordinate, &weight) in terms.weights.iter().enumerate() {
-            let home = self.corners[self.turns[coordinate] as usize + self.home_corner[coordinate] as usize];
-            let (level, low) = (self.levels[home as usize], self.levels[self.starts[coordinate] as usize]);
-            self.home[coordinate] = home;
+        self.least.clear();
+        let mut starts = self.starts.iter();
+        let places = self.turns.windows(2).zip(&self.home_corner).zip(self.home.iter_mut());
+        for (((turns, &corner), home), &weight) in places.zip(terms.weights) {
+            let corners = &self.corners[turns[0] as usize..turns[1] as usize];
+            let low = self.levels[starts.next().map_or(0, |&start| start as usize)];
+            *home = corners[corner as usize];
+            let level = self.levels[*home as usize];
             value.add(weight * level.success);
             above.add(level.spend - low.spend);
             home_units += units(level.spend, per_spend);
+            self.least.push(least_loss(&self.levels, corners, corner as usize, weight, price));
         }
         let (worth, wished) = (value.value(), above.value());
         if !(terms.free > 0.0) {
@@ -221,7 +247,7 @@ impl Stairs {
         let bound = worth + price * (terms.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * terms.free + worth);
         let mut root = Root { price, bound, value: worth, left: 0.0, home_value: worth, home_units, is_settled: true };
-        self.fill(terms, tasks, per_spend, &mut value, &mut above, &mut root);
+        self.fill(terms, per_spend, &mut value, &mut above, &mut root);
         root.left = terms.free - above.value();
         root
     }
@@ -245,12 +271,12 @@ impl Stairs {
     }
 
     /// Spends what is left on the tied coordinates, those with more weight and lower index first; at most one is left half-way.
-    fn fill(&mut self, terms: Terms<'_>, tasks: &[Coordinate], per_spend: f64, value: &mut Sum, above: &mut Sum, root: &mut Root) {
+    fn fill(&mut self, terms: Terms<'_>, per_spend: f64, value: &mut Sum, above: &mut Sum, root: &mut Root) {
         let mut tied = std::mem::take(&mut self.tied);
         let key = |place: &u32| self.chords[*place as usize].coordinate as usize;
         tied.sort_unstable_by(|a, b| {
             let (first, second) = (key(a), key(b));
-            terms.weights[second].total_cmp(&terms.weights[first]).then(tasks[first].task.cmp(&tasks[second].task)).then(a.cmp(b))
+            terms.weights[second].total_cmp(&terms.weights[first]).then(self.tasks[first].cmp(&self.tasks[second])).then(a.cmp(b))
         });
         let mut halfway = None;
         for &place in &tied {
@@ -266,6 +292,8 @@ impl Stairs {
             }
             self.home[coordinate] = to;
             self.home_corner[coordinate] += 1;
+            // Back costs nothing.
+            self.least[coordinate] = 0.0;
             root.home_units += jump;
             value.add(terms.weights[coordinate] * (there.success - here.success));
             above.add(there.spend - here.spend);
@@ -356,7 +384,7 @@ impl Stairs {
         let (mut above, mut inside, mut count) = (0i64, 0i64, 0);
         self.offers.resize(self.prices.len() + 1, Offer { price: 0.0, jump: 0 });
         for (&price, &jump) in self.prices.iter().zip(&self.jumps) {
-            let (is_above, is_inside) = (price > high, price > low && price <= high);
+            let (is_above, is_inside) = (price > high, (price > low) & (price <= high));
             above = above.saturating_add(if is_above { jump } else { 0 });
             inside = inside.saturating_add(if is_inside { jump } else { 0 });
             // No branch: nobody foresees which chords are inside.
@@ -408,24 +436,37 @@ impl Stairs {
     }
 
     /// Each task's spend; of a stack, what all of it gets.
-    pub(super) fn write_spend(&self, coordinates: &[Coordinate], spend: &mut [f64]) {
-        for (coordinate, &chosen) in coordinates.iter().zip(&self.chosen) {
-            spend[coordinate.task] = self.level(chosen).spend;
+    pub(super) fn write_spend(&self, spend: &mut [f64]) {
+        for (&task, &chosen) in self.tasks.iter().zip(&self.chosen) {
+            spend[task as usize] = self.level(chosen).spend;
         }
     }
 
     /// Each task's success by its level; false, and nothing written, if only the curves can tell. Stacks have no say here.
-    pub(super) fn write_success(&self, coordinates: &[Coordinate], curves: &[Curve], success: &mut [f64]) -> bool {
+    pub(super) fn write_success(&self, success: &mut [f64]) -> bool {
         if self.has_twins {
             return false;
         }
-        for (coordinate, &chosen) in coordinates.iter().zip(&self.chosen) {
-            if let (Some(success), Some(curve)) = (success.get_mut(coordinate.task), curves.get(coordinate.task)) {
-                *success = curve.floor() + curve.height() * self.level(chosen).success;
-            }
+        let scales = self.floors.iter().zip(&self.heights);
+        for ((&task, &chosen), (floor, height)) in self.tasks.iter().zip(&self.chosen).zip(scales) {
+            success[task as usize] = floor + height * self.level(chosen).success;
         }
         true
     }
+}
+
+/// What a coordinate loses at least by leaving its home. Losses at the corners of the envelope grow away from the home, and a level
+/// under a chord loses at least as much as the chord's better end: only the levels around the home need be asked.
+fn least_loss(levels: &[Level], corners: &[u32], home: usize, weight: f64, price: f64) -> f64 {
+    if !(weight > 0.0) {
+        return f64::INFINITY;
+    }
+    let (first, at) = (corners[home.max(1) - 1] as usize, corners[home] as usize);
+    let last = corners[(home + 1).min(corners.len() - 1)] as usize;
+    let surplus = |level: &Level| weight * level.success - price * level.spend;
+    let most = |levels: &[Level]| levels.iter().map(surplus).fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b });
+    let (below, above) = (most(&levels[first..at]), most(&levels[at + 1..last + 1]));
+    surplus(&levels[at]) - if below > above { below } else { above }
 }
 
 /// What has to be free for a coordinate to have all its levels.
