@@ -8,7 +8,9 @@
 
 use super::counted;
 use super::stairs::{CAPACITY, Level, Root, Stairs, Terms, UNITS, units};
+use super::tally::{Known, Tally};
 use super::{DEFAULT_TOLERANCE, Options, Outcome};
+use crate::sum::Sum;
 
 /// A partial choice: what it spends, what it gains over the start, and how it came about.
 #[derive(Debug, Clone, Copy)]
@@ -68,6 +70,7 @@ pub(super) struct CoreSearch {
     singles: Vec<(i64, u32, u32)>,
     /// For each of them, the place of the best one up to it.
     fitting: Vec<u32>,
+    tally: Tally,
 }
 
 /// Where the search starts: the relaxation's homes and what they prove, and the best split known.
@@ -147,12 +150,10 @@ impl CoreSearch {
             let stage = self.stages[position];
             let work = self.states.len() as u64 * u64::from(stage.last - stage.first);
             let is_crowded = run.states + self.states.len() as u64 > run.patience() || run.states + work > max_states;
-            // Where the last digit is far, what was asked for is enough.
-            let enough = run.value * (1.0 + options.tolerance.max(NEGLIGIBLE));
             if cap.is_none() && is_crowded {
-                cap = Some(counted::bound(start.stairs, start.terms, start.root, enough));
+                cap = Some(self.count(&mut run, &mut best, options));
             }
-            let is_closed = cap.is_some_and(|cap| cap <= enough);
+            let is_closed = cap.is_some_and(|cap| cap <= run.value * (1.0 + options.tolerance.max(NEGLIGIBLE)));
             if is_closed || run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
                 run.keep_open(&self.states, &stage);
                 break;
@@ -163,6 +164,46 @@ impl CoreSearch {
         let trail = (run.value > start.root.value).then_some(best.trail);
         let bound = run.lost.min(cap.unwrap_or(f64::INFINITY)).max(run.value).min(start.root.bound);
         Found { value: run.value, bound, states: run.states, trail }
+    }
+
+    /// The bound that counts chords, and perhaps a better split from the search under the prices that prove it. Where there are so many
+    /// partial choices that this is called for, what was asked for is enough: the last digit is far.
+    fn count(&mut self, run: &mut Run<'_>, best: &mut State, options: &Options) -> f64 {
+        let Start { stairs, terms, root } = run.start;
+        let tolerance = options.tolerance.max(NEGLIGIBLE);
+        let cases = counted::bounds(stairs, terms, root, run.value * (1.0 + tolerance));
+        let mut bound = 0.0f64;
+        for case in cases {
+            if case.bound <= run.value * (1.0 + tolerance) {
+                bound = bound.max(case.bound);
+                continue;
+            }
+            let known = Known { value: run.value, tolerance: run.tolerance, max_states: options.max_states.saturating_sub(run.states) };
+            let found = self.tally.run(stairs, terms, case, known);
+            run.states += found.states;
+            bound = bound.max(found.bound);
+            if found.is_better {
+                self.take_tally(run, best);
+            }
+        }
+        bound
+    }
+
+    /// Takes the split of the search under two prices as departures from the homes.
+    fn take_tally(&mut self, run: &mut Run<'_>, best: &mut State) {
+        let Start { stairs, terms, root } = run.start;
+        let (mut trail, mut spend, mut gain) = (NONE, run.origin, Sum::default());
+        for (coordinate, (&to, &from)) in self.tally.levels.iter().zip(&stairs.home).enumerate().filter(|(_, (to, from))| to != from) {
+            let choice = run.choice(terms.weights[coordinate], stairs.level(from), to);
+            gain.add(choice.gain);
+            spend += choice.shift;
+            self.trail.push(Departure { before: trail, coordinate: coordinate as u32, to });
+            trail = self.trail.len() as u32 - 1;
+        }
+        if run.improves(spend, gain.value()) {
+            run.value = root.home_value + gain.value();
+            *best = State { spend, gain: gain.value(), trail, choice: NONE };
+        }
     }
 
     /// Lists the choices that matter. The fewer of them the better the split known: so that one is first improved by the choices that

@@ -10,6 +10,53 @@ use super::relaxation::ROUNDING;
 use super::stairs::{CAPACITY, Root, Stairs, Terms, UNITS};
 use crate::sum::Sum;
 
+/// A case, the pair of prices found for it, and what they prove.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Counted {
+    /// No split of the case is worth more.
+    pub(super) bound: f64,
+    pub(super) price: f64,
+    pub(super) extra: f64,
+}
+
+/// A level at a pair of prices: how many chords it takes, and what it is worth after both prices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Priced {
+    pub(super) level: u32,
+    pub(super) count: u32,
+    pub(super) surplus: f64,
+}
+
+impl Counted {
+    /// The levels of a coordinate, the lowest first.
+    pub(super) fn each_level(&self, stairs: &Stairs, coordinate: usize, weight: f64, mut visit: impl FnMut(Priced)) {
+        let (corners, _) = stairs.corners(coordinate);
+        for (count, &corner) in corners.iter().enumerate() {
+            let end = corners.get(count + 1).map_or(stairs.end(coordinate) as u32, |&next| next);
+            (corner..end).for_each(|level| visit(self.at(stairs, coordinate, weight, level, count as u32)));
+        }
+    }
+
+    /// One level of a coordinate.
+    pub(super) fn priced(&self, stairs: &Stairs, coordinate: usize, weight: f64, level: u32) -> Priced {
+        let count = stairs.corners(coordinate).0.partition_point(|corner| *corner <= level) as u32 - 1;
+        self.at(stairs, coordinate, weight, level, count)
+    }
+
+    /// The level that is best, of equals the lowest.
+    pub(super) fn best_level(&self, stairs: &Stairs, coordinate: usize, weight: f64) -> Priced {
+        let mut best = Priced { level: stairs.corners(coordinate).0[0], count: 0, surplus: f64::NEG_INFINITY };
+        self.each_level(stairs, coordinate, weight, |priced| best = if priced.surplus > best.surplus { priced } else { best });
+        best
+    }
+
+    fn at(&self, stairs: &Stairs, coordinate: usize, weight: f64, level: u32, count: u32) -> Priced {
+        let (low, there) = (stairs.level(stairs.corners(coordinate).0[0]), stairs.level(level));
+        let surplus = weight * there.success - self.price * (there.spend - low.spend) - self.extra * f64::from(count);
+        Priced { level, count, surplus }
+    }
+}
+
 /// What all tasks' best surpluses and the priced limits come to at a pair of prices, and how that changes with them.
 #[derive(Debug, Clone, Copy)]
 struct Plane {
@@ -50,23 +97,21 @@ const SETTLED: f64 = 1e-13;
 /// How far from a price found the next one is looked for at first, as a share.
 const NEAR: f64 = 1e-3;
 
-/// A bound on every split, from counting: not below `enough`.
-pub(super) fn bound(stairs: &Stairs, terms: Terms<'_>, root: Root, enough: f64) -> f64 {
+/// Bounds on all splits that take at most as many chords as the homes, and on those that take more: not below `enough`.
+pub(super) fn bounds(stairs: &Stairs, terms: Terms<'_>, root: Root, enough: f64) -> [Counted; 2] {
     let count = (0..stairs.len()).map(|coordinate| stairs.corners(coordinate).1 as f64).sum::<f64>();
-    let most = Case { stairs, terms, limit: count, sign: 1.0, enough }.least(root);
-    let least = Case { stairs, terms, limit: count + 1.0, sign: -1.0, enough }.least(root);
-    most.max(least)
+    [(count, 1.0), (count + 1.0, -1.0)].map(|(limit, sign)| Case { stairs, terms, limit, sign, enough }.least(root))
 }
 
 impl Case<'_> {
     /// The least bound, searched along the second price: it is convex, so tangents from both sides meet below it.
-    fn least(&self, root: Root) -> f64 {
+    fn least(&self, root: Root) -> Counted {
         let mut left = self.section(0.0, root.price);
         let mut best = left;
         if let Some(right) = self.other_side(&mut left, root, &mut best) {
             self.close_in(left, right, &mut best);
         }
-        best.bound
+        Counted { bound: best.bound, price: best.price, extra: best.extra }
     }
 
     fn close_in(&self, mut left: Section, mut right: Section, best: &mut Section) {

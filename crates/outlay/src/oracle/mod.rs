@@ -22,6 +22,7 @@ mod roots;
 mod smooth_model;
 mod stack;
 mod stairs;
+mod tally;
 
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
