@@ -317,3 +317,90 @@ fn stage(first: usize, choices: &[Choice]) -> Stage {
     }
     Stage { first: first as u32, last: choices.len() as u32, ease: up.min(down), up, down }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::counted;
+    use super::super::model::Model;
+    use super::*;
+    use crate::{Curve, ProblemSpec, TaskSpec};
+
+    /// A number between zero and one that depends on both arguments.
+    fn number(seed: u64, place: u64) -> f64 {
+        let mut bits = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 29)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Tasks with one or two jumps, each worth a fixed amount and so much per unit, and values that are nearly equal.
+    fn model(seed: u64) -> Model {
+        let tasks = 3 + seed % 6;
+        let curve = |task: u64| {
+            let first = 0.05 + number(seed, 10 * task);
+            let second = first + 0.05 + number(seed, 10 * task + 1);
+            let (at, success) = (vec![first / tasks as f64, second / tasks as f64], vec![0.1 + 0.3 * first, 0.2 + 0.3 * second]);
+            let jumps = if (task + seed).is_multiple_of(3) { 2 } else { 1 };
+            Curve::steps(at[..jumps].to_vec(), success[..jumps].to_vec()).unwrap()
+        };
+        let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), curve(task))).collect();
+        let values: Vec<f64> = (0..tasks).map(|task| 1.0 + 0.05 * number(seed, 10 * task + 2)).collect();
+        let mut model = Model::new(&ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap());
+        model.load(&values, 0.5, true);
+        model
+    }
+
+    /// The most that all splits are worth which take up to `limit` chords, and of those that take more.
+    fn truth(stairs: &Stairs, weights: &[f64], limit: usize) -> [f64; 2] {
+        fn go(stairs: &Stairs, weights: &[f64], coordinate: usize, left: f64, count: usize, worth: f64, best: &mut dyn FnMut(usize, f64)) {
+            let Some(weight) = weights.get(coordinate) else { return best(count, worth) };
+            let (corners, _) = stairs.corners(coordinate);
+            for level in corners[0]..stairs.end(coordinate) as u32 {
+                let there = stairs.level(level);
+                let chords = corners.partition_point(|corner| *corner <= level) - 1;
+                if there.spend <= left + 1e-13 {
+                    go(stairs, weights, coordinate + 1, left - there.spend, count + chords, worth + weight * there.success, best);
+                }
+            }
+        }
+        let mut found = [f64::NEG_INFINITY; 2];
+        go(stairs, weights, 0, 0.5, 0, 0.0, &mut |count, worth| {
+            let place = usize::from(count > limit);
+            found[place] = found[place].max(worth);
+        });
+        found
+    }
+
+    /// Both cases' bounds hold for all their splits, before the search and after it, and mostly the search ends at the best split.
+    #[test]
+    fn both_cases_are_searched_exactly() {
+        let (mut tally, mut open, mut closed) = (Tally::default(), 0, 0);
+        for seed in 0..2000 {
+            let mut model = model(seed);
+            let mut stairs = model.stairs.take().unwrap();
+            let terms = Terms { weights: &model.weights, budget: model.budget, free: model.free };
+            let root = stairs.relax(terms, None);
+            if root.is_settled {
+                continue;
+            }
+            let limit = (0..stairs.len()).map(|coordinate| stairs.corners(coordinate).1).sum();
+            let truth = truth(&stairs, &model.weights, limit);
+            let most = truth[0].max(truth[1]);
+            for (case, truth) in counted::bounds(&stairs, terms, root, 0.0).into_iter().zip(truth) {
+                assert!(case.bound >= truth * (1.0 - 1e-13), "seed {seed}: {} below {truth}", case.bound);
+                let known = Known { value: 0.5 * root.value, tolerance: 1e-14, max_states: 10_000 };
+                let found = tally.run(&stairs, terms, case, known);
+                assert!(found.bound >= truth * (1.0 - 1e-13), "seed {seed}: {} below {truth} after the search", found.bound);
+                if found.is_better {
+                    let levels = tally.levels.iter().map(|&level| stairs.level(level));
+                    let spend: f64 = levels.clone().map(|level| level.spend).sum();
+                    let value: f64 = levels.zip(&model.weights).map(|(level, weight)| weight * level.success).sum();
+                    assert!(spend <= 0.5 * (1.0 + 1e-12) && value <= most * (1.0 + 1e-12), "seed {seed}: {value} for {spend}");
+                    let is_exact = found.bound <= value * (1.0 + 1e-11);
+                    (open, closed) = if is_exact { (open, closed + 1) } else { (open + 1, closed) };
+                    assert!(!is_exact || value >= truth * (1.0 - 1e-12), "seed {seed}: {value} passes for {truth}");
+                }
+            }
+        }
+        assert!(closed > 20 * open && closed > 1000, "{closed} closed, {open} open");
+    }
+}
