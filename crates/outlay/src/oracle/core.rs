@@ -137,7 +137,8 @@ impl CoreSearch {
         let max_states = options.max_states;
         let mut run = Run::new(start, tolerance);
         self.trail.clear();
-        self.states.clear();
+        even_out([&mut self.states, &mut self.next, &mut self.merged]);
+        even_out([&mut self.choices, &mut self.pruned]);
         let mut best = State { spend: run.origin, gain: 0.0, trail: NONE, choice: NONE };
         self.states.push(best);
         self.gather(&mut run, &mut best);
@@ -486,6 +487,16 @@ impl CoreSearch {
             most = most.max(state.gain);
             keeps
         });
+    }
+}
+
+/// Empties lists that take turns and gives all of them the room of the largest: who holds what is a matter of chance, and a round like
+/// an earlier one must not need more.
+pub(super) fn even_out<T, const LISTS: usize>(lists: [&mut Vec<T>; LISTS]) {
+    let most = lists.iter().map(|list| list.capacity()).max().unwrap_or(0);
+    for list in lists {
+        list.clear();
+        list.reserve_exact(most);
     }
 }
 

@@ -6,6 +6,7 @@
 //! the split already known. Splits that take a number of chords from the other side of the limit are not meant by the bound, but where
 //! one is within the budget and better, it is taken.
 
+use super::core::even_out;
 use super::counted::{Counted, Priced};
 use super::stairs::{CAPACITY, Stairs, Terms, UNITS, units};
 use crate::sum::Sum;
@@ -128,7 +129,7 @@ impl Tally {
     /// Lists combinations of the choices, stage by stage; false if there are too many.
     fn search(&mut self, run: &mut Run, states: &mut u64, max_states: u64) -> bool {
         self.trail.clear();
-        self.states.clear();
+        even_out([&mut self.states, &mut self.next]);
         self.states.push(State { spend: run.home_units, gain: 0.0, loss: 0.0, count: 0, trail: NONE });
         run.try_split(&self.states[0]);
         for position in 0..self.stages.len() {
