@@ -417,7 +417,8 @@ impl Oracle {
         let model = &mut self.model;
         let terms = Terms { weights: &model.weights, budget: model.budget, free: model.free };
         let outcome = self.core.solve(&mut stairs, terms, self.last_price, options);
-        if outcome.left.is_none() {
+        let has_equals = model.classes.len() < model.coordinates.len();
+        if has_equals && outcome.left.is_none() {
             model.rank_classes();
             stairs.order_equals(&model.classes, &model.weights);
         }
