@@ -14,6 +14,7 @@ mod clock;
 mod conic;
 mod instances;
 mod limits;
+mod steps;
 mod table;
 
 use std::hint::black_box;
@@ -44,6 +45,7 @@ fn main() {
     );
     runs.concave();
     runs.others();
+    runs.staircases();
     runs.limits();
 }
 
@@ -72,24 +74,27 @@ impl Runs {
 
     /// Cold calls on the instance itself, warm ones on values that move a little from call to call.
     fn measure(&self, instance: &Instance, seed: u64) -> Measured {
+        self.measure_with(instance, seed, &Options::default())
+    }
+
+    fn measure_with(&self, instance: &Instance, seed: u64, options: &Options) -> Measured {
         let Instance { problem, values } = instance;
         let mut random = Random::new(seed + 1000);
         let mut jitter = || values.iter().map(|value| value * random.between(0.995, 1.005)).collect();
         let moving: Vec<Vec<f64>> = (0..CYCLE).map(|_| jitter()).collect();
-        let options = Options::default();
         let mut oracle = Oracle::new(problem);
         let cold = time(self.effort, || {
             oracle.forget();
-            black_box(oracle.allocate(black_box(values), 1.0, &options).unwrap());
+            black_box(oracle.allocate(black_box(values), 1.0, options).unwrap());
         });
         oracle.forget();
-        let answer = oracle.allocate(values, 1.0, &options).unwrap();
+        let answer = oracle.allocate(values, 1.0, options).unwrap();
         let (value, nodes, states, gap, limited) =
             (answer.value, answer.nodes, answer.states, answer.gap(), answer.status == Status::Limit);
         let mut round = 0;
         let warm = time(self.effort, || {
             round += 1;
-            black_box(oracle.allocate(black_box(&moving[round % CYCLE]), 1.0, &options).unwrap());
+            black_box(oracle.allocate(black_box(&moving[round % CYCLE]), 1.0, options).unwrap());
         });
         Measured { cold, warm, value, nodes, states, gap, limited }
     }

@@ -6,8 +6,11 @@
 //! a partial choice is dropped if another spends no more and gains no less, or if even the best completion cannot beat the
 //! split already known. Spends are whole multiples of the budget's 2^-60, so sums are exact and equal jumps really are equal.
 
-use super::coordinate::{Coordinate, Form};
-use super::hull::{Corner, Hull};
+use super::counted;
+use super::stairs::{CAPACITY, Level, Root, Stairs, Terms, UNITS, units};
+use super::tally::{Known, Tally};
+use super::{DEFAULT_TOLERANCE, Options, Outcome};
+use crate::sum::Sum;
 
 /// A partial choice: what it spends, what it gains over the start, and how it came about.
 #[derive(Debug, Clone, Copy)]
@@ -24,13 +27,13 @@ struct State {
 struct Departure {
     before: u32,
     coordinate: u32,
-    to: f64,
+    to: u32,
 }
 
-/// Another choice for one coordinate: change of spend, change of value, and what it loses at the price.
+/// Another level for one coordinate: change of spend, change of value, and what it loses at the price.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
-    to: f64,
+    to: u32,
     shift: i64,
     gain: f64,
     loss: f64,
@@ -56,142 +59,245 @@ pub(super) struct CoreSearch {
     stages: Vec<Stage>,
     states: Vec<State>,
     next: Vec<State>,
+    /// The partial choices of a stage so far, being merged with those of its next choice.
+    merged: Vec<State>,
     trail: Vec<Departure>,
+    /// What some coordinates lose at least, to find out how many lose how much.
+    sample: Vec<f64>,
     /// Choices kept by pruning, before they replace the others.
     pruned: Vec<Choice>,
     /// Choices by change of spend: that change, the choice, its stage.
     singles: Vec<(i64, u32, u32)>,
     /// For each of them, the place of the best one up to it.
     fitting: Vec<u32>,
+    tally: Tally,
 }
 
-/// Where the search starts: a price with the bound it proves, and splits within the budget.
+/// Where the search starts: the relaxation's homes and what they prove, and the best split known.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Start<'a> {
-    pub(super) coordinates: &'a [Coordinate],
-    pub(super) weights: &'a [f64],
-    pub(super) hulls: &'a [Hull],
-    pub(super) budget: f64,
-    pub(super) price: f64,
-    pub(super) bound: f64,
-    /// The split to depart from: each coordinate at its best for the price. Its value, and that of the best split known.
-    pub(super) spend: &'a [f64],
-    pub(super) origin_value: f64,
-    pub(super) value: f64,
+struct Start<'a> {
+    stairs: &'a Stairs,
+    terms: Terms<'a>,
+    root: Root,
 }
 
 /// What the search found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found {
-    pub(super) value: f64,
-    pub(super) bound: f64,
-    pub(super) states: u64,
+struct Found {
+    value: f64,
+    bound: f64,
+    states: u64,
+    /// The trail to the split, if it is not the one that was known.
+    trail: Option<u32>,
 }
 
 const NONE: u32 = u32::MAX;
-/// The budget in units: spends and their sums are whole numbers of them.
-const UNITS: f64 = (1u64 << 60) as f64;
-/// Jumps whose spends add up to the budget but for rounding do fit: a jump counts as reached 2^-40 before its spend.
-const UNIT_SLACK: i64 = 1 << 20;
 /// So many new partial choices are weeded before more are made.
 const CROWDED: usize = 1 << 20;
+/// Partial choices of a stage with no more choices than this are merged; those of others are sorted.
+const MERGED: u32 = 4;
+/// The split known is improved by the choices of so many coordinates first, and then by those that lose so many times more.
+const FIRST_CORE: usize = 96;
+const WIDER: f64 = 16.0;
+/// So many coordinates are asked what they lose at least.
+const SAMPLE: usize = 1024;
+/// Fewer partial choices than this are no reason to count chords.
+const COUNTED: u64 = 1 << 15;
 /// Partial choices that could improve by less than this share are dropped (their bound is kept).
 const NEGLIGIBLE: f64 = 1e-14;
 
 impl CoreSearch {
-    /// Improves the start as far as possible. `improved` receives (coordinate, spend) for every change of the best split.
-    pub(super) fn run(&mut self, start: Start<'_>, tolerance: f64, max_states: u64, mut improved: impl FnMut(usize, f64)) -> Found {
+    /// The best split of staircases: the levels chosen. Steps are settled to the last digit unless a coarse tolerance is asked for.
+    pub(super) fn solve(&mut self, stairs: &mut Stairs, terms: Terms<'_>, last_price: Option<f64>, options: &Options) -> Outcome {
+        let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
+        let root = stairs.relax(terms, last_price);
+        let Root { price, mut bound, mut value, left, .. } = root;
+        let (mut left, mut states) = (Some(left), 0);
+        if !root.is_settled && root.bound - root.value > tolerance * root.value {
+            let found = self.run(Start { stairs, terms, root }, tolerance, options);
+            (value, bound, states, left) = (found.value, found.bound, found.states, None);
+            self.write(found.trail, stairs);
+        }
+        Outcome { value, bound, price, split_price: price, is_flat: true, left, nodes: 1, states }
+    }
+
+    /// Writes the split that departs from the homes along a trail; none stands for the split that was known.
+    fn write(&self, trail: Option<u32>, stairs: &mut Stairs) {
+        let Some(mut at) = trail else { return };
+        stairs.chosen.clone_from(&stairs.home);
+        while at != NONE {
+            let departure = self.trail[at as usize];
+            stairs.chosen[departure.coordinate as usize] = departure.to;
+            at = departure.before;
+        }
+    }
+
+    /// Improves the start as far as possible.
+    fn run(&mut self, start: Start<'_>, tolerance: f64, options: &Options) -> Found {
+        let max_states = options.max_states;
         let mut run = Run::new(start, tolerance);
         self.trail.clear();
-        self.states.clear();
+        even_out([&mut self.states, &mut self.next, &mut self.merged]);
+        even_out([&mut self.choices, &mut self.pruned]);
         let mut best = State { spend: run.origin, gain: 0.0, trail: NONE, choice: NONE };
         self.states.push(best);
-        self.collect(&mut run);
-        self.exchange(&mut run, &mut best);
+        self.gather(&mut run, &mut best);
         self.order();
         self.prune(&mut run);
         self.order();
         self.index_singles();
+        let mut cap = None;
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
             let work = self.states.len() as u64 * u64::from(stage.last - stage.first);
-            if run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
+            let is_crowded = run.states + self.states.len() as u64 > run.patience() || run.states + work > max_states;
+            if cap.is_none() && is_crowded {
+                cap = Some(self.count(&mut run, &mut best, options));
+            }
+            let is_closed = cap.is_some_and(|cap| cap <= run.value * (1.0 + options.tolerance.max(NEGLIGIBLE)));
+            if is_closed || run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
                 run.keep_open(&self.states, &stage);
                 break;
             }
             self.expand(stage, &mut run, &mut best);
             self.complete(position, &mut run, &mut best);
         }
-        // Departures are from the origin, which need not be the split that was known.
-        let improvement = run.value > start.value;
-        if improvement {
-            start.spend.iter().enumerate().for_each(|(coordinate, &spend)| improved(coordinate, spend));
-        }
-        let mut at = if improvement { best.trail } else { NONE };
-        while at != NONE {
-            let departure = self.trail[at as usize];
-            improved(departure.coordinate as usize, departure.to);
-            at = departure.before;
-        }
-        Found { value: run.value, bound: run.lost.max(run.value).min(start.bound), states: run.states }
+        let trail = (run.value > start.root.value).then_some(best.trail);
+        let bound = run.lost.min(cap.unwrap_or(f64::INFINITY)).max(run.value).min(start.root.bound);
+        Found { value: run.value, bound, states: run.states, trail }
     }
 
-    /// Lists the choices whose loss does not already exceed the gap.
-    fn collect(&mut self, run: &mut Run<'_>) {
+    /// The bound that counts chords, and perhaps a better split from the search under the prices that prove it. Where there are so many
+    /// partial choices that this is called for, what was asked for is enough: the last digit is far.
+    fn count(&mut self, run: &mut Run<'_>, best: &mut State, options: &Options) -> f64 {
+        let Start { stairs, terms, root } = run.start;
+        let tolerance = options.tolerance.max(NEGLIGIBLE);
+        let cases = counted::bounds(stairs, terms, root, run.value * (1.0 + tolerance));
+        let mut bound = 0.0f64;
+        for case in cases {
+            if case.bound <= run.value * (1.0 + tolerance) {
+                bound = bound.max(case.bound);
+                continue;
+            }
+            let known = Known { value: run.value, tolerance: run.tolerance, max_states: options.max_states.saturating_sub(run.states) };
+            let found = self.tally.run(stairs, terms, case, known);
+            run.states += found.states;
+            bound = bound.max(found.bound);
+            if found.is_better {
+                self.take_tally(run, best);
+            }
+        }
+        bound
+    }
+
+    /// Takes the split of the search under two prices as departures from the homes.
+    fn take_tally(&mut self, run: &mut Run<'_>, best: &mut State) {
+        let Start { stairs, terms, root } = run.start;
+        let (mut trail, mut spend, mut gain) = (NONE, run.origin, Sum::default());
+        for (coordinate, (&to, &from)) in self.tally.levels.iter().zip(&stairs.home).enumerate().filter(|(_, (to, from))| to != from) {
+            let choice = run.choice(terms.weights[coordinate], stairs.level(from), to);
+            gain.add(choice.gain);
+            spend += choice.shift;
+            self.trail.push(Departure { before: trail, coordinate: coordinate as u32, to });
+            trail = self.trail.len() as u32 - 1;
+        }
+        if run.improves(spend, gain.value()) {
+            run.value = root.home_value + gain.value();
+            *best = State { spend, gain: gain.value(), trail, choice: NONE };
+        }
+    }
+
+    /// Lists the choices that matter. The fewer of them the better the split known: so that one is first improved by the choices that
+    /// lose least, then by more of them, until all are listed that lose less than what is still open.
+    fn gather(&mut self, run: &mut Run<'_>, best: &mut State) {
+        let mut limit = self.first_limit(&run.start.stairs.least).min(run.gap());
+        loop {
+            let dropped = self.collect(run, limit);
+            self.exchange(run, best);
+            if limit >= run.gap() {
+                run.drop_bound(run.start.root.bound - dropped);
+                return;
+            }
+            // Never less than a share of what is open: where many lose nothing at all, times nothing is nothing.
+            limit = (limit * WIDER).max(run.gap() / (WIDER * WIDER)).min(run.gap());
+        }
+    }
+
+    /// A loss that few coordinates are below.
+    fn first_limit(&mut self, least: &[f64]) -> f64 {
+        let stride = least.len().div_ceil(SAMPLE);
+        let rank = FIRST_CORE / stride.max(1);
+        self.sample.clear();
+        self.sample.extend(least.iter().step_by(stride.max(1)));
+        if rank >= self.sample.len() {
+            return f64::INFINITY;
+        }
+        *self.sample.select_nth_unstable_by(rank, f64::total_cmp).1
+    }
+
+    /// Lists the choices that lose less than `limit`; returns the least loss of the others.
+    fn collect(&mut self, run: &Run<'_>, limit: f64) -> f64 {
         self.choices.clear();
         self.stages.clear();
-        let start = run.start;
-        for (coordinate, description) in start.coordinates.iter().enumerate() {
-            let weight = start.weights[coordinate];
-            let Form::Points { spend, success, .. } = &description.form else { continue };
-            if !(weight > 0.0) {
+        let mut dropped = f64::INFINITY;
+        for (coordinate, &least) in run.start.stairs.least.iter().enumerate() {
+            if !(least < limit) {
+                dropped = if least < dropped { least } else { dropped };
                 continue;
             }
             let first = self.choices.len();
-            let from = start.spend[coordinate];
-            let base = description.form.success(from);
-            let (low, high) = run.worthwhile(weight, from, base, &start.hulls[coordinate]);
-            let gated = start.hulls[coordinate].low == 0.0 && description.at_least > 0.0;
-            let begin = if gated { description.at_least.max(low) } else { low };
-            let mut offer = |to: f64, height: f64| {
-                if let Some(choice) = run.choice(weight, from, base, to, height).filter(|_| to != from) {
-                    self.choices.push(choice);
-                }
-            };
-            if gated && low == 0.0 {
-                offer(0.0, success[0]);
-            }
-            if begin <= high {
-                offer(begin, description.form.success(begin));
-            }
-            let after = spend.partition_point(|&point| point <= begin);
-            let end = spend.partition_point(|&point| point <= high);
-            for position in after..end {
-                offer(spend[position], success[position]);
-            }
+            dropped = dropped.min(self.collect_from(coordinate, run, limit));
             if self.choices.len() > first {
                 self.stages.push(stage(coordinate, first, &self.choices));
             }
         }
+        dropped
+    }
+
+    fn collect_from(&mut self, coordinate: usize, run: &Run<'_>, limit: f64) -> f64 {
+        let stairs = run.start.stairs;
+        let (weight, (corners, home)) = (run.start.terms.weights[coordinate], stairs.corners(coordinate));
+        let from = corners[home];
+        let departure = |to: u32| run.choice(weight, stairs.level(from), to);
+        let left = corners[..home].iter().rposition(|&corner| departure(corner).loss >= limit).unwrap_or(0);
+        let right = corners[home..].iter().position(|&corner| departure(corner).loss >= limit).map(|offset| home + offset);
+        let right = right.unwrap_or(corners.len() - 1);
+        let mut dropped = f64::INFINITY;
+        for to in (corners[left]..from).chain(from + 1..corners[right] + 1) {
+            let choice = departure(to);
+            if choice.loss < limit {
+                self.choices.push(choice);
+            } else {
+                dropped = dropped.min(choice.loss);
+            }
+        }
+        dropped
     }
 
     /// Looks for a better split one or two departures from the start: the better the split, the smaller the core.
     fn exchange(&mut self, run: &mut Run<'_>, best: &mut State) {
         self.index_singles();
-        let room = run.capacity - run.origin;
+        let room = CAPACITY - run.origin;
         let mut pair = None;
+        let mut fits = self.singles.len();
+        // A single departure first, then pairs in the order of the first one's spend: what fits beside it becomes less and less.
         for position in std::iter::once(None).chain((0..self.singles.len()).map(Some)) {
             let (shift, gain) = position.map_or((0, 0.0), |position| {
                 let choice = self.choices[self.singles[position].1 as usize];
                 (choice.shift, choice.gain)
             });
-            let fits = self.singles.partition_point(|single| single.0 <= room - shift);
+            if position == Some(0) {
+                fits = self.singles.len();
+            }
+            while fits > 0 && self.singles[fits - 1].0 > room - shift {
+                fits -= 1;
+            }
             let Some(partner) = fits.checked_sub(1).map(|last| self.fitting[last] as usize) else { continue };
             let same = position.is_some_and(|position| self.singles[position].2 == self.singles[partner].2);
             let gain = gain + self.choices[self.singles[partner].1 as usize].gain;
             let spend = run.origin + shift + self.singles[partner].0;
             if !same && run.improves(spend, gain) {
-                run.value = run.start.origin_value + gain;
+                run.value = run.start.root.home_value + gain;
                 pair = Some((position, partner, spend, gain));
             }
         }
@@ -230,14 +336,18 @@ impl CoreSearch {
     /// makes most of the search unnecessary.
     fn complete(&mut self, position: usize, run: &mut Run<'_>, best: &mut State) {
         let mut found = None;
+        let mut fits = self.singles.len();
         for state in &self.states {
-            let room = run.capacity - state.spend;
-            let fits = self.singles.partition_point(|single| single.0 <= room);
-            let Some(last) = fits.checked_sub(1) else { continue };
+            // They are in the order of their spends: what fits into the first may not into the next.
+            let room = CAPACITY - state.spend;
+            while fits > 0 && self.singles[fits - 1].0 > room {
+                fits -= 1;
+            }
+            let Some(last) = fits.checked_sub(1) else { break };
             let (shift, choice, stage) = self.singles[self.fitting[last] as usize];
             let (spend, gain) = (state.spend + shift, state.gain + self.choices[choice as usize].gain);
             if stage as usize > position && run.improves(spend, gain) {
-                run.value = run.start.origin_value + gain;
+                run.value = run.start.root.home_value + gain;
                 found = Some((State { spend, gain, trail: state.trail, choice: NONE }, choice, stage));
             }
         }
@@ -306,12 +416,14 @@ impl CoreSearch {
                 self.next.push(state);
             }
         }
+        let is_merged = stage.last - stage.first <= MERGED;
         for position in stage.first..stage.last {
             let choice = self.choices[position as usize];
             if choice.loss >= run.gap() {
-                run.drop_bound(run.start.bound - choice.loss);
+                run.drop_bound(run.start.root.bound - choice.loss);
                 continue;
             }
+            let first = self.next.len();
             for &state in &self.states {
                 let (spend, gain) = (state.spend + choice.shift, state.gain + choice.gain);
                 let better = run.improves(spend, gain);
@@ -320,16 +432,20 @@ impl CoreSearch {
                 }
                 self.next.push(State { spend, gain, trail: state.trail, choice: position });
                 if better {
-                    run.value = run.start.origin_value + gain;
+                    run.value = run.start.root.home_value + gain;
                     self.trail.push(Departure { before: state.trail, coordinate: stage.coordinate, to: choice.to });
                     *best = State { spend, gain, trail: self.trail.len() as u32 - 1, choice: NONE };
                 }
             }
-            if self.next.len() > CROWDED + 2 * self.states.len() {
+            if is_merged {
+                self.merge(first);
+            } else if self.next.len() > CROWDED + 2 * self.states.len() {
                 self.drop_dominated();
             }
         }
-        self.drop_dominated();
+        if !is_merged {
+            self.drop_dominated();
+        }
         for state in self.next.iter_mut().filter(|state| state.choice != NONE) {
             let to = self.choices[state.choice as usize].to;
             self.trail.push(Departure { before: state.trail, coordinate: stage.coordinate, to });
@@ -339,9 +455,32 @@ impl CoreSearch {
         std::mem::swap(&mut self.states, &mut self.next);
     }
 
+    /// Merges two runs of new partial choices, each in the order of its spends; the second begins at `second`.
+    fn merge(&mut self, second: usize) {
+        self.merged.clear();
+        let (mut one, mut other) = self.next.split_at(second);
+        let mut most = f64::NEG_INFINITY;
+        loop {
+            let is_first = match (one.first(), other.first()) {
+                (Some(a), Some(b)) => precedes(a, b),
+                (Some(_), None) => true,
+                (None, Some(_)) => false,
+                (None, None) => break,
+            };
+            let source = if is_first { &mut one } else { &mut other };
+            let Some((&state, rest)) = source.split_first() else { break };
+            *source = rest;
+            if state.gain > most {
+                most = state.gain;
+                self.merged.push(state);
+            }
+        }
+        std::mem::swap(&mut self.next, &mut self.merged);
+    }
+
     /// Keeps the partial choices that spend less or gain more than every other.
     fn drop_dominated(&mut self) {
-        self.next.sort_unstable_by(|a, b| a.spend.cmp(&b.spend).then(b.gain.total_cmp(&a.gain)).then(a.trail.cmp(&b.trail)));
+        self.next.sort_unstable_by(order_of_spend);
         let mut most = f64::NEG_INFINITY;
         self.next.retain(|state| {
             let keeps = state.gain > most;
@@ -349,6 +488,25 @@ impl CoreSearch {
             keeps
         });
     }
+}
+
+/// Empties lists that take turns and gives all of them the room of the largest: who holds what is a matter of chance, and a round like
+/// an earlier one must not need more.
+pub(super) fn even_out<T, const LISTS: usize>(lists: [&mut Vec<T>; LISTS]) {
+    let most = lists.iter().map(|list| list.capacity()).max().unwrap_or(0);
+    for list in lists {
+        list.clear();
+        list.reserve_exact(most);
+    }
+}
+
+/// Less spend first; of equals, more gain.
+fn order_of_spend(a: &State, b: &State) -> std::cmp::Ordering {
+    a.spend.cmp(&b.spend).then(b.gain.total_cmp(&a.gain)).then(a.trail.cmp(&b.trail))
+}
+
+fn precedes(a: &State, b: &State) -> bool {
+    if a.spend == b.spend { order_of_spend(a, b).is_le() } else { a.spend < b.spend }
 }
 
 /// The choices from `first` on as a stage.
@@ -377,7 +535,6 @@ struct Run<'a> {
     units_per_spend: f64,
     /// The price of one unit.
     unit_price: f64,
-    capacity: i64,
     origin: i64,
     value: f64,
     /// The best bound among what was dropped.
@@ -388,20 +545,16 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(start: Start<'a>, tolerance: f64) -> Self {
-        let units_per_spend = UNITS / start.budget;
-        let origin = start.spend.iter().map(|&spend| units(spend, units_per_spend)).sum();
-        let tolerance = tolerance.max(NEGLIGIBLE);
-        let unit_price = start.price / units_per_spend;
+        let units_per_spend = UNITS / start.terms.budget;
         Self {
             start,
             units_per_spend,
-            unit_price,
-            capacity: UNITS as i64 + UNIT_SLACK,
-            origin,
-            value: start.value,
+            unit_price: start.root.price / units_per_spend,
+            origin: start.root.home_units,
+            value: start.root.value,
             lost: 0.0,
             states: 0,
-            tolerance,
+            tolerance: tolerance.max(NEGLIGIBLE),
         }
     }
 
@@ -411,44 +564,31 @@ impl<'a> Run<'a> {
     }
 
     fn gap(&self) -> f64 {
-        self.start.bound - self.threshold()
+        self.start.root.bound - self.threshold()
     }
 
-    fn choice(&mut self, weight: f64, from: f64, base: f64, to: f64, height: f64) -> Option<Choice> {
-        let shift = units(to, self.units_per_spend) - units(from, self.units_per_spend);
-        let gain = weight * (height - base);
-        let loss = (self.unit_price * shift as f64 - gain).max(0.0);
-        if loss >= self.gap() {
-            self.drop_bound(self.start.bound - loss);
-            return None;
-        }
-        Some(Choice { to, shift, gain, loss })
+    fn choice(&self, weight: f64, from: Level, to: u32) -> Choice {
+        let level = self.start.stairs.level(to);
+        let shift = units(level.spend, self.units_per_spend) - units(from.spend, self.units_per_spend);
+        let gain = weight * (level.success - from.success);
+        Choice { to, shift, gain, loss: (self.unit_price * shift as f64 - gain).max(0.0) }
     }
 
-    /// The range of spends whose loss can be below the gap. Losses at the corners of the envelope grow away from the start,
-    /// and a point under a chord loses at least as much as the chord's better end.
-    fn worthwhile(&mut self, weight: f64, from: f64, base: f64, hull: &Hull) -> (f64, f64) {
-        let corners = &hull.corners;
-        let loss = |corner: &Corner| self.start.price * (corner.spend - from) - weight * (corner.success - base);
-        let home = corners.partition_point(|corner| corner.spend <= from).max(1) - 1;
-        let gap = self.gap();
-        let left = corners[..home].iter().rposition(|corner| loss(corner) >= gap);
-        let right = corners[home..].iter().position(|corner| loss(corner) >= gap).map(|offset| home + offset);
-        let dropped = left.into_iter().chain(right).map(|place| loss(&corners[place])).fold(f64::INFINITY, f64::min);
-        self.drop_bound(self.start.bound - dropped);
-        (left.map_or(hull.low, |place| corners[place].spend), right.map_or(hull.high, |place| corners[place].spend))
+    /// So many partial choices are made before chords are counted: about as many as counting takes time.
+    fn patience(&self) -> u64 {
+        COUNTED.max(4 * self.start.stairs.levels().len() as u64)
     }
 
     fn improves(&self, spend: i64, gain: f64) -> bool {
-        spend <= self.capacity && self.start.origin_value + gain > self.value
+        spend <= CAPACITY && self.start.root.home_value + gain > self.value
     }
 
     /// The most that a partial choice can come to with what is left after the stage.
     fn best_completion(&self, spend: i64, gain: f64, least_up: f64, least_down: f64) -> f64 {
         let loss = self.unit_price * (spend - self.origin) as f64 - gain;
-        let room = (self.capacity - spend) as f64;
+        let room = (CAPACITY - spend) as f64;
         let penalty = if room >= 0.0 { room * self.unit_price.min(least_up) } else { -room * least_down };
-        self.start.bound - loss - penalty
+        self.start.root.bound - loss - penalty
     }
 
     fn hopeful(&mut self, spend: i64, gain: f64, stage: Stage) -> bool {
@@ -472,9 +612,4 @@ impl<'a> Run<'a> {
             self.lost = self.lost.max(bound);
         }
     }
-}
-
-/// A spend in whole units, rounded down: every split within the budget stays within it in units.
-fn units(spend: f64, units_per_spend: f64) -> i64 {
-    (spend * units_per_spend) as i64
 }

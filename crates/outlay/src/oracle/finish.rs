@@ -1,6 +1,7 @@
 //! From the search's split to the answer: every unit accounted for, the value taken from the curves themselves.
 
 use super::model::Model;
+use super::stack::Stack;
 use super::{Allocation, Options, Outcome, Status, UnspentReason};
 use crate::curve::{Family, REACH};
 use crate::problem::Leftover;
@@ -28,9 +29,7 @@ pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: 
         expand(model, best);
         answer.spend.copy_from_slice(&best[..tasks]);
         let left = Settlement { model, spend: &mut answer.spend }.settle(outcome, options.leftover);
-        for ((success, curve), &spend) in answer.success.iter_mut().zip(&model.curves).zip(&answer.spend) {
-            *success = curve.success(spend);
-        }
+        write_success(model, options.leftover, answer);
         answer.value = sum(model.values.iter().zip(&answer.success).map(|(value, success)| value * success));
         answer.unspent = left;
         answer.unspent_reason = (left > 0.0).then(|| reason(model, &answer.spend));
@@ -69,6 +68,20 @@ fn expand(model: &Model, best: &mut [f64]) {
     }
 }
 
+/// Each task's success at its spend. Of staircases the levels that were bought say it, unless leftovers were spent on top.
+fn write_success(model: &Model, leftover: Leftover, answer: &mut Allocation) {
+    let stairs = model.stairs.as_ref().filter(|_| leftover == Leftover::Keep);
+    if stairs.is_some_and(|stairs| stairs.write_success(&mut answer.success)) {
+        for task in model.stacks.iter().flat_map(Stack::tasks) {
+            answer.success[task] = model.curves[task].success(answer.spend[task]);
+        }
+        return;
+    }
+    for ((success, curve), &spend) in answer.success.iter_mut().zip(&model.curves).zip(&answer.spend) {
+        *success = curve.success(spend);
+    }
+}
+
 /// The last corrections to a split.
 struct Settlement<'a> {
     model: &'a Model,
@@ -78,8 +91,11 @@ struct Settlement<'a> {
 impl Settlement<'_> {
     /// Returns what stays unspent.
     fn settle(&mut self, outcome: Outcome, leftover: Leftover) -> f64 {
-        self.trim_steps();
-        if outcome.nodes > 1 || outcome.states > 0 {
+        let is_exact = self.model.stairs.is_some();
+        if !is_exact {
+            self.trim_steps();
+        }
+        if !is_exact && (outcome.nodes > 1 || outcome.states > 0) {
             self.order_equals();
         }
         let mut left = self.left();

@@ -150,12 +150,6 @@ impl Hull {
         self.branch = Some(branch);
     }
 
-    /// The spend of the last corner up to `spend`.
-    pub(super) fn corner_before(&self, spend: f64) -> f64 {
-        let after = self.corners.partition_point(|corner| corner.spend <= spend);
-        self.corners[after.saturating_sub(1)].spend
-    }
-
     /// Moves the right end of the domain, if that leaves everything but the end of the branch as it is.
     pub(super) fn move_end(&mut self, coordinate: &Coordinate, high: f64) -> bool {
         if high == self.high {

@@ -6,6 +6,7 @@ mod chords;
 mod close;
 mod coordinate;
 mod core;
+mod counted;
 mod crowd;
 mod finish;
 mod four;
@@ -23,6 +24,8 @@ mod roots;
 mod smooth_model;
 mod sparse;
 mod stack;
+mod stairs;
+mod tally;
 
 pub(crate) use lockstep::{Answers, LANES, Lanes, Lockstep};
 pub use prove::{Proof, prove};
@@ -42,8 +45,9 @@ use model::Model;
 use nearby::Nearby;
 use ranked::Ranked;
 use refine::Refinement;
-use relaxation::{Relaxation, Relaxed};
+use relaxation::Relaxation;
 use roots::Roots;
+use stairs::{Stairs, Terms};
 
 /// The relative gap at which a search over smooth curves stops by default.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -259,8 +263,6 @@ pub struct Oracle {
     /// The best split so far and the one being tried: a place for each task, then for each stack.
     best: Vec<f64>,
     trial: Vec<f64>,
-    /// The best split by coordinate, where the search over steps starts.
-    start: Vec<f64>,
     last_price: Option<f64>,
     /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one threshold.
     roots: Option<Roots>,
@@ -309,7 +311,7 @@ impl Oracle {
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
         let model = Model::new(problem);
-        let (places, count) = (model.places(), model.coordinates.len());
+        let places = model.places();
         let crowd = Crowd::new(&model);
         let roots = if crowd.is_some() { None } else { Roots::new(&model) };
         let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&model) };
@@ -320,7 +322,6 @@ impl Oracle {
             refinement: Refinement::new(&model),
             best: vec![0.0; places],
             trial: vec![0.0; places],
-            start: vec![0.0; count],
             last_price: None,
             nearby,
             roots,
@@ -466,6 +467,9 @@ impl Oracle {
 
     /// Solves the problem as the model has it now; the split is left in `best`.
     fn search(&mut self, options: &Options) -> Outcome {
+        if let Some(stairs) = self.model.stairs.take() {
+            return self.search_steps(stairs, options);
+        }
         let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
         let slack = options.tolerance * (root.value + self.model.constant);
         let settled = Outcome {
@@ -481,10 +485,6 @@ impl Oracle {
         if root.fractional.is_none() {
             return settled;
         }
-        // A user's function is known as fine steps, which are better cut like a smooth curve.
-        if self.model.is_all_steps() && !self.refinement.is_needed() {
-            return self.search_steps(root, settled, options);
-        }
         if root.bound - root.value <= slack {
             return settled;
         }
@@ -494,38 +494,19 @@ impl Oracle {
         Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, left: None, ..settled }
     }
 
-    /// The exact search, when every task is a staircase. Steps are settled to the last digit unless a coarse tolerance is asked for.
-    fn search_steps(&mut self, root: Relaxed, settled: Outcome, options: &Options) -> Outcome {
-        let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
-        if root.bound - root.value <= tolerance * root.value {
-            return settled;
+    /// The exact search, when every task is a staircase.
+    fn search_steps(&mut self, mut stairs: Box<Stairs>, options: &Options) -> Outcome {
+        let model = &mut self.model;
+        let terms = Terms { weights: &model.weights, budget: model.budget, free: model.free };
+        let outcome = self.core.solve(&mut stairs, terms, self.last_price, options);
+        let has_equals = model.classes.len() < model.coordinates.len();
+        if has_equals && outcome.left.is_none() {
+            model.rank_classes();
+            stairs.order_equals(&model.classes, &model.weights);
         }
-        self.model.rank_classes();
-        for (spend, coordinate) in self.start.iter_mut().zip(&self.model.coordinates) {
-            *spend = self.best[coordinate.task];
-        }
-        let mut origin_value = root.value;
-        if let Some((coordinate, wish)) = root.fractional {
-            // The task half-way along a chord goes back to the chord's start, its best for the price.
-            let from = self.model.hulls[coordinate].corner_before(wish);
-            let form = &self.model.coordinates[coordinate].form;
-            origin_value -= self.model.weights[coordinate] * (form.success(self.start[coordinate]) - form.success(from));
-            self.start[coordinate] = from;
-        }
-        let start = core::Start {
-            coordinates: &self.model.coordinates,
-            weights: &self.model.weights,
-            hulls: &self.model.hulls,
-            budget: self.model.budget,
-            price: root.price,
-            bound: root.bound,
-            spend: &self.start,
-            origin_value,
-            value: root.value,
-        };
-        let (best, coordinates) = (&mut self.best, &self.model.coordinates);
-        let found = self.core.run(start, tolerance, options.max_states, |coordinate, spend| best[coordinates[coordinate].task] = spend);
-        Outcome { value: found.value, bound: found.bound, states: found.states, left: None, ..settled }
+        stairs.write_spend(&mut self.best);
+        model.stairs = Some(stairs);
+        outcome
     }
 
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {

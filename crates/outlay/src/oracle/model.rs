@@ -8,6 +8,7 @@ use super::coordinate::{Coordinate, Form, Smooth};
 use super::hull::Hull;
 use super::price::View;
 use super::stack::{Member, Stack};
+use super::stairs::Stairs;
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
@@ -24,6 +25,8 @@ pub(super) struct Model {
     pub(super) coordinates: Vec<Coordinate>,
     /// The stack behind each of the last coordinates.
     pub(super) stacks: Vec<Stack>,
+    /// All tasks in flat arrays, if every one is a staircase.
+    pub(super) stairs: Option<Box<Stairs>>,
     /// Coordinates of each class; in the order of this call, those with more weight first.
     pub(super) classes: Vec<Vec<u32>>,
     /// Place of each coordinate in its class.
@@ -67,6 +70,9 @@ impl Model {
         let sample = sample(&batches, &curves, &bounds);
         let stacks = stack_equal_thresholds(&mut coordinates, &curves);
         let classes = classify(&mut coordinates, &curves);
+        let is_custom = |curve: &Curve| matches!(curve.family(), Family::Custom(_));
+        let is_stairs =
+            batches.len() == 0 && coordinates.iter().all(|coordinate| coordinate.form.is_steps()) && !curves.iter().any(is_custom);
         let count = coordinates.len();
         let mut rank = vec![0; count];
         for class in &classes {
@@ -85,6 +91,7 @@ impl Model {
             sample,
             coordinates,
             stacks,
+            stairs: is_stairs.then(Box::default),
             classes,
             rank,
             values: vec![0.0; tasks.len()],
@@ -131,6 +138,12 @@ impl Model {
         let plain = self.coordinates.len() - self.stacks.len();
         for (stack, coordinate) in self.stacks.iter_mut().zip(&mut self.coordinates[plain..]) {
             stack.build(&values, self.free, &mut coordinate.form);
+        }
+        if let Some(stairs) = &mut self.stairs {
+            stairs.load(&self.coordinates, &self.curves, plain, self.free, budget);
+            stairs.weigh(&values, &mut self.weights);
+            self.values = values;
+            return;
         }
         for (position, coordinate) in self.coordinates.iter().enumerate() {
             let low = coordinate.min;

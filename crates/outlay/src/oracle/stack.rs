@@ -71,6 +71,11 @@ impl Stack {
         self.next_price
     }
 
+    /// The tasks of the stack.
+    pub(super) fn tasks(&self) -> impl Iterator<Item = usize> {
+        self.members.iter().map(|member| member.task as usize)
+    }
+
     /// Hands the stack's spend to its tasks.
     pub(super) fn expand(&self, total: f64, spend: &mut [f64]) {
         let funded = (total / (self.at * REACH)) as usize;
