@@ -14,6 +14,7 @@ mod clock;
 mod conic;
 mod instances;
 mod limits;
+mod sigmoid;
 mod table;
 
 use std::hint::black_box;
@@ -44,6 +45,7 @@ fn main() {
     );
     runs.concave();
     runs.others();
+    sigmoid::run(runs.effort, runs.seeds, |name| runs.wants(name));
     runs.limits();
 }
 

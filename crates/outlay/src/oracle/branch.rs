@@ -53,6 +53,8 @@ pub(super) struct Tree {
     low: Vec<f64>,
     high: Vec<f64>,
     touched: Vec<u32>,
+    /// Those of them that are S-shaped and in flat arrays.
+    aside: Vec<u32>,
     /// Domains of a class for which an envelope was made in this node: class, low, high, place among the hulls.
     made: Vec<(u32, f64, f64, u32)>,
 }
@@ -92,6 +94,8 @@ impl Tree {
         self.open.clear();
         self.low.clone_from(&model.low);
         self.high.clone_from(&model.high);
+        // A node writes only what may differ from the root.
+        trial.copy_from_slice(best);
         let mut found = Searched { value: root.value, bound: root.bound, split_price: root.price, nodes: 1 };
         // Bounds of nodes that cannot be cut any further.
         let mut closed = f64::NEG_INFINITY;
@@ -138,7 +142,7 @@ impl Tree {
         self.nodes.push(child);
         let place = self.nodes.len() as u32 - 1;
         let free = self.narrow(model, place);
-        let relaxed = free.map(|free| relaxation.solve(View { free, ..model.view() }, Some(child.price), trial));
+        let relaxed = free.map(|free| relaxation.solve(View { free, aside: &self.aside, ..model.view() }, Some(child.price), trial));
         self.restore(model);
         self.nodes.pop();
         let Some(relaxed) = relaxed else { return };
@@ -180,6 +184,8 @@ impl Tree {
         }
         self.touched.sort_unstable();
         self.touched.dedup();
+        self.aside.clear();
+        self.aside.extend(self.touched.iter().filter(|&&coordinate| model.sigmoids.has(coordinate)));
         self.remake(model)
     }
 

@@ -18,6 +18,7 @@ mod recheck;
 mod refine;
 mod relaxation;
 mod roots;
+mod sigmoid;
 mod smooth_model;
 mod stack;
 

@@ -5,11 +5,12 @@
 //! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Where there are many
 //! jumps, those outside the bracket are settled and never looked at again.
 
-use super::batch::Batches;
+use super::batch::{Batches, Settled, Split};
 use super::chords::{Chord, Chords};
 use super::close::exp;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
+use super::sigmoid::{Riding, Settlement, Sigmoids, Taker};
 use super::smooth_model::SmoothModel;
 use crate::curve::Curve;
 use crate::problem::Bounds;
@@ -28,6 +29,12 @@ pub(super) struct View<'a> {
     pub(super) hulls: &'a [Hull],
     /// Which hull each coordinate has now.
     pub(super) hull_of: &'a [u32],
+    /// The S-shaped tasks in flat arrays, if there are any.
+    pub(super) sigmoids: Option<&'a Sigmoids>,
+    /// The coordinates that are not among them.
+    pub(super) others: &'a [u32],
+    /// Those among them whose domain is narrowed: they too are looked at one by one. Empty in the first search of a call.
+    pub(super) aside: &'a [u32],
     /// What the lower bounds leave of the budget: all spends here are counted above them.
     pub(super) free: f64,
 }
@@ -35,6 +42,11 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn hull(&self, coordinate: usize) -> &'a Hull {
         &self.hulls[self.hull_of[coordinate] as usize]
+    }
+
+    /// The coordinates that are looked at one by one.
+    pub(super) fn one_by_one(&self) -> impl Iterator<Item = usize> + use<'a> {
+        self.others.iter().chain(self.aside).map(|&coordinate| coordinate as usize)
     }
 }
 
@@ -62,6 +74,14 @@ pub(super) struct PriceSearch {
     jumps: Vec<Chord>,
     /// What the power tasks wish at the price tried last.
     wishes: Vec<f64>,
+    /// The S-shaped tasks that may be on their branch, and the jumps with which they join it: in the first search of a call those of
+    /// all, later on of those who ride.
+    riding: Riding,
+    leaps: Chords,
+    /// The most that all S-shaped tasks can usefully take.
+    sigmoid_reach: f64,
+    /// Those set aside.
+    aside: Vec<u32>,
 }
 
 /// Total spend just above and just below a price, and its smooth parts.
@@ -108,8 +128,7 @@ const MAX_TRIALS: usize = 2400;
 
 impl PriceSearch {
     /// A price at which smallest wishes are within the budget and largest ones exhaust it; zero if all wishes fit.
-    /// With it, what the power tasks wish at that price.
-    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> (f64, &[f64]) {
+    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
@@ -117,13 +136,18 @@ impl PriceSearch {
         if price == 0.0 {
             view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
-        (price, &self.wishes)
+        price
     }
 
-    /// What the power tasks wish when nothing is free.
-    pub(super) fn no_wishes(&mut self, view: View<'_>) -> &[f64] {
-        view.batches.respond(f64::INFINITY, &mut self.wishes);
+    /// What the power tasks wish at the price found.
+    pub(super) fn wishes(&self) -> &[f64] {
         &self.wishes
+    }
+
+    /// Leaves what the tasks wish when nothing is free.
+    pub(super) fn wish_nothing(&mut self, view: View<'_>) {
+        self.load_sigmoids(view);
+        view.batches.respond(f64::INFINITY, &mut self.wishes);
     }
 
     /// The price for a sample of the tasks, with its share of the budget.
@@ -131,7 +155,7 @@ impl PriceSearch {
         let sample = view.sample?;
         let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
         let coordinates = &view.coordinates[..0];
-        let small = View { batches: sample, sample: None, coordinates, free: view.free * share, ..view };
+        let small = View { batches: sample, sample: None, coordinates, sigmoids: None, others: &[], free: view.free * share, ..view };
         self.load(small);
         Some(self.search(small, None, SAMPLE_CLOSE))
     }
@@ -184,7 +208,7 @@ impl PriceSearch {
     /// given to a task of average fall f costs price r² / 2f.
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
         let missed = missed(view, trial);
-        let count = (view.batches.smooth_len() + self.riders.len()) as f64;
+        let count = (view.batches.smooth_len() + self.riders.len() + self.riding.len()) as f64;
         missed * missed * count <= ABSORBED * view.free * trial.smooth.total().fall && missed <= ABSORBABLE * view.free
     }
 
@@ -197,9 +221,10 @@ impl PriceSearch {
             self.jumps.push(Chord { price: rider.tie, jump: rider.touch - rider.base });
             leaving += rider.touch - rider.base;
         }
+        leaving += self.leaps.taken(trial.price).0;
         let mut smooth = trial.smooth;
         smooth.power.spend = (smooth.power.spend - leaving).max(0.0);
-        self.solve_model(Trial { smooth, ..trial }, free - self.settled, bracket)
+        self.solve_model(Trial { smooth, ..trial }, free - self.settled, bracket, true)
     }
 
     /// Where the budget is met below a trial that spends too little, by the model.
@@ -207,7 +232,7 @@ impl PriceSearch {
         self.jumps.clear();
         let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
         self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial, free - self.settled, bracket)
+        self.solve_model(trial, free - self.settled, bracket, false)
     }
 
     /// The price at which the smooth part, by its model from a trial, and the jumps above it add up to `target`: the chords, and
@@ -215,22 +240,31 @@ impl PriceSearch {
     ///
     /// First as if no jump lay in between; if some do, the answer is among them or between two of them: they are halved around
     /// their median until one is the answer or none is left.
-    fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket) -> f64 {
+    ///
+    /// Leaps above the trial are part of its smooth total, unless they were taken out of it to be counted as jumps.
+    fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket, counts_leaps: bool) -> f64 {
         let Trial { price, smooth, .. } = trial;
-        let taken = trial.taken + self.jumps.iter().map(|jump| if jump.price > price { jump.jump } else { 0.0 }).sum::<f64>();
+        let leapt = if counts_leaps { self.leaps.taken(price).0 } else { 0.0 };
+        let taken = trial.taken + leapt + self.jumps.iter().map(|jump| if jump.price > price { jump.jump } else { 0.0 }).sum::<f64>();
         let straight = price * exp(smooth.step_to(target - taken));
         let (low, high) = match straight {
             straight if !(straight > 0.0) => (bracket.below, bracket.above),
             straight if straight < price => (straight.max(bracket.below), price),
             straight => (price, straight.min(bracket.above)),
         };
-        let (mut beyond, has_chords) = self.chords.between(low, high);
+        let (mut beyond, mut has_chords) = self.chords.between(low, high);
+        if !self.leaps.is_empty() {
+            let (leapt, has_leaps) = self.leaps.between(low, high);
+            beyond += if counts_leaps { leapt } else { 0.0 };
+            has_chords |= has_leaps;
+        }
         self.jumps.retain(|jump| {
             beyond += if jump.price >= high { jump.jump } else { 0.0 };
             jump.price > low && jump.price < high
         });
         if has_chords {
             self.chords.list_between(low, high, &mut self.jumps);
+            self.leaps.list_between(low, high, &mut self.jumps);
         } else if self.jumps.is_empty() && straight > 0.0 {
             return straight;
         }
@@ -270,8 +304,8 @@ impl PriceSearch {
         self.chords.clear();
         self.riders.clear();
         self.settled = 0.0;
-        let mut reach = view.batches.load_chords(&mut self.chords);
-        for coordinate in 0..view.coordinates.len() {
+        let mut reach = view.batches.load_chords(&mut self.chords) + self.load_sigmoids(view);
+        for coordinate in view.one_by_one() {
             let hull = view.hull(coordinate);
             let weight = view.weights[coordinate];
             let Some(last) = hull.corners.last().filter(|_| weight > 0.0) else { continue };
@@ -290,6 +324,25 @@ impl PriceSearch {
         reach
     }
 
+    /// Reads the leaps, and sets aside whose domain is narrowed; returns the most that the others can usefully take.
+    fn load_sigmoids(&mut self, view: View<'_>) -> f64 {
+        self.leaps.clear();
+        let Some(sigmoids) = view.sigmoids else { return 0.0 };
+        if view.aside.is_empty() {
+            self.riding.clear();
+            sigmoids.load_jumps(&mut self.leaps);
+            self.sigmoid_reach = sigmoids.reach();
+        } else {
+            self.riding.take_back(sigmoids, &self.aside);
+            self.riding.set_aside(sigmoids, view.aside);
+            self.riding.load_jumps(sigmoids, &mut self.leaps);
+        }
+        self.aside.clear();
+        self.aside.extend_from_slice(view.aside);
+        self.leaps.seal();
+        self.sigmoid_reach - view.aside.iter().map(|&coordinate| sigmoids.reach_of(coordinate)).sum::<f64>()
+    }
+
     fn first_price(&mut self, view: View<'_>) -> f64 {
         let tasks = (view.coordinates.len() + view.batches.len()) as f64;
         let smooth = view.batches.typical_price(view.free / tasks);
@@ -305,7 +358,7 @@ impl PriceSearch {
         self.jumps.clear();
         self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
         let (price, (taken, tied)) = (1.0, self.chords.taken(1.0));
-        self.solve_model(Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() }, free, Bracket::ALL)
+        self.solve_model(Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() }, free, Bracket::ALL, true)
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
@@ -321,13 +374,39 @@ impl PriceSearch {
                 joining += spend - rider.base;
             }
         }
+        if let Some(sigmoids) = view.sigmoids {
+            self.gather(view, sigmoids, price);
+            let ridden = self.riding.respond(price);
+            power.spend += ridden.spend;
+            power.fall += ridden.fall;
+            joining += ridden.joining;
+        }
         let low = self.settled + taken + power.spend + linear.spend;
         Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear } }
+    }
+
+    /// Makes sure that all S-shaped tasks that may be on their branch at this price are at hand.
+    fn gather(&mut self, view: View<'_>, sigmoids: &Sigmoids, price: f64) {
+        let is_new = self.riding.reach(sigmoids, view.weights, price, view.aside);
+        if is_new && !view.aside.is_empty() {
+            self.leaps.clear();
+            self.riding.load_jumps(sigmoids, &mut self.leaps);
+            self.leaps.seal();
+        }
+    }
+
+    /// Writes the S-shaped tasks' spends at a price, and adds up; those tied there stay low and are handed to `tied`.
+    pub(super) fn settle(&mut self, view: View<'_>, price: f64, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(Taker)) {
+        let Some(sigmoids) = view.sigmoids else { return };
+        self.riding.reach(sigmoids, view.weights, price, view.aside);
+        let at = Settlement { sigmoids, weights: view.weights, price, aside: view.aside, is_first: view.aside.is_empty() };
+        self.riding.settle(at, split, settled, tied);
     }
 
     /// Drops what lies outside a bracket; true if the chords above it are settled now, and false if there are too few for that.
     fn narrow(&mut self, bracket: Bracket) -> bool {
         self.riders.retain(|rider| rider.tie > bracket.below);
+        self.leaps.narrow(bracket.below, bracket.above);
         let settled = self.chords.narrow(bracket.below, bracket.above);
         self.settled += settled.unwrap_or_default();
         settled.is_some()

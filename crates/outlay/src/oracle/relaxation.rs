@@ -3,6 +3,7 @@
 use super::batch::{Call, Settled, Split};
 use super::coordinate::Coordinate;
 use super::price::{PriceSearch, View, on_branch};
+use super::sigmoid::Taker;
 
 /// What a relaxation says.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,8 @@ pub(super) struct Relaxation {
     tied: Vec<Tied>,
     /// Each task's chance of success at its spend.
     success: Vec<f64>,
+    /// S-shaped tasks that were set aside in the last relaxation: what was written for them is not theirs any more.
+    stale: Vec<u32>,
 }
 
 /// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
@@ -60,16 +63,17 @@ impl Relaxation {
         if !(view.free > 0.0) {
             return self.pinned(view, spend);
         }
-        let Self { search, tied, success } = self;
+        let Self { search, tied, success, stale } = self;
         let mut split = Split { spend, success };
-        let (price, wishes) = search.find(view, start);
+        let price = search.find(view, start);
         let mut settled = Settled::default();
-        let call = Call { price, log_price: price.ln(), wishes };
+        let call = Call { price, log_price: price.ln(), wishes: search.wishes() };
         tied.clear();
         view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
             tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
         });
-        for coordinate in 0..view.coordinates.len() {
+        settle_sigmoids(view, price, search, stale, &mut split, &mut settled, tied);
+        for coordinate in view.one_by_one() {
             settle(view, coordinate, price, &mut split, &mut settled, tied);
         }
         let wished = settled.above.value();
@@ -91,17 +95,37 @@ impl Relaxation {
 
     /// The lower bounds take everything: there is nothing to decide.
     fn pinned(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
-        let Self { search, tied, success } = self;
+        let Self { search, tied, success, stale } = self;
         let mut split = Split { spend, success };
         let mut settled = Settled::default();
-        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.no_wishes(view) };
+        search.wish_nothing(view);
+        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.wishes() };
         view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
-        for coordinate in 0..view.coordinates.len() {
+        settle_sigmoids(view, f64::INFINITY, search, stale, &mut split, &mut settled, tied);
+        for coordinate in view.one_by_one() {
             settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, tied);
         }
         let value = settled.value.value();
         Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, is_flat: true, fractional: None }
     }
+}
+
+/// The smallest best spends of the S-shaped tasks that are not set aside; those with a larger one are added to `tied`.
+fn settle_sigmoids(
+    view: View<'_>,
+    price: f64,
+    search: &mut PriceSearch,
+    stale: &mut Vec<u32>,
+    split: &mut Split<'_>,
+    settled: &mut Settled,
+    tied: &mut Vec<Tied>,
+) {
+    let Some(sigmoids) = view.sigmoids else { return };
+    stale.drain(..).for_each(|coordinate| sigmoids.rest(coordinate, split));
+    stale.extend_from_slice(view.aside);
+    search.settle(view, price, split, settled, |Taker { coordinate, task, from, to }| {
+        tied.push(Tied { coordinate: Some(coordinate), task, from, to, exact: false, weight: view.weights[coordinate] });
+    });
 }
 
 /// The smallest best spend of a coordinate at a price; if there is a larger one, it is added to `tied`.
