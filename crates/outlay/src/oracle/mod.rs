@@ -385,7 +385,7 @@ impl Oracle {
 
     /// Solves the problem as the model has it now; the split is left in `best`.
     fn search(&mut self, options: &Options) -> Outcome {
-        let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
+        let root = self.relaxation.solve(self.model.view(), self.last_price, f64::NEG_INFINITY, &mut self.best);
         let slack = options.tolerance * (root.value + self.model.constant);
         let settled = Outcome {
             value: root.value,

@@ -10,7 +10,7 @@ use super::chords::{Chord, Chords};
 use super::close::exp;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
-use super::sigmoid::{Riding, Settlement, Sigmoids, Taker};
+use super::sigmoid::{Ridden, Riding, Settlement, Sigmoids, Taker};
 use super::smooth_model::SmoothModel;
 use crate::curve::Curve;
 use crate::problem::Bounds;
@@ -80,8 +80,6 @@ pub(super) struct PriceSearch {
     leaps: Chords,
     /// The most that all S-shaped tasks can usefully take.
     sigmoid_reach: f64,
-    /// Those set aside.
-    aside: Vec<u32>,
 }
 
 /// Total spend just above and just below a price, and its smooth parts.
@@ -333,12 +331,8 @@ impl PriceSearch {
             sigmoids.load_jumps(&mut self.leaps);
             self.sigmoid_reach = sigmoids.reach();
         } else {
-            self.riding.take_back(sigmoids, &self.aside);
-            self.riding.set_aside(sigmoids, view.aside);
-            self.riding.load_jumps(sigmoids, &mut self.leaps);
+            self.riding.load_jumps(sigmoids, view.aside, &mut self.leaps);
         }
-        self.aside.clear();
-        self.aside.extend_from_slice(view.aside);
         self.leaps.seal();
         self.sigmoid_reach - view.aside.iter().map(|&coordinate| sigmoids.reach_of(coordinate)).sum::<f64>()
     }
@@ -375,9 +369,8 @@ impl PriceSearch {
             }
         }
         if let Some(sigmoids) = view.sigmoids {
-            self.gather(view, sigmoids, price);
-            let ridden = self.riding.respond(price);
-            power.spend += ridden.spend;
+            let ridden = self.respond(view, sigmoids, price);
+            power.spend += ridden.spend.value();
             power.fall += ridden.fall;
             joining += ridden.joining;
         }
@@ -385,21 +378,19 @@ impl PriceSearch {
         Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear } }
     }
 
-    /// Makes sure that all S-shaped tasks that may be on their branch at this price are at hand.
-    fn gather(&mut self, view: View<'_>, sigmoids: &Sigmoids, price: f64) {
-        let is_new = self.riding.reach(sigmoids, view.weights, price, view.aside);
+    /// What the S-shaped tasks that are not set aside take at a price.
+    pub(super) fn respond(&mut self, view: View<'_>, sigmoids: &Sigmoids, price: f64) -> Ridden {
+        let is_new = self.riding.reach(sigmoids, view.weights, price);
         if is_new && !view.aside.is_empty() {
             self.leaps.clear();
-            self.riding.load_jumps(sigmoids, &mut self.leaps);
+            self.riding.load_jumps(sigmoids, view.aside, &mut self.leaps);
             self.leaps.seal();
         }
+        self.riding.respond(sigmoids, price, view.aside)
     }
 
-    /// Writes the S-shaped tasks' spends at a price, and adds up; those tied there stay low and are handed to `tied`.
-    pub(super) fn settle(&mut self, view: View<'_>, price: f64, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(Taker)) {
-        let Some(sigmoids) = view.sigmoids else { return };
-        self.riding.reach(sigmoids, view.weights, price, view.aside);
-        let at = Settlement { sigmoids, weights: view.weights, price, aside: view.aside, is_first: view.aside.is_empty() };
+    /// Writes their spends at a price that they responded to, and adds up; those tied there stay low and are handed to `tied`.
+    pub(super) fn settle(&mut self, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(Taker)) {
         self.riding.settle(at, split, settled, tied);
     }
 

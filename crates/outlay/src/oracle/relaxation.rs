@@ -3,7 +3,7 @@
 use super::batch::{Call, Settled, Split};
 use super::coordinate::Coordinate;
 use super::price::{PriceSearch, View, on_branch};
-use super::sigmoid::Taker;
+use super::sigmoid::{Settlement, Taker};
 
 /// What a relaxation says.
 #[derive(Debug, Clone, Copy)]
@@ -57,8 +57,9 @@ impl Relaxation {
         &self.success
     }
 
-    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
-    pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
+    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`; of one that cannot be worth more than `enough`
+    /// only the bound is told.
+    pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, enough: f64, spend: &mut [f64]) -> Relaxed {
         self.success.resize(view.curves.len(), 0.0);
         if !(view.free > 0.0) {
             return self.pinned(view, spend);
@@ -72,15 +73,22 @@ impl Relaxation {
         view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
             tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
         });
-        settle_sigmoids(view, price, search, stale, &mut split, &mut settled, tied);
+        let ridden = view.sigmoids.map(|sigmoids| search.respond(view, sigmoids, price)).unwrap_or_default();
+        rest_stale(view, stale, &mut split);
         for coordinate in view.one_by_one() {
             settle(view, coordinate, price, &mut split, &mut settled, tied);
         }
-        let wished = settled.above.value();
-        let worth = settled.value.value();
+        let (mut wished, mut worth) = (settled.above, settled.value);
+        wished.merge(ridden.spend);
+        worth.merge(ridden.worth);
+        let (wished, worth) = (wished.value(), worth.value());
         // The dual function at this price: what is free at its price, and each task's best surplus.
         let bound = worth + price * (view.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
+        if bound <= enough {
+            return Relaxed { price, bound, value: f64::NEG_INFINITY, left: 0.0, is_flat: false, fractional: None };
+        }
+        settle_sigmoids(view, price, search, &mut split, &mut settled, tied);
         let fractional = fill(view, price, view.free - wished, &mut split, &mut settled, tied);
         absorb(view, price, &mut split, &mut settled);
         Relaxed {
@@ -95,35 +103,41 @@ impl Relaxation {
 
     /// The lower bounds take everything: there is nothing to decide.
     fn pinned(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
-        let Self { search, tied, success, stale } = self;
-        let mut split = Split { spend, success };
+        let mut split = Split { spend, success: &mut self.success };
         let mut settled = Settled::default();
-        search.wish_nothing(view);
-        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.wishes() };
+        self.search.wish_nothing(view);
+        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: self.search.wishes() };
         view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
-        settle_sigmoids(view, f64::INFINITY, search, stale, &mut split, &mut settled, tied);
+        self.tied.clear();
+        rest_stale(view, &mut self.stale, &mut split);
         for coordinate in view.one_by_one() {
-            settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, tied);
+            settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, &mut self.tied);
         }
+        settle_sigmoids(view, f64::INFINITY, &mut self.search, &mut split, &mut settled, &mut self.tied);
         let value = settled.value.value();
         Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, is_flat: true, fractional: None }
     }
 }
 
-/// The smallest best spends of the S-shaped tasks that are not set aside; those with a larger one are added to `tied`.
+/// Writes the lower bounds of those who were set aside in the last relaxation.
+fn rest_stale(view: View<'_>, stale: &mut Vec<u32>, split: &mut Split<'_>) {
+    let Some(sigmoids) = view.sigmoids else { return };
+    stale.drain(..).for_each(|coordinate| sigmoids.rest(coordinate, split));
+    stale.extend_from_slice(view.aside);
+}
+
+/// Writes the smallest best spends of the S-shaped tasks that are not set aside; those with a larger one are added to `tied`.
 fn settle_sigmoids(
     view: View<'_>,
     price: f64,
     search: &mut PriceSearch,
-    stale: &mut Vec<u32>,
     split: &mut Split<'_>,
     settled: &mut Settled,
     tied: &mut Vec<Tied>,
 ) {
     let Some(sigmoids) = view.sigmoids else { return };
-    stale.drain(..).for_each(|coordinate| sigmoids.rest(coordinate, split));
-    stale.extend_from_slice(view.aside);
-    search.settle(view, price, split, settled, |Taker { coordinate, task, from, to }| {
+    let at = Settlement { sigmoids, price, aside: view.aside, is_first: view.aside.is_empty() };
+    search.settle(at, split, settled, |Taker { coordinate, task, from, to }| {
         tied.push(Tied { coordinate: Some(coordinate), task, from, to, exact: false, weight: view.weights[coordinate] });
     });
 }

@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 
 use pulp::Simd;
 
-use super::{Family, FourCurves, Price};
+use super::{Family, FourCurves, Place, Price, Sigmoids};
 use crate::oracle::coordinate::Smooth;
 use crate::oracle::four::Four;
 
@@ -21,25 +21,26 @@ const NEAR: f64 = 0.5;
 const LEAST: f64 = -700.0;
 
 impl Family for HillFamily {
-    fn numbers(smooth: &Smooth) -> Option<([f64; 3], f64)> {
+    fn numbers(smooth: &Smooth) -> Option<([f64; 4], f64)> {
         let Smooth::Hill(hill) = smooth else { return None };
         let (half, steepness) = (hill.half_at(), hill.steepness());
-        Some(([steepness, 1.0 / steepness, half], (steepness / half).ln()))
+        Some(([steepness, 1.0 / steepness, half, 1.0 / half], (steepness / half).ln()))
     }
 
-    fn level(weight: f64, number: f64) -> f64 {
+    #[inline(always)]
+    fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S> {
         weight.ln() + number
     }
 
-    fn place_of([steepness, _, half]: [f64; 3], spend: f64) -> f64 {
+    fn measure([steepness, _, half, _]: [f64; 4], spend: f64) -> f64 {
         (steepness * (spend / half).ln()).max(LEAST)
     }
 
     #[inline(always)]
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>) {
+    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>, Four<S>) {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
         let number = |number: f64| Four::splat(simd, number);
-        let [_, inverse, half] = [0, 1, 2].map(|place| load(&curves.numbers[place]));
+        let [_, inverse, half, _] = [0, 1, 2, 3].map(|place| load(&curves.numbers[place]));
         let target = number(price.log) - load(&curves.level);
         let rise = number(1.0) - inverse;
         let touch = load(&curves.touch);
@@ -49,7 +50,7 @@ impl Family for HillFamily {
             None => ((number(0.0) - target) / (inverse + 1.0)).min((number(-2.0 * LN_2) - target) / inverse),
         }
         .max(touch);
-        let mut fall = number(1.0);
+        let (mut fall, mut success) = (number(1.0), number(0.0));
         for _ in 0..MAX_STEPS {
             // e^t in a form that cannot overflow on either side.
             let small = (number(0.0) - t.abs()).exp();
@@ -60,9 +61,14 @@ impl Family for HillFamily {
             fall = share * 2.0 - rise;
             let newton = excess / fall;
             // Half the ratio of the second derivative to the first.
-            let bend = small * upper * upper / fall;
+            let spread = small * upper * upper;
+            let bend = spread / fall;
             let next = (t + newton / newton.times_plus(bend, number(1.0)).max(number(0.5))).max(touch);
-            let step = (next - t).abs() - t.abs() * LAST_STEP;
+            let step = next - t;
+            // The step's third power is below rounding.
+            let curvature = (number(1.0) - share * 2.0) * step * 0.5;
+            success = (spread * step).times_plus(curvature + 1.0, share);
+            let step = step.abs() - t.abs() * LAST_STEP;
             t = next;
             if !step.to_array().into_iter().any(|step| step > LAST_STEP) {
                 break;
@@ -71,12 +77,16 @@ impl Family for HillFamily {
         t.store(&mut curves.place);
         (number(-1.0) / fall).store(&mut curves.rate);
         let spend = (t * inverse).exp() * half;
-        (spend, spend * inverse / fall)
+        (spend, spend * inverse / fall, success)
     }
 
     #[inline(always)]
-    fn success<S: Simd>([steepness, _, half]: [Four<S>; 3], spend: Four<S>) -> Four<S> {
+    fn success<S: Simd>([steepness, _, half, _]: [Four<S>; 4], spend: Four<S>) -> Four<S> {
         let t = steepness * (spend / half).ln();
         t.sigmoid()
+    }
+
+    fn place(sigmoids: &Sigmoids, coordinate: u32) -> Option<usize> {
+        if let Place::Hill(place) = sigmoids.place(coordinate) { Some(place) } else { None }
     }
 }

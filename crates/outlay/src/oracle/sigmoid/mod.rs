@@ -18,26 +18,29 @@ use super::hull::Hull;
 use crate::curve::Curve;
 use hill::HillFamily;
 use logistic::LogisticFamily;
-pub(super) use riding::{Riding, Settlement, Taker};
+pub(super) use riding::{Ridden, Riding, Settlement, Taker};
 
 /// What a family computes, four curves side by side.
 trait Family {
-    /// The three numbers of a curve that every price needs, and one that goes into its level; nothing for other families.
-    fn numbers(smooth: &Smooth) -> Option<([f64; 3], f64)>;
-    /// What a weight makes of that number.
-    fn level(weight: f64, number: f64) -> f64;
+    /// The numbers of a curve that every price needs, and one that goes into its level; nothing for other families.
+    fn numbers(smooth: &Smooth) -> Option<([f64; 4], f64)>;
+    /// What weights make of that number.
+    fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
     /// How far along the branch a spend is, in the family's own measure.
-    fn place_of(numbers: [f64; 3], spend: f64) -> f64;
-    /// The spends on the branch at a price, and their fall per unit of the price's logarithm; keeps what the next price starts from.
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>);
+    fn measure(numbers: [f64; 4], spend: f64) -> f64;
+    /// The spends on the branch at a price, their fall per unit of the price's logarithm, and the chances of success before floor and
+    /// ceiling; keeps what the next price starts from.
+    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>, Four<S>);
     /// The chances of success, before floor and ceiling, at spends above zero.
-    fn success<S: Simd>(numbers: [Four<S>; 3], spend: Four<S>) -> Four<S>;
+    fn success<S: Simd>(numbers: [Four<S>; 4], spend: Four<S>) -> Four<S>;
+    /// Where a coordinate is in the family's batch.
+    fn place(sigmoids: &Sigmoids, coordinate: u32) -> Option<usize>;
 }
 
 /// Four curves on their branch.
 #[derive(Debug, Clone, Copy)]
 struct FourCurves {
-    numbers: [[f64; 4]; 3],
+    numbers: [[f64; 4]; 4],
     level: [f64; 4],
     /// Where the chord touches the branch, in the family's measure: at the tie and below it no spend is before.
     touch: [f64; 4],
@@ -60,10 +63,18 @@ struct Price {
 pub(super) struct Sigmoids {
     hill: Batch<HillFamily>,
     logistic: Batch<LogisticFamily>,
-    /// Where each coordinate is: even numbers are places among the Hill tasks, odd ones among the logistic ones.
-    place_of: Vec<u32>,
+    /// Where each coordinate is.
+    places: Vec<Place>,
     /// The coordinates that are not here, in this call.
     others: Vec<u32>,
+}
+
+/// Where a coordinate is.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    Hill(usize),
+    Logistic(usize),
+    Elsewhere,
 }
 
 /// The tasks of one family.
@@ -71,7 +82,7 @@ pub(super) struct Sigmoids {
 struct Batch<F> {
     coordinate: Vec<u32>,
     task: Vec<u32>,
-    numbers: Vec<([f64; 3], f64)>,
+    numbers: Vec<([f64; 4], f64)>,
     floor: Vec<f64>,
     height: Vec<f64>,
     /// The corner, the slope of its chord, and the branch; a slope of zero where the envelope is another in this call.
@@ -82,26 +93,26 @@ struct Batch<F> {
     start: Vec<f64>,
     end: Vec<f64>,
     touch: Vec<f64>,
-    /// The price at which each task's chord is tied in this call.
+    /// The price at which each task's chord is tied in this call, and what the corner is worth.
     tie: Vec<f64>,
+    low_worth: Vec<f64>,
     /// Some corner is worth something.
     has_worthy_corners: bool,
     family: std::marker::PhantomData<F>,
 }
 
-/// A coordinate that is not here.
-const ELSEWHERE: u32 = u32::MAX;
-
 impl Sigmoids {
     pub(super) fn new(coordinates: &[Coordinate], curves: &[Curve]) -> Self {
         let (mut hill, mut logistic) = (Batch::new(), Batch::new());
         let place = |(position, coordinate): (usize, &Coordinate)| {
-            let (Form::Smooth(smooth), Some(curve)) = (&coordinate.form, curves.get(coordinate.task)) else { return ELSEWHERE };
-            let hill = hill.take(position, coordinate.task, smooth, curve).map(|place| 2 * place);
-            hill.or_else(|| logistic.take(position, coordinate.task, smooth, curve).map(|place| 2 * place + 1)).unwrap_or(ELSEWHERE)
+            let (Form::Smooth(smooth), Some(curve)) = (&coordinate.form, curves.get(coordinate.task)) else { return Place::Elsewhere };
+            if let Some(place) = hill.take(position, coordinate.task, smooth, curve) {
+                return Place::Hill(place);
+            }
+            logistic.take(position, coordinate.task, smooth, curve).map_or(Place::Elsewhere, Place::Logistic)
         };
-        let place_of = coordinates.iter().enumerate().map(place).collect();
-        Self { hill, logistic, place_of, others: Vec::new() }
+        let places = coordinates.iter().enumerate().map(place).collect();
+        Self { hill, logistic, places, others: Vec::new() }
     }
 
     /// The coordinates that the search has to look at one by one.
@@ -118,15 +129,16 @@ impl Sigmoids {
         self.others.clear();
         self.hill.has_worthy_corners = false;
         self.logistic.has_worthy_corners = false;
+        self.hill.low_worth.fill(0.0);
+        self.logistic.low_worth.fill(0.0);
     }
 
     /// Takes the envelope of a coordinate in this call.
     pub(super) fn tell(&mut self, coordinate: usize, hull: &Hull) {
-        let place = self.place_of[coordinate];
-        let is_here = match place {
-            ELSEWHERE => false,
-            place if place % 2 == 0 => self.hill.tell((place / 2) as usize, hull),
-            place => self.logistic.tell((place / 2) as usize, hull),
+        let is_here = match self.places[coordinate] {
+            Place::Hill(place) => self.hill.tell(place, hull),
+            Place::Logistic(place) => self.logistic.tell(place, hull),
+            Place::Elsewhere => false,
         };
         if !is_here {
             self.others.push(coordinate as u32);
@@ -139,12 +151,16 @@ impl Sigmoids {
         self.logistic.load(weights);
     }
 
+    fn place(&self, coordinate: u32) -> Place {
+        self.places[coordinate as usize]
+    }
+
     /// Whether a coordinate is here in this call.
     pub(super) fn has(&self, coordinate: u32) -> bool {
-        match self.place_of[coordinate as usize] {
-            ELSEWHERE => false,
-            place if place % 2 == 0 => self.hill.slope[(place / 2) as usize] > 0.0,
-            place => self.logistic.slope[(place / 2) as usize] > 0.0,
+        match self.place(coordinate) {
+            Place::Hill(place) => self.hill.slope[place] > 0.0,
+            Place::Logistic(place) => self.logistic.slope[place] > 0.0,
+            Place::Elsewhere => false,
         }
     }
 
@@ -155,19 +171,19 @@ impl Sigmoids {
 
     /// The same of one coordinate.
     pub(super) fn reach_of(&self, coordinate: u32) -> f64 {
-        match self.place_of[coordinate as usize] {
-            ELSEWHERE => 0.0,
-            place if place % 2 == 0 => self.hill.reach_of((place / 2) as usize),
-            place => self.logistic.reach_of((place / 2) as usize),
+        match self.place(coordinate) {
+            Place::Hill(place) => self.hill.reach_of(place),
+            Place::Logistic(place) => self.logistic.reach_of(place),
+            Place::Elsewhere => 0.0,
         }
     }
 
     /// Writes the lower bound of a coordinate.
     pub(super) fn rest(&self, coordinate: u32, split: &mut Split<'_>) {
-        match self.place_of[coordinate as usize] {
-            ELSEWHERE => {}
-            place if place % 2 == 0 => self.hill.rest((place / 2) as usize, split),
-            place => self.logistic.rest((place / 2) as usize, split),
+        match self.place(coordinate) {
+            Place::Hill(place) => self.hill.rest(place, split),
+            Place::Logistic(place) => self.logistic.rest(place, split),
+            Place::Elsewhere => {}
         }
     }
 
@@ -195,22 +211,23 @@ impl<F: Family> Batch<F> {
             end: none(),
             touch: none(),
             tie: none(),
+            low_worth: none(),
             has_worthy_corners: false,
             family: std::marker::PhantomData,
         }
     }
 
     /// Takes a task if it is of this family, and says where it is.
-    fn take(&mut self, coordinate: usize, task: usize, smooth: &Smooth, curve: &Curve) -> Option<u32> {
+    fn take(&mut self, coordinate: usize, task: usize, smooth: &Smooth, curve: &Curve) -> Option<usize> {
         let numbers = F::numbers(smooth)?;
-        let place = self.task.len() as u32;
+        let place = self.task.len();
         self.coordinate.push(coordinate as u32);
         self.task.push(task as u32);
         self.numbers.push(numbers);
         self.floor.push(curve.floor());
         self.height.push(curve.height());
-        let Self { low, low_success, slope, jump, start, end, touch, tie, .. } = self;
-        for numbers in [low, low_success, slope, jump, start, end, touch, tie] {
+        let Self { low, low_success, slope, jump, start, end, touch, tie, low_worth, .. } = self;
+        for numbers in [low, low_success, slope, jump, start, end, touch, tie, low_worth] {
             numbers.push(0.0);
         }
         Some(place)
@@ -220,6 +237,7 @@ impl<F: Family> Batch<F> {
     fn tell(&mut self, place: usize, hull: &Hull) -> bool {
         self.slope[place] = 0.0;
         self.jump[place] = 0.0;
+        self.low_success[place] = 0.0;
         let (&[corner], Some(branch)) = (&hull.corners[..], hull.branch) else { return false };
         let numbers = self.numbers[place].0;
         // Where the branch begins at the inflection itself, the family's measure has no slope to follow.
@@ -234,7 +252,7 @@ impl<F: Family> Batch<F> {
         self.jump[place] = branch.touch - corner.spend;
         self.start[place] = branch.start;
         self.end[place] = branch.end;
-        self.touch[place] = F::place_of(numbers, branch.touch);
+        self.touch[place] = F::measure(numbers, branch.touch);
         true
     }
 
@@ -243,6 +261,11 @@ impl<F: Family> Batch<F> {
             let weight = weights[coordinate as usize];
             // An infinite slope is none for a task that is worth nothing.
             *tie = if weight > 0.0 { weight * slope } else { 0.0 };
+        }
+        if self.has_worthy_corners {
+            for ((worth, success), &coordinate) in self.low_worth.iter_mut().zip(&self.low_success).zip(&self.coordinate) {
+                *worth = weights[coordinate as usize] * success;
+            }
         }
     }
 

@@ -1,20 +1,25 @@
 //! The tasks that may be on their branch at the prices tried: their numbers side by side, and where the last price left them.
 //!
-//! They are picked once, for prices above a cutoff, and kept through the call: a node of the search sets aside the few whose domain
-//! it narrows and goes on from where the last price was.
+//! They are picked once, for prices above a cutoff, and kept through the call. What all of them take at a price does not depend on the
+//! node of the search that asks: a node sets aside the few tasks whose domain it narrows, and theirs is taken off. So a price that was
+//! tried before costs a node no more than the tasks it changes.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::hill::HillFamily;
 use super::logistic::LogisticFamily;
-use super::{Batch, ELSEWHERE, Family, FourCurves, Price, Sigmoids};
+use super::{Batch, Family, FourCurves, Place, Price, Sigmoids};
 use crate::oracle::batch::{Settled, Split};
 use crate::oracle::chords::{Chord, Chords};
 use crate::oracle::four::{Four, FourSums, with_four};
 use crate::sum::Sum;
 
 /// A price this much below the one asked for is within reach without picking anew.
-const REACH_DOWN: f64 = 0.8;
+const REACH_DOWN: f64 = 0.95;
+/// So many prices are remembered.
+const KNOWN_PRICES: usize = 16;
+/// Taking off one task from what is known is worth this many tasks anew.
+const TASKS_PER_ASIDE: usize = 8;
 
 /// The tasks that may be on their branch.
 #[derive(Debug, Default)]
@@ -23,17 +28,37 @@ pub(in crate::oracle) struct Riding {
     logistic: Riders<LogisticFamily>,
     /// Everybody who is tied above this price is here.
     cutoff: f64,
+    /// What all take at the prices tried, the oldest to be overwritten next.
+    known: Vec<(f64, Ridden)>,
+    oldest: usize,
+    /// The price at which everybody is now, and what they take there.
+    last: Option<(f64, Ridden)>,
 }
 
 /// What tasks take at a price.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::oracle) struct Ridden {
     /// Above their lower bounds, those tied above the price.
-    pub(in crate::oracle) spend: f64,
-    /// Its fall per unit of the price's logarithm.
+    pub(in crate::oracle) spend: Sum,
+    /// What all are worth.
+    pub(in crate::oracle) worth: Sum,
+    /// The spend's fall per unit of the price's logarithm.
     pub(in crate::oracle) fall: f64,
     /// What those tied exactly there would add.
     pub(in crate::oracle) joining: f64,
+}
+
+impl Ridden {
+    fn add(&mut self, other: Self) {
+        self.spend.merge(other.spend);
+        self.worth.merge(other.worth);
+        self.fall += other.fall;
+        self.joining += other.joining;
+    }
+
+    fn negative(self) -> Self {
+        Self { spend: (-self.spend.value()).into(), worth: (-self.worth.value()).into(), fall: -self.fall, joining: -self.joining }
+    }
 }
 
 /// A task that is tied at the price it is settled at.
@@ -67,22 +92,44 @@ impl<F> Default for Riders<F> {
 /// Four of them.
 #[derive(Debug, Clone, Copy)]
 struct FourRiders {
-    /// The price of the tie; zero for one that is set aside.
     tie: [f64; 4],
+    weight: [f64; 4],
     low: [f64; 4],
+    /// What it is worth there.
+    low_worth: [f64; 4],
     start: [f64; 4],
     end: [f64; 4],
     curves: FourCurves,
+    /// What each takes on its branch at the last price, and what that is worth.
+    spend: [f64; 4],
+    worth: [f64; 4],
+    fall: [f64; 4],
 }
 
-/// No riders: never on their branch, and harmless to compute with.
+/// No riders: never tied, worth nothing, and harmless to compute with.
 const NOBODY: FourRiders = FourRiders {
     tie: [0.0; 4],
+    weight: [0.0; 4],
     low: [0.0; 4],
-    start: [0.0; 4],
-    end: [0.0; 4],
-    curves: FourCurves { numbers: [[1.0; 4]; 3], level: [1.0; 4], touch: [0.0; 4], place: [0.0; 4], rate: [0.0; 4] },
+    low_worth: [0.0; 4],
+    start: [-1.0; 4],
+    end: [f64::MAX; 4],
+    curves: FourCurves { numbers: [[1.0; 4]; 4], level: [1.0; 4], touch: [0.0; 4], place: [0.0; 4], rate: [0.0; 4] },
+    spend: [0.0; 4],
+    worth: [0.0; 4],
+    fall: [0.0; 4],
 };
+
+/// Where to write a split.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::oracle) struct Settlement<'a> {
+    pub(in crate::oracle) sigmoids: &'a Sigmoids,
+    pub(in crate::oracle) price: f64,
+    /// Coordinates that are set aside.
+    pub(in crate::oracle) aside: &'a [u32],
+    /// Whether nothing was written to the split yet: later on only riders differ.
+    pub(in crate::oracle) is_first: bool,
+}
 
 impl Riding {
     /// Forgets everybody: the next price picks anew.
@@ -90,6 +137,13 @@ impl Riding {
         self.cutoff = f64::INFINITY;
         self.hill.clear();
         self.logistic.clear();
+        self.forget_prices();
+    }
+
+    fn forget_prices(&mut self) {
+        self.known.clear();
+        self.oldest = 0;
+        self.last = None;
     }
 
     pub(in crate::oracle) fn len(&self) -> usize {
@@ -97,76 +151,68 @@ impl Riding {
     }
 
     /// Makes sure that everybody who may be on a branch at this price is here; true if they had to be picked anew.
-    pub(in crate::oracle) fn reach(&mut self, sigmoids: &Sigmoids, weights: &[f64], price: f64, aside: &[u32]) -> bool {
+    pub(in crate::oracle) fn reach(&mut self, sigmoids: &Sigmoids, weights: &[f64], price: f64) -> bool {
         if price > self.cutoff {
             return false;
         }
         self.cutoff = REACH_DOWN * price;
         self.hill.pick(&sigmoids.hill, weights, self.cutoff);
         self.logistic.pick(&sigmoids.logistic, weights, self.cutoff);
-        self.set_aside(sigmoids, aside);
+        self.forget_prices();
         true
     }
 
-    /// Sets coordinates aside, if they are here.
-    pub(in crate::oracle) fn set_aside(&mut self, sigmoids: &Sigmoids, coordinates: &[u32]) {
-        for &coordinate in coordinates {
-            self.set_tie(sigmoids, coordinate, |_| 0.0);
-        }
-    }
-
-    /// Takes them back.
-    pub(in crate::oracle) fn take_back(&mut self, sigmoids: &Sigmoids, coordinates: &[u32]) {
-        for &coordinate in coordinates {
-            self.set_tie(sigmoids, coordinate, |tie| tie);
-        }
-    }
-
-    fn set_tie(&mut self, sigmoids: &Sigmoids, coordinate: u32, of: impl Fn(f64) -> f64) {
-        match sigmoids.place_of[coordinate as usize] {
-            ELSEWHERE => {}
-            place if place % 2 == 0 => self.hill.set_tie(place / 2, of(sigmoids.hill.tie[(place / 2) as usize])),
-            place => self.logistic.set_tie(place / 2, of(sigmoids.logistic.tie[(place / 2) as usize])),
-        }
-    }
-
     /// Adds the jumps of those who are here and not set aside.
-    pub(in crate::oracle) fn load_jumps(&self, sigmoids: &Sigmoids, jumps: &mut Chords) {
-        self.hill.load_jumps(&sigmoids.hill, jumps);
-        self.logistic.load_jumps(&sigmoids.logistic, jumps);
+    pub(in crate::oracle) fn load_jumps(&self, sigmoids: &Sigmoids, aside: &[u32], jumps: &mut Chords) {
+        self.hill.load_jumps(&sigmoids.hill, aside, jumps);
+        self.logistic.load_jumps(&sigmoids.logistic, aside, jumps);
     }
 
-    pub(in crate::oracle) fn respond(&mut self, price: f64) -> Ridden {
-        let (a, b) = (self.hill.respond(price), self.logistic.respond(price));
-        Ridden { spend: a.spend + b.spend, fall: a.fall + b.fall, joining: a.joining + b.joining }
-    }
-
-    /// Writes the spends at a price and adds up; those tied there stay low and are handed to `tied`.
-    pub(in crate::oracle) fn settle(&mut self, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, mut tied: impl FnMut(Taker)) {
-        let sigmoids = at.sigmoids;
-        self.hill.settle(&sigmoids.hill, at, split, settled, &mut tied);
-        self.logistic.settle(&sigmoids.logistic, at, split, settled, &mut tied);
-        for &coordinate in at.aside {
-            let worth = match sigmoids.place_of[coordinate as usize] {
-                ELSEWHERE => 0.0,
-                place if place % 2 == 0 => self.hill.idle_worth(&sigmoids.hill, at.weights, place / 2),
-                place => self.logistic.idle_worth(&sigmoids.logistic, at.weights, place / 2),
+    /// What all but those set aside take at a price within reach.
+    pub(in crate::oracle) fn respond(&mut self, sigmoids: &Sigmoids, price: f64, aside: &[u32]) -> Ridden {
+        let at_price = |(at, _): &&(f64, Ridden)| *at == price;
+        let is_cheap = aside.len() * TASKS_PER_ASIDE <= self.len();
+        let (mut ridden, is_last) = if let Some(&(_, ridden)) = self.last.as_ref().filter(at_price) {
+            (ridden, true)
+        } else if let Some(&(_, ridden)) = self.known.iter().find(at_price).filter(|_| is_cheap) {
+            (ridden, false)
+        } else {
+            (self.ride(price), true)
+        };
+        for &coordinate in aside {
+            let one = match sigmoids.place(coordinate) {
+                Place::Hill(place) => self.hill.one(&sigmoids.hill, place, price, is_last),
+                Place::Logistic(place) => self.logistic.one(&sigmoids.logistic, place, price, is_last),
+                Place::Elsewhere => continue,
             };
-            settled.value.add(-worth);
+            ridden.add(one.negative());
         }
+        ridden
     }
-}
 
-/// Where to settle.
-#[derive(Debug, Clone, Copy)]
-pub(in crate::oracle) struct Settlement<'a> {
-    pub(in crate::oracle) sigmoids: &'a Sigmoids,
-    pub(in crate::oracle) weights: &'a [f64],
-    pub(in crate::oracle) price: f64,
-    /// Coordinates that are set aside.
-    pub(in crate::oracle) aside: &'a [u32],
-    /// Whether nothing was written to the split yet: later on only riders differ.
-    pub(in crate::oracle) is_first: bool,
+    /// Brings everybody to a price.
+    fn ride(&mut self, price: f64) -> Ridden {
+        let mut ridden = self.hill.ride(price);
+        ridden.add(self.logistic.ride(price));
+        self.last = Some((price, ridden));
+        if self.known.len() < KNOWN_PRICES {
+            self.known.push((price, ridden));
+        } else {
+            self.known[self.oldest] = (price, ridden);
+            self.oldest = (self.oldest + 1) % KNOWN_PRICES;
+        }
+        ridden
+    }
+
+    /// Writes the spends at a price and adds up, with the chances of success taken anew from the spends; those tied there stay low and
+    /// are handed to `tied`.
+    pub(in crate::oracle) fn settle(&mut self, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, mut tied: impl FnMut(Taker)) {
+        if self.last.is_none_or(|last| last.0 != at.price) {
+            self.ride(at.price);
+        }
+        self.hill.settle(&at.sigmoids.hill, at, split, settled, &mut tied);
+        self.logistic.settle(&at.sigmoids.logistic, at, split, settled, &mut tied);
+    }
 }
 
 impl<F: Family> Riders<F> {
@@ -193,61 +239,90 @@ impl<F: Family> Riders<F> {
             let weight = weights[batch.coordinate[place as usize] as usize];
             self.fours[position / 4].seat(position % 4, batch, place as usize, weight);
         }
+        with_four(Arch::new(), Levels { riders: self });
         if batch.has_worthy_corners {
-            self.add_up_idle(batch, weights);
+            self.add_up_idle(batch);
         }
     }
 
     /// What everybody else is worth at the lower bounds.
-    fn add_up_idle(&mut self, batch: &Batch<F>, weights: &[f64]) {
+    fn add_up_idle(&mut self, batch: &Batch<F>) {
         let mut riders = self.place.iter().copied().peekable();
-        for place in 0..batch.task.len() as u32 {
-            if riders.next_if_eq(&place).is_none() {
-                self.idle.add(batch.low_worth(place as usize, weights));
+        for place in 0..batch.task.len() {
+            if riders.next_if_eq(&(place as u32)).is_none() {
+                self.idle.add(batch.low_worth[place]);
             }
         }
     }
 
-    /// What a task is worth at its lower bound, if it is not riding.
-    fn idle_worth(&self, batch: &Batch<F>, weights: &[f64], place: u32) -> f64 {
-        if batch.has_worthy_corners && self.place.binary_search(&place).is_err() { batch.low_worth(place as usize, weights) } else { 0.0 }
-    }
-
-    fn set_tie(&mut self, place: u32, tie: f64) {
-        if let Ok(position) = self.place.binary_search(&place) {
-            self.fours[position / 4].tie[position % 4] = tie;
-        }
-    }
-
-    fn load_jumps(&self, batch: &Batch<F>, jumps: &mut Chords) {
+    fn load_jumps(&self, batch: &Batch<F>, aside: &[u32], jumps: &mut Chords) {
+        let mut aside = Aside(aside);
         for (position, &place) in self.place.iter().enumerate() {
-            jumps.push(Chord { price: self.fours[position / 4].tie[position % 4], jump: batch.jump[place as usize] });
+            if !aside.has(batch.coordinate[place as usize]) {
+                jumps.push(Chord { price: self.fours[position / 4].tie[position % 4], jump: batch.jump[place as usize] });
+            }
         }
     }
 
-    fn at(&mut self, price: f64) -> Price {
+    fn at(&self, price: f64) -> Price {
         let log = price.ln();
-        Price { price, log, step: self.log.replace(log).map(|last| log - last) }
+        Price { price, log, step: self.log.map(|last| log - last) }
     }
 
-    fn respond(&mut self, price: f64) -> Ridden {
+    fn ride(&mut self, price: f64) -> Ridden {
         let price = self.at(price);
-        with_four(Arch::new(), Respond::<F> { fours: &mut self.fours, price, family: std::marker::PhantomData })
+        self.log = Some(price.log);
+        let mut ridden = with_four(Arch::new(), Ride { riders: self, price });
+        ridden.worth.merge(self.idle);
+        ridden
+    }
+
+    /// What one of them takes at a price; `is_last` if it is the last one.
+    fn one(&self, batch: &Batch<F>, place: usize, price: f64, is_last: bool) -> Ridden {
+        let Ok(position) = self.place.binary_search(&(place as u32)) else {
+            return Ridden { worth: batch.low_worth[place].into(), ..Ridden::default() };
+        };
+        let mut four = self.fours[position / 4];
+        if !is_last {
+            with_four(Arch::new(), RideOne::<F> { four: &mut four, price: self.at(price), family: std::marker::PhantomData });
+        }
+        let lane = position % 4;
+        let (tie, above) = (four.tie[lane], four.spend[lane] - four.low[lane]);
+        if tie > price {
+            Ridden { spend: above.into(), worth: four.worth[lane].into(), fall: four.fall[lane], joining: 0.0 }
+        } else {
+            let joining = if tie == price { above } else { 0.0 };
+            Ridden { worth: four.low_worth[lane].into(), joining, ..Ridden::default() }
+        }
     }
 
     fn settle(&mut self, batch: &Batch<F>, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: &mut impl FnMut(Taker)) {
-        let price = self.at(at.price);
         if at.is_first {
-            (0..batch.task.len()).for_each(|place| batch.rest(place, split));
+            (0..batch.task.len()).filter(|&place| batch.slope[place] > 0.0).for_each(|place| batch.rest(place, split));
         }
         settled.value.merge(self.idle);
-        with_four(Arch::new(), Settle { riders: self, batch, at, price, split, settled, tied });
+        for &coordinate in at.aside {
+            if let Some(place) = F::place(at.sigmoids, coordinate).filter(|&place| self.place.binary_search(&(place as u32)).is_err()) {
+                settled.value.add(-batch.low_worth[place]);
+            }
+        }
+        with_four(Arch::new(), Settle { riders: self, batch, at, split, settled, tied });
     }
 }
 
-impl<F: Family> Batch<F> {
-    fn low_worth(&self, place: usize, weights: &[f64]) -> f64 {
-        weights[self.coordinate[place] as usize] * self.low_success[place]
+/// A walk along coordinates that are set aside, beside one along all.
+struct Aside<'a>(&'a [u32]);
+
+impl Aside<'_> {
+    /// Whether a coordinate, not before the last one asked for, is set aside.
+    fn has(&mut self, coordinate: u32) -> bool {
+        while let Some((&first, rest)) = self.0.split_first().filter(|(first, _)| **first <= coordinate) {
+            if first == coordinate {
+                return true;
+            }
+            self.0 = rest;
+        }
+        false
     }
 }
 
@@ -255,58 +330,106 @@ impl FourRiders {
     fn seat<F: Family>(&mut self, lane: usize, batch: &Batch<F>, place: usize, weight: f64) {
         let (numbers, for_level) = batch.numbers[place];
         self.tie[lane] = batch.tie[place];
+        self.weight[lane] = weight;
         self.low[lane] = batch.low[place];
+        self.low_worth[lane] = batch.low_worth[place];
         self.start[lane] = batch.start[place];
         self.end[lane] = batch.end[place];
-        (0..3).for_each(|number| self.curves.numbers[number][lane] = numbers[number]);
-        self.curves.level[lane] = F::level(weight, for_level);
+        (0..4).for_each(|number| self.curves.numbers[number][lane] = numbers[number]);
+        self.curves.level[lane] = for_level;
         self.curves.touch[lane] = batch.touch[place];
     }
 
-    /// The spends on the branch, and how fast they fall: not at all at an end of the branch.
+    /// Brings all four to a price: what each takes on its branch, what that is worth, and how fast it falls; not at all at an end.
     #[inline(always)]
-    fn ride<F: Family, S: Simd>(&mut self, simd: S, price: Price) -> (Four<S>, Four<S>) {
-        let (start, end) = (Four::load(simd, &self.start), Four::load(simd, &self.end));
+    fn ride<F: Family, S: Simd>(&mut self, simd: S, price: Price) {
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let (start, end, weight) = (load(&self.start), load(&self.end), load(&self.weight));
+        let numbers = || [0, 1, 2, 3].map(|number| load(&self.curves.numbers[number]));
         if !(price.price > 0.0) {
-            return (end, Four::splat(simd, 0.0));
+            end.store(&mut self.spend);
+            (weight * F::success(numbers(), end)).store(&mut self.worth);
+            self.fall = [0.0; 4];
+            return;
         }
-        let (spend, fall) = F::respond(simd, &mut self.curves, price);
-        (spend.max(start).min(end), spend.where_between(start, end, fall))
+        let (spend, fall, mut success) = F::respond(simd, &mut self.curves, price);
+        let between = spend.where_between(start, end, Four::splat(simd, 1.0));
+        let inside = spend.max(start).min(end);
+        if between.total() < 4.0 {
+            let numbers = [0, 1, 2, 3].map(|number| load(&self.curves.numbers[number]));
+            success = between.where_above(Four::splat(simd, 0.0), success, F::success(numbers, inside));
+        }
+        inside.store(&mut self.spend);
+        (weight * success).store(&mut self.worth);
+        (between * fall).store(&mut self.fall);
     }
 }
 
-/// What all riders take at a price.
-struct Respond<'a, F> {
-    fours: &'a mut [FourRiders],
-    price: Price,
-    family: std::marker::PhantomData<F>,
+/// Turns the weights into levels.
+struct Levels<'a, F> {
+    riders: &'a mut Riders<F>,
 }
 
-impl<F: Family> WithSimd for Respond<'_, F> {
+impl<F: Family> WithSimd for Levels<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        for four in &mut self.riders.fours {
+            let (weight, number) = (Four::load(simd, &four.weight), Four::load(simd, &four.curves.level));
+            F::level(weight, number).store(&mut four.curves.level);
+        }
+    }
+}
+
+/// Brings everybody to a price and adds up.
+struct Ride<'a, F> {
+    riders: &'a mut Riders<F>,
+    price: Price,
+}
+
+impl<F: Family> WithSimd for Ride<'_, F> {
     type Output = Ridden;
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Ridden {
-        let zero = Four::splat(simd, 0.0);
-        let price = Four::splat(simd, self.price.price);
-        let (mut spend, mut fall, mut joining) = (zero, zero, zero);
-        for four in self.fours {
-            let (taken, falling) = four.ride::<F, S>(simd, self.price);
-            let (tie, above) = (Four::load(simd, &four.tie), taken - Four::load(simd, &four.low));
-            spend = spend + tie.where_above(price, above, zero);
-            fall = fall + tie.where_above(price, falling, zero);
+        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+        let (zero, price) = (Four::splat(simd, 0.0), Four::splat(simd, self.price.price));
+        let (mut spend, mut worth) = (FourSums::new(simd), FourSums::new(simd));
+        let (mut fall, mut joining) = (zero, zero);
+        for four in &mut self.riders.fours {
+            four.ride::<F, S>(simd, self.price);
+            let (tie, above) = (load(&four.tie), load(&four.spend) - load(&four.low));
+            spend.add(tie.where_above(price, above, zero));
+            worth.add(tie.where_above(price, load(&four.worth), load(&four.low_worth)));
+            fall = fall + tie.where_above(price, load(&four.fall), zero);
             joining = joining + tie.where_equal(price, above);
         }
-        Ridden { spend: spend.total(), fall: fall.total(), joining: joining.total() }
+        Ridden { spend: spend.total(), worth: worth.total(), fall: fall.total(), joining: joining.total() }
     }
 }
 
-/// Writes what all riders take, and adds up.
+/// Brings four to a price.
+struct RideOne<'a, F> {
+    four: &'a mut FourRiders,
+    price: Price,
+    family: std::marker::PhantomData<F>,
+}
+
+impl<F: Family> WithSimd for RideOne<'_, F> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.four.ride::<F, S>(simd, self.price);
+    }
+}
+
+/// Writes what everybody takes at the last price, and adds up.
 struct Settle<'a, 'b, F, T> {
-    riders: &'a mut Riders<F>,
+    riders: &'a Riders<F>,
     batch: &'a Batch<F>,
     at: Settlement<'a>,
-    price: Price,
     split: &'a mut Split<'b>,
     settled: &'a mut Settled,
     tied: &'a mut T,
@@ -317,31 +440,30 @@ impl<F: Family, T: FnMut(Taker)> WithSimd for Settle<'_, '_, F, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { riders, batch, at, split, settled, tied, .. } = self;
+        let Self { riders, batch, at, split, settled, tied } = self;
         let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
-        for (four, places) in riders.fours.iter_mut().zip(riders.place.chunks(4)) {
-            let (spend, fall) = four.ride::<F, S>(simd, self.price);
-            let success = F::success([0, 1, 2].map(|number| Four::load(simd, &four.curves.numbers[number])), spend);
-            let (spend, fall, success) = (spend.to_array(), fall.to_array(), success.to_array());
+        let mut aside = Aside(at.aside);
+        for (four, places) in riders.fours.iter().zip(riders.place.chunks(4)) {
+            let numbers = [0, 1, 2, 3].map(|number| Four::load(simd, &four.curves.numbers[number]));
+            let success = F::success(numbers, Four::load(simd, &four.spend)).to_array();
             let (mut taken, mut worth) = ([0.0; 4], [0.0; 4]);
             for (lane, &place) in places.iter().enumerate() {
                 let (place, tie) = (place as usize, four.tie[lane]);
-                let (coordinate, task) = (batch.coordinate[place] as usize, batch.task[place] as usize);
-                // Set aside: somebody else settles it.
-                if tie == 0.0 {
+                let (coordinate, task) = (batch.coordinate[place], batch.task[place] as usize);
+                if aside.has(coordinate) {
                     continue;
                 }
                 if tie > at.price {
-                    taken[lane] = spend[lane] - four.low[lane];
-                    worth[lane] = at.weights[coordinate] * success[lane];
-                    split.spend[task] = spend[lane];
+                    taken[lane] = four.spend[lane] - four.low[lane];
+                    worth[lane] = four.weight[lane] * success[lane];
+                    split.spend[task] = four.spend[lane];
                     split.success[task] = batch.floor[place] + batch.height[place] * success[lane];
-                    settled.offer(task, fall[lane]);
+                    settled.offer(task, four.fall[lane]);
                 } else {
-                    worth[lane] = batch.low_worth(place, at.weights);
+                    worth[lane] = four.low_worth[lane];
                     batch.rest(place, split);
                     if tie == at.price {
-                        tied(Taker { coordinate, task, from: four.low[lane], to: spend[lane] });
+                        tied(Taker { coordinate: coordinate as usize, task, from: four.low[lane], to: four.spend[lane] });
                     }
                 }
             }
