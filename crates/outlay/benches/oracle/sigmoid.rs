@@ -42,7 +42,7 @@ struct Measured {
 pub fn run(effort: Effort, seeds: u64, wants: impl Fn(&str) -> bool) {
     let mut table = Table::new(&["curves", "K", "within", "cold", "warm", "nodes", "worst gap", "exp pass", "cold / exp pass", ""]);
     for (name, kind, tolerance, sizes) in CASES {
-        for &tasks in sizes.iter().filter(|_| wants(&format!("sigmoid {name}"))) {
+        for &tasks in sizes.iter().filter(|tasks| wants(&format!("sigmoid {name} {tasks} "))) {
             let exponentials = vector_exponentials(tasks, effort);
             let seeds = if tasks > 1000 { seeds.min(2) } else { seeds };
             let ours: Vec<Measured> = (1..=seeds).map(|seed| measure(kind, tasks, seed, tolerance, effort)).collect();

@@ -213,16 +213,13 @@ impl PriceSearch {
     /// Where the budget is met above a trial that spends too much, by the model.
     fn model_above(&mut self, trial: Trial, free: f64, bracket: Bracket) -> f64 {
         self.jumps.clear();
-        // Riders leave their branch at their tie; what they leave behind is part of the smooth total at the trial.
-        let mut leaving = 0.0;
+        // Those who ride leave at their tie, and their jump with them; until then it is part of the smooth total.
+        let mut riding = self.leaps.taken(trial.price).0;
         for rider in self.riders.iter().filter(|rider| rider.tie.is_finite()) {
             self.jumps.push(Chord { price: rider.tie, jump: rider.touch - rider.base });
-            leaving += rider.touch - rider.base;
+            riding += rider.touch - rider.base;
         }
-        leaving += self.leaps.taken(trial.price).0;
-        let mut smooth = trial.smooth;
-        smooth.power.spend = (smooth.power.spend - leaving).max(0.0);
-        self.solve_model(Trial { smooth, ..trial }, free - self.settled, bracket, true)
+        self.solve_model(trial, free - self.settled + riding, bracket, true)
     }
 
     /// Where the budget is met below a trial that spends too little, by the model.
@@ -239,7 +236,7 @@ impl PriceSearch {
     /// First as if no jump lay in between; if some do, the answer is among them or between two of them: they are halved around
     /// their median until one is the answer or none is left.
     ///
-    /// Leaps above the trial are part of its smooth total, unless they were taken out of it to be counted as jumps.
+    /// `counts_leaps`: the target includes the leaps above the trial, those of tasks that already ride.
     fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket, counts_leaps: bool) -> f64 {
         let Trial { price, smooth, .. } = trial;
         let leapt = if counts_leaps { self.leaps.taken(price).0 } else { 0.0 };
@@ -328,12 +325,9 @@ impl PriceSearch {
         let Some(sigmoids) = view.sigmoids else { return 0.0 };
         if view.aside.is_empty() {
             self.riding.clear();
-            sigmoids.load_jumps(&mut self.leaps);
             self.sigmoid_reach = sigmoids.reach();
-        } else {
-            self.riding.load_jumps(sigmoids, view.aside, &mut self.leaps);
         }
-        self.leaps.seal();
+        self.load_leaps(view, sigmoids);
         self.sigmoid_reach - view.aside.iter().map(|&coordinate| sigmoids.reach_of(coordinate)).sum::<f64>()
     }
 
@@ -356,35 +350,48 @@ impl PriceSearch {
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
-        let (mut power, linear) = view.batches.respond(price.ln(), &mut self.wishes);
+        let (power, mut linear) = view.batches.respond(price.ln(), &mut self.wishes);
         let (taken, tied) = self.chords.taken(price);
-        let mut joining = tied;
+        let (mut joining, mut bend) = (tied, 0.0);
         for rider in self.riders.iter().filter(|rider| rider.tie >= price) {
             let (spend, fall) = on_branch(view, rider.coordinate as usize, price);
             if rider.tie > price {
-                power.spend += spend - rider.base;
-                power.fall += fall;
+                linear.spend += spend - rider.base;
+                linear.fall += fall;
+                if let (Form::Smooth(smooth), true) = (&view.coordinates[rider.coordinate as usize].form, fall > 0.0) {
+                    bend += smooth.bend(spend, fall);
+                }
             } else {
                 joining += spend - rider.base;
             }
         }
         if let Some(sigmoids) = view.sigmoids {
             let ridden = self.respond(view, sigmoids, price);
-            power.spend += ridden.spend.value();
-            power.fall += ridden.fall;
+            linear.spend += ridden.spend.value();
+            linear.fall += ridden.fall;
+            bend += ridden.bend;
             joining += ridden.joining;
         }
         let low = self.settled + taken + power.spend + linear.spend;
-        Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear } }
+        Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear, bend } }
+    }
+
+    /// Reads the leaps of all, or where there are many and another search has picked those who ride, of these.
+    fn load_leaps(&mut self, view: View<'_>, sigmoids: &Sigmoids) {
+        self.leaps.clear();
+        if view.aside.is_empty() || sigmoids.are_few() {
+            sigmoids.load_jumps(view.aside, &mut self.leaps);
+        } else {
+            self.riding.load_jumps(sigmoids, view.aside, &mut self.leaps);
+        }
+        self.leaps.seal();
     }
 
     /// What the S-shaped tasks that are not set aside take at a price.
     pub(super) fn respond(&mut self, view: View<'_>, sigmoids: &Sigmoids, price: f64) -> Ridden {
         let is_new = self.riding.reach(sigmoids, view.weights, price);
         if is_new && !view.aside.is_empty() {
-            self.leaps.clear();
-            self.riding.load_jumps(sigmoids, view.aside, &mut self.leaps);
-            self.leaps.seal();
+            self.load_leaps(view, sigmoids);
         }
         self.riding.respond(sigmoids, price, view.aside)
     }

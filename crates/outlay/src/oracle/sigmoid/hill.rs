@@ -4,7 +4,7 @@ use std::f64::consts::LN_2;
 
 use pulp::Simd;
 
-use super::{Family, FourCurves, Place, Price, Sigmoids};
+use super::{Family, FourCurves, Place, Price, Responses, Sigmoids};
 use crate::oracle::coordinate::Smooth;
 use crate::oracle::four::Four;
 
@@ -37,7 +37,7 @@ impl Family for HillFamily {
     }
 
     #[inline(always)]
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>, Four<S>) {
+    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> Responses<S> {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
         let number = |number: f64| Four::splat(simd, number);
         let [_, inverse, half, _] = [0, 1, 2, 3].map(|place| load(&curves.numbers[place]));
@@ -50,7 +50,7 @@ impl Family for HillFamily {
             None => ((number(0.0) - target) / (inverse + 1.0)).min((number(-2.0 * LN_2) - target) / inverse),
         }
         .max(touch);
-        let (mut fall, mut success) = (number(1.0), number(0.0));
+        let (mut fall, mut bend, mut success) = (number(1.0), number(0.0), number(0.0));
         for _ in 0..MAX_STEPS {
             // e^t in a form that cannot overflow on either side.
             let small = (number(0.0) - t.abs()).exp();
@@ -62,7 +62,7 @@ impl Family for HillFamily {
             let newton = excess / fall;
             // Half the ratio of the second derivative to the first.
             let spread = small * upper * upper;
-            let bend = spread / fall;
+            bend = spread / fall;
             let next = (t + newton / newton.times_plus(bend, number(1.0)).max(number(0.5))).max(touch);
             let step = next - t;
             // The step's third power is below rounding.
@@ -75,9 +75,11 @@ impl Family for HillFamily {
             }
         }
         t.store(&mut curves.place);
-        (number(-1.0) / fall).store(&mut curves.rate);
+        let rate = number(-1.0) / fall;
+        rate.store(&mut curves.rate);
         let spend = (t * inverse).exp() * half;
-        (spend, spend * inverse / fall, success)
+        let fall = number(0.0) - spend * inverse * rate;
+        Responses { spend, fall, bend: fall * rate * (bend * 2.0 - inverse), success }
     }
 
     #[inline(always)]

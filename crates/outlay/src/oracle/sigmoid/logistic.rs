@@ -2,7 +2,7 @@
 
 use pulp::Simd;
 
-use super::{Family, FourCurves, Place, Price, Sigmoids};
+use super::{Family, FourCurves, Place, Price, Responses, Sigmoids};
 use crate::oracle::coordinate::Smooth;
 use crate::oracle::four::{Four, LEAST_LN};
 
@@ -32,7 +32,7 @@ impl Family for LogisticFamily {
     }
 
     #[inline(always)]
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>, Four<S>) {
+    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> Responses<S> {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
         let number = |number: f64| Four::splat(simd, number);
         let [mid, width, scale, half] = [0, 1, 2, 3].map(|place| load(&curves.numbers[place]));
@@ -46,7 +46,10 @@ impl Family for LogisticFamily {
         let spend = q.where_above(number(LEAST_LN), width.times_plus(along, mid), number(f64::INFINITY));
         // The curve's rise since zero spend as a share of what there is.
         let success = root.times_plus(half, number(1.0) - half);
-        (spend, root.where_above(number(0.0), width / root, number(0.0)), success)
+        let zero = number(0.0);
+        let fall = root.where_above(zero, width / root, zero);
+        let bend = root.where_above(zero, fall * (q * -2.0) / (root * root), zero);
+        Responses { spend, fall, bend, success }
     }
 
     #[inline(always)]

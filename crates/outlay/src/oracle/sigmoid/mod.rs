@@ -11,7 +11,7 @@ mod riding;
 use pulp::Simd;
 
 use super::batch::Split;
-use super::chords::Chords;
+use super::chords::{Chord, Chords};
 use super::coordinate::{Coordinate, Form, Smooth};
 use super::four::Four;
 use super::hull::Hull;
@@ -28,9 +28,8 @@ trait Family {
     fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
     /// How far along the branch a spend is, in the family's own measure.
     fn measure(numbers: [f64; 4], spend: f64) -> f64;
-    /// The spends on the branch at a price, their fall per unit of the price's logarithm, and the chances of success before floor and
-    /// ceiling; keeps what the next price starts from.
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> (Four<S>, Four<S>, Four<S>);
+    /// The best on the branch at a price; keeps what the next price starts from.
+    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> Responses<S>;
     /// The chances of success, before floor and ceiling, at spends above zero.
     fn success<S: Simd>(numbers: [Four<S>; 4], spend: Four<S>) -> Four<S>;
     /// Where a coordinate is in the family's batch.
@@ -47,6 +46,17 @@ struct FourCurves {
     /// Where the last price left each curve, and how fast it moved with the price's logarithm.
     place: [f64; 4],
     rate: [f64; 4],
+}
+
+/// What four curves respond.
+#[derive(Clone, Copy)]
+struct Responses<S: Simd> {
+    spend: Four<S>,
+    /// The spends' fall per unit of the price's logarithm, and by how much less that is a unit later.
+    fall: Four<S>,
+    bend: Four<S>,
+    /// The chances of success, before floor and ceiling.
+    success: Four<S>,
 }
 
 /// A price to respond to.
@@ -68,6 +78,9 @@ pub(super) struct Sigmoids {
     /// The coordinates that are not here, in this call.
     others: Vec<u32>,
 }
+
+/// See [`Sigmoids::are_few`].
+const FEW: usize = 256;
 
 /// Where a coordinate is.
 #[derive(Debug, Clone, Copy)]
@@ -187,10 +200,15 @@ impl Sigmoids {
         }
     }
 
-    /// Adds all jumps.
-    pub(super) fn load_jumps(&self, jumps: &mut Chords) {
-        jumps.extend(&self.hill.tie, &self.hill.jump);
-        jumps.extend(&self.logistic.tie, &self.logistic.jump);
+    /// So few that all may be looked at for every node.
+    pub(super) fn are_few(&self) -> bool {
+        self.hill.task.len() + self.logistic.task.len() <= FEW
+    }
+
+    /// Adds the jumps of all but those set aside.
+    pub(super) fn load_jumps(&self, aside: &[u32], jumps: &mut Chords) {
+        self.hill.load_jumps(aside, jumps);
+        self.logistic.load_jumps(aside, jumps);
     }
 }
 
@@ -276,6 +294,18 @@ impl<F: Family> Batch<F> {
         split.success[task] = self.floor[place] + self.height[place] * self.low_success[place];
     }
 
+    fn load_jumps(&self, aside: &[u32], jumps: &mut Chords) {
+        if aside.is_empty() {
+            return jumps.extend(&self.tie, &self.jump);
+        }
+        let mut aside = Aside(aside);
+        for ((&price, &jump), &coordinate) in self.tie.iter().zip(&self.jump).zip(&self.coordinate) {
+            if !aside.has(coordinate) {
+                jumps.push(Chord { price, jump });
+            }
+        }
+    }
+
     fn reach(&self) -> f64 {
         let room = |((&tie, &end), &low): ((&f64, &f64), &f64)| if tie > 0.0 { end - low } else { 0.0 };
         self.tie.iter().zip(&self.end).zip(&self.low).map(room).sum()
@@ -283,5 +313,21 @@ impl<F: Family> Batch<F> {
 
     fn reach_of(&self, place: usize) -> f64 {
         if self.tie[place] > 0.0 { self.end[place] - self.low[place] } else { 0.0 }
+    }
+}
+
+/// A walk along coordinates that are set aside, beside one along all.
+struct Aside<'a>(&'a [u32]);
+
+impl Aside<'_> {
+    /// Whether a coordinate, not before the last one asked for, is set aside.
+    fn has(&mut self, coordinate: u32) -> bool {
+        while let Some((&first, rest)) = self.0.split_first().filter(|(first, _)| **first <= coordinate) {
+            if first == coordinate {
+                return true;
+            }
+            self.0 = rest;
+        }
+        false
     }
 }

@@ -8,14 +8,15 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::hill::HillFamily;
 use super::logistic::LogisticFamily;
-use super::{Batch, Family, FourCurves, Place, Price, Sigmoids};
+use super::{Aside, Batch, Family, FourCurves, Place, Price, Responses, Sigmoids};
 use crate::oracle::batch::{Settled, Split};
 use crate::oracle::chords::{Chord, Chords};
 use crate::oracle::four::{Four, FourSums, with_four};
 use crate::sum::Sum;
 
-/// A price this much below the one asked for is within reach without picking anew.
+/// Prices down to this share of the one asked for are then within reach; among few tasks prices move more.
 const REACH_DOWN: f64 = 0.95;
+const REACH_DOWN_OF_FEW: f64 = 0.7;
 /// So many prices are remembered.
 const KNOWN_PRICES: usize = 16;
 /// Taking off one task from what is known is worth this many tasks anew.
@@ -44,6 +45,8 @@ pub(in crate::oracle) struct Ridden {
     pub(in crate::oracle) worth: Sum,
     /// The spend's fall per unit of the price's logarithm.
     pub(in crate::oracle) fall: f64,
+    /// By how much less that is a unit later.
+    pub(in crate::oracle) bend: f64,
     /// What those tied exactly there would add.
     pub(in crate::oracle) joining: f64,
 }
@@ -53,11 +56,18 @@ impl Ridden {
         self.spend.merge(other.spend);
         self.worth.merge(other.worth);
         self.fall += other.fall;
+        self.bend += other.bend;
         self.joining += other.joining;
     }
 
     fn negative(self) -> Self {
-        Self { spend: (-self.spend.value()).into(), worth: (-self.worth.value()).into(), fall: -self.fall, joining: -self.joining }
+        Self {
+            spend: (-self.spend.value()).into(),
+            worth: (-self.worth.value()).into(),
+            fall: -self.fall,
+            bend: -self.bend,
+            joining: -self.joining,
+        }
     }
 }
 
@@ -104,6 +114,7 @@ struct FourRiders {
     spend: [f64; 4],
     worth: [f64; 4],
     fall: [f64; 4],
+    bend: [f64; 4],
 }
 
 /// No riders: never tied, worth nothing, and harmless to compute with.
@@ -118,6 +129,7 @@ const NOBODY: FourRiders = FourRiders {
     spend: [0.0; 4],
     worth: [0.0; 4],
     fall: [0.0; 4],
+    bend: [0.0; 4],
 };
 
 /// Where to write a split.
@@ -155,7 +167,7 @@ impl Riding {
         if price > self.cutoff {
             return false;
         }
-        self.cutoff = REACH_DOWN * price;
+        self.cutoff = price * if sigmoids.are_few() { REACH_DOWN_OF_FEW } else { REACH_DOWN };
         self.hill.pick(&sigmoids.hill, weights, self.cutoff);
         self.logistic.pick(&sigmoids.logistic, weights, self.cutoff);
         self.forget_prices();
@@ -289,7 +301,7 @@ impl<F: Family> Riders<F> {
         let lane = position % 4;
         let (tie, above) = (four.tie[lane], four.spend[lane] - four.low[lane]);
         if tie > price {
-            Ridden { spend: above.into(), worth: four.worth[lane].into(), fall: four.fall[lane], joining: 0.0 }
+            Ridden { spend: above.into(), worth: four.worth[lane].into(), fall: four.fall[lane], bend: four.bend[lane], joining: 0.0 }
         } else {
             let joining = if tie == price { above } else { 0.0 };
             Ridden { worth: four.low_worth[lane].into(), joining, ..Ridden::default() }
@@ -307,22 +319,6 @@ impl<F: Family> Riders<F> {
             }
         }
         with_four(Arch::new(), Settle { riders: self, batch, at, split, settled, tied });
-    }
-}
-
-/// A walk along coordinates that are set aside, beside one along all.
-struct Aside<'a>(&'a [u32]);
-
-impl Aside<'_> {
-    /// Whether a coordinate, not before the last one asked for, is set aside.
-    fn has(&mut self, coordinate: u32) -> bool {
-        while let Some((&first, rest)) = self.0.split_first().filter(|(first, _)| **first <= coordinate) {
-            if first == coordinate {
-                return true;
-            }
-            self.0 = rest;
-        }
-        false
     }
 }
 
@@ -349,10 +345,10 @@ impl FourRiders {
         if !(price.price > 0.0) {
             end.store(&mut self.spend);
             (weight * F::success(numbers(), end)).store(&mut self.worth);
-            self.fall = [0.0; 4];
+            (self.fall, self.bend) = ([0.0; 4], [0.0; 4]);
             return;
         }
-        let (spend, fall, mut success) = F::respond(simd, &mut self.curves, price);
+        let Responses { spend, fall, bend, mut success } = F::respond(simd, &mut self.curves, price);
         let between = spend.where_between(start, end, Four::splat(simd, 1.0));
         let inside = spend.max(start).min(end);
         if between.total() < 4.0 {
@@ -362,6 +358,7 @@ impl FourRiders {
         inside.store(&mut self.spend);
         (weight * success).store(&mut self.worth);
         (between * fall).store(&mut self.fall);
+        (between * bend).store(&mut self.bend);
     }
 }
 
@@ -396,16 +393,17 @@ impl<F: Family> WithSimd for Ride<'_, F> {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
         let (zero, price) = (Four::splat(simd, 0.0), Four::splat(simd, self.price.price));
         let (mut spend, mut worth) = (FourSums::new(simd), FourSums::new(simd));
-        let (mut fall, mut joining) = (zero, zero);
+        let (mut fall, mut bend, mut joining) = (zero, zero, zero);
         for four in &mut self.riders.fours {
             four.ride::<F, S>(simd, self.price);
             let (tie, above) = (load(&four.tie), load(&four.spend) - load(&four.low));
             spend.add(tie.where_above(price, above, zero));
             worth.add(tie.where_above(price, load(&four.worth), load(&four.low_worth)));
             fall = fall + tie.where_above(price, load(&four.fall), zero);
+            bend = bend + tie.where_above(price, load(&four.bend), zero);
             joining = joining + tie.where_equal(price, above);
         }
-        Ridden { spend: spend.total(), worth: worth.total(), fall: fall.total(), joining: joining.total() }
+        Ridden { spend: spend.total(), worth: worth.total(), fall: fall.total(), bend: bend.total(), joining: joining.total() }
     }
 }
 
