@@ -317,14 +317,15 @@ impl<S: Simd> Four<S> {
         Self { lanes: simd.select_f64s(mask, then.lanes, simd.splat_f64s(0.0)), ..self }
     }
 
-    /// `1 / (1 + e^-x)`.
+    /// `1 / (1 + e^-x)`; zero below -708.
     #[inline(always)]
     pub(super) fn sigmoid(self) -> Self {
         let number = |number: f64| Self::splat(self.simd, number);
-        number(1.0) / ((number(0.0) - self).exp() + 1.0)
+        let sigmoid = number(1.0) / ((number(0.0) - self).exp() + 1.0);
+        self.where_above(number(-708.0), sigmoid, number(0.0))
     }
 
-    /// `1 - e^-x` for numbers that are not negative, without losing the digits of small ones.
+    /// `1 - e^-x` for numbers that are not negative, without losing the digits of small ones: right to ten units in the last place.
     #[inline(always)]
     pub(super) fn one_less_decay(self) -> Self {
         let number = |number: f64| Self::splat(self.simd, number);
@@ -366,6 +367,15 @@ mod tests {
             assert_eq!(of(-1000.0), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NEG_INFINITY), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NAN).1, f64::NEG_INFINITY);
+            for step in 0..=8000 {
+                let x = 1e-12 * f64::from(step).exp2().min(1.0) + 1.007f64.powi(step - 4000);
+                let [decay, ..] = Four::splat(simd, x).one_less_decay().to_array();
+                assert!((decay / -(-x).exp_m1() - 1.0).abs() <= 10.0 * f64::EPSILON, "{x}");
+                let [sigmoid, ..] = Four::splat(simd, -x).sigmoid().to_array();
+                assert!((sigmoid - 1.0 / (1.0 + x.exp())).abs() <= 4.0 * f64::EPSILON * sigmoid || x > 708.0 && sigmoid == 0.0, "{x}");
+                let [root, ..] = Four::splat(simd, x).sqrt().to_array();
+                bits.extend([decay.to_bits(), sigmoid.to_bits(), root.to_bits()]);
+            }
             bits
         }
     }

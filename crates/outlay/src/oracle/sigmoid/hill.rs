@@ -68,9 +68,8 @@ impl Family for HillFamily {
             // The step's third power is below rounding.
             let curvature = (number(1.0) - share * 2.0) * step * 0.5;
             success = (spread * step).times_plus(curvature + 1.0, share);
-            let step = step.abs() - t.abs() * LAST_STEP;
             t = next;
-            if !step.to_array().into_iter().any(|step| step > LAST_STEP) {
+            if !step.abs().to_array().into_iter().any(|step| step > LAST_STEP) {
                 break;
             }
         }

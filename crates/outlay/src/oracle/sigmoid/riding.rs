@@ -472,3 +472,82 @@ impl<F: Family, T: FnMut(Taker)> WithSimd for Settle<'_, '_, F, T> {
         settled.value.merge(value.total());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::Curve;
+    use crate::oracle::coordinate::{Form, Smooth};
+
+    /// Four curves at once on a way of prices; returns the bits of everything.
+    struct Walk<'a, F> {
+        curves: &'a [(Smooth, f64)],
+        prices: &'a [f64],
+        family: std::marker::PhantomData<F>,
+    }
+
+    impl<F: Family> WithSimd for Walk<'_, F> {
+        type Output = Vec<u64>;
+
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<u64> {
+            let mut bits = Vec::new();
+            for (position, &(ref smooth, weight)) in self.curves.iter().enumerate() {
+                let Some((numbers, for_level)) = F::numbers(smooth) else { continue };
+                let lane = position % 4;
+                let mut four = NOBODY;
+                (four.weight[lane], four.start[lane], four.end[lane]) = (weight, smooth.inflection(), 1e6);
+                (0..4).for_each(|number| four.curves.numbers[number][lane] = numbers[number]);
+                four.curves.touch[lane] = F::measure(numbers, smooth.inflection() * (1.0 + 1e-6));
+                F::level(Four::splat(simd, weight), Four::splat(simd, for_level)).store(&mut four.curves.level);
+                let mut last: Option<f64> = None;
+                for &price in self.prices {
+                    let step = last.map(|last| price.ln() - last);
+                    last = Some(price.ln());
+                    four.ride::<F, S>(simd, Price { price, log: price.ln(), step });
+                    let (spend, fall) = smooth.at_slope(price / weight);
+                    let (mine, worth, falls) = (four.spend[lane], four.worth[lane], four.fall[lane]);
+                    let spend = spend.min(1e6);
+                    // Close to the inflection a spend hardly depends on the price's digits.
+                    if spend > smooth.inflection() * 1.001 {
+                        let context = || format!("{smooth:?} at {price:e}: {mine} not {spend}");
+                        assert!((mine - spend).abs() <= 1e-11 * spend, "{}", context());
+                        let truth = weight * smooth.success(mine);
+                        assert!((worth - truth).abs() <= 1e-12 * truth, "{}: worth {worth} not {truth}", context());
+                        let is_inside = spend < 1e6 * (1.0 - 1e-12);
+                        assert!(!is_inside || (falls - fall).abs() <= 1e-4 * fall, "{}: falls {falls} not {fall}", context());
+                        let bend = four.bend[lane];
+                        let expected = if is_inside { smooth.bend(spend, fall) } else { 0.0 };
+                        assert!((bend - expected).abs() <= 1e-3 * (expected.abs() + fall), "{}: bend {bend} not {expected}", context());
+                    }
+                    bits.extend([mine, worth, falls].map(f64::to_bits));
+                }
+            }
+            bits
+        }
+    }
+
+    #[test]
+    fn four_at_once_ride_as_the_curves_do_on_every_machine() {
+        let curve = |curve: Curve| match Form::of(&curve) {
+            Form::Smooth(smooth) => smooth,
+            Form::Points { .. } => panic!("not smooth"),
+        };
+        let mut curves = Vec::new();
+        for steepness in [0.3, 0.9, 1.0, 1.01, 1.5, 2.0, 3.7, 10.0, 100.0, 1e4] {
+            for half in [1e-3, 1.0, 40.0] {
+                curves.push((curve(Curve::hill(half, steepness).unwrap()), 0.7));
+                curves.push((curve(Curve::logistic(half, half / steepness).unwrap()), 0.3));
+            }
+        }
+        let far: Vec<f64> = (-40..40).map(|power| 10f64.powf(f64::from(power) / 4.0)).collect();
+        let near: Vec<f64> = (0..200).map(|step| 0.01 * 1.003f64.powi(step)).collect();
+        for prices in [far, near] {
+            let (curves, prices) = (&curves[..], &prices[..]);
+            let hill = || Walk::<HillFamily> { curves, prices, family: std::marker::PhantomData };
+            assert_eq!(with_four(Arch::new(), hill()), Simd::vectorize(pulp::Scalar256b, hill()));
+            let logistic = || Walk::<LogisticFamily> { curves, prices, family: std::marker::PhantomData };
+            assert_eq!(with_four(Arch::new(), logistic()), Simd::vectorize(pulp::Scalar256b, logistic()));
+        }
+    }
+}
