@@ -56,7 +56,9 @@ pub fn run(effort: Effort, seeds: u64, wants: impl Fn(&str) -> bool) {
                 span(&ours.iter().map(|ours| ours.nodes).collect::<Vec<u64>>(), u64::cmp, |nodes| nodes.to_string()),
                 format!("{:.0e}", ours.iter().map(|ours| ours.gap).fold(0.0, f64::max)),
                 seconds(exponentials),
-                span(&ours.iter().map(|ours| ours.cold / exponentials).collect::<Vec<f64>>(), f64::total_cmp, |ratio| format!("{ratio:.0}")),
+                span(&ours.iter().map(|ours| ours.cold / exponentials).collect::<Vec<f64>>(), f64::total_cmp, |ratio| {
+                    format!("{ratio:.0}")
+                }),
                 if limited > 0 { format!("{limited} stopped at a limit") } else { String::new() },
             ]);
         }

@@ -146,7 +146,8 @@ impl Tree {
         self.nodes.push(child);
         let place = self.nodes.len() as u32 - 1;
         let free = self.narrow(model, place);
-        let relaxed = free.map(|free| relaxation.solve(View { free, aside: &self.aside, ..model.view() }, Some(child.price), found.value, trial));
+        let relaxed =
+            free.map(|free| relaxation.solve(View { free, aside: &self.aside, ..model.view() }, Some(child.price), found.value, trial));
         self.restore(model);
         self.nodes.pop();
         let Some(relaxed) = relaxed else { return };

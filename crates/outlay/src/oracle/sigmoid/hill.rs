@@ -77,7 +77,8 @@ impl Family for HillFamily {
         let rate = number(-1.0) / fall;
         rate.store(&mut curves.rate);
         let spend = (t * inverse).exp() * half;
-        let fall = number(0.0) - spend * inverse * rate;
+        // Where the touch holds it, the spend does not move; rounding may put it a digit beyond the branch's start.
+        let fall = t.where_above(touch, number(0.0) - spend * inverse * rate, number(0.0));
         Responses { spend, fall, bend: fall * rate * (bend * 2.0 - inverse), success }
     }
 

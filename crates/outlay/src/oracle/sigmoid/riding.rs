@@ -218,7 +218,13 @@ impl Riding {
 
     /// Writes the spends at a price and adds up, with the chances of success taken anew from the spends; those tied there stay low and
     /// are handed to `tied`.
-    pub(in crate::oracle) fn settle(&mut self, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, mut tied: impl FnMut(Taker)) {
+    pub(in crate::oracle) fn settle(
+        &mut self,
+        at: Settlement<'_>,
+        split: &mut Split<'_>,
+        settled: &mut Settled,
+        mut tied: impl FnMut(Taker),
+    ) {
         if self.last.is_none_or(|last| last.0 != at.price) {
             self.ride(at.price);
         }
