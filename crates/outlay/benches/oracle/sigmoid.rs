@@ -91,7 +91,7 @@ fn measure(kind: Kind, tasks: usize, seed: u64, tolerance: f64, effort: Effort) 
 fn problem(kind: Kind, tasks: usize, random: &mut Random) -> Problem {
     let share = 1.0 / tasks as f64;
     let task = |task: usize| {
-        let is_hill = matches!(kind, Kind::Hill | Kind::Bounded) || matches!(kind, Kind::Both) && task % 2 == 0;
+        let is_hill = matches!(kind, Kind::Hill | Kind::Bounded) || matches!(kind, Kind::Both) && task.is_multiple_of(2);
         let curve = if matches!(kind, Kind::Equal) {
             Curve::hill(share * 4.0, 2.5)
         } else if is_hill {
