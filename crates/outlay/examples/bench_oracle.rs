@@ -1,0 +1,55 @@
+//! Solves problem files again and again and prints what it took as JSON, a line a file. `bench/oracle/run` compares it with
+//! other solvers on the same files.
+#![allow(clippy::print_stdout, reason = "its output is its purpose")]
+
+#[path = "../benches/oracle/clock.rs"]
+#[allow(dead_code, unreachable_pub, missing_docs, reason = "shared with the benchmark")]
+mod clock;
+
+use std::error::Error;
+use std::hint::black_box;
+
+use clock::{Effort, time};
+use outlay::problem::NoFiles;
+use outlay::{Options, Oracle, Problem};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let effort = Effort { seconds: 0.5, blocks: 2000 };
+    for path in std::env::args().skip(1) {
+        let problem = Problem::from_json(&std::fs::read_to_string(&path)?, &NoFiles)?;
+        let values: Vec<f64> = problem.tasks().iter().map(|task| task.value().unwrap_or(1.0)).collect();
+        let options = Options::default();
+        let mut oracle = Oracle::new(&problem);
+        let cold = time(effort, || {
+            oracle.forget();
+            let _ = black_box(oracle.allocate(black_box(&values), problem.budget(), &options));
+        });
+        // As in a learner's rounds: every value moves by up to half a percent.
+        let moving: Vec<Vec<f64>> = (0..clock::CYCLE)
+            .map(|round| {
+                values.iter().enumerate().map(|(task, value)| value * (1.0 + 0.005 * ((task * 7 + round * 13) as f64).sin())).collect()
+            })
+            .collect();
+        let mut round = 0;
+        let warm = time(effort, || {
+            round += 1;
+            let _ = black_box(oracle.allocate(black_box(&moving[round % clock::CYCLE]), problem.budget(), &options));
+        });
+        oracle.forget();
+        let answer = oracle.allocate(&values, problem.budget(), &options)?;
+        let line = serde_json::json!({
+            "file": path,
+            "cold_seconds": cold,
+            "warm_seconds": warm,
+            "value": answer.value,
+            "upper_bound": answer.upper_bound,
+            "gap": answer.gap(),
+            "status": answer.status,
+            "nodes": answer.nodes,
+            "states": answer.states,
+            "spend": answer.spend,
+        });
+        println!("{line}");
+    }
+    Ok(())
+}
