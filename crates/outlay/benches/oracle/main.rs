@@ -14,6 +14,7 @@ mod clock;
 mod conic;
 mod instances;
 mod limits;
+mod sigmoid;
 mod steps;
 mod table;
 
@@ -46,6 +47,7 @@ fn main() {
     runs.concave();
     runs.others();
     runs.staircases();
+    sigmoid::run(runs.effort, runs.seeds, |name| runs.wants(name));
     runs.limits();
 }
 

@@ -53,8 +53,11 @@ pub(super) struct Tree {
     low: Vec<f64>,
     high: Vec<f64>,
     touched: Vec<u32>,
-    /// Domains of a class for which an envelope was made in this node: class, low, high, place among the hulls.
-    made: Vec<(u32, f64, f64, u32)>,
+    /// Those of them that are S-shaped and in flat arrays.
+    aside: Vec<u32>,
+    /// Domains for which an envelope was made, by this node or earlier ones: class, low, high. The envelopes are behind those of the
+    /// coordinates, in the same order.
+    made: Vec<(u32, f64, f64)>,
 }
 
 /// When to stop.
@@ -76,6 +79,8 @@ pub(super) struct Searched {
 }
 
 const ROOT: u32 = 0;
+/// So many envelopes of narrowed domains are kept for the nodes to come; most are made by a node's ancestors.
+const MADE: usize = 64;
 
 impl Tree {
     /// Searches from the root relaxation; `best` holds its split and receives better ones.
@@ -90,8 +95,11 @@ impl Tree {
     ) -> Searched {
         self.nodes.clear();
         self.open.clear();
+        self.made.clear();
         self.low.clone_from(&model.low);
         self.high.clone_from(&model.high);
+        // A node writes only what may differ from the root.
+        trial.copy_from_slice(best);
         let mut found = Searched { value: root.value, bound: root.bound, split_price: root.price, nodes: 1 };
         // Bounds of nodes that cannot be cut any further.
         let mut closed = f64::NEG_INFINITY;
@@ -103,7 +111,7 @@ impl Tree {
             self.open.pop();
             let node = self.nodes[open.node as usize];
             let cut = node.fractional.and_then(|(coordinate, spend)| {
-                self.narrow(model, open.node);
+                self.narrow_domains(model, open.node);
                 let coordinate = coordinate as usize;
                 let split = model.coordinates[coordinate].split(self.low[coordinate], self.high[coordinate], spend);
                 self.restore(model);
@@ -138,7 +146,8 @@ impl Tree {
         self.nodes.push(child);
         let place = self.nodes.len() as u32 - 1;
         let free = self.narrow(model, place);
-        let relaxed = free.map(|free| relaxation.solve(View { free, ..model.view() }, Some(child.price), trial));
+        let relaxed =
+            free.map(|free| relaxation.solve(View { free, aside: &self.aside, ..model.view() }, Some(child.price), found.value, trial));
         self.restore(model);
         self.nodes.pop();
         let Some(relaxed) = relaxed else { return };
@@ -160,8 +169,17 @@ impl Tree {
         self.nodes.push(Node { fractional, price: relaxed.price, ..node });
     }
 
-    /// Narrows the domains to those of a node; returns what its lower bounds leave of the budget, if they fit.
-    fn narrow(&mut self, model: &mut Model, mut place: u32) -> Option<f64> {
+    /// Narrows the domains to those of a node, and makes their envelopes; returns what its lower bounds leave of the budget, if they fit.
+    fn narrow(&mut self, model: &mut Model, place: u32) -> Option<f64> {
+        self.narrow_domains(model, place);
+        self.touched.sort_unstable();
+        self.touched.dedup();
+        self.aside.clear();
+        self.aside.extend(self.touched.iter().filter(|&&coordinate| model.sigmoids.has(coordinate)));
+        self.remake(model)
+    }
+
+    fn narrow_domains(&mut self, model: &Model, mut place: u32) {
         while place != ROOT {
             let node = self.nodes[place as usize];
             let class = &model.classes[model.coordinates[node.coordinate as usize].class as usize];
@@ -178,9 +196,6 @@ impl Tree {
             }
             place = node.parent;
         }
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        self.remake(model)
     }
 
     /// Makes the envelopes of the narrowed domains.
@@ -199,25 +214,24 @@ impl Tree {
         if free < -4.0 * f64::EPSILON * model.budget {
             return None;
         }
-        let mut used = model.coordinates.len();
+        // Only here, where no coordinate uses an envelope made earlier.
+        if self.made.len() + self.touched.len() > MADE {
+            self.made.clear();
+        }
         for &member in &self.touched {
             let position = member as usize;
             let coordinate = &model.coordinates[position];
-            let (low, high) = (self.low[position], self.high[position]);
-            let made = self.made.iter().find(|made| made.0 == coordinate.class && made.1 == low && made.2 == high).map(|made| made.3);
-            let place = match made {
-                Some(place) => place,
-                None => {
-                    if used == model.hulls.len() {
-                        model.hulls.push(Default::default());
-                    }
-                    model.hulls[used].build(coordinate, low, high);
-                    self.made.push((coordinate.class, low, high, used as u32));
-                    used += 1;
-                    used as u32 - 1
+            let domain = (coordinate.class, self.low[position], self.high[position]);
+            let place = self.made.iter().rposition(|&made| made == domain).unwrap_or_else(|| {
+                let place = self.made.len();
+                self.made.push(domain);
+                if model.coordinates.len() + place == model.hulls.len() {
+                    model.hulls.push(Default::default());
                 }
-            };
-            model.hull_of[position] = place;
+                model.hulls[model.coordinates.len() + place].build(coordinate, domain.1, domain.2);
+                place
+            });
+            model.hull_of[position] = (model.coordinates.len() + place) as u32;
         }
         Some(free.max(0.0))
     }
@@ -229,6 +243,5 @@ impl Tree {
             self.high[position] = model.high[position];
             model.hull_of[position] = member;
         }
-        self.made.clear();
     }
 }

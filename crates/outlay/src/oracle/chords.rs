@@ -29,6 +29,10 @@ impl Chords {
         self.jump.clear();
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.price.is_empty()
+    }
+
     pub(super) fn push(&mut self, chord: Chord) {
         self.price.push(chord.price);
         self.jump.push(chord.jump);

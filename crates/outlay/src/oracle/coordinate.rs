@@ -56,6 +56,25 @@ impl Smooth {
         }
     }
 
+    /// By how much less a spend between its bounds falls, a unit of the slope's logarithm later, given its fall here.
+    pub(super) fn bend(&self, spend: f64, fall: f64) -> f64 {
+        match self {
+            Self::Power(_) => fall * fall / spend,
+            Self::Exponential(_) => 0.0,
+            Self::Hill(curve) => {
+                let per_steepness = 1.0 / curve.steepness();
+                // How fast the logarithm of the slope falls with the odds' logarithm, and from it the chance of success.
+                let rate = spend * per_steepness / fall;
+                let success = 0.5 * (rate + 1.0 - per_steepness);
+                fall / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)
+            }
+            Self::Logistic(curve) => {
+                let root = curve.width() / fall;
+                0.5 * fall * (1.0 - 1.0 / (root * root))
+            }
+        }
+    }
+
     pub(super) fn inflection(&self) -> f64 {
         match self {
             Self::Power(_) | Self::Exponential(_) => 0.0,
@@ -129,6 +148,9 @@ impl Form {
     }
 }
 
+/// A cut closer to an end of the convex stretch than this share of it is no progress.
+const NO_PROGRESS: f64 = 0.1;
+
 impl Coordinate {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
         // Beyond saturation nothing is gained, but a bound may ask for it.
@@ -168,12 +190,12 @@ impl Coordinate {
                 if low >= inflection {
                     return None;
                 }
-                if high > inflection {
-                    return Some((inflection, inflection));
-                }
-                // A convex stretch: cut at the point itself, but never so close to an end that the cut is no progress.
-                let margin = 0.05 * (high - low);
-                let cut = spend.clamp(low + margin, high - margin);
+                // Beyond the inflection the curve is its own envelope. Before it: at the point itself, where the envelope then meets the
+                // curve on both sides, but never so close to an end that the cut is no progress.
+                let end = high.min(inflection);
+                let margin = NO_PROGRESS * (end - low);
+                let last = if high > inflection { inflection } else { end - margin };
+                let cut = spend.max(low + margin).min(last);
                 (cut > low && cut < high).then_some((cut, cut))
             }
         }

@@ -368,6 +368,49 @@ const UPPER_ROUNDER: f64 = 1_572_864.0;
 /// The largest number whose logarithm is not taken.
 const BELOW_LEAST_LN: f64 = f64::from_bits(LEAST_LN.to_bits() - 1);
 
+impl<S: Simd> Four<S> {
+    #[inline(always)]
+    pub(super) fn abs(self) -> Self {
+        Self { lanes: self.simd.abs_f64s(self.lanes), ..self }
+    }
+
+    #[inline(always)]
+    pub(super) fn sqrt(self) -> Self {
+        Self { lanes: self.simd.sqrt_f64s(self.lanes), ..self }
+    }
+
+    /// In each lane `then` where it equals `other`, otherwise zero.
+    #[inline(always)]
+    pub(super) fn where_equal(self, other: Self, then: Self) -> Self {
+        let simd = self.simd;
+        let mask = simd.equal_f64s(self.lanes, other.lanes);
+        Self { lanes: simd.select_f64s(mask, then.lanes, simd.splat_f64s(0.0)), ..self }
+    }
+
+    /// `1 / (1 + e^-x)`; zero below -708.
+    #[inline(always)]
+    pub(super) fn sigmoid(self) -> Self {
+        let number = |number: f64| Self::splat(self.simd, number);
+        let sigmoid = number(1.0) / ((number(0.0) - self).exp() + 1.0);
+        self.where_above(number(-708.0), sigmoid, number(0.0))
+    }
+
+    /// `1 - e^-x` for numbers that are not negative, without losing the digits of small ones: right to ten units in the last place.
+    #[inline(always)]
+    pub(super) fn one_less_decay(self) -> Self {
+        let number = |number: f64| Self::splat(self.simd, number);
+        // x - x²/2 + ..., to degree 10, where x is small: the rest is below 1e-17 of it.
+        let x = number(0.0) - self.min(number(SMALL));
+        let pair = |first: f64, second: f64| x.times_plus(number(second), number(first));
+        let x2 = x * x;
+        let x4 = x2 * x2;
+        let low = x2.times_plus(pair(1.0 / 6.0, 1.0 / 24.0), pair(1.0, 0.5));
+        let high = x2.times_plus(pair(1.0 / 5_040.0, 1.0 / 40_320.0), pair(1.0 / 120.0, 1.0 / 720.0));
+        let series = (x4 * x4).times_plus(pair(1.0 / 362_880.0, 1.0 / 3_628_800.0), x4.times_plus(high, low));
+        self.where_above(number(SMALL), number(1.0) - (number(0.0) - self).exp(), number(0.0) - x * series)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -394,6 +437,15 @@ mod tests {
             assert_eq!(of(-1000.0), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NEG_INFINITY), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NAN).1, f64::NEG_INFINITY);
+            for step in 0..=8000 {
+                let x = 1e-12 * f64::from(step).exp2().min(1.0) + 1.007f64.powi(step - 4000);
+                let [decay, ..] = Four::splat(simd, x).one_less_decay().to_array();
+                assert!((decay / -(-x).exp_m1() - 1.0).abs() <= 10.0 * f64::EPSILON, "{x}");
+                let [sigmoid, ..] = Four::splat(simd, -x).sigmoid().to_array();
+                assert!((sigmoid - 1.0 / (1.0 + x.exp())).abs() <= 4.0 * f64::EPSILON * sigmoid || x > 708.0 && sigmoid == 0.0, "{x}");
+                let [root, ..] = Four::splat(simd, x).sqrt().to_array();
+                bits.extend([decay.to_bits(), sigmoid.to_bits(), root.to_bits()]);
+            }
             bits
         }
     }

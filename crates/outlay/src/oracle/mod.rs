@@ -21,6 +21,7 @@ mod recheck;
 mod refine;
 mod relaxation;
 mod roots;
+mod sigmoid;
 mod smooth_model;
 mod sparse;
 mod stack;
@@ -470,7 +471,7 @@ impl Oracle {
         if let Some(stairs) = self.model.stairs.take() {
             return self.search_steps(stairs, options);
         }
-        let root = self.relaxation.solve(self.model.view(), self.last_price, &mut self.best);
+        let root = self.relaxation.solve(self.model.view(), self.last_price, f64::NEG_INFINITY, &mut self.best);
         let slack = options.tolerance * (root.value + self.model.constant);
         let settled = Outcome {
             value: root.value,

@@ -7,6 +7,7 @@ use super::batch::Batches;
 use super::coordinate::{Coordinate, Form, Smooth};
 use super::hull::Hull;
 use super::price::View;
+use super::sigmoid::Sigmoids;
 use super::stack::{Member, Stack};
 use super::stairs::Stairs;
 use crate::curve::{Curve, Family};
@@ -23,6 +24,10 @@ pub(super) struct Model {
     /// Some of the tasks in bulk, if they are many.
     sample: Option<Batches>,
     pub(super) coordinates: Vec<Coordinate>,
+    /// The S-shaped ones in flat arrays.
+    pub(super) sigmoids: Sigmoids,
+    /// What a success of each plain coordinate is worth, per value of its task.
+    heights: Vec<(u32, f64)>,
     /// The stack behind each of the last coordinates.
     pub(super) stacks: Vec<Stack>,
     /// All tasks in flat arrays, if every one is a staircase.
@@ -42,7 +47,10 @@ pub(super) struct Model {
     /// A power of two near the largest value: products of values and slopes then stay within floating point, and dividing
     /// by it changes no digit.
     pub(super) unit: f64,
+    /// What a success of each coordinate is worth; one for a stack.
     pub(super) weights: Vec<f64>,
+    /// No call was loaded yet.
+    is_new: bool,
     /// What the floors are worth whatever is spent.
     pub(super) constant: f64,
     pub(super) budget: f64,
@@ -74,6 +82,9 @@ impl Model {
         let is_stairs =
             batches.len() == 0 && coordinates.iter().all(|coordinate| coordinate.form.is_steps()) && !curves.iter().any(is_custom);
         let count = coordinates.len();
+        let plain = &coordinates[..count - stacks.len()];
+        let heights = plain.iter().map(|coordinate| (coordinate.task as u32, curves[coordinate.task].height())).collect();
+        let sigmoids = Sigmoids::new(&coordinates, &curves);
         let mut rank = vec![0; count];
         for class in &classes {
             for (position, &coordinate) in class.iter().enumerate() {
@@ -89,6 +100,8 @@ impl Model {
             bounds,
             batches,
             sample,
+            sigmoids,
+            heights,
             coordinates,
             stacks,
             stairs: is_stairs.then(Box::default),
@@ -96,7 +109,8 @@ impl Model {
             rank,
             values: vec![0.0; tasks.len()],
             unit: 1.0,
-            weights: vec![0.0; count],
+            weights: vec![1.0; count],
+            is_new: true,
             constant: 0.0,
             budget: 0.0,
             free: 0.0,
@@ -129,6 +143,7 @@ impl Model {
         if self.has_floors {
             self.constant = sum(self.curves.iter().zip(&values).map(|(curve, value)| value * curve.floor()));
         }
+        let last = (self.budget, self.free);
         self.budget = budget;
         self.free = (budget - self.min_total).max(0.0);
         self.batches.load(&values, self.free);
@@ -145,21 +160,38 @@ impl Model {
             self.values = values;
             return;
         }
-        for (position, coordinate) in self.coordinates.iter().enumerate() {
-            let low = coordinate.min;
-            let most = low + self.free;
-            let asks_for_digits = coordinate.form.is_steps() || coordinate.at_least > most;
-            let high = coordinate.max.min(if asks_for_digits { within_budget(low, self.free, budget) } else { most });
-            (self.low[position], self.high[position]) = (low, high);
-            let is_stack = position >= plain;
-            self.weights[position] = if is_stack { 1.0 } else { values[coordinate.task] * self.curves[coordinate.task].height() };
-            let hull = &mut self.hulls[position];
-            if is_stack || hull.corners.is_empty() || !hull.move_end(coordinate, high) {
-                hull.build(coordinate, low, high);
-            }
-            self.hull_of[position] = position as u32;
+        for (weight, &(task, height)) in self.weights.iter_mut().zip(&self.heights) {
+            *weight = values[task as usize] * height;
         }
         self.values = values;
+        // With the same budget all domains, and the envelopes of all but stacks, are what they were.
+        let is_moved = last != (self.budget, self.free) || self.is_new;
+        self.is_new = false;
+        if is_moved {
+            self.sigmoids.clear();
+        }
+        for position in if is_moved { 0 } else { plain }..self.coordinates.len() {
+            self.load_domain(position, position >= plain);
+            if is_moved {
+                self.sigmoids.tell(position, &self.hulls[position]);
+            }
+        }
+        self.sigmoids.load(&self.weights);
+    }
+
+    /// The domain of a coordinate in this call, and the envelope on it.
+    fn load_domain(&mut self, position: usize, is_stack: bool) {
+        let coordinate = &self.coordinates[position];
+        let low = coordinate.min;
+        let most = low + self.free;
+        let asks_for_digits = coordinate.form.is_steps() || coordinate.at_least > most;
+        let high = coordinate.max.min(if asks_for_digits { within_budget(low, self.free, self.budget) } else { most });
+        (self.low[position], self.high[position]) = (low, high);
+        let hull = &mut self.hulls[position];
+        if is_stack || hull.corners.is_empty() || !hull.move_end(coordinate, high) {
+            hull.build(coordinate, low, high);
+        }
+        self.hull_of[position] = position as u32;
     }
 
     /// Orders each class by weight, for the rule that a worthier task of equal curves gets no less.
@@ -184,6 +216,9 @@ impl Model {
             weights: &self.weights,
             hulls: &self.hulls,
             hull_of: &self.hull_of,
+            sigmoids: Some(&self.sigmoids).filter(|sigmoids| !sigmoids.is_empty()),
+            others: self.sigmoids.others(),
+            aside: &[],
             free: self.free,
         }
     }

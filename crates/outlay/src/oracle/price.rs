@@ -5,11 +5,12 @@
 //! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Where there are many
 //! jumps, those outside the bracket are settled and never looked at again.
 
-use super::batch::Batches;
+use super::batch::{Batches, Settled, Split};
 use super::chords::{Chord, Chords};
 use super::close::exp;
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
+use super::sigmoid::{Ridden, Riding, Settlement, Sigmoids, Taker};
 use super::smooth_model::SmoothModel;
 use crate::curve::Curve;
 use crate::problem::Bounds;
@@ -28,6 +29,12 @@ pub(super) struct View<'a> {
     pub(super) hulls: &'a [Hull],
     /// Which hull each coordinate has now.
     pub(super) hull_of: &'a [u32],
+    /// The S-shaped tasks in flat arrays, if there are any.
+    pub(super) sigmoids: Option<&'a Sigmoids>,
+    /// The coordinates that are not among them.
+    pub(super) others: &'a [u32],
+    /// Those among them whose domain is narrowed: they too are looked at one by one. Empty in the first search of a call.
+    pub(super) aside: &'a [u32],
     /// What the lower bounds leave of the budget: all spends here are counted above them.
     pub(super) free: f64,
 }
@@ -35,6 +42,11 @@ pub(super) struct View<'a> {
 impl<'a> View<'a> {
     pub(super) fn hull(&self, coordinate: usize) -> &'a Hull {
         &self.hulls[self.hull_of[coordinate] as usize]
+    }
+
+    /// The coordinates that are looked at one by one.
+    pub(super) fn one_by_one(&self) -> impl Iterator<Item = usize> + use<'a> {
+        self.others.iter().chain(self.aside).map(|&coordinate| coordinate as usize)
     }
 }
 
@@ -62,6 +74,12 @@ pub(super) struct PriceSearch {
     jumps: Vec<Chord>,
     /// What the power tasks wish at the price tried last.
     wishes: Vec<f64>,
+    /// The S-shaped tasks that may be on their branch, and the jumps with which they join it: in the first search of a call those of
+    /// all, later on of those who ride.
+    riding: Riding,
+    leaps: Chords,
+    /// The most that all S-shaped tasks can usefully take.
+    sigmoid_reach: f64,
 }
 
 /// Total spend just above and just below a price, and its smooth parts.
@@ -108,8 +126,7 @@ const MAX_TRIALS: usize = 2400;
 
 impl PriceSearch {
     /// A price at which smallest wishes are within the budget and largest ones exhaust it; zero if all wishes fit.
-    /// With it, what the power tasks wish at that price.
-    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> (f64, &[f64]) {
+    pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
@@ -117,13 +134,18 @@ impl PriceSearch {
         if price == 0.0 {
             view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
-        (price, &self.wishes)
+        price
     }
 
-    /// What the power tasks wish when nothing is free.
-    pub(super) fn no_wishes(&mut self, view: View<'_>) -> &[f64] {
-        view.batches.respond(f64::INFINITY, &mut self.wishes);
+    /// What the power tasks wish at the price found.
+    pub(super) fn wishes(&self) -> &[f64] {
         &self.wishes
+    }
+
+    /// Leaves what the tasks wish when nothing is free.
+    pub(super) fn wish_nothing(&mut self, view: View<'_>) {
+        self.load_sigmoids(view);
+        view.batches.respond(f64::INFINITY, &mut self.wishes);
     }
 
     /// The price for a sample of the tasks, with its share of the budget.
@@ -131,7 +153,7 @@ impl PriceSearch {
         let sample = view.sample?;
         let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
         let coordinates = &view.coordinates[..0];
-        let small = View { batches: sample, sample: None, coordinates, free: view.free * share, ..view };
+        let small = View { batches: sample, sample: None, coordinates, sigmoids: None, others: &[], free: view.free * share, ..view };
         self.load(small);
         Some(self.search(small, None, SAMPLE_CLOSE))
     }
@@ -184,22 +206,20 @@ impl PriceSearch {
     /// given to a task of average fall f costs price r² / 2f.
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
         let missed = missed(view, trial);
-        let count = (view.batches.smooth_len() + self.riders.len()) as f64;
+        let count = (view.batches.smooth_len() + self.riders.len() + self.riding.len()) as f64;
         missed * missed * count <= ABSORBED * view.free * trial.smooth.total().fall && missed <= ABSORBABLE * view.free
     }
 
     /// Where the budget is met above a trial that spends too much, by the model.
     fn model_above(&mut self, trial: Trial, free: f64, bracket: Bracket) -> f64 {
         self.jumps.clear();
-        // Riders leave their branch at their tie; what they leave behind is part of the smooth total at the trial.
-        let mut leaving = 0.0;
+        // Those who ride leave at their tie, and their jump with them; until then it is part of the smooth total.
+        let mut riding = self.leaps.taken(trial.price).0;
         for rider in self.riders.iter().filter(|rider| rider.tie.is_finite()) {
             self.jumps.push(Chord { price: rider.tie, jump: rider.touch - rider.base });
-            leaving += rider.touch - rider.base;
+            riding += rider.touch - rider.base;
         }
-        let mut smooth = trial.smooth;
-        smooth.power.spend = (smooth.power.spend - leaving).max(0.0);
-        self.solve_model(Trial { smooth, ..trial }, free - self.settled, bracket)
+        self.solve_model(trial, free - self.settled + riding, bracket, true)
     }
 
     /// Where the budget is met below a trial that spends too little, by the model.
@@ -207,7 +227,7 @@ impl PriceSearch {
         self.jumps.clear();
         let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
         self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
-        self.solve_model(trial, free - self.settled, bracket)
+        self.solve_model(trial, free - self.settled, bracket, false)
     }
 
     /// The price at which the smooth part, by its model from a trial, and the jumps above it add up to `target`: the chords, and
@@ -215,22 +235,31 @@ impl PriceSearch {
     ///
     /// First as if no jump lay in between; if some do, the answer is among them or between two of them: they are halved around
     /// their median until one is the answer or none is left.
-    fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket) -> f64 {
+    ///
+    /// `counts_leaps`: the target includes the leaps above the trial, those of tasks that already ride.
+    fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket, counts_leaps: bool) -> f64 {
         let Trial { price, smooth, .. } = trial;
-        let taken = trial.taken + self.jumps.iter().map(|jump| if jump.price > price { jump.jump } else { 0.0 }).sum::<f64>();
+        let leapt = if counts_leaps { self.leaps.taken(price).0 } else { 0.0 };
+        let taken = trial.taken + leapt + self.jumps.iter().map(|jump| if jump.price > price { jump.jump } else { 0.0 }).sum::<f64>();
         let straight = price * exp(smooth.step_to(target - taken));
         let (low, high) = match straight {
             straight if !(straight > 0.0) => (bracket.below, bracket.above),
             straight if straight < price => (straight.max(bracket.below), price),
             straight => (price, straight.min(bracket.above)),
         };
-        let (mut beyond, has_chords) = self.chords.between(low, high);
+        let (mut beyond, mut has_chords) = self.chords.between(low, high);
+        if !self.leaps.is_empty() {
+            let (leapt, has_leaps) = self.leaps.between(low, high);
+            beyond += if counts_leaps { leapt } else { 0.0 };
+            has_chords |= has_leaps;
+        }
         self.jumps.retain(|jump| {
             beyond += if jump.price >= high { jump.jump } else { 0.0 };
             jump.price > low && jump.price < high
         });
         if has_chords {
             self.chords.list_between(low, high, &mut self.jumps);
+            self.leaps.list_between(low, high, &mut self.jumps);
         } else if self.jumps.is_empty() && straight > 0.0 {
             return straight;
         }
@@ -270,8 +299,8 @@ impl PriceSearch {
         self.chords.clear();
         self.riders.clear();
         self.settled = 0.0;
-        let mut reach = view.batches.load_chords(&mut self.chords);
-        for coordinate in 0..view.coordinates.len() {
+        let mut reach = view.batches.load_chords(&mut self.chords) + self.load_sigmoids(view);
+        for coordinate in view.one_by_one() {
             let hull = view.hull(coordinate);
             let weight = view.weights[coordinate];
             let Some(last) = hull.corners.last().filter(|_| weight > 0.0) else { continue };
@@ -290,6 +319,18 @@ impl PriceSearch {
         reach
     }
 
+    /// Reads the leaps, and sets aside whose domain is narrowed; returns the most that the others can usefully take.
+    fn load_sigmoids(&mut self, view: View<'_>) -> f64 {
+        self.leaps.clear();
+        let Some(sigmoids) = view.sigmoids else { return 0.0 };
+        if view.aside.is_empty() {
+            self.riding.clear();
+            self.sigmoid_reach = sigmoids.reach();
+        }
+        self.load_leaps(view, sigmoids);
+        self.sigmoid_reach - view.aside.iter().map(|&coordinate| sigmoids.reach_of(coordinate)).sum::<f64>()
+    }
+
     fn first_price(&mut self, view: View<'_>) -> f64 {
         let tasks = (view.coordinates.len() + view.batches.len()) as f64;
         let smooth = view.batches.typical_price(view.free / tasks);
@@ -305,29 +346,65 @@ impl PriceSearch {
         self.jumps.clear();
         self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
         let (price, (taken, tied)) = (1.0, self.chords.taken(1.0));
-        self.solve_model(Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() }, free, Bracket::ALL)
+        self.solve_model(Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() }, free, Bracket::ALL, true)
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
-        let (mut power, linear) = view.batches.respond(price.ln(), &mut self.wishes);
+        let (power, mut linear) = view.batches.respond(price.ln(), &mut self.wishes);
         let (taken, tied) = self.chords.taken(price);
-        let mut joining = tied;
+        let (mut joining, mut bend) = (tied, 0.0);
         for rider in self.riders.iter().filter(|rider| rider.tie >= price) {
             let (spend, fall) = on_branch(view, rider.coordinate as usize, price);
             if rider.tie > price {
-                power.spend += spend - rider.base;
-                power.fall += fall;
+                linear.spend += spend - rider.base;
+                linear.fall += fall;
+                if let (Form::Smooth(smooth), true) = (&view.coordinates[rider.coordinate as usize].form, fall > 0.0) {
+                    bend += smooth.bend(spend, fall);
+                }
             } else {
                 joining += spend - rider.base;
             }
         }
+        if let Some(sigmoids) = view.sigmoids {
+            let ridden = self.respond(view, sigmoids, price);
+            linear.spend += ridden.spend.value();
+            linear.fall += ridden.fall;
+            bend += ridden.bend;
+            joining += ridden.joining;
+        }
         let low = self.settled + taken + power.spend + linear.spend;
-        Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear } }
+        Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear, bend } }
+    }
+
+    /// Reads the leaps of all, or where there are many and another search has picked those who ride, of these.
+    fn load_leaps(&mut self, view: View<'_>, sigmoids: &Sigmoids) {
+        self.leaps.clear();
+        if view.aside.is_empty() || sigmoids.are_few() {
+            sigmoids.load_jumps(view.aside, &mut self.leaps);
+        } else {
+            self.riding.load_jumps(sigmoids, view.aside, &mut self.leaps);
+        }
+        self.leaps.seal();
+    }
+
+    /// What the S-shaped tasks that are not set aside take at a price.
+    pub(super) fn respond(&mut self, view: View<'_>, sigmoids: &Sigmoids, price: f64) -> Ridden {
+        let is_new = self.riding.reach(sigmoids, view.weights, price);
+        if is_new && !view.aside.is_empty() {
+            self.load_leaps(view, sigmoids);
+        }
+        self.riding.respond(sigmoids, price, view.aside)
+    }
+
+    /// Writes their spends at a price that they responded to, and adds up; those tied there stay low and are handed to `tied`.
+    pub(super) fn settle(&mut self, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(Taker)) {
+        self.riding.settle(at, split, settled, tied);
     }
 
     /// Drops what lies outside a bracket; true if the chords above it are settled now, and false if there are too few for that.
     fn narrow(&mut self, bracket: Bracket) -> bool {
         self.riders.retain(|rider| rider.tie > bracket.below);
+        self.leaps.narrow(bracket.below, bracket.above);
         let settled = self.chords.narrow(bracket.below, bracket.above);
         self.settled += settled.unwrap_or_default();
         settled.is_some()

@@ -3,6 +3,7 @@
 use super::batch::{Call, Settled, Split};
 use super::coordinate::Coordinate;
 use super::price::{PriceSearch, View, on_branch};
+use super::sigmoid::{Settlement, Taker};
 
 /// What a relaxation says.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +40,8 @@ pub(super) struct Relaxation {
     tied: Vec<Tied>,
     /// Each task's chance of success at its spend.
     success: Vec<f64>,
+    /// S-shaped tasks that were set aside in the last relaxation: what was written for them is not theirs any more.
+    stale: Vec<u32>,
 }
 
 /// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
@@ -59,29 +62,38 @@ impl Relaxation {
         self.search.sample_price(view)
     }
 
-    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`.
-    pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, spend: &mut [f64]) -> Relaxed {
+    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`; of one that cannot be worth more than `enough`
+    /// only the bound is told.
+    pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, enough: f64, spend: &mut [f64]) -> Relaxed {
         self.success.resize(view.curves.len(), 0.0);
         if !(view.free > 0.0) {
             return self.pinned(view, spend);
         }
-        let Self { search, tied, success } = self;
+        let Self { search, tied, success, stale } = self;
         let mut split = Split { spend, success };
-        let (price, wishes) = search.find(view, start);
+        let price = search.find(view, start);
         let mut settled = Settled::default();
-        let call = Call { price, log_price: price.ln(), wishes };
+        let call = Call { price, log_price: price.ln(), wishes: search.wishes() };
         tied.clear();
         view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
             tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
         });
-        for coordinate in 0..view.coordinates.len() {
+        let ridden = view.sigmoids.map(|sigmoids| search.respond(view, sigmoids, price)).unwrap_or_default();
+        rest_stale(view, stale, &mut split);
+        for coordinate in view.one_by_one() {
             settle(view, coordinate, price, &mut split, &mut settled, tied);
         }
-        let wished = settled.above.value();
-        let worth = settled.value.value();
+        let (mut wished, mut worth) = (settled.above, settled.value);
+        wished.merge(ridden.spend);
+        worth.merge(ridden.worth);
+        let (wished, worth) = (wished.value(), worth.value());
         // The dual function at this price: what is free at its price, and each task's best surplus.
         let bound = worth + price * (view.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
+        if bound <= enough {
+            return Relaxed { price, bound, value: f64::NEG_INFINITY, left: 0.0, is_flat: false, fractional: None };
+        }
+        settle_sigmoids(view, price, search, &mut split, &mut settled, tied);
         let fractional = fill(view, price, view.free - wished, &mut split, &mut settled, tied);
         absorb(view, price, &mut split, &mut settled);
         Relaxed {
@@ -96,17 +108,43 @@ impl Relaxation {
 
     /// The lower bounds take everything: there is nothing to decide.
     fn pinned(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
-        let Self { search, tied, success } = self;
-        let mut split = Split { spend, success };
+        let mut split = Split { spend, success: &mut self.success };
         let mut settled = Settled::default();
-        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: search.no_wishes(view) };
+        self.search.wish_nothing(view);
+        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: self.search.wishes() };
         view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
-        for coordinate in 0..view.coordinates.len() {
-            settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, tied);
+        self.tied.clear();
+        rest_stale(view, &mut self.stale, &mut split);
+        for coordinate in view.one_by_one() {
+            settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, &mut self.tied);
         }
+        settle_sigmoids(view, f64::INFINITY, &mut self.search, &mut split, &mut settled, &mut self.tied);
         let value = settled.value.value();
         Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, is_flat: true, fractional: None }
     }
+}
+
+/// Writes the lower bounds of those who were set aside in the last relaxation.
+fn rest_stale(view: View<'_>, stale: &mut Vec<u32>, split: &mut Split<'_>) {
+    let Some(sigmoids) = view.sigmoids else { return };
+    stale.drain(..).for_each(|coordinate| sigmoids.rest(coordinate, split));
+    stale.extend_from_slice(view.aside);
+}
+
+/// Writes the smallest best spends of the S-shaped tasks that are not set aside; those with a larger one are added to `tied`.
+fn settle_sigmoids(
+    view: View<'_>,
+    price: f64,
+    search: &mut PriceSearch,
+    split: &mut Split<'_>,
+    settled: &mut Settled,
+    tied: &mut Vec<Tied>,
+) {
+    let Some(sigmoids) = view.sigmoids else { return };
+    let at = Settlement { sigmoids, price, aside: view.aside, is_first: view.aside.is_empty() };
+    search.settle(at, split, settled, |Taker { coordinate, task, from, to }| {
+        tied.push(Tied { coordinate: Some(coordinate), task, from, to, exact: false, weight: view.weights[coordinate] });
+    });
 }
 
 /// The smallest best spend of a coordinate at a price; if there is a larger one, it is added to `tied`.

@@ -4,11 +4,13 @@ use super::batch::Response;
 use super::close::{exp, log_ratio};
 
 /// How the smooth part goes on from a trial: part of it as a power of the price, part of it linearly in its logarithm. Exact for
-/// one power task, and for exponential tasks between their bounds.
+/// one power task, and for exponential tasks between their bounds. S-shaped tasks are linear with a bend.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SmoothModel {
     pub(super) power: Response,
     pub(super) linear: Response,
+    /// By how much less the linear part falls per unit of the logarithm.
+    pub(super) bend: f64,
 }
 
 impl SmoothModel {
@@ -23,8 +25,10 @@ impl SmoothModel {
             return power_after(self.total(), step);
         }
         let power = power_after(self.power, step);
-        let linear = (self.linear.spend - self.linear.fall * step).max(0.0);
-        Response { spend: power.spend + linear, fall: power.fall + self.linear.fall }
+        // No bend so strong that the fall nearly ends, or is many times what it was.
+        let tilt = (self.bend * step).min(0.75 * self.linear.fall).max(-3.0 * self.linear.fall);
+        let linear = (self.linear.spend - (self.linear.fall - 0.5 * tilt) * step).max(0.0);
+        Response { spend: power.spend + linear, fall: power.fall + (self.linear.fall - tilt) }
     }
 
     /// The step at which the spend is `target`.
