@@ -20,8 +20,12 @@ mod instances;
 mod limits;
 #[path = "../benches/limits/solve.rs"]
 mod solve;
+#[path = "../benches/limits/sparse.rs"]
+mod sparse;
 #[path = "../benches/limits/steps.rs"]
 mod steps;
+#[path = "../benches/limits/threads.rs"]
+mod threads;
 #[path = "../benches/limits/turns.rs"]
 mod turns;
 
@@ -33,9 +37,15 @@ use turns::Effort;
 /// Cases of one family, each with its figures.
 type Measure = fn(Effort) -> Vec<Value>;
 
-/// One file of `benches/limits` a family. A new one (sparse rounds, several threads) is a file there and a line here.
-const FAMILIES: [(&str, Measure); 4] =
-    [("dense", dense::measure), ("hill", hill::measure), ("steps", steps::measure), ("empirical", empirical::measure)];
+/// One file of `benches/limits` a family. A new one is a file there and a line here.
+const FAMILIES: [(&str, Measure); 6] = [
+    ("dense", dense::measure),
+    ("sparse", sparse::measure),
+    ("threads", threads::measure),
+    ("hill", hill::measure),
+    ("steps", steps::measure),
+    ("empirical", empirical::measure),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,6 +1,7 @@
 //! The engine's side of a case: the same instance solved cold, and warm with values that move from call to call.
 
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 
 use outlay::{Options, Oracle};
 
@@ -51,6 +52,17 @@ impl Warm {
             options: Options { tolerance, ..Options::default() },
             round: 0,
         }
+    }
+
+    pub fn use_threads(&mut self, threads: NonZeroUsize) {
+        self.oracle.use_threads(threads);
+    }
+
+    /// A round without each task's chance of success.
+    pub fn spends(&mut self) {
+        self.round += 1;
+        let answer = self.oracle.allocate_spend(black_box(&self.moving[self.round % CYCLE]), 1.0, &self.options);
+        black_box(answer.map(|answer| answer.value)).ok();
     }
 
     pub fn call(&mut self) {

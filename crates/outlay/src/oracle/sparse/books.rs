@@ -7,9 +7,12 @@ use crate::sum::Sum;
 /// Everything that does not depend on the few tasks listed one by one.
 #[derive(Debug, Default)]
 pub(super) struct Books {
-    /// Sums over power tasks of wish * elasticity^n, and of the same divided by the exponent.
-    moments: [Sum; MOMENTS],
-    worth_moments: [Sum; MOMENTS],
+    /// Sums over power tasks of wish * elasticity^n, and of the same divided by the exponent. The first of each with care: the others
+    /// only count times the step from the anchor.
+    power: Sum,
+    power_worth: Sum,
+    moments: [f64; MOMENTS],
+    worth_moments: [f64; MOMENTS],
     /// Spend above the lower bounds of all others, and how fast it falls.
     constant: Sum,
     slope: Sum,
@@ -63,12 +66,7 @@ impl Books {
     fn book(&mut self, share: Share, sign: f64) {
         match share {
             Share::Power { wish, elasticity, over_exponent, low } => {
-                let mut term = sign * wish;
-                for (moment, worth) in self.moments.iter_mut().zip(&mut self.worth_moments) {
-                    moment.add(term);
-                    worth.add(term * over_exponent);
-                    term *= elasticity;
-                }
+                self.book_power(sign * wish, elasticity, over_exponent);
                 self.constant.add(-sign * low);
             }
             Share::Linear { spend, fall, most, low } => {
@@ -84,18 +82,32 @@ impl Books {
         }
     }
 
+    /// Books another wish of a power task that stays between its bounds.
+    #[inline(always)]
+    pub(super) fn book_power(&mut self, more: f64, elasticity: f64, over_exponent: f64) {
+        self.power.add(more);
+        self.power_worth.add(more * over_exponent);
+        let mut term = more;
+        for (moment, worth) in self.moments.iter_mut().zip(&mut self.worth_moments).skip(1) {
+            term *= elasticity;
+            *moment += term;
+            *worth += term * over_exponent;
+        }
+    }
+
     /// Puts the sums where the price is looked for.
     pub(super) fn close(&mut self) -> &mut Local {
         self.local.constant = self.constant.value();
         self.local.slope = self.slope.value();
-        self.local.moments = self.moments.map(Sum::value);
+        self.local.moments = self.moments;
+        self.local.moments[0] = self.power.value();
         &mut self.local
     }
 
     /// The sums where the price's logarithm is larger by `step`.
     pub(super) fn balance(&self, step: f64, price: f64, most_elastic: f64) -> Balance {
-        let (power, power_error) = series(&self.moments, -step, most_elastic);
-        let (worth, worth_error) = series(&self.worth_moments, -step, most_elastic);
+        let (power, power_error) = series(self.power, &self.moments, -step, most_elastic);
+        let (worth, worth_error) = series(self.power_worth, &self.worth_moments, -step, most_elastic);
         Balance {
             above: self.constant.value() + power - self.slope.value() * step,
             // An exponential task is worth its most less price * scale, a power task price * wish / exponent.
@@ -107,13 +119,13 @@ impl Books {
 }
 
 /// The sum of moment * x^n / n!, and a limit for what is left out.
-fn series(moments: &[Sum; MOMENTS], x: f64, most_elastic: f64) -> (f64, f64) {
-    let (mut factor, mut sum) = (1.0, Sum::default());
-    for (degree, moment) in moments.iter().enumerate() {
-        sum.add(factor * moment.value());
+fn series(first: Sum, moments: &[f64; MOMENTS], x: f64, most_elastic: f64) -> (f64, f64) {
+    let (mut factor, mut sum) = (x, first);
+    for (degree, moment) in moments.iter().enumerate().skip(1) {
+        sum.add(factor * moment);
         factor *= x / (degree + 1) as f64;
     }
     let largest = (most_elastic * x).abs();
     let left_out = (0..MOMENTS).fold(1.0, |product, degree| product * largest / (degree + 1) as f64);
-    (sum.value(), moments[0].value() * left_out * (1.0 + largest))
+    (sum.value(), first.value() * left_out * (1.0 + largest))
 }

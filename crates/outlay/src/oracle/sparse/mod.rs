@@ -10,15 +10,18 @@ mod record;
 #[cfg(test)]
 mod tests;
 
+use pulp::{Arch, Simd, WithSimd};
+
 use super::close::exp;
 use super::crowd::local::{Jump, Root};
+use super::four::{Four, fours, fours_mut, with_four};
 use super::relaxation::ROUNDING;
 use super::{Allocation, AllocationError, Options, Oracle};
 use crate::curve::Curve;
 use crate::problem::Problem;
 use crate::sum::{Sum, sum};
 use books::Books;
-use record::Record;
+use record::{Kind, LEAST_VALUE, Record};
 
 /// What a sparse round is worth: the certificate of a split that is not written yet.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -61,10 +64,10 @@ pub enum SparseError {
 /// ```
 #[derive(Debug)]
 pub struct SparseRounds {
+    arch: Arch,
     oracle: Oracle,
     curves: Vec<Curve>,
     tasks: Vec<Record>,
-    values: Vec<f64>,
     most_elastic: f64,
     min_total: f64,
     books: Books,
@@ -82,6 +85,8 @@ pub struct SparseRounds {
     tied: Vec<(usize, f64)>,
 }
 
+/// So many changes are read, and then worked on, together.
+const TOGETHER: usize = 16;
 /// Half the window, in the logarithm of the price.
 const WIDTH: f64 = 1e-3;
 /// The same times the largest elasticity: the series then ends below rounding.
@@ -101,12 +106,12 @@ impl SparseRounds {
         let curves: Vec<Curve> = problem.tasks().iter().map(|task| task.curve().clone()).collect();
         let most_elastic = tasks.iter().map(Record::elasticity).fold(1.0, f64::max);
         let mut rounds = Self {
+            arch: Arch::new(),
             oracle: Oracle::new(problem),
             has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
             curves,
             min_total: sum(tasks.iter().map(|task| task.low)),
             tasks,
-            values: values.to_vec(),
             most_elastic,
             books: Books::default(),
             anchor_log: 0.0,
@@ -117,7 +122,7 @@ impl SparseRounds {
             certificate: Certificate { budget, value: 0.0, upper_bound: 0.0, price: 0.0 },
             tied: Vec::new(),
         };
-        rounds.start(budget)?;
+        rounds.start(values, budget)?;
         Ok(rounds)
     }
 
@@ -127,14 +132,15 @@ impl SparseRounds {
     /// If a task does not exist or an input is out of range; nothing has changed then.
     pub fn change(&mut self, changes: &[(usize, f64)], budget: f64) -> Result<Certificate, AllocationError> {
         self.check(changes, budget)?;
-        for &(task, value) in changes {
-            self.set(task, value);
+        for some in changes.chunks(TOGETHER) {
+            self.set(some);
         }
         if let Some(certificate) = self.solve(budget) {
             self.certificate = certificate;
             return Ok(certificate);
         }
-        self.start(budget)
+        let values = self.values();
+        self.start(&values, budget)
     }
 
     /// The certificate of the last round.
@@ -156,7 +162,12 @@ impl SparseRounds {
     /// # Errors
     /// None that the round itself has not had.
     pub fn allocation(&mut self) -> Result<&Allocation, AllocationError> {
-        self.oracle.allocate(&self.values, self.certificate.budget, &Options::default())
+        let values = self.values();
+        self.oracle.allocate(&values, self.certificate.budget, &Options::default())
+    }
+
+    fn values(&self) -> Vec<f64> {
+        self.tasks.iter().map(|task| task.value).collect()
     }
 
     fn check(&self, changes: &[(usize, f64)], budget: f64) -> Result<(), AllocationError> {
@@ -172,22 +183,53 @@ impl SparseRounds {
             return Err(AllocationError::BadBudget(budget));
         }
         if self.min_total > budget {
-            self.oracle.check(&self.values, budget, &Options::default())?;
+            self.oracle.check(&self.values(), budget, &Options::default())?;
         }
         Ok(())
     }
 
-    /// Takes a task's share out, and puts in what it is with another value.
-    fn set(&mut self, task: usize, value: f64) {
+    /// Takes the shares of some tasks out, and puts in what they are with other values.
+    fn set(&mut self, changes: &[(usize, f64)]) {
+        let new = self.at_anchor(changes);
         let window = self.window();
-        let (record, curve) = (&mut self.tasks[task], &self.curves[task]);
-        self.books.remove(record.share(task, curve, self.width, window));
-        if self.has_floors {
-            self.floors.add((value - record.value) * curve.floor());
+        for (&(task, value), new) in changes.iter().zip(new) {
+            let record = &mut self.tasks[task];
+            if self.has_floors {
+                self.floors.add((value - record.value) * self.curves[task].floor());
+            }
+            if let Kind::Power { elasticity, over_exponent, .. } = record.kind {
+                // Nearly all power tasks are between their bounds before and after.
+                let margin = elasticity * self.width;
+                if record.is_inside(record.at_anchor, margin) && record.is_inside(new, margin) {
+                    self.books.book_power(new - record.at_anchor, elasticity, over_exponent);
+                    (record.value, record.at_anchor) = (value, new);
+                    continue;
+                }
+            }
+            let curve = &self.curves[task];
+            self.books.remove(record.share(task, curve, self.width, window));
+            (record.value, record.at_anchor) = (value, new);
+            self.books.add(record.share(task, curve, self.width, window));
         }
-        record.set(value, self.anchor_log);
-        self.books.add(record.share(task, curve, self.width, window));
-        self.values[task] = value;
+    }
+
+    /// Where tasks with other values stand at the anchor's price. All of them are read before any is worked on, so that the memory brings
+    /// them at the same time.
+    fn at_anchor(&self, changes: &[(usize, f64)]) -> [f64; TOGETHER] {
+        let mut powers = Powers { value: [1.0; TOGETHER], elasticity: [0.0; TOGETHER], base_level: [0.0; TOGETHER] };
+        for (place, &(task, value)) in changes.iter().enumerate() {
+            if let Kind::Power { elasticity, base_level, .. } = self.tasks[task].kind {
+                (powers.value[place], powers.elasticity[place], powers.base_level[place]) = (value, elasticity, base_level);
+            }
+        }
+        let mut new = with_four(self.arch, Wishes { powers: &powers, log_price: self.anchor_log });
+        for (new, &(task, value)) in new.iter_mut().zip(changes) {
+            let record = &self.tasks[task];
+            if !(matches!(record.kind, Kind::Power { .. }) && value > LEAST_VALUE) {
+                *new = record.at(value, self.anchor_log);
+            }
+        }
+        new
     }
 
     fn window(&self) -> (f64, f64) {
@@ -196,8 +238,8 @@ impl SparseRounds {
     }
 
     /// Solves the round in full and sums up around its price.
-    fn start(&mut self, budget: f64) -> Result<Certificate, AllocationError> {
-        let Allocation { value, upper_bound, price, .. } = *self.oracle.allocate(&self.values, budget, &Options::default())?;
+    fn start(&mut self, values: &[f64], budget: f64) -> Result<Certificate, AllocationError> {
+        let Allocation { value, upper_bound, price, .. } = *self.oracle.allocate(values, budget, &Options::default())?;
         self.certificate = Certificate { budget, value, upper_bound, price };
         self.anchor_price = if price > 0.0 { price } else { f64::MIN_POSITIVE };
         self.anchor_log = self.anchor_price.ln();
@@ -206,16 +248,16 @@ impl SparseRounds {
         self.step = 0.0;
         let window = self.window();
         for (task, (record, curve)) in self.tasks.iter_mut().zip(&self.curves).enumerate() {
-            record.set(self.values[task], self.anchor_log);
+            (record.value, record.at_anchor) = (values[task], record.at(values[task], self.anchor_log));
             self.books.add(record.share(task, curve, self.width, window));
             // What the full solution gave to a task that turns here is not what its price alone says.
             let spend = self.oracle.last().spend[task];
-            if matches!(record.kind, record::Kind::Straight { .. }) && record.spend(0.0, price) != spend {
+            if matches!(record.kind, Kind::Straight { .. }) && record.spend(0.0, price) != spend {
                 self.tied.push((task, spend));
             }
         }
         if self.has_floors {
-            self.floors = self.curves.iter().zip(&self.values).map(|(curve, value)| curve.floor() * value).collect();
+            self.floors = self.curves.iter().zip(values).map(|(curve, value)| curve.floor() * value).collect();
         }
         Ok(self.certificate)
     }
@@ -254,5 +296,34 @@ fn fill(jumps: &[Jump], price: f64, mut left: f64, tied: &mut Vec<(usize, f64)>)
         let taken = jump.room().min(left.max(0.0));
         tied.push((jump.task, jump.low + taken));
         left -= taken;
+    }
+}
+
+/// What the wishes of some power tasks depend on; nothing in the places of others.
+struct Powers {
+    value: [f64; TOGETHER],
+    elasticity: [f64; TOGETHER],
+    base_level: [f64; TOGETHER],
+}
+
+/// The wishes of power tasks at a price.
+struct Wishes<'a> {
+    powers: &'a Powers,
+    log_price: f64,
+}
+
+impl WithSimd for Wishes<'_> {
+    type Output = [f64; TOGETHER];
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> [f64; TOGETHER] {
+        let mut wishes = [0.0; TOGETHER];
+        let Powers { value, elasticity, base_level } = self.powers;
+        let shapes = fours(elasticity).iter().zip(fours(base_level));
+        for ((wish, value), (elasticity, base_level)) in fours_mut(&mut wishes).iter_mut().zip(fours(value)).zip(shapes) {
+            let per_price = Four::load(simd, value).ln() - self.log_price;
+            Four::load(simd, elasticity).times_plus(per_price, Four::load(simd, base_level)).exp().store(wish);
+        }
+        wishes
     }
 }

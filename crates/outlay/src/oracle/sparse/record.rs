@@ -64,7 +64,7 @@ pub(super) enum Share {
 }
 
 /// Values up to this are worth nothing.
-const LEAST_VALUE: f64 = 1e-90;
+pub(super) const LEAST_VALUE: f64 = 1e-90;
 /// Lower levels are not told apart.
 const LOWEST_LEVEL: f64 = -1e4;
 
@@ -100,17 +100,22 @@ impl Record {
         if let Kind::Power { elasticity, .. } = self.kind { elasticity } else { 1.0 }
     }
 
-    /// Takes another value, or another anchor.
-    pub(super) fn set(&mut self, value: f64, anchor_log_price: f64) {
+    /// What [`Record::at_anchor`] would be with another value.
+    pub(super) fn at(&self, value: f64, anchor_log_price: f64) -> f64 {
         let is_worth = value > LEAST_VALUE;
-        self.value = value;
-        self.at_anchor = match self.kind {
+        match self.kind {
             Kind::Power { elasticity, base_level, .. } if is_worth => (base_level + elasticity * (value.ln() - anchor_log_price)).exp(),
             Kind::Exponential { base_level, .. } if is_worth => base_level + value.ln() - anchor_log_price,
             Kind::Power { .. } => 0.0,
             Kind::Exponential { .. } => LOWEST_LEVEL,
             Kind::Straight { slope, .. } => value * slope,
-        };
+        }
+    }
+
+    /// Whether a power task with such a wish at the anchor stays between its bounds all over the window.
+    #[inline(always)]
+    pub(super) fn is_inside(&self, wish: f64, margin: f64) -> bool {
+        wish * (1.0 - margin) > self.low && wish * (1.0 + margin + margin * margin) < self.high
     }
 
     /// What the task adds in a window that reaches `width` to both sides of a price's logarithm.
