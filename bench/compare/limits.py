@@ -10,7 +10,7 @@ NAMES = {
     "sort": "sort of the hulls' slopes",
     "pass": "pass over all jumps, 16 B each",
 }
-OURS = ("cold", "warm")
+OURS = ("cold", "warm", "spends")
 
 
 def measure(quick):

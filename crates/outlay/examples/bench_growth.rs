@@ -18,6 +18,7 @@ mod instances;
 #[path = "../benches/growth/memory.rs"]
 mod memory;
 #[path = "../benches/limits/solve.rs"]
+#[allow(dead_code, reason = "shared with the other benchmark")]
 mod solve;
 
 use std::error::Error;

@@ -483,25 +483,19 @@ impl Crowd {
             left.abs() <= UNNOTICED * before && before.min(after) > low && before.max(after) < high
         };
         let known = self.softest.filter(|&softest| fits(self, softest));
-        self.softest = known.or_else(|| Some(self.find_softest(spend)).filter(|&softest| fits(self, softest)));
+        self.softest = known.or_else(|| self.find_softest(spend).filter(|&softest| fits(self, softest)));
         if let Some(softest) = self.softest {
             spend[softest] += left;
         }
         self.softest.is_some()
     }
 
-    /// The task that a remainder disturbs least, within the block where it is most likely.
-    fn find_softest(&self, spend: &[f64]) -> usize {
+    /// A task that a remainder hardly disturbs: the largest spend among some of the block where spends fall fastest with the price.
+    fn find_softest(&self, spend: &[f64]) -> Option<usize> {
         let fall = |block: &Block| block.local.moments[1] + block.local.slope;
-        let best = (0..self.blocks.len()).max_by(|&a, &b| fall(&self.blocks[a]).total_cmp(&fall(&self.blocks[b]))).unwrap_or(0);
-        let block = &self.blocks[best];
-        let spends = spend.get(block.start..).unwrap_or(&[]);
-        let inside = |offset: usize| {
-            let (low, high) = block.smooth_range(offset);
-            if spends[offset] > low && spends[offset] < high { spends[offset] } else { 0.0 }
-        };
-        let offset = (0..spends.len().min(BLOCK)).fold(0, |best, offset| if inside(offset) > inside(best) { offset } else { best });
-        block.start + offset
+        let block = self.blocks.iter().max_by(|a, b| fall(a).total_cmp(&fall(b)))?;
+        let spends = spend.get(block.start..)?;
+        block.softest(spends).map(|offset| block.start + offset)
     }
 
     /// Adds what the floors are worth whatever is spent.
@@ -548,6 +542,22 @@ impl Block {
     fn write_anchor_values(&self, values: &mut [f64]) {
         self.power.write_anchor_values(values);
         self.exponential.write_anchor_values(values);
+    }
+
+    /// The largest spend that follows the price, of the first tasks of each smooth family.
+    fn softest(&self, spends: &[f64]) -> Option<usize> {
+        const LOOKED_AT: usize = 256;
+        let powers = self.power.places.offsets().iter().enumerate().map(|(place, &offset)| (offset, self.power.range(place)));
+        let exponentials = self.exponential.places.offsets().iter().enumerate();
+        let exponentials = exponentials.map(|(place, &offset)| (offset, self.exponential.range(place)));
+        let mut best: Option<usize> = None;
+        for (offset, (low, high)) in powers.take(LOOKED_AT).chain(exponentials.take(LOOKED_AT)) {
+            let spend = spends[offset as usize];
+            if spend > low && spend < high && best.is_none_or(|best| spend > spends[best]) {
+                best = Some(offset as usize);
+            }
+        }
+        best
     }
 
     /// Between which spends a task's spend follows the price smoothly; nowhere for a straight task.

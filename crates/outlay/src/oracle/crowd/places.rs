@@ -32,6 +32,11 @@ impl Places {
         self.offset.len()
     }
 
+    /// In the order of the places.
+    pub(super) fn offsets(&self) -> &[u16] {
+        &self.offset
+    }
+
     pub(super) fn offset(&self, place: usize) -> usize {
         self.offset[place] as usize
     }
