@@ -91,7 +91,7 @@ fn the_place_of_a_task_does_not_matter() {
         let values: Vec<f64> = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
         let (plain, _) = solve(&problem_of(curves.clone(), 1.0), &values, 1.0);
         for ahead in 1..=4 {
-            let worthless = |task: usize| if task % 2 == 0 { Curve::hill(0.3, 2.0) } else { Curve::logistic(0.3, 0.1) };
+            let worthless = |task: usize| if task.is_multiple_of(2) { Curve::hill(0.3, 2.0) } else { Curve::logistic(0.3, 0.1) };
             let moved = (0..ahead).map(|task| worthless(task).unwrap()).chain(curves.iter().cloned()).collect();
             let more: Vec<f64> = std::iter::repeat_n(0.0, ahead).chain(values.iter().copied()).collect();
             let (found, _) = solve(&problem_of(moved, 1.0), &more, 1.0);

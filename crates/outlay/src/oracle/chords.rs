@@ -57,12 +57,20 @@ impl Chords {
     }
 
     /// What all chords above a price come to, and all that are exactly there.
+    #[inline(always)]
     pub(super) fn taken(&self, price: f64) -> (f64, f64) {
+        if self.is_empty() {
+            return (0.0, 0.0);
+        }
         with_four(Arch::new(), Taken { chords: self, price })
     }
 
     /// What all chords from `high` on come to, and whether there are any strictly between `low` and `high`.
+    #[inline(always)]
     pub(super) fn between(&self, low: f64, high: f64) -> (f64, bool) {
+        if self.is_empty() {
+            return (0.0, false);
+        }
         with_four(Arch::new(), Between { chords: self, low, high })
     }
 

@@ -25,6 +25,10 @@ impl SmoothModel {
             return power_after(self.total(), step);
         }
         let power = power_after(self.power, step);
+        if self.bend == 0.0 {
+            let linear = (self.linear.spend - self.linear.fall * step).max(0.0);
+            return Response { spend: power.spend + linear, fall: power.fall + self.linear.fall };
+        }
         // No bend so strong that the fall nearly ends, or is many times what it was.
         let tilt = (self.bend * step).min(0.75 * self.linear.fall).max(-3.0 * self.linear.fall);
         let linear = (self.linear.spend - (self.linear.fall - 0.5 * tilt) * step).max(0.0);
