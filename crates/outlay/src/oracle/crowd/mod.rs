@@ -60,6 +60,8 @@ pub(super) struct Crowd {
     width: f64,
     /// A task that can take a remainder, once it was looked for.
     softest: Option<usize>,
+    /// Whether some task was full in the last call: bounds are then looked at from the start.
+    was_full: bool,
     /// So many calls are not tried, after one that did not fit; twice as many after the next.
     pause: u32,
     next_pause: u32,
@@ -83,6 +85,7 @@ struct AnchorWarmth {
     last_price: f64,
     width: f64,
     softest: Option<usize>,
+    was_full: bool,
 }
 
 /// A price and its logarithm.
@@ -147,6 +150,8 @@ struct Bracket {
 }
 
 impl Bracket {
+    const ALL: Self = Self { below: f64::NEG_INFINITY, above: f64::INFINITY };
+
     /// The price is not in a window, but above or below it.
     fn leave(&mut self, log: f64, width: f64, is_above: bool) {
         if is_above {
@@ -249,6 +254,7 @@ impl Crowd {
             last: Price::default(),
             width: FIRST_WIDTH,
             softest: None,
+            was_full: false,
             pause: 0,
             next_pause: 1,
         })
@@ -271,13 +277,13 @@ impl Crowd {
 
     /// What is to be remembered; the rest follows from it.
     pub(super) fn warmth(&self) -> Warmth {
-        let Self { width, softest, last, pause, next_pause, .. } = *self;
+        let Self { width, softest, was_full, last, pause, next_pause, .. } = *self;
         let anchor = self.anchor.map(|anchor| {
             let mut values = vec![1.0; self.tasks];
             for (block, values) in self.blocks.iter().zip(values.chunks_mut(BLOCK)) {
                 block.write_anchor_values(values);
             }
-            AnchorWarmth { log_price: anchor.log, values, last_log_price: last.log, last_price: last.price, width, softest }
+            AnchorWarmth { log_price: anchor.log, values, last_log_price: last.log, last_price: last.price, width, softest, was_full }
         });
         Warmth { anchor, pause, next_pause }
     }
@@ -286,14 +292,15 @@ impl Crowd {
     pub(super) fn start_from(&mut self, warmth: &Warmth) {
         (self.pause, self.next_pause) = (warmth.pause.min(LONGEST_PAUSE), warmth.next_pause.clamp(1, LONGEST_PAUSE));
         let Some(anchor) = &warmth.anchor else { return };
-        let AnchorWarmth { log_price, ref values, last_log_price, last_price, width, softest } = *anchor;
+        let AnchorWarmth { log_price, ref values, last_log_price, last_price, width, softest, was_full } = *anchor;
         let are_sound = values.len() == self.tasks && values.iter().all(|value| (0.0..MOST_VALUE).contains(value));
         let is_price = log_price.is_finite() && last_log_price.is_finite() && last_price > 0.0 && last_price.is_finite();
         if !(are_sound && is_price && softest.is_none_or(|softest| softest < self.tasks) && (LEAST_WIDTH..=MOST_WIDTH).contains(&width)) {
             return;
         }
         self.anchor = Some(Price { log: log_price, price: log_price.exp() });
-        (self.last, self.width, self.softest) = (Price { log: last_log_price, price: last_price }, width, softest);
+        self.last = Price { log: last_log_price, price: last_price };
+        (self.width, self.softest, self.was_full) = (width, softest, was_full);
         let scan = Scan {
             arch: self.arch,
             series: self.series,
@@ -350,11 +357,11 @@ impl Crowd {
             // Only a little is known from a sample, and nothing of how far calls differ.
             let log = start.filter(|price| *price > 0.0 && price.is_finite())?.ln();
             self.last = Price { log, price: log.exp() };
-            (is_fresh, self.width, self.softest) = (true, FIRST_WIDTH, None);
+            (is_fresh, self.width, self.softest, self.was_full) = (true, FIRST_WIDTH, None, false);
         }
-        let mut bounded = self.has_lows || self.least_high < 0.25 * free;
+        let mut bounded = self.has_lows || self.was_full || self.least_high < 0.25 * free;
         let (before, width) = (self.last.log, self.width);
-        let mut bracket = Bracket { below: f64::NEG_INFINITY, above: f64::INFINITY };
+        let mut bracket = Bracket::ALL;
         for _ in 0..MAX_SCANS {
             self.width = self.width.clamp(LEAST_WIDTH, MOST_WIDTH.min(0.25 / self.most_elastic.max(1.0)));
             let scan = self.prepare(&mut is_fresh);
@@ -374,7 +381,10 @@ impl Crowd {
                         return Some(found);
                     }
                     Outcome::Missed { further } => self.go(self.last.log + step + further, 4.0 * further.abs())?,
-                    Outcome::Full => bounded = true,
+                    Outcome::Full => {
+                        // What was learned of the price was about tasks without bounds.
+                        (bounded, bracket) = (true, Bracket::ALL);
+                    }
                 },
                 Root::Outside { step, width } => {
                     bracket.leave(self.last.log, self.width, step > 0.0);
@@ -456,6 +466,7 @@ impl Crowd {
             return Outcome::Missed { further: -left / fall };
         }
         self.last = Price { log, price };
+        self.was_full = bounded && !(totals.most < self.least_high);
         Outcome::Found(Found { value: bound, upper_bound, price })
     }
 

@@ -162,6 +162,29 @@ fn all_equal_and_all_worthless_tasks_are_answered() {
 }
 
 #[test]
+fn a_task_that_wants_more_than_it_may_have_gets_what_it_may() {
+    // All may have two fifths of the budget, so bounds are not looked at until one wants more.
+    for number in 0..4 {
+        let mut random = Random(40 + number);
+        let tasks = (0..1500).map(|task| {
+            let mut spec = TaskSpec::new(format!("t{task}"), Curve::power(random.between(0.2, 0.8), 2.0).unwrap());
+            spec.max = Some(0.4);
+            spec
+        });
+        let problem = ProblemSpec { tasks: tasks.collect(), ..ProblemSpec::default() }.check().unwrap();
+        let mut values: Vec<f64> = (0..1500).map(|_| random.between(0.05, 1.0)).collect();
+        let mut pair = Pair::new(&problem);
+        let mut answered = 0;
+        for value in [1.0, 300.0, 301.0, 302.0, 303.0, 304.0, 1.0, 300.0, 301.0] {
+            values[number as usize * 400] = value;
+            answered += usize::from(pair.check(&problem, &values, 1.0) && value > 1.0);
+            assert_eq!(pair.crowd.last().spend[number as usize * 400] == 0.4, value > 1.0);
+        }
+        assert!(answered >= 3, "{answered}");
+    }
+}
+
+#[test]
 fn warmth_is_all_that_it_remembers() {
     for (number, kind) in all_kinds().enumerate() {
         let mut random = Random(100 + number as u64);
