@@ -14,6 +14,8 @@ mod hull;
 mod lockstep;
 mod model;
 mod nearby;
+#[cfg(test)]
+mod numbers_for_tests;
 mod price;
 mod prove;
 mod ranked;

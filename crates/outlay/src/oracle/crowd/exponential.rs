@@ -2,8 +2,9 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::block::{PART, Scan, Totals, Write, is_good};
+use super::local::{Crossing, Local, Smooth};
 use super::places::{Limits, Places};
-use super::{Crossing, Local, PART, Scan, Smooth, Totals, Write, is_good};
 use crate::curve::{Curve, Exponential};
 use crate::oracle::four::{Four, FourSums, fours, fours_mut, with_four};
 use crate::problem::Bounds;

@@ -9,6 +9,7 @@
 //! families are worked through, sums over a block do not depend on the others, and blocks are added up in their order. So any number
 //! of threads gives the same bits. A call that this does not fit is left to the general search.
 
+mod block;
 mod exponential;
 pub(super) mod local;
 mod places;
@@ -21,7 +22,7 @@ mod workers;
 
 use std::num::NonZeroUsize;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 use super::Found;
@@ -29,13 +30,10 @@ use super::close::exp;
 use super::four::{TINY, with_four};
 use super::model::Model;
 use super::relaxation::ROUNDING;
-use crate::curve::{Curve, Family};
-use crate::problem::Bounds;
-use crate::sum::{Sum, sum};
-use exponential::ExponentialPart;
-use local::{Crossing, Jump, Local, Root, Smooth};
-use power::PowerPart;
-use ramp::RampPart;
+use crate::curve::Curve;
+use crate::sum::sum;
+use block::{BLOCK, Block, MOST_VALUE, RiseBlock, Scan, ScanBlock, Totals, Write, WriteBlock};
+use local::{Local, Root};
 use series::Series;
 use workers::Workers;
 
@@ -95,51 +93,11 @@ struct Price {
     price: f64,
 }
 
-/// Some of the tasks that stand next to each other, by family.
-#[derive(Debug, Default)]
-struct Block {
-    /// The first task.
-    start: usize,
-    power: PowerPart,
-    exponential: ExponentialPart,
-    ramp: RampPart,
-    floor: Vec<f64>,
-    local: Local,
-    totals: Totals,
-}
-
-/// What a scan needs to know.
-#[derive(Debug, Clone, Copy)]
-struct Scan {
-    arch: Arch,
-    series: Series,
-    /// Every task gets a new anchor.
-    is_fresh: bool,
-    anchor_log_price: f64,
-    /// How far the price of the scan is from the anchor's, in its logarithm.
-    moved: f64,
-    width: f64,
-    /// The window.
-    low_price: f64,
-    high_price: f64,
-}
-
 /// What is asked, and where the answer goes.
 struct Call<'a> {
     values: &'a [f64],
     budget: f64,
     spend: &'a mut [f64],
-}
-
-/// What a write needs to know.
-#[derive(Debug, Clone, Copy)]
-struct Write {
-    series: Series,
-    /// From the price of the scan to the price of the call, in its logarithm.
-    step: f64,
-    price: f64,
-    /// The step is so small that a short series will do.
-    is_tiny: bool,
 }
 
 /// The logarithm of the price sought is between these two.
@@ -179,33 +137,8 @@ enum Outcome {
     Full,
 }
 
-/// What the spends of a block come to.
-#[derive(Debug, Clone, Copy, Default)]
-struct Totals {
-    /// Spend above the lower bounds.
-    above: Sum,
-    worth: Sum,
-    /// The largest wish of a smooth task.
-    most: f64,
-}
-
-impl Totals {
-    fn add(&mut self, above: Sum, worth: Sum, most: f64) {
-        self.above.merge(above);
-        self.worth.merge(worth);
-        self.most = self.most.max(most);
-    }
-}
-
 /// From this many tasks on they are a crowd.
 pub(super) const FEWEST: usize = 1024;
-/// Tasks of a block: its values and spends fit the nearest cache together with what is read along with them.
-const BLOCK: usize = 2048;
-/// So many fours are added up plainly; then with care.
-const PART: usize = 8;
-/// Tasks worth no more than this get their lower bound.
-const LEAST_VALUE: f64 = 1e-90;
-const MOST_VALUE: f64 = 1e90;
 const LEAST_BUDGET: f64 = 1e-90;
 /// So little above the lower bounds loses its digits: left to the general search.
 const LEAST_FREE: f64 = 1e-6;
@@ -515,140 +448,5 @@ impl Crowd {
         let floors = sum(self.blocks.iter().zip(values.chunks(BLOCK)).map(worth));
         let upper_bound = found.upper_bound + floors + ROUNDING * floors;
         Found { value: found.value + floors, upper_bound, ..found }
-    }
-}
-
-fn is_good(value: &f64) -> bool {
-    (0.0..MOST_VALUE).contains(value)
-}
-
-impl Block {
-    fn new(start: usize, curves: &[Curve], bounds: &[Bounds]) -> Option<Self> {
-        let mut block = Self { start, ..Self::default() };
-        for (offset, (curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
-            if bounds.at_least > 0.0 || !(curve.height() > 0.0) {
-                return None;
-            }
-            match curve.family() {
-                Family::Power(power) if power.exponent() < 1.0 => block.power.add(offset, power, curve, bounds),
-                Family::Power(power) => block.ramp.add(offset, power.scale(), curve, bounds),
-                Family::Saturating(saturating) => block.ramp.add(offset, saturating.full_at(), curve, bounds),
-                Family::Exponential(exponential) => block.exponential.add(offset, exponential, curve, bounds),
-                _ => return None,
-            }
-        }
-        if curves.iter().any(|curve| curve.floor() > 0.0) {
-            block.floor = curves.iter().map(Curve::floor).collect();
-        }
-        block.power.seal(curves.len());
-        block.exponential.seal(curves.len());
-        block.ramp.seal(curves.len());
-        Some(block)
-    }
-
-    fn least_high(&self) -> f64 {
-        self.power.least_high().min(self.exponential.least_high())
-    }
-
-    fn write_anchor_values(&self, values: &mut [f64]) {
-        self.power.write_anchor_values(values);
-        self.exponential.write_anchor_values(values);
-    }
-
-    /// The largest spend that follows the price, of the first tasks of each smooth family.
-    fn softest(&self, spends: &[f64]) -> Option<usize> {
-        const LOOKED_AT: usize = 256;
-        let powers = self.power.places.offsets().iter().enumerate().map(|(place, &offset)| (offset, self.power.range(place)));
-        let exponentials = self.exponential.places.offsets().iter().enumerate();
-        let exponentials = exponentials.map(|(place, &offset)| (offset, self.exponential.range(place)));
-        let mut best: Option<usize> = None;
-        for (offset, (low, high)) in powers.take(LOOKED_AT).chain(exponentials.take(LOOKED_AT)) {
-            let spend = spends[offset as usize];
-            if spend > low && spend < high && best.is_none_or(|best| spend > spends[best]) {
-                best = Some(offset as usize);
-            }
-        }
-        best
-    }
-
-    /// Between which spends a task's spend follows the price smoothly; nowhere for a straight task.
-    fn smooth_range(&self, offset: usize) -> (f64, f64) {
-        if let Some(place) = self.power.places.place_of(offset) {
-            return self.power.range(place);
-        }
-        self.exponential.places.place_of(offset).map_or((0.0, 0.0), |place| self.exponential.range(place))
-    }
-}
-
-struct ScanBlock<'a> {
-    block: &'a mut Block,
-    scan: &'a Scan,
-    bounded: bool,
-    values: &'a [f64],
-    wishes: &'a mut [f64],
-}
-
-impl WithSimd for ScanBlock<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { block: Block { start, power, exponential, ramp, local, .. }, scan, bounded, values, wishes } = self;
-        local.clear();
-        if bounded {
-            power.scan::<S, true>(simd, scan, values, wishes, local);
-            exponential.scan::<S, true>(simd, scan, values, wishes, local);
-        } else {
-            power.scan::<S, false>(simd, scan, values, wishes, local);
-            exponential.scan::<S, false>(simd, scan, values, wishes, local);
-        }
-        ramp.scan(simd, scan, *start, values, wishes, local);
-    }
-}
-
-struct RiseBlock<'a> {
-    block: &'a mut Block,
-    price: f64,
-    values: &'a [f64],
-    success: &'a mut [f64],
-}
-
-impl WithSimd for RiseBlock<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { block, price, values, success } = self;
-        block.power.rise(simd, price, values, success);
-        block.exponential.rise(simd, price, values, success);
-        block.ramp.rise(simd, values, success);
-        success.iter_mut().zip(&block.floor).for_each(|(success, floor)| *success += floor);
-    }
-}
-
-struct WriteBlock<'a> {
-    block: &'a mut Block,
-    write: &'a Write,
-    bounded: bool,
-    values: &'a [f64],
-    spend: &'a mut [f64],
-}
-
-impl WithSimd for WriteBlock<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { block, write, bounded, values, spend } = self;
-        let mut totals = Totals::default();
-        if bounded {
-            block.power.write::<S, true>(simd, write, values, spend, &mut totals);
-            block.exponential.write::<S, true>(simd, write, values, spend, &mut totals);
-        } else {
-            block.power.write::<S, false>(simd, write, values, spend, &mut totals);
-            block.exponential.write::<S, false>(simd, write, values, spend, &mut totals);
-        }
-        block.ramp.write(simd, write, values, spend, &mut totals);
-        block.totals = totals;
     }
 }

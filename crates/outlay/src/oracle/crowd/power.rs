@@ -2,8 +2,9 @@
 
 use pulp::{Simd, WithSimd};
 
+use super::block::{LEAST_VALUE, PART, Scan, Totals, Write, is_good};
+use super::local::{Crossing, Local, Smooth};
 use super::places::{Limits, Places};
-use super::{Crossing, LEAST_VALUE, Local, PART, Scan, Smooth, Totals, Write, is_good};
 use crate::curve::{Curve, Power};
 use crate::oracle::four::{Four, FourSums, fours, fours_mut, with_four};
 use crate::problem::Bounds;

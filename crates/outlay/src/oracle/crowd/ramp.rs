@@ -2,8 +2,9 @@
 
 use pulp::Simd;
 
+use super::block::{MOST_VALUE, PART, Scan, Totals, Write};
+use super::local::{Jump, Local};
 use super::places::{Limits, Places};
-use super::{Jump, Local, MOST_VALUE, PART, Scan, Totals, Write};
 use crate::curve::Curve;
 use crate::oracle::four::{Four, FourSums, fours, fours_mut};
 use crate::problem::Bounds;

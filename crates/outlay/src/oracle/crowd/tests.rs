@@ -1,23 +1,10 @@
 //! The crowd's answers next to those of the general search, and to the curves themselves.
 
 use crate::curve::Curve;
+use crate::oracle::numbers_for_tests::Random;
 use crate::problem::{Problem, ProblemSpec, TaskSpec};
 use crate::sum::sum;
 use crate::{Allocation, Options, Oracle};
-
-/// A small stream of numbers.
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.uniform()
-    }
-}
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Families {

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{BLOCK, Block};
+use super::block::{BLOCK, Block};
 
 /// Who works on the blocks.
 #[derive(Debug, Default)]

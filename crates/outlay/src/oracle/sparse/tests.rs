@@ -2,21 +2,9 @@
 
 use super::{SparseError, SparseRounds};
 use crate::curve::Curve;
+use crate::oracle::numbers_for_tests::Random;
 use crate::problem::{Problem, ProblemSpec, TaskSpec};
 use crate::{Options, Oracle};
-
-struct Random(u64);
-
-impl Random {
-    fn uniform(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-
-    fn between(&mut self, low: f64, high: f64) -> f64 {
-        low + (high - low) * self.uniform()
-    }
-}
 
 fn problem(tasks: usize, has_bounds: bool, random: &mut Random) -> Problem {
     let share = 1.0 / tasks as f64;
