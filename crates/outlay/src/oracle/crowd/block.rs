@@ -29,7 +29,7 @@ pub(super) struct Block {
 pub(super) struct Scan {
     pub(super) arch: Arch,
     pub(super) series: Series,
-    /// Every task gets a new anchor.
+    /// Every task gets a new anchor, at the price of the scan.
     pub(super) is_fresh: bool,
     pub(super) anchor_log_price: f64,
     /// How far the price of the scan is from the anchor's, in its logarithm.
@@ -154,12 +154,23 @@ impl WithSimd for ScanBlock<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { block: Block { start, power, exponential, ramp, local, .. }, scan, bounded, values, wishes } = self;
         local.clear();
-        if bounded {
-            power.scan::<S, true>(simd, scan, values, wishes, local);
-            exponential.scan::<S, true>(simd, scan, values, wishes, local);
-        } else {
-            power.scan::<S, false>(simd, scan, values, wishes, local);
-            exponential.scan::<S, false>(simd, scan, values, wishes, local);
+        match (bounded, scan.is_fresh) {
+            (true, true) => {
+                power.scan::<S, true, true>(simd, scan, values, wishes, local);
+                exponential.scan::<S, true, true>(simd, scan, values, wishes, local);
+            }
+            (true, false) => {
+                power.scan::<S, true, false>(simd, scan, values, wishes, local);
+                exponential.scan::<S, true, false>(simd, scan, values, wishes, local);
+            }
+            (false, true) => {
+                power.scan::<S, false, true>(simd, scan, values, wishes, local);
+                exponential.scan::<S, false, true>(simd, scan, values, wishes, local);
+            }
+            (false, false) => {
+                power.scan::<S, false, false>(simd, scan, values, wishes, local);
+                exponential.scan::<S, false, false>(simd, scan, values, wishes, local);
+            }
         }
         ramp.scan(simd, scan, *start, values, wishes, local);
     }

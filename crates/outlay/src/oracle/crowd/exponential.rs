@@ -64,9 +64,9 @@ impl ExponentialPart {
         self.places.scatter(&self.value, values);
     }
 
-    /// Writes the levels at the price of the scan and adds up how the wishes go on from there.
+    /// Writes the levels at the price of the scan and adds up how the wishes go on from there. `FRESH`: every task gets a new anchor, there.
     #[inline(always)]
-    pub(super) fn scan<S: Simd, const BOUNDED: bool>(
+    pub(super) fn scan<S: Simd, const BOUNDED: bool, const FRESH: bool>(
         &mut self,
         simd: S,
         scan: &Scan,
@@ -76,6 +76,7 @@ impl ExponentialPart {
     ) {
         let Self { places, base_level, scale, limits, value, level, .. } = self;
         let (given, made) = places.begin(values, levels);
+        local.are_good &= !FRESH || given.iter().all(is_good);
         let (zero, one) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0));
         let (mut spend, mut fall) = (zero, zero);
         let anchors = fours_mut(value).iter_mut().zip(fours_mut(level));
@@ -84,13 +85,20 @@ impl ExponentialPart {
         for (place, (((given, made), (scales, base_level)), ((value, level), (low, high)))) in
             fours(given).iter().zip(fours_mut(made)).zip(shapes).zip(anchors.zip(bounds)).enumerate()
         {
-            let mut ratio = scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
-            if scan.is_fresh || !scan.series.are_near(simd, ratio, zero) {
-                local.are_good &= given.iter().all(is_good);
-                with_four(scan.arch, Anchor { base_level, given, log_price: scan.anchor_log_price, value, level });
-                ratio = zero;
-            }
-            let (leveled, scale) = (Four::load(simd, level) + (ratio - scan.moved), Four::load(simd, scales));
+            let log_price = scan.anchor_log_price;
+            let leveled = if FRESH {
+                Anchor { base_level, given, log_price, value, level }.with_simd(simd);
+                Four::load(simd, level)
+            } else {
+                let mut ratio = scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
+                if !scan.series.are_near(simd, ratio, zero) {
+                    local.are_good &= given.iter().all(is_good);
+                    with_four(scan.arch, Anchor { base_level, given, log_price, value, level });
+                    ratio = zero;
+                }
+                Four::load(simd, level) + (ratio - scan.moved)
+            };
+            let scale = Four::load(simd, scales);
             leveled.store(made);
             let (wish, margin) = (scale * leveled, scale * scan.width);
             let (least, most) = (wish - margin, wish + margin);

@@ -34,7 +34,7 @@ use crate::curve::Curve;
 use crate::sum::sum;
 use block::{BLOCK, Block, MOST_VALUE, RiseBlock, Scan, ScanBlock, Totals, Write, WriteBlock};
 use local::{Local, Root};
-use series::Series;
+use series::{MEDIUM, Series};
 use workers::Workers;
 
 /// The tasks, block by block, and the anchor.
@@ -156,6 +156,8 @@ const ABSORBABLE: f64 = 1e-11;
 const UNNOTICED: f64 = 1e-8;
 /// How far from the anchor's price, times the elasticity, calls may go.
 const MOVED: f64 = 0.0625;
+/// The same in the call that made the anchor: no value has moved since.
+const MOVED_AT_ONCE: f64 = 0.9 * MEDIUM;
 /// The longest pause after calls that did not fit.
 const LONGEST_PAUSE: u32 = 64;
 
@@ -294,10 +296,11 @@ impl Crowd {
         }
         let mut bounded = self.has_lows || self.was_full || self.least_high < 0.25 * free;
         let (before, width) = (self.last.log, self.width);
-        let mut bracket = Bracket::ALL;
+        let (mut bracket, mut reach) = (Bracket::ALL, MOVED);
         for _ in 0..MAX_SCANS {
             self.width = self.width.clamp(LEAST_WIDTH, MOST_WIDTH.min(0.25 / self.most_elastic.max(1.0)));
-            let scan = self.prepare(&mut is_fresh);
+            let scan = self.prepare(&mut is_fresh, reach);
+            reach = if scan.is_fresh { MOVED_AT_ONCE } else { reach };
             self.scan_blocks(&scan, bounded, call.values, call.spend);
             if !self.local.are_good {
                 return None;
@@ -340,8 +343,8 @@ impl Crowd {
     }
 
     /// The scan at the last price; with a new anchor there if the old one is too far away.
-    fn prepare(&mut self, is_fresh: &mut bool) -> Scan {
-        let fits = |anchor: &Price| (self.last.log - anchor.log).abs() * self.most_elastic.max(1.0) <= MOVED;
+    fn prepare(&mut self, is_fresh: &mut bool, reach: f64) -> Scan {
+        let fits = |anchor: &Price| (self.last.log - anchor.log).abs() * self.most_elastic.max(1.0) <= reach;
         let is_kept = !*is_fresh && self.anchor.as_ref().is_some_and(fits);
         // Whoever goes on from what is remembered has the logarithm only.
         let new = Price { log: self.last.log, price: self.last.log.exp() };

@@ -65,9 +65,9 @@ impl PowerPart {
         self.places.scatter(&self.value, values);
     }
 
-    /// Writes the wishes at the price of the scan and adds up how they go on from there.
+    /// Writes the wishes at the price of the scan and adds up how they go on from there. `FRESH`: every task gets a new anchor, there.
     #[inline(always)]
-    pub(super) fn scan<S: Simd, const BOUNDED: bool>(
+    pub(super) fn scan<S: Simd, const BOUNDED: bool, const FRESH: bool>(
         &mut self,
         simd: S,
         scan: &Scan,
@@ -77,6 +77,7 @@ impl PowerPart {
     ) {
         let Self { places, base_level, elasticity, limits, value, wish, .. } = self;
         let (given, made) = places.begin(values, wishes);
+        local.are_good &= !FRESH || given.iter().all(is_good);
         let zero = Four::splat(simd, 0.0);
         let (mut sums, mut settled) = ([zero; 4], zero);
         let shapes = fours(elasticity).iter().zip(fours(base_level));
@@ -86,15 +87,20 @@ impl PowerPart {
             fours(given).iter().zip(fours_mut(made)).zip(shapes).zip(anchors.zip(bounds)).enumerate()
         {
             let elastic = Four::load(simd, elasticity);
-            let ratio = scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
-            let mut exponent = elastic * (ratio - scan.moved);
-            if scan.is_fresh || !scan.series.are_near(simd, ratio, exponent) {
-                local.are_good &= given.iter().all(is_good);
-                let log_price = scan.anchor_log_price;
-                with_four(scan.arch, Anchor { elasticity, base_level, given, log_price, value, wish });
-                exponent = elastic * (Four::splat(simd, 0.0) - scan.moved);
-            }
-            let wished = Four::load(simd, wish) * scan.series.exp(simd, exponent);
+            let log_price = scan.anchor_log_price;
+            let wished = if FRESH {
+                Anchor { elasticity, base_level, given, log_price, value, wish }.with_simd(simd);
+                Four::load(simd, wish)
+            } else {
+                let ratio = scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
+                let mut exponent = elastic * (ratio - scan.moved);
+                if !scan.series.are_near(simd, ratio, exponent) {
+                    local.are_good &= given.iter().all(is_good);
+                    with_four(scan.arch, Anchor { elasticity, base_level, given, log_price, value, wish });
+                    exponent = elastic * (Four::splat(simd, 0.0) - scan.moved);
+                }
+                Four::load(simd, wish) * scan.series.exp(simd, exponent)
+            };
             wished.store(made);
             if BOUNDED {
                 let (low, high) = (Four::load(simd, low), Four::load(simd, high));

@@ -20,7 +20,7 @@ pub(super) struct Series {
 }
 
 /// How far from zero [`Series::exp`] is exact: half of `ln 2`.
-const MEDIUM: f64 = 0.346;
+pub(super) const MEDIUM: f64 = 0.346;
 /// How far from zero the logarithm of a quotient may be for [`Series::ln_ratio`].
 const WIDE: f64 = 0.12;
 
