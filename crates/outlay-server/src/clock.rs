@@ -1,0 +1,46 @@
+//! The time of day, from one place: tests bring their own.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::store::Millis;
+
+/// Tells the time. It may jump, also backwards; nothing but expiry depends on it.
+pub trait Clock: Send + Sync + std::fmt::Debug {
+    /// Milliseconds since 1970.
+    fn now(&self) -> Millis;
+}
+
+/// The machine's clock.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> Millis {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+    }
+}
+
+/// A clock that stands still until it is set.
+#[derive(Debug, Default)]
+pub struct SetClock(AtomicI64);
+
+impl SetClock {
+    /// Stands at `now`.
+    #[must_use]
+    pub fn new(now: Millis) -> Self {
+        Self(AtomicI64::new(now))
+    }
+
+    /// Sets it.
+    pub fn set(&self, now: Millis) {
+        self.0.store(now, Ordering::SeqCst);
+    }
+}
+
+impl Clock for SetClock {
+    fn now(&self) -> Millis {
+        self.0.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,10 @@
+//! The service of outlay: campaigns shared over HTTP.
+//!
+//! A request goes to the [`desk`], which knows the campaigns; what it decides or takes is written by the [`store`] before anybody is
+//! answered.
+
+pub mod clock;
+pub mod limits;
+pub mod refusal;
+pub mod shapes;
+pub mod store;

@@ -1,0 +1,49 @@
+//! How much of anything the service takes on.
+
+/// Limits, each with a name that messages and the docs use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Tasks of a problem.
+    pub tasks: usize,
+    /// Points, samples and jumps of all curves of a problem together.
+    pub curve_points: usize,
+    /// Campaigns.
+    pub campaigns: usize,
+    /// Rounds of one request.
+    pub rounds_per_ask: u32,
+    /// Rounds of a campaign that wait for something and have not expired.
+    pub open_rounds: usize,
+    /// Lines of a bulk report.
+    pub bulk_lines: usize,
+    /// Entries of a page of a list.
+    pub page: usize,
+    /// Bytes of a request's body.
+    pub body_bytes: usize,
+    /// Objects and arrays within each other.
+    pub json_depth: usize,
+    /// Connections at a time.
+    pub connections: usize,
+    /// Commands that wait for the store.
+    pub queue: usize,
+    /// Commands in one transaction.
+    pub batch: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            tasks: 10_000,
+            curve_points: 100_000,
+            campaigns: 10_000,
+            rounds_per_ask: 256,
+            open_rounds: 10_000,
+            bulk_lines: 10_000,
+            page: 1000,
+            body_bytes: 1_000_000,
+            json_depth: 32,
+            connections: 1024,
+            queue: 4096,
+            batch: 1024,
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Everything in memory: for tests and demonstrations. Nothing survives the process.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::{
+    Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, Millis, NewCampaign, Outcome, Refusal, RoundRow,
+    SplitRow, Standing, StatusChange, Store, StoreError, TaskCount, Tell, TokenRevocation, TokenRow, UsedKey, Verified,
+};
+
+/// A store that forgets everything when it is dropped.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    campaigns: BTreeMap<String, Campaign>,
+    keys: BTreeMap<(String, String), (UsedKey, Millis)>,
+    tokens: BTreeMap<String, TokenRow>,
+    seq: u64,
+}
+
+#[derive(Debug)]
+struct Campaign {
+    row: CampaignRow,
+    standing: Standing,
+    next_round: u64,
+    /// By the first of their rounds.
+    splits: BTreeMap<u64, SplitRow>,
+    told: BTreeMap<(u64, u32), Told>,
+    events: Vec<Event>,
+}
+
+/// What was told of a task in a round, and what counts by now.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    first: Outcome,
+    counted: Outcome,
+    expected: u64,
+}
+
+impl MemoryStore {
+    /// A store with nothing in it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        // A command is checked before it changes anything, so what a panic leaves behind is whole.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read<T>(&self, campaign: &str, read: impl FnOnce(&Campaign) -> T) -> Option<T> {
+        self.kept().campaigns.get(campaign).map(read)
+    }
+}
+
+impl Kept {
+    fn apply(&mut self, command: &Command) -> Result<Done, Refusal> {
+        match command {
+            Command::Create(new) => self.create(new),
+            Command::SetStatus(change) => self.set_status(change),
+            Command::Ask(ask) => self.ask(ask),
+            Command::Tell(tell) => self.tell(tell),
+            Command::Correct(correction) => self.correct(correction),
+            Command::AddToken(token) => {
+                if self.tokens.contains_key(&token.id) {
+                    return Err(Refusal::Token);
+                }
+                self.tokens.insert(token.id.clone(), token.clone());
+                Ok(Done::TokenAdded)
+            }
+            Command::RevokeToken(TokenRevocation { id, at }) => {
+                let token = self.tokens.get_mut(id).ok_or(Refusal::Token)?;
+                token.revoked_at = token.revoked_at.or(Some(*at));
+                Ok(Done::TokenRevoked)
+            }
+        }
+    }
+
+    fn create(&mut self, new: &NewCampaign) -> Result<Done, Refusal> {
+        if let Some(campaign) = self.campaigns.get(&new.id) {
+            return if campaign.row.spec == new.spec { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) };
+        }
+        let row = CampaignRow {
+            id: new.id.clone(),
+            spec: new.spec.clone(),
+            tasks: new.tasks,
+            status: CampaignStatus::Open,
+            version: 1,
+            created_at: new.at,
+            changed_at: new.at,
+        };
+        let standing = Standing { tasks: vec![TaskCount::default(); new.tasks as usize], ..Standing::default() };
+        let campaign = Campaign { row, standing, next_round: 1, splits: BTreeMap::new(), told: BTreeMap::new(), events: Vec::new() };
+        self.campaigns.insert(new.id.clone(), campaign);
+        self.record(&new.id, new.at, &new.token, EventKind::Created);
+        Ok(Done::Created)
+    }
+
+    fn set_status(&mut self, change: &StatusChange) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get_mut(&change.campaign).ok_or(Refusal::NoCampaign)?;
+        if campaign.row.version != change.only_if {
+            return Err(Refusal::OtherVersion { version: campaign.row.version });
+        }
+        campaign.row.version += 1;
+        (campaign.row.status, campaign.row.changed_at) = (change.to, change.at);
+        let version = campaign.row.version;
+        self.record(&change.campaign, change.at, &change.token, EventKind::StatusSet(change.to));
+        Ok(Done::StatusSet { version })
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get_mut(&ask.campaign).ok_or(Refusal::NoCampaign)?;
+        let place = ask.key.as_ref().map(|key| (ask.token.clone(), key.key.clone()));
+        if let Some((used, expires_at)) = place.as_ref().and_then(|place| self.keys.get(place)) {
+            if *expires_at > ask.at {
+                return Err(Refusal::KeyUsed { request: used.request, rounds: used.rounds.clone() });
+            }
+        }
+        let before = campaign.splits.range(..ask.rounds.end).next_back();
+        if before.is_some_and(|(_, split)| split.rounds.end > ask.rounds.start) {
+            return Err(Refusal::RoundsTaken);
+        }
+        let row = SplitRow {
+            rounds: ask.rounds.clone(),
+            split: Arc::new(ask.split.clone()),
+            stats_version: ask.stats_version,
+            at: ask.at,
+            expires_at: ask.expires_at,
+        };
+        campaign.splits.insert(ask.rounds.start, row.clone());
+        campaign.standing.rounds += ask.rounds.end - ask.rounds.start;
+        if let (Some(place), Some(key)) = (place, &ask.key) {
+            let used = UsedKey { request: key.request, campaign: ask.campaign.clone(), rounds: ask.rounds.clone() };
+            self.keys.insert(place, (used, key.expires_at));
+        }
+        self.record(&ask.campaign, ask.at, &ask.token, EventKind::Asked(row));
+        Ok(Done::Asked)
+    }
+
+    fn tell(&mut self, tell: &Tell) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get_mut(&tell.campaign).ok_or(Refusal::NoCampaign)?;
+        let mut is_new = Vec::with_capacity(tell.items.len());
+        for item in &tell.items {
+            match campaign.told.get(&(tell.round, item.task)) {
+                None => is_new.push(true),
+                Some(told) if told.first == item.outcome || told.counted == item.outcome => is_new.push(false),
+                Some(told) => return Err(Refusal::Conflict { task: item.task, stored: told.counted }),
+            }
+        }
+        let new: Vec<_> = tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| *item).collect();
+        for item in &new {
+            let told = Told { first: item.outcome, counted: item.outcome, expected: item.expected };
+            campaign.told.insert((tell.round, item.task), told);
+            campaign.standing.tasks[item.task as usize].add(item.outcome, item.expected);
+        }
+        campaign.standing.version += new.len() as u64;
+        campaign.standing.late += if tell.is_late { new.len() as u64 } else { 0 };
+        let is_complete = campaign.is_complete(tell.round);
+        if !new.is_empty() {
+            let items = new.iter().map(|item| (item.task, item.outcome, item.expected)).collect();
+            let kind = EventKind::Told { round: tell.round, items, is_late: tell.is_late };
+            self.record(&tell.campaign, tell.at, &tell.token, kind);
+        }
+        Ok(Done::Told { is_new, is_complete })
+    }
+
+    fn correct(&mut self, correction: &Correction) -> Result<Done, Refusal> {
+        let campaign = self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
+        let told = campaign.told.get_mut(&(correction.round, correction.task)).ok_or(Refusal::NothingToCorrect)?;
+        let from = std::mem::replace(&mut told.counted, correction.to);
+        campaign.standing.tasks[correction.task as usize].correct(from, correction.to);
+        campaign.standing.version += 1;
+        let Correction { round, task, to, ref why, .. } = *correction;
+        let kind = EventKind::Corrected { round, task, from, to, why: why.clone() };
+        self.record(&correction.campaign, correction.at, &correction.token, kind);
+        Ok(Done::Corrected { from })
+    }
+
+    fn record(&mut self, campaign: &str, at: Millis, token: &str, kind: EventKind) {
+        self.seq += 1;
+        let event = Event { seq: self.seq, at, token: token.to_owned(), kind };
+        if let Some(campaign) = self.campaigns.get_mut(campaign) {
+            campaign.events.push(event);
+        }
+    }
+}
+
+impl Campaign {
+    fn split(&self, round: u64) -> Option<&SplitRow> {
+        let (_, split) = self.splits.range(..=round).next_back()?;
+        split.rounds.contains(&round).then_some(split)
+    }
+
+    /// Whether every task that was there has been told of.
+    fn is_complete(&self, round: u64) -> bool {
+        let told = self.told.range((round, 0)..=(round, u32::MAX)).count();
+        let there = |split: &SplitRow| {
+            let available = split.split.available.as_ref();
+            available.map_or(self.row.tasks as usize, |available| available.iter().filter(|there| **there).count())
+        };
+        self.split(round).is_some_and(|split| told >= there(split))
+    }
+
+    fn rounds_after(&self, after: u64) -> impl Iterator<Item = (u64, &SplitRow)> {
+        let from = after.saturating_add(1);
+        let start = self.split(from).map_or(from, |split| split.rounds.start);
+        self.splits
+            .range(start..)
+            .flat_map(move |(_, split)| split.rounds.clone().filter(move |round| *round >= from).map(move |round| (round, split)))
+    }
+
+    fn round(&self, round: u64, split: &Arc<SplitRow>) -> RoundRow {
+        let told = self.told.range((round, 0)..=(round, u32::MAX)).map(|((_, task), told)| (*task, told.counted)).collect();
+        RoundRow { round, split: Arc::clone(split), told }
+    }
+
+    /// The counts, folded again.
+    fn folded(&self) -> Vec<TaskCount> {
+        let mut counts = vec![TaskCount::default(); self.row.tasks as usize];
+        for ((_, task), told) in &self.told {
+            counts[*task as usize].add(told.counted, told.expected);
+        }
+        counts
+    }
+}
+
+impl Store for MemoryStore {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        let mut kept = self.kept();
+        Ok(batch.iter().map(|command| kept.apply(command)).collect())
+    }
+
+    fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
+        let mut kept = self.kept();
+        let unknown = || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
+        let campaign = kept.campaigns.get_mut(campaign).ok_or_else(unknown)?;
+        let first = campaign.next_round;
+        campaign.next_round += u64::from(count);
+        Ok(first..campaign.next_round)
+    }
+
+    fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError> {
+        Ok(self.read(id, |campaign| campaign.row.clone()))
+    }
+
+    fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError> {
+        let kept = self.kept();
+        let rows = kept.campaigns.values().map(|campaign| &campaign.row);
+        Ok(rows.filter(|row| after.is_none_or(|after| row.id.as_str() > after)).take(limit).cloned().collect())
+    }
+
+    fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
+        Ok(self.read(campaign, |campaign| campaign.standing.clone()).unwrap_or_default())
+    }
+
+    fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError> {
+        Ok(self.read(campaign, |campaign| campaign.split(round).cloned()).flatten())
+    }
+
+    fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError> {
+        Ok(self.read(campaign, |campaign| campaign.splits.values().next_back().cloned()).flatten())
+    }
+
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+        let open = |campaign: &Campaign| {
+            let waiting = campaign.rounds_after(0).filter(|(_, split)| split.expires_at > now);
+            waiting.map(|(round, _)| round).filter(|round| !campaign.is_complete(*round)).collect()
+        };
+        Ok(self.read(campaign, open).unwrap_or_default())
+    }
+
+    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        let page = |campaign: &Campaign| {
+            campaign.rounds_after(after).take(limit).map(|(round, split)| campaign.round(round, &Arc::new(split.clone()))).collect()
+        };
+        Ok(self.read(campaign, page).unwrap_or_default())
+    }
+
+    fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let page = |campaign: &Campaign| {
+            let start = campaign.events.partition_point(|event| event.seq <= after);
+            campaign.events[start..].iter().take(limit).cloned().collect()
+        };
+        Ok(self.read(campaign, page).unwrap_or_default())
+    }
+
+    fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
+        let kept = self.kept();
+        let used = kept.keys.get(&(token.to_owned(), key.to_owned()));
+        Ok(used.filter(|(_, expires_at)| *expires_at > now).map(|(used, _)| used.clone()))
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        Ok(self.kept().tokens.values().cloned().collect())
+    }
+
+    fn verify(&self) -> Result<Verified, StoreError> {
+        let kept = self.kept();
+        let mut verified = Verified::default();
+        for (id, campaign) in &kept.campaigns {
+            verified.campaigns += 1;
+            verified.rounds += campaign.standing.rounds;
+            verified.items += campaign.told.len() as u64;
+            if campaign.folded() != campaign.standing.tasks {
+                verified.faults.push(format!("campaign {id}: the counts are not those of its feedback"));
+            }
+        }
+        Ok(verified)
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,98 @@
+//! Where everything that was acknowledged is kept: campaigns, the splits handed out, what came back of them.
+//!
+//! What a campaign has learnt is a set of feedback items, one at most for each (round, task), folded with `+` over whole numbers
+//! ([`TaskCount`]). So late, repeated and reordered feedback gives the same counts, and no store needs a lock on a campaign.
+//!
+//! A store knows nothing of curves, learners, tokens' scopes or HTTP, and never reads a clock: times come with the commands. Every
+//! store must pass the suite in `tests/stores.rs`.
+
+mod command;
+mod memory;
+mod record;
+
+pub use command::{Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell, TokenRevocation};
+pub use memory::MemoryStore;
+pub use record::{
+    CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
+};
+
+use std::ops::Range;
+
+/// Milliseconds since 1970.
+pub type Millis = i64;
+
+/// The store cannot do what was asked; nothing is known of the batch in hand.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{what}")]
+pub struct StoreError {
+    /// What went wrong, in a sentence without secrets.
+    pub what: String,
+    /// Whether the process must stop: a write or a sync failed, and nobody can know what the disk holds. If not, the same can be
+    /// tried again later.
+    pub is_fatal: bool,
+}
+
+/// Where campaigns are kept. Calls block; they come from several threads.
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// Its name in logs and metrics: `memory`, `sqlite`, `postgres`.
+    fn name(&self) -> &'static str;
+
+    /// Whether other processes may write to the same campaigns: counts must then be read again now and then.
+    fn is_shared(&self) -> bool;
+
+    /// Carries out the commands in their order, each of them wholly or not at all. A command that is refused changes nothing and does
+    /// not hinder the others. Everything is durable when this returns; one answer a command.
+    ///
+    /// # Errors
+    /// If nothing is known of what was kept.
+    fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError>;
+
+    /// Takes so many round ids, counted from 1, for the process that asks: nobody is ever given the same ones for rounds that were
+    /// acknowledged. Ids that are taken and not used leave gaps.
+    ///
+    /// # Errors
+    /// If the store cannot be reached, or does not know the campaign.
+    fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError>;
+
+    /// A campaign.
+    ///
+    /// # Errors
+    /// If the store cannot be read; the same for everything below.
+    fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError>;
+
+    /// Campaigns in the order of their ids, those after `after`.
+    fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError>;
+
+    /// What a campaign has learnt.
+    fn standing(&self, campaign: &str) -> Result<Standing, StoreError>;
+
+    /// The split that a round was handed out with; none if it was not handed out.
+    fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError>;
+
+    /// The split with the highest rounds.
+    fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError>;
+
+    /// Rounds that expire after `now` and of which something is still to be told: their numbers, in order.
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError>;
+
+    /// Rounds in order, those after `after`, with what was told of them. What was corrected is shown as corrected.
+    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
+
+    /// What happened, in the order of `seq`, after `after`.
+    fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
+
+    /// The rounds that were handed out under an idempotency key, if it is still kept.
+    fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError>;
+
+    /// Every token that was ever made, revoked ones too.
+    fn tokens(&self) -> Result<Vec<TokenRow>, StoreError>;
+
+    /// Folds all feedback again and compares the counts that are kept with it.
+    fn verify(&self) -> Result<Verified, StoreError>;
+
+    /// Whether it can be written to.
+    fn health(&self) -> Result<(), StoreError>;
+
+    /// Called before the process ends: leaves files tidy. What was acknowledged is safe without it.
+    fn close(&self) -> Result<(), StoreError>;
+}

@@ -1,0 +1,221 @@
+//! What a store keeps, as it is read.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Millis;
+
+/// What a campaign may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CampaignStatus {
+    /// It hands out rounds and takes what comes back.
+    Open,
+    /// It only takes what comes back.
+    Paused,
+    /// It has ended. What comes back is taken for a while.
+    Closed,
+}
+
+/// A campaign.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CampaignRow {
+    /// The client's name for it.
+    pub id: String,
+    /// Its request, see [`NewCampaign`](super::NewCampaign).
+    pub spec: String,
+    /// How many tasks it has.
+    pub tasks: u32,
+    /// What it may do.
+    pub status: CampaignStatus,
+    /// Counts changes of the status, from 1.
+    pub version: u64,
+    /// When it began.
+    pub created_at: Millis,
+    /// When its status was set last.
+    pub changed_at: Millis,
+}
+
+/// What each task is given in a round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// What may be spent.
+    pub budget: f64,
+    /// Which tasks are there; absent: all.
+    pub available: Option<Vec<bool>>,
+    /// What each is given.
+    pub spend: Vec<f64>,
+    /// The chance of success that each has by it.
+    pub success: Vec<f64>,
+    /// What the learner wrote for each: weights, or the split itself.
+    pub index: Vec<f64>,
+}
+
+/// A split that was handed out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitRow {
+    /// For these rounds.
+    pub rounds: Range<u64>,
+    /// What each task was given.
+    pub split: Arc<Split>,
+    /// What was known when it was decided.
+    pub stats_version: u64,
+    /// When.
+    pub at: Millis,
+    /// When the rounds are given up for lost.
+    pub expires_at: Millis,
+}
+
+/// What came back of a task in a round. Not completed and not known are two things: what is not known has no outcome at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Whether it succeeded.
+    pub completed: bool,
+    /// What a success brought, in billionths of the largest reward; zero for a failure.
+    pub reward: u64,
+}
+
+/// The fold of what came back of one task. Whole numbers: the order does not matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskCount {
+    /// Outcomes told.
+    pub told: u64,
+    /// Successes among them.
+    pub completions: u64,
+    /// What these brought, in billionths of the largest reward.
+    pub reward_sum: u64,
+    /// How many successes the curves expected of the outcomes told, in billionths.
+    pub expected: u64,
+}
+
+impl TaskCount {
+    /// Counts an outcome.
+    pub fn add(&mut self, outcome: Outcome, expected: u64) {
+        self.told += 1;
+        self.expected += expected;
+        self.completions += u64::from(outcome.completed);
+        self.reward_sum += outcome.reward;
+    }
+
+    /// Takes one outcome for another.
+    pub fn correct(&mut self, from: Outcome, to: Outcome) {
+        self.completions = self.completions + u64::from(to.completed) - u64::from(from.completed);
+        self.reward_sum = self.reward_sum + to.reward - from.reward;
+    }
+}
+
+/// What a campaign has learnt, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Standing {
+    /// One a task.
+    pub tasks: Vec<TaskCount>,
+    /// Outcomes and corrections counted so far: the same number means the same counts.
+    pub version: u64,
+    /// Rounds handed out.
+    pub rounds: u64,
+    /// Outcomes that came after their round had expired; they count like all others.
+    pub late: u64,
+}
+
+/// A round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundRow {
+    /// Its number.
+    pub round: u64,
+    /// The split that it was handed out with.
+    pub split: Arc<SplitRow>,
+    /// What was told: tasks in order.
+    pub told: Vec<(u32, Outcome)>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Its place in the store's history; the order of the numbers is the order in which counts changed in an embedded store.
+    pub seq: u64,
+    /// When.
+    pub at: Millis,
+    /// By whom: the token's public part, empty without tokens.
+    pub token: String,
+    /// What.
+    pub kind: EventKind,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// The campaign began.
+    Created,
+    /// Its status was set.
+    StatusSet(CampaignStatus),
+    /// Rounds were handed out.
+    Asked(SplitRow),
+    /// Something came back: only what was new.
+    Told {
+        /// The round.
+        round: u64,
+        /// Task, outcome and the chance of success that it had, in billionths.
+        items: Vec<(u32, Outcome, u64)>,
+        /// Whether the round had expired.
+        is_late: bool,
+    },
+    /// Something that had come back was corrected.
+    Corrected {
+        /// The round.
+        round: u64,
+        /// The task.
+        task: u32,
+        /// What had come back.
+        from: Outcome,
+        /// What should have.
+        to: Outcome,
+        /// Why.
+        why: String,
+    },
+}
+
+/// An idempotency key that was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsedKey {
+    /// A digest of the request.
+    pub request: [u8; 32],
+    /// The campaign.
+    pub campaign: String,
+    /// The rounds that were handed out.
+    pub rounds: Range<u64>,
+}
+
+/// A token. Its secret part is never kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenRow {
+    /// Its public part.
+    pub id: String,
+    /// SHA-256 of the secret part.
+    pub hash: [u8; 32],
+    /// What it allows, as words: `read`, `decide`, `report`, `admin`.
+    pub scopes: Vec<String>,
+    /// The one campaign that it is good for; absent: all.
+    pub campaign: Option<String>,
+    /// When it was made.
+    pub created_at: Millis,
+    /// From then on it is not good; absent: for ever.
+    pub expires_at: Option<Millis>,
+    /// Since when it is revoked.
+    pub revoked_at: Option<Millis>,
+}
+
+/// What a check of all counts found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Verified {
+    /// Campaigns looked at.
+    pub campaigns: u64,
+    /// Rounds.
+    pub rounds: u64,
+    /// Feedback items.
+    pub items: u64,
+    /// Sentences that say what does not fit; empty: all is well.
+    pub faults: Vec<String>,
+}
