@@ -161,6 +161,23 @@ impl Decider {
         Ok(self.last())
     }
 
+    /// What [`Decider::decide`] would answer, without any consequence for the rounds to come.
+    ///
+    /// # Errors
+    /// As [`Decider::decide`]; and if the learner does not [learn by counting](LearnerSpec::learns_by_counting), as it then remembers
+    /// what it decided.
+    pub fn preview(&mut self, round: u64, budget: f64, available: Option<&[bool]>) -> Result<&Allocation, CampaignError> {
+        if !self.spec.learns_by_counting() {
+            return Err(StateError(format!("{} remembers what it decides, and so cannot be asked in passing", self.spec)).into());
+        }
+        let base = self.watch.as_ref().map(|watch| watch.save());
+        self.decide(round, budget, available)?;
+        if let Some((watch, base)) = self.watch.as_mut().zip(base) {
+            watch.go_back(base);
+        }
+        Ok(self.last())
+    }
+
     /// A round was handed out like this, whatever would be decided today: the learner may count its decisions, and the guards hold the
     /// next split against it.
     ///
