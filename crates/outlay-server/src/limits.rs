@@ -39,6 +39,8 @@ pub struct Limits {
     pub request_timeout: Duration,
     /// For requests under way when the service is told to stop.
     pub drain_timeout: Duration,
+    /// Counts that other processes write as well are read again when they are this old, in milliseconds.
+    pub staleness_ms: i64,
 }
 
 impl Default for Limits {
@@ -61,6 +63,7 @@ impl Default for Limits {
             body_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(15),
             drain_timeout: Duration::from_secs(20),
+            staleness_ms: 100,
         }
     }
 }

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use outlay::oracle::Status;
-use outlay::problem::{NoFiles, ProblemErrors};
+use outlay::problem::NoFiles;
 use outlay::{Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,6 +15,7 @@ use super::App;
 use super::extract::free_body;
 use super::json::escaped;
 use super::problem::{Problem, Refusal};
+use crate::desk::{bad_problem, check_size};
 use crate::limits::Limits;
 use crate::refusal::{Code, Refused};
 
@@ -122,38 +123,14 @@ fn read_problem(document: &serde_json::Value, limits: &Limits) -> Result<Task, R
     if !document.is_object() {
         return Err(Refused::new(Code::BadProblem, "/problem: must be an object with the keys of a problem file").at("/problem"));
     }
-    let problem = Task::from_json(&document.to_string(), &NoFiles).map_err(|errors| refused(&errors))?;
+    check_size(document, limits)?;
+    let problem = Task::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
     let tasks = problem.tasks().len();
     if tasks > limits.tasks {
         let refused = Refused::new(Code::TooLarge, format!("the problem has {tasks} tasks, more than {}", limits.tasks));
         return Err(refused.at("/problem/task").hint("the limit is tasks"));
     }
     Ok(problem)
-}
-
-/// Everything wrong with a problem at once.
-fn refused(errors: &ProblemErrors) -> Refused {
-    let places: Vec<(String, String)> =
-        errors.0.iter().take(ProblemErrors::SHOWN).map(|error| (pointer(&error.path), error.message.clone())).collect();
-    let first = errors.0.first().map(|error| (pointer(&error.path), error.to_string())).unwrap_or_default();
-    let refused = Refused::new(Code::BadProblem, first.1).at(first.0);
-    Refused { errors: places, ..refused }
-}
-
-/// `task[2].curve.half_at` of a problem as a JSON pointer into the request.
-fn pointer(path: &str) -> String {
-    let mut pointer = "/problem".to_owned();
-    if path == "problem" {
-        return pointer;
-    }
-    for part in path.split('.') {
-        let mut pieces = part.split('[');
-        pointer += &format!("/{}", escaped(pieces.next().unwrap_or_default()));
-        for index in pieces {
-            pointer += &format!("/{}", index.trim_end_matches(']'));
-        }
-    }
-    pointer
 }
 
 fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Value>>) -> Result<Vec<f64>, Refused> {
@@ -177,13 +154,6 @@ fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Val
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn paths_become_pointers() {
-        assert_eq!(pointer("budget"), "/problem/budget");
-        assert_eq!(pointer("task[2].curve.half_at"), "/problem/task/2/curve/half_at");
-        assert_eq!(pointer("problem"), "/problem");
-    }
 
     fn request(text: &str) -> AllocateRequest {
         serde_json::from_str(text).unwrap()

@@ -110,7 +110,13 @@ pub(crate) async fn bulk(
                 sum.late += late;
             }
             Err(Refused { code, detail, pointer, stored, .. }) => {
-                sum.refused.push(RefusedLine { line, code: code.facts().0.to_owned(), detail, pointer, stored });
+                sum.refused.push(RefusedLine {
+                    line,
+                    code: code.facts().0.to_owned(),
+                    detail,
+                    pointer,
+                    stored: stored.map(|stored| *stored),
+                });
             }
         }
     }

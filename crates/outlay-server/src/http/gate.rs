@@ -94,8 +94,10 @@ pub(crate) async fn gate(
         Ok(request) => request,
         Err(refusal) => return Refusal::into_response(refusal),
     };
-    match tokio::time::timeout(app.limits().request_timeout, next.run(request)).await {
-        Ok(response) => response,
+    // In a task of its own: what has begun is finished even if nobody waits for it any more.
+    match tokio::time::timeout(app.limits().request_timeout, tokio::spawn(next.run(request))).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => Refusal::new(Code::Internal, "this is a bug in outlay; please report it").into_response(),
         Err(_) => Refusal::from(
             Refused::new(Code::Busy, "there was no answer in time; whether the request was carried out is not known")
                 .hint("send the same again: rounds with their Idempotency-Key, feedback as it is"),

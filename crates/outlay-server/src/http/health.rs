@@ -40,7 +40,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Refu
     if app.is_stopping.load(Ordering::SeqCst) {
         return Err(Refusal::new(Code::Busy, "the service is about to stop"));
     }
-    if app.desk.is_failed() {
+    if app.desk.failure().is_some() {
         return Err(Refusal::new(Code::Busy, "the store has failed"));
     }
     let store = Arc::clone(app.desk.store());

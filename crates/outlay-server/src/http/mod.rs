@@ -19,8 +19,8 @@ mod server;
 mod tls;
 mod tokens;
 
-pub use feedback::{BulkTold, RefusedLine};
 pub use allocate::{AllocateAnswer, AllocateRequest, AllocatedTask};
+pub use feedback::{BulkTold, RefusedLine};
 pub use problem::{Fault, Problem};
 pub use server::{Ending, Server, Settings, StartError};
 pub use tls::TlsFiles;

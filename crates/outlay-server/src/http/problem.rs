@@ -66,7 +66,7 @@ impl Problem {
             hint: refused.hint.clone(),
             request_id: request_id.to_owned(),
             errors: refused.errors.iter().map(|(pointer, detail)| Fault { pointer: pointer.clone(), detail: detail.clone() }).collect(),
-            stored: refused.stored.clone(),
+            stored: refused.stored.as_deref().cloned(),
         }
     }
 }

@@ -56,8 +56,8 @@ pub struct StartError(pub String);
 pub enum Ending {
     /// It was told to stop. Everything acknowledged is kept.
     Stopped,
-    /// The store has failed. What was acknowledged before is kept.
-    StoreFailed,
+    /// The store has failed: what went wrong. What was acknowledged before is kept.
+    StoreFailed(String),
 }
 
 /// A service that is ready to be run.
@@ -127,7 +127,7 @@ impl Server {
         let ending = loop {
             tokio::select! {
                 biased;
-                () = &mut failed => break Ending::StoreFailed,
+                what = &mut failed => break Ending::StoreFailed(what),
                 () = &mut stop => break Ending::Stopped,
                 accepted = self.listener.accept() => match accepted {
                     Ok((stream, _)) => welcome(stream, &connections, &parts, &told),
@@ -144,23 +144,29 @@ impl Server {
         drop(self.listener);
         let _ = stopping.send(true);
         tokens.abort();
-        let patience = if ending == Ending::StoreFailed { LAST_WORDS } else { limits.drain_timeout };
-        let is_idle = tokio::select! {
-            is_idle = connections.are_gone(patience) => is_idle,
-            () = async { failed.await; tokio::time::sleep(LAST_WORDS).await }, if ending == Ending::Stopped => return Ending::StoreFailed,
-        };
-        if !is_idle {
-            tracing::warn!(connections = connections.count(), "stopped with requests under way");
+        if ending != Ending::Stopped {
+            connections.are_gone(LAST_WORDS).await;
+            return ending;
         }
-        if ending == Ending::Stopped {
-            self.app.desk.drain().await;
+        tokio::select! {
+            is_idle = connections.are_gone(limits.drain_timeout) => if !is_idle {
+                tracing::warn!(connections = connections.count(), "stopped with requests under way");
+            },
+            what = &mut failed => return Ending::StoreFailed(what),
         }
-        ending
+        match self.app.desk.drain().await {
+            Ok(()) => Ending::Stopped,
+            Err(error) => Ending::StoreFailed(error.what),
+        }
     }
 }
 
-async fn fails(desk: &Desk) {
-    while !desk.is_failed() {
+/// Waits until the store has failed, and says what went wrong.
+async fn fails(desk: &Desk) -> String {
+    loop {
+        if let Some(what) = desk.failure() {
+            return what;
+        }
         tokio::time::sleep(WATCH).await;
     }
 }
