@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use outlay_server::store::{DISK_FULL, SqliteOptions, SqliteStore, Store, StoreError};
+use outlay_server::store::{SqliteOptions, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 
 use crate::commands::*;
@@ -217,25 +217,6 @@ fn who_holds_the_lock_by_hand_is_waited_for_and_nothing_breaks() {
         by_hand.execute_batch("COMMIT").unwrap();
         assert_eq!(waiting.join().unwrap(), counted(&[true], true));
     });
-}
-
-/// A limit on pages stands for the disk: the message is the same, and the batch after it finds everything as it was.
-#[test]
-fn a_full_disk_is_said_so_and_passes() {
-    let folder = folder();
-    let store = filled(folder.path());
-    let before = snapshot(&store);
-    store.limit_pages(30).unwrap();
-    let large = |round: u64| ask("c", round..round + 1, 20_000);
-    let error = store.apply(&[tell("c", 4, &[(0, FAILED)]), create("new", 1), large(10)]).unwrap_err();
-    assert!(error.what.starts_with(DISK_FULL) && !error.is_fatal, "{error}");
-    assert_eq!(snapshot(&store), before);
-    store.limit_pages(1_000_000).unwrap();
-    assert_eq!(one(&store, create("new", 2)), Ok(outlay_server::store::Done::Created), "what was taken back is forgotten too");
-    assert_eq!(one(&store, large(10)), Ok(outlay_server::store::Done::Asked));
-    assert_eq!(one(&store, tell("c", 4, &[(0, FAILED)])), counted(&[true], false));
-    drop(store);
-    assert_eq!(open(folder.path()).verify().unwrap().faults, Vec::<String>::new());
 }
 
 #[cfg(target_os = "linux")]

@@ -474,3 +474,55 @@ fn whole(number: u64) -> rusqlite::Result<i64> {
 fn sum(total: i64, more: i64) -> rusqlite::Result<i64> {
     total.checked_add(more).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure("a sum of rewards is too large".into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{DISK_FULL, Split};
+
+    fn create(id: &str) -> Command {
+        Command::Create(NewCampaign { id: id.into(), spec: "{}".into(), tasks: 1, at: 0, token: String::new() })
+    }
+
+    fn large(rounds: std::ops::Range<u64>) -> Command {
+        let numbers = vec![0.5; 20_000];
+        let split = Split { budget: 1.0, available: None, spend: numbers.clone(), success: numbers.clone(), index: numbers };
+        let (campaign, token) = ("c".into(), String::new());
+        Command::Ask(Ask { campaign, rounds, split, stats_version: 0, at: 0, expires_at: 9, token, key: None })
+    }
+
+    /// A limit on pages stands for the disk: the message is the same, and what comes after it finds everything as it was.
+    #[test]
+    fn a_full_disk_is_said_so_and_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
+        let mut writer = Writer::new(connection).unwrap();
+        writer.apply(&[create("c")]).unwrap();
+        let seq = writer.seq;
+        let pages = |writer: &Writer, most: i64| {
+            writer.connection.query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        pages(&writer, 60);
+        let error = writer.apply(&[create("new"), large(1..2)]).unwrap_err();
+        assert!(error.what.starts_with(DISK_FULL) && !error.is_fatal, "{error}");
+        assert_eq!(writer.seq, seq);
+        pages(&writer, 1_000_000);
+        // Not `WasThere`: what was taken back is forgotten too.
+        assert_eq!(writer.apply(&[create("new"), large(1..2)]).unwrap(), [Ok(Done::Created), Ok(Done::Asked)]);
+        assert_eq!(super::super::check::fold(&writer.connection).unwrap().faults, Vec::<String>::new());
+    }
+
+    /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same answer.
+    #[test]
+    fn what_failed_for_good_stays_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
+        let mut writer = Writer::new(connection).unwrap();
+        let sync = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC), None);
+        assert!(!is_harmless(&sync));
+        let first = writer.after("write", &sync);
+        assert!(first.is_fatal);
+        assert_eq!(writer.apply(&[create("c")]), Err(first.clone()));
+        assert_eq!((writer.health(), writer.close()), (Err(first.clone()), Err(first)));
+    }
+}
