@@ -90,7 +90,9 @@ impl Server {
     pub async fn bind(desk: Desk, settings: &Settings) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(acceptor).transpose()?;
         let store = Arc::clone(desk.store());
-        let tokens = Tokens::load(store).map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
+        let tokens = tokio::task::spawn_blocking(move || Tokens::load(store)).await;
+        let tokens = tokens.map_err(|error| StartError(error.to_string()))?;
+        let tokens = tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
         if tokens.is_open() && !settings.listen.ip().is_loopback() {
             return Err(StartError(format!(
                 "there are no tokens yet, so everybody who can reach {} could do everything; \
@@ -111,6 +113,12 @@ impl Server {
     /// If the system does not say.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Whether nobody is asked for a token.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.app.tokens.is_open()
     }
 
     /// Serves until `stop` comes or the store fails.
