@@ -102,7 +102,7 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE tally SET version = version + 1", "the counts are not those of its feedback"),
         ("UPDATE tally SET late = 1", "the counts are not those of its feedback"),
         ("UPDATE tally SET rounds = 9", "the counts are not those of its feedback"),
-        ("DELETE FROM tally", "the counts are not those of its feedback"),
+        ("DELETE FROM tally", "cannot check"),
         ("DELETE FROM told WHERE round = 3", "the counts are not those of its feedback"),
         ("DELETE FROM correction", "the counts are not those of its feedback"),
         ("UPDATE told SET round = 1 WHERE round = 3", "round 1: task 0 is counted twice"),
@@ -113,7 +113,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE campaign SET tasks = 1", "cannot check"),
         ("UPDATE told SET items = x'ff' WHERE round = 3", "cannot check"),
         ("UPDATE told SET campaign = 9 WHERE round = 3", "1 reports are of no campaign"),
-        ("INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx FROM ask", "a round was handed out twice"),
+        (
+            "INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx FROM ask",
+            "a round was handed out twice",
+        ),
     ] {
         let folder = folder();
         drop(filled(folder.path()));
@@ -121,7 +124,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         let error = refused(folder.path());
         assert!(error.what.contains(fault), "{sql}: {error}");
         let listed = SqliteStore::open_to_read(folder.path()).unwrap().verify();
-        assert!(listed.is_err() || listed.as_ref().is_ok_and(|verified| verified.faults.iter().any(|line| line.contains(fault))), "{sql}: {listed:?}");
+        assert!(
+            listed.is_err() || listed.as_ref().is_ok_and(|verified| verified.faults.iter().any(|line| line.contains(fault))),
+            "{sql}: {listed:?}"
+        );
     }
 }
 
@@ -147,7 +153,7 @@ fn a_page_that_was_damaged_is_found() {
     let path = folder.path().join("outlay.db");
     let whole = std::fs::read(&path).unwrap();
     let (mut found, mut tried) = (0, 0);
-    for page in (1..whole.len() / 4096).step_by(3) {
+    for page in 1..whole.len() / 4096 {
         let mut bytes = whole.clone();
         bytes[page * 4096..][..64].fill(0xa5);
         std::fs::write(&path, bytes).unwrap();
