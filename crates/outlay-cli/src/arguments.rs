@@ -94,6 +94,10 @@ pub(crate) struct AllocateArguments {
     /// Round spends to multiples of this, and say what that costs
     #[arg(long, value_name = "UNIT", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) round: Option<f64>,
+
+    /// Threads for the split of 100,000 tasks or more; the answer is the same for any number [default: as many as there are cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 #[derive(Debug, Args)]
