@@ -102,7 +102,7 @@ impl Server {
         }
         let listener = TcpListener::bind(settings.listen).await;
         let listener = listener.map_err(|error| StartError(format!("cannot listen on {}: {error}", settings.listen)))?;
-        let metrics = Metrics::new(desk.store().name(), settings.campaign_metrics);
+        let metrics = Metrics::new(desk.clone(), settings.campaign_metrics);
         let app = Arc::new(App::new(desk, tokens, metrics, tls.is_some()));
         Ok(Self { app, listener, tls })
     }
@@ -124,7 +124,7 @@ impl Server {
     /// Serves until `stop` comes or the store fails.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Ending {
         let limits = self.app.limits().clone();
-        let connections = Connections::new(limits.connections);
+        let connections = Arc::clone(&self.app.connections);
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_header_size(limits.header_bytes);
         let parts = Arc::new(ServerParts { router: router(Arc::clone(&self.app)), builder, tls: self.tls, limits: limits.clone() });
@@ -146,7 +146,6 @@ impl Server {
                     }
                 },
             }
-            self.app.metrics.connections(connections.count());
         };
         self.app.is_stopping.store(true, Ordering::SeqCst);
         drop(self.listener);
