@@ -6,7 +6,10 @@
 pub mod archive;
 pub mod clock;
 pub mod desk;
+pub mod http;
 pub mod limits;
+mod metrics;
 pub mod refusal;
 pub mod shapes;
 pub mod store;
+pub mod tokens;
