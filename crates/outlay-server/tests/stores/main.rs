@@ -2,6 +2,7 @@
 //!
 //! `STORE_CASES=2000` plays more random sequences on the stores that sync to disk; the store in memory always plays them.
 
+mod archive;
 mod commands;
 mod model;
 mod permutation;
