@@ -31,6 +31,8 @@ pub struct Limits {
     pub batch: usize,
     /// Bytes of a request's line and headers.
     pub header_bytes: usize,
+    /// Requests of one token in a second, twice as many in a burst; 0: any number.
+    pub requests_per_second: u32,
     /// For a request's headers to arrive, and how long a connection may be idle.
     pub header_timeout: Duration,
     /// For a request's body to arrive.
@@ -59,6 +61,7 @@ impl Default for Limits {
             queue: 4096,
             batch: 1024,
             header_bytes: 32_768,
+            requests_per_second: 0,
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(15),

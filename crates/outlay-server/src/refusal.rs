@@ -41,6 +41,8 @@ pub enum Code {
     HorizonExhausted,
     /// Too many rounds wait for feedback.
     TooManyOpenRounds,
+    /// The token asks too often.
+    TooManyRequests,
     /// The budget or the mask of a round does not fit.
     BadRound,
     /// The idempotency key was used for another request.
@@ -61,7 +63,7 @@ pub enum Code {
 
 impl Code {
     /// All of them, for the docs and for tests.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::BadRequest,
         Self::BadParameter,
         Self::BadProblem,
@@ -81,6 +83,7 @@ impl Code {
         Self::CampaignClosed,
         Self::HorizonExhausted,
         Self::TooManyOpenRounds,
+        Self::TooManyRequests,
         Self::BadRound,
         Self::KeyReused,
         Self::Conflict,
@@ -114,6 +117,7 @@ impl Code {
             Self::CampaignClosed => ("campaign-closed", 409, "The campaign is closed"),
             Self::HorizonExhausted => ("horizon-exhausted", 409, "All rounds of the horizon are handed out"),
             Self::TooManyOpenRounds => ("too-many-open-rounds", 429, "Too many rounds wait for feedback"),
+            Self::TooManyRequests => ("too-many-requests", 429, "The token asks too often"),
             Self::BadRound => ("bad-round", 422, "There is no split for this budget and these tasks"),
             Self::KeyReused => ("key-reused", 422, "The idempotency key belongs to another request"),
             Self::Conflict => ("conflict", 409, "Something else was told before"),

@@ -27,7 +27,8 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
     log::begin(arguments.log, arguments.log_format);
     let store = store::open(&arguments.store)?;
     let name = store.name();
-    let desk = Desk::open(store, Arc::new(SystemClock), Limits::default()).map_err(|error| Failure(error.to_string()))?;
+    let limits = Limits { requests_per_second: arguments.rate.unwrap_or(0), ..Limits::default() };
+    let desk = Desk::open(store, Arc::new(SystemClock), limits).map_err(|error| Failure(error.to_string()))?;
     let settings = Settings {
         listen: arguments.listen,
         tls: arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref()).map(|(certificate, key)| tls(certificate, key)),

@@ -9,6 +9,8 @@ mod errors;
 mod fit;
 mod replay;
 mod reproduce;
+#[cfg(feature = "serve")]
+mod serve;
 mod simulate;
 mod snapshots;
 mod streams;

@@ -82,7 +82,7 @@ pub struct AllocatedTask {
     security(("token" = ["decide"]))
 )]
 pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<Json<AllocateAnswer>, Refusal> {
-    let request: AllocateRequest = free_body(&bytes, &app)?;
+    let request: AllocateRequest = free_body(&bytes, &app, &[])?;
     let busy = || Refusal::new(Code::Busy, "all solvers are at work");
     let permit = app.solvers.acquire().await.map_err(|_| busy())?;
     let limits = app.limits().clone();

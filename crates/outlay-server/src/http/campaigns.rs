@@ -36,7 +36,7 @@ use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, Even
     security(("token" = ["admin"]))
 )]
 pub(crate) async fn put(State(app): State<Arc<App>>, Place(id): Place<String>, caller: Caller, bytes: Bytes) -> Result<Response, Refusal> {
-    let request: NewCampaign = free_body(&bytes, &app)?;
+    let request: NewCampaign = free_body(&bytes, &app, &["guards"])?;
     let (state, is_new) = app.desk.create(&id, request, &caller.0).await?;
     let tag = etag(&state);
     if is_new {

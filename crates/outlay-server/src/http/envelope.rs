@@ -45,13 +45,21 @@ pub(crate) async fn envelope(State(app): State<Arc<App>>, request: Request, next
     app.metrics.count_request(method, route, status, taken);
     let code = refused.as_ref().map_or("", |refused| refused.code.facts().0);
     let milliseconds = taken.as_secs_f64() * 1e3;
-    if status >= 500 {
+    if status >= 500 && is_first_this_second() {
         let detail = refused.as_ref().map_or("", |refused| refused.detail.as_str());
         tracing::warn!(request_id = id, method, route, status, milliseconds, code, detail, "request failed");
     } else {
         tracing::debug!(request_id = id, method, route, status, milliseconds, code, "request");
     }
     response
+}
+
+/// A store that cannot be reached fails thousands of requests a second; the log needs one of them, the figures have them all.
+fn is_first_this_second() -> bool {
+    static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let second = BEGUN.get_or_init(Instant::now).elapsed().as_secs() + 1;
+    LAST.swap(second, Ordering::Relaxed) != second
 }
 
 /// Anybody may send any word as a method; figures and logs only have a few.

@@ -106,7 +106,7 @@ pub(crate) fn body<T: DeserializeOwned>(bytes: &Bytes, app: &App) -> Result<T, R
     Ok(super::json::read(bytes, app.limits().json_depth)?)
 }
 
-/// A body with a part of any shape.
-pub(crate) fn free_body<T: DeserializeOwned>(bytes: &Bytes, app: &App) -> Result<T, Refusal> {
-    Ok(super::json::read_free(bytes, app.limits().json_depth)?)
+/// A body with a part of any shape, and records at these keys.
+pub(crate) fn free_body<T: DeserializeOwned>(bytes: &Bytes, app: &App, records: &[&str]) -> Result<T, Refusal> {
+    Ok(super::json::read_free(bytes, app.limits().json_depth, records)?)
 }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, RawPathParams, Request, State};
@@ -135,6 +136,11 @@ fn admit(app: &App, door: &Door, path: &str, campaign: Option<&str>, headers: &H
         None => Subject::Everything,
     };
     holder.may(scope, subject)?;
+    app.rates.take(&holder.id, Instant::now()).map_err(|seconds| {
+        let most = app.limits().requests_per_second;
+        let refused = Refused::new(Code::TooManyRequests, format!("the token asks more than {most} times a second"));
+        Refusal::from(refused.hint("the limit is requests_per_second")).with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
+    })?;
     Ok(Caller(Arc::from(holder.id)))
 }
 

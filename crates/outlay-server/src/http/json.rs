@@ -16,12 +16,16 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, 
         .map_err(|_| explained(serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text)).err(), text))
 }
 
-/// Reads an object with a part of any shape; the plain reader would take the last of two equal keys there.
-pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, Refused> {
+/// Reads an object with a part of any shape; the plain reader would take the last of two equal keys there. A record in it must be
+/// written as an object, too: `records` are their keys.
+pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize, records: &[&str]) -> Result<T, Refused> {
     let text = text(body, depth)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let strict: Strict = serde_path_to_error::deserialize(&mut reader).map_err(|error| explained(Some(error), text))?;
     reader.end().map_err(|error| malformed(&error))?;
+    if let Some(key) = records.iter().find(|key| strict.0[**key].is_array()) {
+        return Err(Refused::new(Code::BadRequest, format!("/{key}: a list stands where an object belongs")).at(format!("/{key}")));
+    }
     serde_path_to_error::deserialize(strict.0).map_err(|error| explained(Some(error), text))
 }
 
@@ -204,7 +208,7 @@ mod tests {
     fn what_is_right_is_read() {
         let ask: Ask = read(br#" {"count": 3, "without": ["a"]} "#, 32).unwrap();
         assert_eq!((ask.count, ask.without), (Some(3), vec!["a".to_owned()]));
-        let new: NewCampaign = read_free(br#"{"problem": {"task": [{"name": "[[{"}]}}"#, 32).unwrap();
+        let new: NewCampaign = read_free(br#"{"problem": {"task": [{"name": "[[{"}]}}"#, 32, &[]).unwrap();
         assert_eq!(new.problem["task"][0]["name"], "[[{");
     }
 
@@ -234,21 +238,22 @@ mod tests {
 
     #[test]
     fn a_free_part_is_as_strict() {
-        let refused = |body: &str| read_free::<NewCampaign>(body.as_bytes(), 32).unwrap_err();
+        let refused = |body: &str| read_free::<NewCampaign>(body.as_bytes(), 32, &["guards"]).unwrap_err();
         assert!(refused(r#"{"problem": {"budget": 1, "budget": 2}}"#).detail.contains("duplicate field `budget`"));
         assert!(refused(r#"{"problem": {"budget": 1e999}}"#).detail.contains("out of range"));
         assert!(refused(r#"{"problem": {}} {}"#).detail.contains("trailing"));
         assert!(refused(r#"{"problem": {}, "lerner": "sharp"}"#).detail.contains("unknown field `lerner`"));
+        assert!(refused(r#"{"problem": {}, "guards": [1, 2, 3]}"#).detail.contains("/guards: a list stands where an object belongs"));
         assert!(refused(r#"{"learner": "sharp"}"#).detail.contains("missing field `problem`"));
     }
 
     #[test]
     fn depth_is_limited_before_anything_is_built() {
         let deep = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(31), "}".repeat(31));
-        assert!(read_free::<NewCampaign>(deep.as_bytes(), 32).is_ok());
+        assert!(read_free::<NewCampaign>(deep.as_bytes(), 32, &[]).is_ok());
         let deeper = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(32), "}".repeat(32));
-        assert_eq!(read_free::<NewCampaign>(deeper.as_bytes(), 32).unwrap_err().code, Code::TooLarge);
+        assert_eq!(read_free::<NewCampaign>(deeper.as_bytes(), 32, &[]).unwrap_err().code, Code::TooLarge);
         let endless = "{\"a\":".repeat(100_000);
-        assert_eq!(read_free::<NewCampaign>(endless.as_bytes(), 32).unwrap_err().code, Code::TooLarge);
+        assert_eq!(read_free::<NewCampaign>(endless.as_bytes(), 32, &[]).unwrap_err().code, Code::TooLarge);
     }
 }

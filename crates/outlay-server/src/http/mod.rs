@@ -14,6 +14,7 @@ mod gate;
 mod health;
 mod json;
 mod problem;
+mod rates;
 mod rounds;
 mod server;
 mod tls;
@@ -45,6 +46,7 @@ use crate::tokens::Tokens;
 use connections::Connections;
 use gate::Doors;
 use problem::Refusal;
+use rates::Rates;
 
 /// What all handlers share.
 #[derive(Debug)]
@@ -58,6 +60,7 @@ pub(crate) struct App {
     /// Problems that may be solved at the same time: solving is work for a core, not for a queue.
     solvers: Semaphore,
     doors: Doors,
+    rates: Rates,
     description: String,
     has_tls: bool,
 }
@@ -66,6 +69,7 @@ impl App {
     pub(crate) fn new(desk: Desk, tokens: Tokens, metrics: Metrics, has_tls: bool) -> Self {
         let api = description();
         let connections = Connections::new(desk.limits().connections);
+        let rates = Rates::new(desk.limits().requests_per_second);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             desk,
@@ -75,6 +79,7 @@ impl App {
             is_stopping: AtomicBool::new(false),
             solvers: Semaphore::new(cores),
             doors: Doors::of(&api),
+            rates,
             description: openapi_json(),
             has_tls,
         }

@@ -166,6 +166,17 @@ fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
 }
 
 #[test]
+fn one_token_does_not_use_up_everything() {
+    let store = Arc::new(MemoryStore::new());
+    let kinds = kinds(&store);
+    let service = Running::with(store, Limits { requests_per_second: 1, ..Limits::default() });
+    let ask = |kind: &Kind| service.client().with_token(kind.token.as_ref().unwrap()).get("/v1/campaigns");
+    let refused = (0..10).map(|_| ask(&kinds[0])).find(|answer| answer.status != 200).unwrap();
+    assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("too-many-requests", Some("1")));
+    assert_eq!(ask(&kinds[9]).status, 200, "another token is not held up");
+}
+
+#[test]
 fn without_tokens_other_names_for_this_machine_are_refused() {
     let service = Running::new();
     let ask = |host: &str| service.client().raw(format!("GET /v1/campaigns HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes());

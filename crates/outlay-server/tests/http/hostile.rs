@@ -23,7 +23,7 @@ fn running(limits: Limits) -> Running {
 fn one_byte_too_many() {
     let service = Running::new();
     let most = Limits::default().body_bytes;
-    let just = format!("{{\"problem\": {{}}, \"learner\": \"{}\"}}", " ".repeat(most - 31));
+    let just = format!("{{\"problem\": {{}}, \"learner\": \"{}\"}}", " ".repeat(most - 30));
     assert_eq!(just.len(), most);
     assert_ne!(service.client().json("PUT", SHOP, &just).status, 413);
     let more = service.client().json("PUT", SHOP, &just.replace(" \"}", "  \"}"));
