@@ -4,6 +4,7 @@
 //! answered.
 
 pub mod clock;
+pub mod desk;
 pub mod limits;
 pub mod refusal;
 pub mod shapes;

@@ -27,6 +27,8 @@ pub struct Limits {
     pub queue: usize,
     /// Commands in one transaction.
     pub batch: usize,
+    /// Counts that other processes write as well are read again when they are this old, in milliseconds.
+    pub staleness_ms: i64,
 }
 
 impl Default for Limits {
@@ -44,6 +46,7 @@ impl Default for Limits {
             connections: 1024,
             queue: 4096,
             batch: 1024,
+            staleness_ms: 100,
         }
     }
 }

@@ -137,7 +137,7 @@ pub struct Refused {
     /// Everything that is wrong, where there is more than one thing: pointer and sentence.
     pub errors: Vec<(String, String)>,
     /// What is stored instead, for a conflict.
-    pub stored: Option<serde_json::Value>,
+    pub stored: Option<Box<serde_json::Value>>,
 }
 
 impl Refused {

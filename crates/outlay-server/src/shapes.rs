@@ -233,3 +233,147 @@ pub struct Corrected {
     /// What counts now.
     pub to: TaskResult,
 }
+
+/// Rounds in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RoundList {
+    /// A page of them.
+    pub rounds: Vec<RoundState>,
+    /// What to give as `after` for the next page; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// A round as it stands.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RoundState {
+    /// Its number.
+    pub round: u64,
+    /// Whether it still waits for something.
+    pub status: RoundStatus,
+    /// What it may spend.
+    pub budget: f64,
+    /// What was known when it was decided.
+    pub stats_version: u64,
+    /// When it was handed out, in RFC 3339.
+    pub asked_at: String,
+    /// When it is given up for lost, in RFC 3339.
+    pub expires_at: String,
+    /// Its split, and what came back: tasks that are there.
+    pub tasks: Vec<RoundTask>,
+}
+
+/// Whether a round waits for something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RoundStatus {
+    /// Something is still to be told.
+    Open,
+    /// Something was to be told and did not come in time. It is still taken.
+    Expired,
+    /// Everything was told.
+    Complete,
+}
+
+/// A task in a round.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RoundTask {
+    /// Its name.
+    pub task: String,
+    /// What it was given.
+    pub spend: f64,
+    /// Whether it succeeded; absent while nothing was told. What was corrected is shown as corrected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<bool>,
+    /// What a success brought.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reward: Option<f64>,
+}
+
+/// What happened, in order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventList {
+    /// A page of it.
+    pub events: Vec<EventEntry>,
+    /// What to give as `after` for the next page; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u64>,
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventEntry {
+    /// Its place in the history.
+    pub seq: u64,
+    /// When, in RFC 3339.
+    pub at: String,
+    /// By whom: the token's public part, empty without tokens.
+    pub token: String,
+    /// What.
+    #[serde(flatten)]
+    pub what: Happening,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Happening {
+    /// The campaign began.
+    Created,
+    /// Its status was set.
+    Status {
+        /// What it became.
+        status: CampaignStatus,
+    },
+    /// Rounds were handed out.
+    Asked {
+        /// Their numbers.
+        rounds: Vec<u64>,
+        /// What each may spend.
+        budget: f64,
+        /// The split of each: tasks that are there.
+        tasks: Vec<TaskSpend>,
+        /// What was known when it was decided.
+        stats_version: u64,
+        /// When they are given up for lost, in RFC 3339.
+        expires_at: String,
+    },
+    /// Something came back: only what was new.
+    Told {
+        /// The round.
+        round: u64,
+        /// What.
+        results: Vec<TaskResult>,
+        /// Whether the round had expired.
+        late: bool,
+    },
+    /// Something that had come back was corrected.
+    Corrected {
+        /// The round.
+        round: u64,
+        /// What had been told.
+        from: TaskResult,
+        /// What counts since.
+        to: TaskResult,
+        /// Why.
+        why: String,
+    },
+}
+
+/// The curves of a campaign as points to draw.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CurveList {
+    /// One entry a task.
+    pub curves: Vec<TaskCurve>,
+}
+
+/// A task's curve.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskCurve {
+    /// Its name.
+    pub task: String,
+    /// Spends, rising from 0.
+    pub spend: Vec<f64>,
+    /// The chance of success at each.
+    pub success: Vec<f64>,
+}

@@ -17,20 +17,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod decider;
 mod guards;
 mod open;
 mod rebuild;
 mod spends;
 mod state;
 
+pub use decider::Decider;
 pub use guards::{GuardReport, Guards};
 pub use state::CampaignState;
 
-use crate::curve::Curve;
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
-use crate::learner::{Decision, Learner, LearnerError, LearnerSpec, Played, Situation, StateError};
-use crate::oracle::{Allocation, AllocationError, Options, Oracle};
-use crate::problem::{Bounds, Leftover, Problem};
+use crate::learner::{LearnerError, LearnerSpec, Played, StateError};
+use crate::oracle::{Allocation, AllocationError};
+use crate::problem::Problem;
 use open::OpenRounds;
 
 /// More rounds than this cannot wait for outcomes at the same time.
@@ -124,27 +125,13 @@ pub struct Ticket<'a> {
 /// A learner, its oracle, and the rounds whose outcomes are still to come.
 #[derive(Debug)]
 pub struct Campaign {
-    spec: LearnerSpec,
     horizon: Option<u64>,
     seed: u64,
     feedback: Feedback,
-    names: Vec<String>,
-    curves: Vec<Curve>,
-    bounds: Vec<Bounds>,
-    learner: Box<dyn Learner>,
-    /// The learner is told sums only.
-    sees_gains: bool,
-    reconsiders: bool,
-    oracle: Oracle,
-    options: Options,
-    weights: Vec<f64>,
-    /// A split that the learner named itself.
-    own: Allocation,
+    decider: Decider,
     open: OpenRounds,
     /// For learners that need the spends of a round with its outcomes.
     spends: spends::Spends,
-    /// Guards at work, if there are any.
-    watch: Option<Box<guards::Watch>>,
     round: u64,
 }
 
@@ -155,30 +142,10 @@ impl Campaign {
     /// # Errors
     /// If the learner cannot be made: see [`LearnerSpec::build`].
     pub fn new(problem: &Problem, spec: &LearnerSpec, horizon: Option<u64>, feedback: Feedback, seed: u64) -> Result<Self, CampaignError> {
-        let learner = spec.build(problem, horizon, feedback, seed)?;
-        let tasks = problem.tasks().len();
-        let sees_gains = learner.needs() == Feedback::Bandit;
-        let keeps_splits = sees_gains || learner.needs_spends();
-        Ok(Self {
-            spec: *spec,
-            horizon,
-            seed,
-            feedback,
-            names: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
-            curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
-            bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
-            sees_gains,
-            reconsiders: learner.reconsiders(),
-            learner,
-            oracle: Oracle::new(problem),
-            options: Options { leftover: problem.leftover(), ..Options::default() },
-            weights: vec![0.0; tasks],
-            own: Allocation::empty(tasks),
-            open: OpenRounds::new(tasks, keeps_splits),
-            spends: spends::Spends::default(),
-            watch: None,
-            round: 0,
-        })
+        let decider = Decider::new(problem, spec, horizon, feedback, seed)?;
+        let keeps_splits = decider.sees_gains || decider.learner.needs_spends();
+        let open = OpenRounds::new(problem.tasks().len(), keeps_splits);
+        Ok(Self { horizon, seed, feedback, decider, open, spends: spends::Spends::default(), round: 0 })
     }
 
     /// Holds every split from now on within `guards`. `problem` is the one it was made for.
@@ -186,25 +153,24 @@ impl Campaign {
     /// # Errors
     /// If the guards contradict each other, the tasks or the budget, or the learner names its splits itself.
     pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
-        if self.spec.names_its_splits() && !guards.is_empty() {
-            let message = format!("guards: {} names its splits itself, and so cannot be held within guards", self.spec);
-            return Err(CampaignError::BadGuard(message));
-        }
-        let watch = guards::Watch::new(problem, guards)?;
-        self.watch = (!guards.is_empty()).then(|| Box::new(watch));
-        Ok(())
+        self.decider.guard(problem, guards)
     }
 
     /// The guards that every split is held within.
     #[must_use]
     pub fn guards(&self) -> Guards {
-        self.watch.as_ref().map(|watch| *watch.guards()).unwrap_or_default()
+        self.decider.guards()
+    }
+
+    /// Finds every split afresh from now on: see [`Decider::search_afresh`].
+    pub fn search_afresh(&mut self) {
+        self.decider.search_afresh();
     }
 
     /// The learner as asked for.
     #[must_use]
     pub fn learner(&self) -> &LearnerSpec {
-        &self.spec
+        &self.decider.spec
     }
 
     /// Rounds handed out so far.
@@ -222,7 +188,7 @@ impl Campaign {
     /// What the learner wrote for the last round: weights, or a split of its own.
     #[must_use]
     pub fn weights(&self) -> &[f64] {
-        &self.weights
+        self.decider.weights()
     }
 
     /// The split of the next round. `available` says which tasks are there; absent: all.
@@ -232,90 +198,17 @@ impl Campaign {
     pub fn allocate(&mut self, budget: f64, available: Option<&[bool]>) -> Result<Ticket<'_>, CampaignError> {
         self.check(available)?;
         let round = self.round + 1;
-        let situation = Situation { round, budget, available };
-        let decision = self.learner.decide(&situation, &mut self.weights);
-        let allocation = match decision {
-            Decision::Maximise if self.watch.is_some() => {
-                self.maximise_within_guards(budget, available)?;
-                self.watch.as_ref().map_or(&self.own, |watch| &watch.answer)
-            }
-            Decision::Maximise => {
-                self.maximise(budget, available)?;
-                self.oracle.last()
-            }
-            Decision::Split => {
-                self.write_own_split(budget)?;
-                &self.own
-            }
-        };
+        let allocation = self.decider.decide(round, budget, available)?;
         self.open.open(round, available, allocation);
         self.round = round;
-        let guards = self.watch.as_ref().map(|watch| &watch.report);
-        Ok(Ticket { round, allocation, guards })
+        Ok(Ticket { round, allocation: self.decider.last(), guards: self.decider.guard_report() })
     }
 
     fn check(&self, available: Option<&[bool]>) -> Result<(), CampaignError> {
         if self.open.len() >= MOST_OPEN_ROUNDS {
             return Err(CampaignError::TooManyOpen);
         }
-        let Some(available) = available else { return Ok(()) };
-        let tasks = self.names.len();
-        if available.len() != tasks {
-            return Err(CampaignError::Count { what: "available", expected: tasks, got: available.len() });
-        }
-        match available.iter().zip(&self.bounds).position(|(there, bounds)| !there && bounds.min > 0.0) {
-            None => Ok(()),
-            Some(task) => Err(CampaignError::Needed { task: self.names[task].clone(), round: self.round + 1, min: self.bounds[task].min }),
-        }
-    }
-
-    /// Leaves the best split for the learner's weights in the oracle.
-    fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
-        if available.is_none() && !self.reconsiders {
-            return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
-        }
-        // A task that is not there is worth nothing, and so gets nothing; what is left over must not land on it either.
-        let options = if available.is_some() { Options { leftover: Leftover::Keep, ..self.options } } else { self.options };
-        loop {
-            for (weight, there) in self.weights.iter_mut().zip(available.unwrap_or_default()) {
-                *weight = if *there { *weight } else { 0.0 };
-            }
-            let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
-            if !(self.reconsiders && self.learner.reconsider(&allocation.success, &mut self.weights)) {
-                return Ok(());
-            }
-        }
-    }
-
-    /// Leaves the best split for the learner's weights that the guards allow in `watch`.
-    fn maximise_within_guards(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
-        let Some(watch) = &mut self.watch else { return Ok(()) };
-        loop {
-            let round = guards::Round { weights: &self.weights, budget, available, options: &self.options };
-            watch.solve(&round)?;
-            if !(self.reconsiders && self.learner.reconsider(&watch.answer.success, &mut self.weights)) {
-                break;
-            }
-        }
-        watch.count_costs(&guards::Round { weights: &self.weights, budget, available, options: &self.options })?;
-        let spend = std::mem::take(&mut watch.answer.spend);
-        watch.follow(budget, available, &spend);
-        watch.answer.spend = spend;
-        Ok(())
-    }
-
-    fn write_own_split(&mut self, budget: f64) -> Result<(), AllocationError> {
-        if !(budget >= 0.0 && budget.is_finite()) {
-            return Err(AllocationError::BadBudget(budget));
-        }
-        let own = &mut self.own;
-        own.budget = budget;
-        own.spend.copy_from_slice(&self.weights);
-        for ((success, curve), &spend) in own.success.iter_mut().zip(&self.curves).zip(&own.spend) {
-            *success = curve.success(spend);
-        }
-        own.unspent = (budget - own.spend.iter().sum::<f64>()).max(0.0);
-        Ok(())
+        self.decider.check(self.round + 1, available)
     }
 
     /// Takes the outcome of one task in one round. [`Outcome::Missing`] says nothing and changes nothing.
@@ -323,10 +216,10 @@ impl Campaign {
     /// # Errors
     /// If the round or the task is not waiting for it; nothing changes then.
     pub fn observe(&mut self, round: u64, task: usize, outcome: Outcome) -> Result<(), CampaignError> {
-        if self.sees_gains {
+        if self.decider.sees_gains {
             return Err(CampaignError::WrongFeedback("this learner is told the gain of a round, not the outcome of a task"));
         }
-        if task >= self.names.len() {
+        if task >= self.decider.names.len() {
             return Err(CampaignError::NoTask(task));
         }
         self.open.record_fresh();
@@ -336,10 +229,10 @@ impl Campaign {
         }
         let spend = self.open.spend(place, task);
         let told = self.open.tell(place, task);
-        told.map_err(|refusal| refusal.about(&self.names[task], round))?;
+        told.map_err(|refusal| refusal.about(&self.decider.names[task], round))?;
         match spend {
-            None => self.learner.observe(task, outcome),
-            Some(spend) => self.learner.observe_spent(task, spend, outcome),
+            None => self.decider.learner.observe(task, outcome),
+            Some(spend) => self.decider.learner.observe_spent(task, spend, outcome),
         }
         Ok(())
     }
@@ -349,10 +242,10 @@ impl Campaign {
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
     pub fn observe_round(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
-        if outcomes.len() != self.names.len() {
-            return Err(CampaignError::Count { what: "outcomes", expected: self.names.len(), got: outcomes.len() });
+        if outcomes.len() != self.decider.names.len() {
+            return Err(CampaignError::Count { what: "outcomes", expected: self.decider.names.len(), got: outcomes.len() });
         }
-        if self.sees_gains {
+        if self.decider.sees_gains {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
@@ -362,9 +255,9 @@ impl Campaign {
         self.open.record_fresh();
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         let told = self.open.tell_all(place, outcomes);
-        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
         for (task, &outcome) in outcomes.iter().enumerate() {
-            self.learner.observe(task, outcome);
+            self.decider.learner.observe(task, outcome);
         }
         Ok(())
     }
@@ -374,7 +267,7 @@ impl Campaign {
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
     pub fn observe_completed(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
-        let exists = |completion: &Completion| completion.task < self.names.len();
+        let exists = |completion: &Completion| completion.task < self.decider.names.len();
         // In rising order the last one says for all whether they exist.
         let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
         let all_exist = is_simple && completed.last().is_none_or(exists);
@@ -392,7 +285,7 @@ impl Campaign {
     }
 
     fn take_completed(&mut self, round: u64, completed: &[Completion], is_simple: bool) -> Result<(), CampaignError> {
-        if self.sees_gains {
+        if self.decider.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
@@ -404,9 +297,9 @@ impl Campaign {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
             let told = self.open.tell_rest(place, completed);
-            told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+            told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
         }
-        self.learner.observe_completed(completed);
+        self.decider.learner.observe_completed(completed);
         Ok(())
     }
 
@@ -415,16 +308,16 @@ impl Campaign {
     /// # Errors
     /// If the learner needs more than that, the round is not open, or the sum is none; nothing changes then.
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
-        if !self.sees_gains {
+        if !self.decider.sees_gains {
             return Err(CampaignError::WrongFeedback("this learner is told the outcome of each task, not the gain of a round"));
         }
-        let most = self.names.len() as f64;
+        let most = self.decider.names.len() as f64;
         if !(gain >= 0.0 && gain <= most) {
             return Err(CampaignError::BadGain { gain, most });
         }
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         let (spend, success) = self.open.split(place);
-        self.learner.observe_gain(&Played { round, spend, success }, gain);
+        self.decider.learner.observe_gain(&Played { round, spend, success }, gain);
         self.open.close(place);
         Ok(())
     }

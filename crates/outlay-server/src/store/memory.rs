@@ -117,10 +117,10 @@ impl Kept {
     fn ask(&mut self, ask: &Ask) -> Result<Done, Refusal> {
         let campaign = self.campaigns.get_mut(&ask.campaign).ok_or(Refusal::NoCampaign)?;
         let place = ask.key.as_ref().map(|key| (ask.token.clone(), key.key.clone()));
-        if let Some((used, expires_at)) = place.as_ref().and_then(|place| self.keys.get(place)) {
-            if *expires_at > ask.at {
-                return Err(Refusal::KeyUsed { request: used.request, rounds: used.rounds.clone() });
-            }
+        if let Some((used, expires_at)) = place.as_ref().and_then(|place| self.keys.get(place))
+            && *expires_at > ask.at
+        {
+            return Err(Refusal::KeyUsed { request: used.request, rounds: used.rounds.clone() });
         }
         let before = campaign.splits.range(..ask.rounds.end).next_back();
         if before.is_some_and(|(_, split)| split.rounds.end > ask.rounds.start) {

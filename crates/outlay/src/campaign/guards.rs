@@ -136,6 +136,11 @@ impl Watch {
         Ok(watch)
     }
 
+    /// Compares with what it compared with before.
+    pub(super) fn go_back(&mut self, state: WatchState) {
+        (self.base, self.base_budget) = (state.base, state.base_budget);
+    }
+
     pub(super) fn guards(&self) -> &Guards {
         &self.guards
     }

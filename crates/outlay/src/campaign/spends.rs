@@ -18,9 +18,9 @@ impl Campaign {
         self.spends.spent.clear();
         self.spends.spent.extend_from_slice(self.open.split(place).0);
         let told = self.open.tell_all(place, outcomes);
-        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
         for (task, (&outcome, &spend)) in outcomes.iter().zip(&self.spends.spent).enumerate() {
-            self.learner.observe_spent(task, spend, outcome);
+            self.decider.learner.observe_spent(task, spend, outcome);
         }
         Ok(())
     }
@@ -37,10 +37,10 @@ impl Campaign {
             Wait::Told | Wait::Away => Outcome::Missing,
         }));
         let told = self.open.tell_rest(place, completed);
-        told.map_err(|(task, refusal)| refusal.about(&self.names[task], round))?;
+        told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
         completed.iter().for_each(|completion| outcomes[completion.task] = Outcome::Done(completion.reward));
         for (task, (&outcome, &spend)) in outcomes.iter().zip(spent.iter()).enumerate() {
-            self.learner.observe_spent(task, spend, outcome);
+            self.decider.learner.observe_spent(task, spend, outcome);
         }
         Ok(())
     }

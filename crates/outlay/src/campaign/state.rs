@@ -67,15 +67,15 @@ impl Campaign {
     pub fn save(&self) -> CampaignState {
         CampaignState {
             version: VERSION,
-            learner: self.spec.to_string(),
+            learner: self.decider.spec.to_string(),
             horizon: self.horizon,
             feedback: self.feedback,
             seed: self.seed,
-            tasks: self.names.clone(),
+            tasks: self.decider.names.clone(),
             round: self.round,
-            oracle: self.oracle.warmth(),
-            learnt: self.learner.save(),
-            watch: self.watch.as_ref().map(|watch| watch.save()),
+            oracle: self.decider.oracle.warmth(),
+            learnt: self.decider.learner.save(),
+            watch: self.decider.watch.as_ref().map(|watch| watch.save()),
             open: self.open.records(),
         }
     }
@@ -86,13 +86,13 @@ impl Campaign {
     /// If the state does not belong to a problem with these tasks, or is damaged.
     pub fn load(problem: &Problem, state: &CampaignState) -> Result<Self, CampaignError> {
         let mut campaign = Self::new(problem, &state.learner.parse()?, state.horizon, state.feedback, state.seed)?;
-        if campaign.names != state.tasks {
-            let message = format!("state: its tasks are {}, those of the problem {}", list(&state.tasks), list(&campaign.names));
+        if campaign.decider.names != state.tasks {
+            let message = format!("state: its tasks are {}, those of the problem {}", list(&state.tasks), list(&campaign.decider.names));
             return Err(StateError(message).into());
         }
-        campaign.learner.load(&state.learnt)?;
-        campaign.oracle.start_from(&state.oracle);
-        campaign.watch = state.watch.as_ref().map(|watch| Watch::load(problem, watch).map(Box::new)).transpose()?;
+        campaign.decider.learner.load(&state.learnt)?;
+        campaign.decider.oracle.start_from(&state.oracle);
+        campaign.decider.watch = state.watch.as_ref().map(|watch| Watch::load(problem, watch).map(Box::new)).transpose()?;
         campaign.round = state.round;
         campaign.open = restored(&campaign, state)?;
         Ok(campaign)
@@ -101,7 +101,7 @@ impl Campaign {
 
 /// The open rounds of a state, checked.
 fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, StateError> {
-    let tasks = campaign.names.len();
+    let tasks = campaign.decider.names.len();
     let keeps_splits = campaign.open.keeps_splits();
     let mut open = OpenRounds::new(tasks, keeps_splits);
     let mut last = 0;

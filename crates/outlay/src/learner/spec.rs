@@ -80,6 +80,13 @@ impl LearnerSpec {
     pub fn names_its_splits(&self) -> bool {
         matches!(self, Self::Uniform | Self::GridUcb { .. } | Self::Lattimore)
     }
+
+    /// Whether completions and sums of rewards, a pair a task, are all that it learns from what came back: it then does not matter in
+    /// which order that came, nor what was decided in between.
+    #[must_use]
+    pub fn learns_by_counting(&self) -> bool {
+        !matches!(self, Self::ExploreThenCommit { .. } | Self::Lattimore | Self::Oful | Self::GridUcb { .. })
+    }
 }
 
 /// `sharp`.

@@ -1,0 +1,191 @@
+//! Rounds are asked for.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use outlay::campaign::CampaignError;
+
+use super::live::{Live, State};
+use super::{Desk, busy, show, unexpected};
+use crate::refusal::{Code, Refused};
+use crate::shapes::{self, Rounds};
+use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, Split, SplitRow};
+
+/// How long an idempotency key is kept.
+const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
+/// Larger problems are solved off the threads that answer requests.
+const MOST_TASKS_IN_PASSING: usize = 100;
+/// The longest idempotency key.
+pub(super) const MOST_KEY_BYTES: usize = 256;
+
+/// A request, checked.
+struct Wish {
+    count: u32,
+    budget: f64,
+    available: Option<Vec<bool>>,
+}
+
+impl Desk {
+    /// Hands out rounds, all with the same split. With a key that was used before, the same rounds again.
+    ///
+    /// # Errors
+    /// If the campaign hands out none, or there is no split for this budget and these tasks.
+    pub async fn ask(&self, id: &str, ask: shapes::Ask, key: Option<&str>, token: &str) -> Result<Rounds, Refused> {
+        let live = self.fresh(id).await?;
+        let wish = wish(&live, &ask, self.limits().rounds_per_ask)?;
+        let key = key.map(|key| self.key(id, &ask, key)).transpose()?;
+        if let Some(key) = &key
+            && let Some(rounds) = self.rounds_of_key(&live, key, token).await?
+        {
+            return Ok(rounds);
+        }
+        let row = Arc::new(self.decide(&live, wish).await?);
+        let command = Ask {
+            campaign: id.to_owned(),
+            rounds: row.rounds.clone(),
+            split: Split::clone(&row.split),
+            stats_version: row.stats_version,
+            at: row.at,
+            expires_at: row.expires_at,
+            token: token.to_owned(),
+            key: key.clone(),
+        };
+        let answer = self.apply(Command::Ask(command), Some(&live)).await;
+        if !matches!(answer, Ok(Ok(_))) {
+            live.state().drop_split(&row);
+        }
+        match answer? {
+            Ok(_) => Ok(show::rounds(&live.plan, &row)),
+            // Somebody was faster with the same key.
+            Err(Refusal::KeyUsed { request, rounds }) => {
+                let is_same = key.is_some_and(|key| key.request == request);
+                if is_same { self.rounds_again(&live, rounds).await } else { Err(key_reused()) }
+            }
+            Err(refusal) => Err(unexpected(&refusal)),
+        }
+    }
+
+    fn key(&self, campaign: &str, ask: &shapes::Ask, key: &str) -> Result<Key, Refused> {
+        if key.is_empty() || key.len() > MOST_KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            let detail = format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
+            return Err(Refused::new(Code::BadParameter, detail));
+        }
+        let request = serde_json::to_vec(&(campaign, ask)).map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?;
+        Ok(Key { key: key.to_owned(), request: digest(&request), expires_at: self.now() + KEY_LIFETIME })
+    }
+
+    /// What was handed out under a key before, if anything was.
+    async fn rounds_of_key(&self, live: &Arc<Live>, key: &Key, token: &str) -> Result<Option<Rounds>, Refused> {
+        let (token, name, now) = (token.to_owned(), key.key.clone(), self.now());
+        let Some(used) = self.read(&live.id, move |store, _| store.used_key(&token, &name, now)).await? else { return Ok(None) };
+        if used.request != key.request {
+            return Err(key_reused());
+        }
+        self.rounds_again(live, used.rounds).await.map(Some)
+    }
+
+    async fn rounds_again(&self, live: &Arc<Live>, rounds: Range<u64>) -> Result<Rounds, Refused> {
+        let row = self.split(live, rounds.start).await?;
+        Ok(show::rounds(&live.plan, &row))
+    }
+
+    /// The split that a round was handed out with.
+    pub(super) async fn split(&self, live: &Arc<Live>, round: u64) -> Result<Arc<SplitRow>, Refused> {
+        let known = live.state().split(round);
+        if let Some(row) = known {
+            return Ok(row);
+        }
+        let row = self.read(&live.id, move |store, id| store.split(&id, round)).await?;
+        row.map(Arc::new).ok_or_else(|| Refused::new(Code::NoRound, format!("round {round} of campaign {} was never handed out", live.id)))
+    }
+
+    async fn decide(&self, live: &Arc<Live>, wish: Wish) -> Result<SplitRow, Refused> {
+        let is_quick = !self.store().is_shared() && live.plan.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
+        let (desk, live) = (self.clone(), Arc::clone(live));
+        if is_quick {
+            return desk.decide_here(&live, wish);
+        }
+        let decided = tokio::task::spawn_blocking(move || desk.decide_here(&live, wish)).await;
+        decided.map_err(|error| Refused::new(Code::Internal, error.to_string()))?
+    }
+
+    /// Takes round ids and decides their split. From here on the split is in memory; nobody knows of it before the store does.
+    fn decide_here(&self, live: &Live, wish: Wish) -> Result<SplitRow, Refused> {
+        let now = self.now();
+        // Where others take ids as well this may take a while, and must not hold up those who only look.
+        let is_shared = self.store().is_shared();
+        let lease = || self.store().lease_rounds(&live.id, wish.count).map_err(|error| busy(&error));
+        let early = if is_shared { Some(lease()?) } else { None };
+        let mut state = live.state();
+        self.check_status(live, &mut state, &wish, now)?;
+        let next = early.as_ref().map_or_else(|| state.next_round(), |rounds| rounds.start);
+        state.decider.check(next, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
+        let rounds = early.map_or_else(lease, Ok)?;
+        let decided = state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
+        let (spend, success) = (decided.spend.clone(), decided.success.clone());
+        let index = state.decider.weights().to_vec();
+        let split = Arc::new(Split { budget: wish.budget, available: wish.available, spend, success, index });
+        let row =
+            SplitRow { rounds, split, stats_version: state.standing.version, at: now, expires_at: now.saturating_add(live.plan.expiry) };
+        state.keep(&Arc::new(row.clone()));
+        Ok(row)
+    }
+
+    fn check_status(&self, live: &Live, state: &mut State, wish: &Wish, now: Millis) -> Result<(), Refused> {
+        match state.row.status {
+            CampaignStatus::Open => {}
+            CampaignStatus::Paused => {
+                let refused = Refused::new(Code::CampaignPaused, format!("campaign {} is paused: it hands out no rounds", live.id));
+                return Err(refused.hint("PATCH its status to open"));
+            }
+            CampaignStatus::Closed => {
+                return Err(Refused::new(Code::CampaignClosed, format!("campaign {} is closed: it hands out no rounds", live.id)));
+            }
+        }
+        let after = state.standing.rounds.saturating_add(u64::from(wish.count));
+        if let Some(horizon) = live.plan.horizon.filter(|horizon| after > *horizon) {
+            let detail = format!("{} of {horizon} rounds are handed out; {} more are too many", state.standing.rounds, wish.count);
+            return Err(Refused::new(Code::HorizonExhausted, detail).hint("begin a new campaign, or one with a learner without horizon"));
+        }
+        let most = self.limits().open_rounds;
+        if state.open.count(now) + wish.count as usize > most {
+            let detail = format!("{} rounds of campaign {} wait for feedback; {most} may", state.open.count(now), live.id);
+            return Err(Refused::new(Code::TooManyOpenRounds, detail).hint("tell what came back, or wait until rounds expire"));
+        }
+        Ok(())
+    }
+}
+
+fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
+    let count = ask.count.unwrap_or(1);
+    if !(1..=most).contains(&count) {
+        return Err(Refused::new(Code::BadRound, format!("count: must be between 1 and {most}, not {count}")).at("/count"));
+    }
+    let budget = ask.budget.unwrap_or(live.plan.problem.budget());
+    let mut available = (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
+    for (position, name) in ask.without.iter().enumerate() {
+        let place = live.plan.place(name).ok_or_else(|| live.plan.unknown_task(name, format!("/without/{position}")))?;
+        if let Some(there) = available.as_mut().and_then(|available| available.get_mut(place as usize)) {
+            *there = false;
+        }
+    }
+    if available.as_ref().is_some_and(|available| !available.contains(&true)) {
+        let detail = "every task is left out: nothing to split the budget over";
+        return Err(Refused::new(Code::BadRound, detail).at("/without"));
+    }
+    Ok(Wish { count, budget, available })
+}
+
+fn bad_round(error: &CampaignError) -> Refused {
+    let pointer = if matches!(error, CampaignError::Needed { .. }) { "/without" } else { "/budget" };
+    Refused::new(Code::BadRound, error.to_string()).at(pointer)
+}
+
+fn key_reused() -> Refused {
+    Refused::new(Code::KeyReused, "the Idempotency-Key was used for another request").hint("take a new key for a new request")
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    use sha2::Digest;
+    sha2::Sha256::digest(bytes).into()
+}

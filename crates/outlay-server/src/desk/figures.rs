@@ -1,0 +1,160 @@
+//! What the desk counts, for the metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::queue::Answer;
+use crate::store::{Command, Done, Refusal};
+
+/// How often a number was at most each bound; the last bucket has none.
+#[derive(Debug)]
+pub(super) struct Buckets<const N: usize> {
+    bounds: [f64; N],
+    counts: [AtomicU64; N],
+    above: AtomicU64,
+    /// In millionths.
+    sum: AtomicU64,
+}
+
+impl<const N: usize> Buckets<N> {
+    fn new(bounds: [f64; N]) -> Self {
+        Self { bounds, counts: std::array::from_fn(|_| AtomicU64::new(0)), above: AtomicU64::new(0), sum: AtomicU64::new(0) }
+    }
+
+    fn add(&self, number: f64) {
+        let place = self.bounds.iter().position(|bound| number <= *bound);
+        place.map_or(&self.above, |place| &self.counts[place]).fetch_add(1, Ordering::Relaxed);
+        self.sum.fetch_add((number * 1e6) as u64, Ordering::Relaxed);
+    }
+
+    fn read(&self) -> Histogram {
+        let mut total = 0;
+        let mut upto = |count: &AtomicU64| {
+            total += count.load(Ordering::Relaxed);
+            total
+        };
+        let buckets = self.bounds.iter().zip(&self.counts).map(|(bound, count)| (*bound, upto(count))).collect();
+        let count = upto(&self.above);
+        Histogram { buckets, count, sum: self.sum.load(Ordering::Relaxed) as f64 / 1e6 }
+    }
+}
+
+/// A histogram as Prometheus has it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Histogram {
+    /// A bound, and how many numbers were at most that.
+    pub buckets: Vec<(f64, u64)>,
+    /// How many numbers there were.
+    pub count: u64,
+    /// Their sum.
+    pub sum: f64,
+}
+
+/// Counters since the start of the process.
+#[derive(Debug)]
+pub(super) struct Tallies {
+    commit_seconds: Buckets<12>,
+    batch_commands: Buckets<8>,
+    rounds: AtomicU64,
+    outcomes: AtomicU64,
+    duplicates: AtomicU64,
+    late: AtomicU64,
+    conflicts: AtomicU64,
+    failures: AtomicU64,
+}
+
+impl Tallies {
+    pub(super) fn new() -> Self {
+        Self {
+            commit_seconds: Buckets::new([0.0001, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]),
+            batch_commands: Buckets::new([1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0]),
+            rounds: AtomicU64::new(0),
+            outcomes: AtomicU64::new(0),
+            duplicates: AtomicU64::new(0),
+            late: AtomicU64::new(0),
+            conflicts: AtomicU64::new(0),
+            failures: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn committed(&self, took: Duration, commands: &[Command], answers: &[Answer]) {
+        self.commit_seconds.add(took.as_secs_f64());
+        self.batch_commands.add(commands.len() as f64);
+        for (command, answer) in commands.iter().zip(answers) {
+            match (command, answer) {
+                (Command::Ask(ask), Ok(_)) => add(&self.rounds, ask.rounds.end - ask.rounds.start),
+                (Command::Tell(tell), Ok(Done::Told { is_new, .. })) => {
+                    let new = is_new.iter().filter(|is_new| **is_new).count() as u64;
+                    add(&self.outcomes, new);
+                    add(&self.duplicates, is_new.len() as u64 - new);
+                    add(&self.late, if tell.is_late { new } else { 0 });
+                }
+                (_, Err(Refusal::Conflict { .. })) => add(&self.conflicts, 1),
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn failed(&self) {
+        add(&self.failures, 1);
+    }
+
+    pub(super) fn read(&self) -> Figures {
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Figures {
+            commit_seconds: self.commit_seconds.read(),
+            batch_commands: self.batch_commands.read(),
+            rounds: read(&self.rounds),
+            outcomes: read(&self.outcomes),
+            duplicates: read(&self.duplicates),
+            late: read(&self.late),
+            conflicts: read(&self.conflicts),
+            store_failures: read(&self.failures),
+            ..Figures::default()
+        }
+    }
+}
+
+fn add(counter: &AtomicU64, more: u64) {
+    counter.fetch_add(more, Ordering::Relaxed);
+}
+
+/// What the desk has done since it was opened, and how it stands.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figures {
+    /// How long commits took.
+    pub commit_seconds: Histogram,
+    /// How many commands they had.
+    pub batch_commands: Histogram,
+    /// Jobs that wait for the store.
+    pub queue_depth: u64,
+    /// Rounds handed out.
+    pub rounds: u64,
+    /// Outcomes taken.
+    pub outcomes: u64,
+    /// Outcomes that had come before.
+    pub duplicates: u64,
+    /// Outcomes that came after their round had expired.
+    pub late: u64,
+    /// Reports refused because something else was told before.
+    pub conflicts: u64,
+    /// Batches that the store could not write.
+    pub store_failures: u64,
+    /// Campaigns in memory.
+    pub campaigns: Vec<CampaignFigures>,
+}
+
+/// How a campaign stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignFigures {
+    /// Its id.
+    pub id: String,
+    /// Rounds that wait for something and have not expired.
+    pub open_rounds: u64,
+    /// Successes told.
+    pub completions: u64,
+    /// Successes that the curves expected of the outcomes told.
+    pub expected_completions: f64,
+    /// Milliseconds since the counts were read, where other processes may count too; 0 elsewhere.
+    pub stats_age_ms: u64,
+}

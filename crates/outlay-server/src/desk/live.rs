@@ -1,0 +1,302 @@
+//! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read again from the store.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use outlay::campaign::{CampaignError, Decider};
+use outlay::feedback::{Outcome as Observed, Reward};
+
+use super::plan::Plan;
+use crate::store::{
+    Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, SplitRow, Standing, Store, StoreError, Tell,
+};
+
+/// One campaign.
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) id: String,
+    pub(super) plan: Plan,
+    state: Mutex<State>,
+}
+
+/// What changes.
+#[derive(Debug)]
+pub(super) struct State {
+    pub(super) row: CampaignRow,
+    pub(super) decider: Decider,
+    pub(super) standing: Standing,
+    /// When the counts were read from a store that others write to as well.
+    pub(super) read_at: Millis,
+    pub(super) open: OpenRounds,
+    /// Splits of rounds that may still wait, by the first of them.
+    splits: BTreeMap<u64, Arc<SplitRow>>,
+    pub(super) last: Option<Arc<SplitRow>>,
+    /// The decider must be made again from the store: what it learnt from was corrected.
+    pub(super) is_outdated: bool,
+}
+
+/// Rounds that wait for something, and when each of them expires.
+#[derive(Debug, Default)]
+pub(super) struct OpenRounds {
+    expires: HashMap<u64, Millis>,
+    order: BTreeSet<(Millis, u64)>,
+}
+
+impl OpenRounds {
+    pub(super) fn add(&mut self, round: u64, expires_at: Millis) {
+        self.expires.insert(round, expires_at);
+        self.order.insert((expires_at, round));
+    }
+
+    pub(super) fn remove(&mut self, round: u64) {
+        if let Some(expires_at) = self.expires.remove(&round) {
+            self.order.remove(&(expires_at, round));
+        }
+    }
+
+    /// How many there are, without those that have expired.
+    pub(super) fn count(&mut self, now: Millis) -> usize {
+        while let Some(&(expires_at, round)) = self.order.first() {
+            if expires_at > now {
+                break;
+            }
+            self.remove(round);
+        }
+        self.order.len()
+    }
+}
+
+/// Splits kept in memory; others are read from the store.
+const MOST_SPLITS: usize = 20_000;
+/// Numbers in them: a split of 10,000 tasks is large.
+const MOST_SPLIT_NUMBERS: usize = 4_000_000;
+/// Events read at once.
+const PAGE: usize = 10_000;
+
+impl Live {
+    /// Reads a campaign from the store.
+    pub(super) fn load(store: &dyn Store, row: CampaignRow, plan: Plan, now: Millis) -> Result<Self, StoreError> {
+        let (decider, standing, last) = learnt(store, &row.id, &plan)?;
+        let mut open = OpenRounds::default();
+        let mut splits = BTreeMap::new();
+        let mut latest: Option<Arc<SplitRow>> = None;
+        for round in store.open_rounds(&row.id, now)? {
+            let known = latest.as_ref().filter(|split| split.rounds.contains(&round)).cloned();
+            let split = match known {
+                Some(split) => split,
+                None => match store.split(&row.id, round)? {
+                    Some(split) => Arc::new(split),
+                    None => continue,
+                },
+            };
+            open.add(round, split.expires_at);
+            splits.insert(split.rounds.start, Arc::clone(&split));
+            latest = Some(split);
+        }
+        let id = row.id.clone();
+        let state = State { row, decider, standing, read_at: now, open, splits, last, is_outdated: false };
+        Ok(Self { id, plan, state: Mutex::new(state) })
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads the counts again: others may have counted.
+    pub(super) fn refresh(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
+        let row = store.campaign(&self.id)?;
+        let (standing, last) = (store.standing(&self.id)?, store.last_split(&self.id)?);
+        let mut state = self.state();
+        if let Some(row) = row.filter(|row| row.version >= state.row.version) {
+            state.row = row;
+        }
+        // A reading that is older than what was counted here meanwhile would be a step back.
+        if standing.version > state.standing.version {
+            set_counts(&mut state.decider, &standing).map_err(|error| damaged(&self.id, &error))?;
+            state.standing = standing;
+        } else {
+            state.standing.rounds = state.standing.rounds.max(standing.rounds);
+        }
+        let known = state.last.as_ref().map_or(0, |last| last.rounds.start);
+        if let Some(last) = last.filter(|last| last.rounds.start > known) {
+            take_up(&mut state.decider, &last).map_err(|error| damaged(&self.id, &error))?;
+            state.last = Some(Arc::new(last));
+        }
+        state.read_at = now;
+        Ok(())
+    }
+
+    /// Makes the decider again from the store.
+    pub(super) fn rebuild(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let (decider, standing, last) = learnt(store, &self.id, &self.plan)?;
+        let mut state = self.state();
+        (state.decider, state.standing, state.last, state.is_outdated) = (decider, standing, last, false);
+        Ok(())
+    }
+
+    /// Changes the memory as the store has changed.
+    pub(super) fn follow(&self, command: &Command, done: &Done) {
+        let mut state = self.state();
+        match (command, done) {
+            (Command::SetStatus(change), Done::StatusSet { version }) => {
+                (state.row.status, state.row.version, state.row.changed_at) = (change.to, *version, change.at);
+            }
+            (Command::Ask(ask), Done::Asked) => state.asked(ask),
+            (Command::Tell(tell), Done::Told { is_new, is_complete }) => {
+                state.told(tell, is_new);
+                if *is_complete {
+                    state.open.remove(tell.round);
+                }
+            }
+            (Command::Correct(correction), Done::Corrected { from }) => state.corrected(correction, *from),
+            _ => {}
+        }
+    }
+}
+
+impl State {
+    /// The split of a round, if it is in memory.
+    pub(super) fn split(&self, round: u64) -> Option<Arc<SplitRow>> {
+        let (_, split) = self.splits.range(..=round).next_back()?;
+        split.rounds.contains(&round).then(|| Arc::clone(split))
+    }
+
+    /// The next round, as far as is known here.
+    pub(super) fn next_round(&self) -> u64 {
+        self.last.as_ref().map_or(1, |last| last.rounds.end)
+    }
+
+    /// Keeps a split that is about to be handed out.
+    pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
+        let numbers = 3 * split.split.spend.len().max(1);
+        while self.splits.len() >= MOST_SPLITS.min(MOST_SPLIT_NUMBERS / numbers).max(1) {
+            self.splits.pop_first();
+        }
+        self.splits.insert(split.rounds.start, Arc::clone(split));
+        for round in split.rounds.clone() {
+            self.open.add(round, split.expires_at);
+        }
+        self.last = Some(Arc::clone(split));
+    }
+
+    /// The store could not keep a split.
+    pub(super) fn drop_split(&mut self, split: &SplitRow) {
+        self.splits.remove(&split.rounds.start);
+        split.rounds.clone().for_each(|round| self.open.remove(round));
+    }
+
+    fn asked(&mut self, ask: &Ask) {
+        self.standing.rounds += ask.rounds.end - ask.rounds.start;
+    }
+
+    fn told(&mut self, tell: &Tell, is_new: &[bool]) {
+        let split = self.split(tell.round);
+        for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {
+            let task = item.task as usize;
+            self.standing.tasks[task].add(item.outcome, item.expected);
+            self.standing.version += 1;
+            self.standing.late += u64::from(tell.is_late);
+            let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
+            if self.decider.observe(task, spend, observed(item.outcome)).is_err() {
+                self.is_outdated = true;
+            }
+        }
+    }
+
+    fn corrected(&mut self, correction: &Correction, from: Outcome) {
+        self.standing.tasks[correction.task as usize].correct(from, correction.to);
+        self.standing.version += 1;
+        self.is_outdated |= set_counts(&mut self.decider, &self.standing).is_err();
+    }
+}
+
+/// An outcome as the learner sees it.
+fn observed(outcome: Outcome) -> Observed {
+    if outcome.completed { Observed::Done(Reward::from_share(outcome.reward as f64 / Reward::UNITS as f64)) } else { Observed::Failed }
+}
+
+fn set_counts(decider: &mut Decider, standing: &Standing) -> Result<(), CampaignError> {
+    let completions: Vec<u64> = standing.tasks.iter().map(|count| count.completions).collect();
+    let sums: Vec<u64> = standing.tasks.iter().map(|count| count.reward_sum).collect();
+    Ok(decider.set_counts(&completions, &sums)?)
+}
+
+fn damaged(campaign: &str, error: &CampaignError) -> StoreError {
+    StoreError { what: format!("campaign {campaign}: what is stored does not fit: {error}"), is_fatal: false }
+}
+
+/// What a campaign has learnt, from the store: counts where these are all that matters, everything that happened where not.
+fn learnt(store: &dyn Store, id: &str, plan: &Plan) -> Result<(Decider, Standing, Option<Arc<SplitRow>>), StoreError> {
+    let (standing, last) = (store.standing(id)?, store.last_split(id)?.map(Arc::new));
+    let mut decider = plan.decider().map_err(|error| damaged(id, &error))?;
+    if plan.learner.learns_by_counting() {
+        set_counts(&mut decider, &standing).map_err(|error| damaged(id, &error))?;
+    }
+    // The guards compare with what each task had when it was last there.
+    let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
+    if !plan.learner.learns_by_counting() || (!plan.guards.is_empty() && !has_all) {
+        replay(store, id, plan, &mut decider)?;
+    } else if let Some(last) = &last {
+        take_up(&mut decider, last).map_err(|error| damaged(id, &error))?;
+    }
+    Ok((decider, standing, last))
+}
+
+/// Lets everything happen again; what was corrected as if it had been told so.
+///
+/// A split was decided before it was written, so what was written in between came after the decision: the number of outcomes that the
+/// split knew of says where it belongs.
+fn replay(store: &dyn Store, id: &str, plan: &Plan, decider: &mut Decider) -> Result<(), StoreError> {
+    let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
+    let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
+    each_event(store, id, |event| {
+        match event.kind {
+            EventKind::Asked(row) => drop(splits.insert(row.rounds.start, row)),
+            EventKind::Corrected { round, task, to, .. } => drop(corrected.insert((round, task), to)),
+            _ => {}
+        }
+        Ok(())
+    })?;
+    let mut decided = splits.values().peekable();
+    let mut version = 0;
+    let learns = !plan.learner.learns_by_counting();
+    each_event(store, id, |event| {
+        while let Some(row) = decided.next_if(|row| row.stats_version <= version) {
+            take_up(decider, row)?;
+        }
+        match event.kind {
+            EventKind::Told { round, items, .. } => {
+                version += items.len() as u64;
+                items.into_iter().filter(|_| learns).try_for_each(|(task, outcome, _)| {
+                    let outcome = corrected.get(&(round, task)).copied().unwrap_or(outcome);
+                    let row = splits.range(..=round).next_back().map(|(_, row)| row);
+                    let spend = row.and_then(|row| row.split.spend.get(task as usize)).copied().unwrap_or(0.0);
+                    decider.observe(task as usize, spend, observed(outcome))
+                })
+            }
+            EventKind::Corrected { .. } => {
+                version += 1;
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    })?;
+    decided.try_for_each(|row| take_up(decider, row)).map_err(|error| damaged(id, &error))
+}
+
+/// A round was handed out like this.
+fn take_up(decider: &mut Decider, row: &SplitRow) -> Result<(), CampaignError> {
+    decider.take_up(row.rounds.start, row.split.budget, row.split.available.as_deref(), &row.split.spend)
+}
+
+fn each_event(store: &dyn Store, id: &str, mut take: impl FnMut(Event) -> Result<(), CampaignError>) -> Result<(), StoreError> {
+    let mut after = 0;
+    loop {
+        let page = store.events(id, after, PAGE)?;
+        let Some(last) = page.last() else { return Ok(()) };
+        after = last.seq;
+        for event in page {
+            take(event).map_err(|error| damaged(id, &error))?;
+        }
+    }
+}

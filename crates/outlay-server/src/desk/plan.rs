@@ -1,0 +1,158 @@
+//! A campaign as asked for: checked, and in the one form in which it is kept.
+
+use std::collections::HashMap;
+
+use outlay::Problem;
+use outlay::campaign::{CampaignError, Decider, Guards};
+use outlay::feedback::Feedback;
+use outlay::learner::{LEARNERS, LearnerSpec};
+use outlay::problem::{NoFiles, ProblemErrors};
+
+use crate::limits::Limits;
+use crate::refusal::{Code, Refused};
+use crate::shapes::NewCampaign;
+use crate::store::Millis;
+
+/// What a campaign is about. Nothing of it ever changes.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) problem: Problem,
+    pub(super) learner: LearnerSpec,
+    /// Rounds after which no more are handed out.
+    pub(super) horizon: Option<u64>,
+    seed: u64,
+    pub(super) guards: Guards,
+    pub(super) expiry: Millis,
+    places: HashMap<String, u32>,
+}
+
+const DEFAULT_EXPIRY_SECONDS: u64 = 24 * 3600;
+/// A century.
+const MOST_EXPIRY_SECONDS: u64 = 36_525 * 24 * 3600;
+
+impl Plan {
+    /// Checks a request. Everything that is wrong with the problem is said at once.
+    pub(super) fn new(request: &NewCampaign, limits: &Limits, is_shared: bool) -> Result<Self, Refused> {
+        check_size(&request.problem, limits)?;
+        let problem = Problem::from_json(&request.problem.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
+        if problem.tasks().len() > limits.tasks {
+            let detail = format!("the problem has {} tasks; the service takes up to {}", problem.tasks().len(), limits.tasks);
+            return Err(Refused::new(Code::TooLarge, detail).at("/problem/task"));
+        }
+        let learner = learner(request.learner.as_deref(), is_shared)?;
+        let horizon = request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
+        let expiry_seconds = request.expiry_seconds.unwrap_or(DEFAULT_EXPIRY_SECONDS);
+        if !(1..=MOST_EXPIRY_SECONDS).contains(&expiry_seconds) {
+            let detail = format!("expiry_seconds: must be between 1 and {MOST_EXPIRY_SECONDS}, not {expiry_seconds}");
+            return Err(Refused::new(Code::BadProblem, detail).at("/expiry_seconds"));
+        }
+        let places = problem.tasks().iter().zip(0..).map(|(task, place)| (task.name().to_owned(), place)).collect();
+        let plan = Self {
+            problem,
+            learner,
+            horizon,
+            seed: request.seed.unwrap_or(1),
+            guards: request.guards.unwrap_or_default(),
+            expiry: expiry_seconds as Millis * 1000,
+            places,
+        };
+        plan.decider().map_err(|error| not_made(&error))?;
+        Ok(plan)
+    }
+
+    /// Who decides, before anything was observed.
+    pub(super) fn decider(&self) -> Result<Decider, CampaignError> {
+        let mut decider = Decider::new(&self.problem, &self.learner, self.horizon, Feedback::Censored, self.seed)?;
+        decider.guard(&self.problem, self.guards)?;
+        decider.search_afresh();
+        Ok(decider)
+    }
+
+    /// The task of a name.
+    pub(super) fn place(&self, name: &str) -> Option<u32> {
+        self.places.get(name).copied()
+    }
+
+    pub(super) fn name(&self, task: u32) -> &str {
+        self.problem.tasks().get(task as usize).map_or("", |task| task.name())
+    }
+
+    /// The name of a task that is not there, with the nearest one that is.
+    pub(super) fn unknown_task(&self, name: &str, pointer: String) -> Refused {
+        let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
+        let names: Vec<&str> = self.problem.tasks().iter().take(5).map(|task| task.name()).collect();
+        let more = if self.problem.tasks().len() > names.len() { ", …" } else { "" };
+        Refused::new(Code::BadRequest, format!("no task is named {shown}")).at(pointer).hint(format!("tasks: {}{more}", names.join(", ")))
+    }
+}
+
+/// Counts the numbers of the curves before anything is built from them.
+fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refused> {
+    fn numbers(value: &serde_json::Value) -> usize {
+        match value {
+            serde_json::Value::Array(entries) => entries.iter().map(numbers).sum(),
+            serde_json::Value::Object(entries) => entries.values().map(numbers).sum(),
+            serde_json::Value::Number(_) => 1,
+            _ => 0,
+        }
+    }
+    let points = numbers(problem);
+    if points > limits.curve_points {
+        let detail = format!("the problem has {points} numbers; the service takes up to {}", limits.curve_points);
+        return Err(Refused::new(Code::TooLarge, detail).at("/problem"));
+    }
+    Ok(())
+}
+
+fn learner(name: Option<&str>, is_shared: bool) -> Result<LearnerSpec, Refused> {
+    let Some(name) = name else { return Ok(LearnerSpec::default()) };
+    let refused = |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available(is_shared));
+    let learner: LearnerSpec = name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.0))?;
+    if !is_served(&learner) {
+        return Err(refused(format!("learner `{name}` needs {} feedback; here it is censored", learner.entry().feedback)));
+    }
+    if is_shared && !learner.learns_by_counting() {
+        let detail = format!("learner `{name}` learns from the order of things, which several processes on one database do not share");
+        return Err(refused(detail));
+    }
+    Ok(learner)
+}
+
+/// Whether censored feedback is what it learns from; the even split learns from nothing.
+fn is_served(learner: &LearnerSpec) -> bool {
+    learner.entry().feedback == Feedback::Censored || *learner == LearnerSpec::Uniform
+}
+
+fn available(is_shared: bool) -> String {
+    let served = |learner: &LearnerSpec| is_served(learner) && (learner.learns_by_counting() || !is_shared);
+    let names = LEARNERS.iter().filter(|entry| entry.name.parse().is_ok_and(|learner| served(&learner)));
+    format!("learners: {}", names.map(|entry| entry.name).collect::<Vec<_>>().join(", "))
+}
+
+fn not_made(error: &CampaignError) -> Refused {
+    let pointer = match error {
+        CampaignError::Learner(_) => "/learner",
+        CampaignError::BadGuard(_) => "/guards",
+        _ => "",
+    };
+    Refused::new(Code::BadProblem, error.to_string()).at(pointer)
+}
+
+fn bad_problem(errors: &ProblemErrors) -> Refused {
+    let shown = errors.0.iter().take(ProblemErrors::SHOWN);
+    let errors: Vec<(String, String)> = shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
+    let (pointer, detail) = errors.first().cloned().unwrap_or_default();
+    let more = errors.len().saturating_sub(1);
+    let detail = if more > 0 { format!("{detail} (and {more} more)") } else { detail };
+    Refused { errors, ..Refused::new(Code::BadProblem, detail).at(pointer) }
+}
+
+/// `task[2].curve.half_at` as a JSON pointer into the request.
+fn pointer(path: &str) -> String {
+    let mut pointer = "/problem".to_owned();
+    for part in path.split(['.', '[', ']']).filter(|part| !part.is_empty()) {
+        pointer.push('/');
+        pointer.push_str(&part.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
+}

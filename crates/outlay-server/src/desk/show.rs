@@ -1,0 +1,195 @@
+//! What is kept, as the API shows it.
+
+use outlay::feedback::Reward;
+
+use super::figures::CampaignFigures;
+use super::live::Live;
+use super::plan::Plan;
+use crate::refusal::{Code, Refused};
+use crate::shapes::{
+    CampaignState, CampaignSummary, EventEntry, Happening, RoundState, RoundStatus, RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
+};
+use crate::store::{CampaignRow, Event, EventKind, Millis, Outcome, RoundRow, SplitRow};
+
+/// A time in RFC 3339.
+pub(super) fn time(at: Millis) -> String {
+    jiff::Timestamp::from_millisecond(at).unwrap_or_default().to_string()
+}
+
+fn shares(billionths: u64) -> f64 {
+    billionths as f64 / Reward::UNITS as f64
+}
+
+/// How old the counts are.
+fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
+    if is_shared { u64::try_from(now - read_at).unwrap_or(0) } else { 0 }
+}
+
+/// A campaign as it stands, with the split that it would hand out next.
+pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<CampaignState, Refused> {
+    let plan = &live.plan;
+    let mut state = live.state();
+    let open_rounds = state.open.count(now) as u64;
+    let (spend, success, index) = next_split(plan, &mut state)?;
+    let standing = &state.standing;
+    let most = plan.problem.reward_max();
+    let tasks = plan.problem.tasks().iter().zip(&standing.tasks).enumerate().map(|(place, (task, count))| TaskState {
+        task: task.name().to_owned(),
+        told: count.told,
+        completions: count.completions,
+        expected_completions: shares(count.expected),
+        reward_sum: shares(count.reward_sum) * most,
+        mean: (count.completions > 0).then(|| shares(count.reward_sum) * most / count.completions as f64),
+        index: index.as_ref().map(|index| index[place] * most),
+        spend: spend[place],
+        success: success[place],
+    });
+    let (told, completions, expected) = totals(&standing.tasks);
+    Ok(CampaignState {
+        id: live.id.clone(),
+        status: state.row.status,
+        version: state.row.version,
+        learner: plan.learner.to_string(),
+        horizon: plan.horizon,
+        budget: plan.problem.budget(),
+        reward_max: most,
+        rounds: standing.rounds,
+        open_rounds,
+        late: standing.late,
+        stats_version: standing.version,
+        stats_age_ms: age(state.read_at, now, is_shared),
+        completions_over_expected: (told > 0 && expected > 0).then(|| completions as f64 / shares(expected)),
+        created_at: time(state.row.created_at),
+        tasks: tasks.collect(),
+    })
+}
+
+fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
+    tasks.iter().fold((0, 0, 0), |(told, completions, expected), count| {
+        (told + count.told, completions + count.completions, expected + count.expected)
+    })
+}
+
+/// Spends, chances and indices: of the split to come or, if nobody may ask for that in passing, of the last one.
+type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
+
+fn next_split(plan: &Plan, state: &mut super::live::State) -> Result<Numbers, Refused> {
+    let has_index = !plan.learner.names_its_splits();
+    if !plan.learner.learns_by_counting() {
+        let tasks = plan.problem.tasks().len();
+        let last = state.last.as_ref().map(|last| &last.split);
+        let (spend, success) =
+            last.map_or_else(|| (vec![0.0; tasks], vec![0.0; tasks]), |split| (split.spend.clone(), split.success.clone()));
+        return Ok((spend, success, last.filter(|_| has_index).map(|split| split.index.clone())));
+    }
+    let round = state.next_round();
+    let refused = |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());
+    let next = state.decider.preview(round, plan.problem.budget(), None).map_err(refused)?;
+    let (spend, success) = (next.spend.clone(), next.success.clone());
+    let index = has_index.then(|| state.decider.weights().to_vec());
+    Ok((spend, success, index))
+}
+
+/// A campaign in a list.
+pub(super) fn summary(row: &CampaignRow, learner: &str, rounds: u64) -> CampaignSummary {
+    CampaignSummary {
+        id: row.id.clone(),
+        status: row.status,
+        version: row.version,
+        learner: learner.to_owned(),
+        tasks: row.tasks,
+        rounds,
+        created_at: time(row.created_at),
+    }
+}
+
+/// How a campaign stands, for the metrics.
+pub(super) fn figures(live: &Live, now: Millis, is_shared: bool) -> CampaignFigures {
+    let mut state = live.state();
+    let (_, completions, expected) = totals(&state.standing.tasks);
+    CampaignFigures {
+        id: live.id.clone(),
+        open_rounds: state.open.count(now) as u64,
+        completions,
+        expected_completions: shares(expected),
+        stats_age_ms: age(state.read_at, now, is_shared),
+    }
+}
+
+/// Rounds that were handed out.
+pub(super) fn rounds(plan: &Plan, row: &SplitRow) -> Rounds {
+    Rounds {
+        rounds: row.rounds.clone().collect(),
+        budget: row.split.budget,
+        tasks: spends(plan, row),
+        stats_version: row.stats_version,
+        expires_at: time(row.expires_at),
+    }
+}
+
+/// Tasks that are there, in order.
+fn there<'a>(plan: &'a Plan, row: &'a SplitRow) -> impl Iterator<Item = (u32, &'a str, f64)> {
+    let is_there = |task: usize| row.split.available.as_ref().is_none_or(|available| available[task]);
+    let tasks = plan.problem.tasks().iter().zip(&row.split.spend).enumerate();
+    tasks.filter(move |(task, _)| is_there(*task)).map(|(place, (task, &spend))| (place as u32, task.name(), spend))
+}
+
+fn spends(plan: &Plan, row: &SplitRow) -> Vec<TaskSpend> {
+    there(plan, row).map(|(_, task, spend)| TaskSpend { task: task.to_owned(), spend }).collect()
+}
+
+/// What came back of a task.
+pub(super) fn result(plan: &Plan, task: u32, outcome: Outcome) -> TaskResult {
+    let reward = outcome.completed.then(|| shares(outcome.reward) * plan.problem.reward_max());
+    TaskResult { task: plan.name(task).to_owned(), completed: outcome.completed, reward }
+}
+
+/// A round with what came back of it.
+pub(super) fn round(plan: &Plan, row: &RoundRow, now: Millis) -> RoundState {
+    let tasks: Vec<RoundTask> = there(plan, &row.split)
+        .map(|(place, task, spend)| {
+            let told = row.told.iter().find(|(told, _)| *told == place).map(|(_, outcome)| result(plan, place, *outcome));
+            let (completed, reward) = told.map_or((None, None), |told| (Some(told.completed), told.reward));
+            RoundTask { task: task.to_owned(), spend, completed, reward }
+        })
+        .collect();
+    let status = if tasks.iter().all(|task| task.completed.is_some()) {
+        RoundStatus::Complete
+    } else if now >= row.split.expires_at {
+        RoundStatus::Expired
+    } else {
+        RoundStatus::Open
+    };
+    RoundState {
+        round: row.round,
+        status,
+        budget: row.split.split.budget,
+        stats_version: row.split.stats_version,
+        asked_at: time(row.split.at),
+        expires_at: time(row.split.expires_at),
+        tasks,
+    }
+}
+
+/// Something that happened.
+pub(super) fn event(plan: &Plan, event: Event) -> EventEntry {
+    let what = match event.kind {
+        EventKind::Created => Happening::Created,
+        EventKind::StatusSet(status) => Happening::Status { status },
+        EventKind::Asked(row) => Happening::Asked {
+            rounds: row.rounds.clone().collect(),
+            budget: row.split.budget,
+            tasks: spends(plan, &row),
+            stats_version: row.stats_version,
+            expires_at: time(row.expires_at),
+        },
+        EventKind::Told { round, items, is_late } => {
+            let results = items.into_iter().map(|(task, outcome, _)| result(plan, task, outcome)).collect();
+            Happening::Told { round, results, late: is_late }
+        }
+        EventKind::Corrected { round, task, from, to, why } => {
+            Happening::Corrected { round, from: result(plan, task, from), to: result(plan, task, to), why }
+        }
+    };
+    EventEntry { seq: event.seq, at: time(event.at), token: event.token, what }
+}

@@ -1,0 +1,385 @@
+//! The desk: the same learner as the library, whatever comes late, twice, or in another order.
+
+use std::sync::Arc;
+
+use outlay::Problem;
+use outlay::campaign::{Campaign, Guards};
+use outlay::feedback::{Completion, Feedback as Shown, Reward};
+use outlay::learner::LEARNERS;
+use outlay::problem::NoFiles;
+use outlay::random::{Draws, Purpose};
+use outlay_server::clock::SetClock;
+use outlay_server::desk::Desk;
+use outlay_server::limits::Limits;
+use outlay_server::refusal::{Code, Refused};
+use outlay_server::shapes::{Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told};
+use outlay_server::store::{CampaignStatus, MemoryStore, Store};
+use serde_json::json;
+
+const NOW: i64 = 1_800_000_000_000;
+const DAY: i64 = 24 * 3600 * 1000;
+
+fn problem() -> serde_json::Value {
+    json!({
+        "budget": 100.0, "reward_max": 2.0,
+        "task": [
+            { "name": "tv", "curve": { "family": "hill", "half_at": 60.0, "steepness": 2.5 } },
+            { "name": "web", "curve": { "family": "power", "exponent": 0.5, "scale": 80.0 } },
+            { "name": "mail", "curve": { "family": "exponential", "scale": 30.0 }, "max": 70.0 },
+        ],
+    })
+}
+
+fn request(learner: &str) -> NewCampaign {
+    NewCampaign {
+        problem: problem(),
+        learner: Some(learner.to_owned()),
+        horizon: Some(500),
+        seed: Some(7),
+        guards: None,
+        expiry_seconds: None,
+    }
+}
+
+struct World {
+    store: Arc<dyn Store>,
+    clock: Arc<SetClock>,
+    desk: Desk,
+}
+
+impl World {
+    fn new(limits: Limits) -> Self {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let clock = Arc::new(SetClock::new(NOW));
+        let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock) as _, limits).unwrap();
+        Self { store, clock, desk }
+    }
+
+    async fn with(learner: &str) -> Self {
+        let world = Self::new(Limits::default());
+        world.desk.create("c", request(learner), "").await.unwrap();
+        world
+    }
+
+    /// Another process over the same store.
+    fn restart(&mut self) {
+        self.desk = Desk::open(Arc::clone(&self.store), Arc::clone(&self.clock) as _, Limits::default()).unwrap();
+    }
+
+    async fn ask(&self) -> Rounds {
+        self.desk.ask("c", Ask::default(), None, "").await.unwrap()
+    }
+
+    async fn tell(&self, round: u64, results: Vec<TaskResult>) -> Result<Told, Refused> {
+        self.desk.tell("c", round, Feedback { results }, "").await
+    }
+}
+
+fn done(task: &str, reward: f64) -> TaskResult {
+    TaskResult { task: task.to_owned(), completed: true, reward: Some(reward) }
+}
+
+fn failed(task: &str) -> TaskResult {
+    TaskResult { task: task.to_owned(), completed: false, reward: None }
+}
+
+fn spends(rounds: &Rounds) -> Vec<u64> {
+    rounds.tasks.iter().map(|task| task.spend.to_bits()).collect()
+}
+
+/// Who completes in a round, by the split that was handed out.
+fn outcomes(problem: &Problem, spend: &[f64], draws: &Draws, round: u64) -> Vec<Completion> {
+    let draws = draws.round(round);
+    let chances = problem.tasks().iter().zip(spend).enumerate();
+    let completed = chances.filter(|(task, (curve, spend))| draws.uniform(*task) < curve.curve().success(**spend));
+    completed.map(|(task, _)| Completion { task, reward: Reward::from_share(draws.uniform(10 + task)) }).collect()
+}
+
+fn told(problem: &Problem, completed: &[Completion]) -> Vec<TaskResult> {
+    let result = |(place, task): (usize, &outlay::Task)| match completed.iter().find(|completion| completion.task == place) {
+        Some(completion) => done(task.name(), completion.reward.share() * problem.reward_max()),
+        None => failed(task.name()),
+    };
+    problem.tasks().iter().enumerate().map(result).collect()
+}
+
+async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {
+    let problem = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
+    let mut campaign = Campaign::new(&problem, &learner.parse().unwrap(), Some(500), Shown::Censored, 7).unwrap();
+    campaign.search_afresh();
+    campaign.guard(&problem, guards.unwrap_or_default()).unwrap();
+    let mut world = World::new(Limits::default());
+    world.desk.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
+    let draws = Draws::new(3, Purpose::Completion);
+    for round in 1..=300 {
+        // Tasks and budgets come and go.
+        let (budget, without) =
+            (if round % 7 == 0 { 60.0 } else { 100.0 }, if round % 5 == 0 { vec!["web".to_owned()] } else { Vec::new() });
+        let available = (round % 5 == 0).then_some([true, false, true]);
+        let ticket = campaign.allocate(budget, available.as_ref().map(<[bool; 3]>::as_slice)).unwrap();
+        let spend = ticket.allocation.spend.clone();
+        let rounds = world.desk.ask("c", Ask { count: None, budget: Some(budget), without }, None, "").await.unwrap();
+        assert_eq!(rounds.rounds, [round], "{learner}");
+        let there = |task: &usize| available.is_none_or(|available| available[*task]);
+        let expected: Vec<u64> = (0..3).filter(there).map(|task| spend[task].to_bits()).collect();
+        assert_eq!(spends(&rounds), expected, "{learner} round {round}");
+        let mut completed = outcomes(&problem, &spend, &draws, round);
+        completed.retain(|completion| there(&completion.task));
+        let mut results = told(&problem, &completed);
+        results.retain(|result| result.task != "web" || available.is_none());
+        if learner == "uniform" {
+            campaign.observe_gain(round, 0.0).unwrap();
+        } else {
+            campaign.observe_completed(round, &completed).unwrap();
+        }
+        world.tell(round, results).await.unwrap();
+        if restarts && round % 60 == 0 {
+            world.restart();
+        }
+    }
+}
+
+#[tokio::test]
+async fn every_learner_decides_as_in_the_library_bit_for_bit() {
+    let served = LEARNERS.iter().filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform");
+    let mut count = 0;
+    for entry in served {
+        play_beside_the_library(entry.name, None, false).await;
+        play_beside_the_library(entry.name, None, true).await;
+        count += 1;
+    }
+    assert_eq!(count, 12);
+}
+
+#[tokio::test]
+async fn guards_hold_as_in_the_library_also_after_a_restart() {
+    let guards = Guards { max_change: Some(5.0), floor: Some(1.0), min_move: Some(0.5) };
+    for learner in ["sharp", "thompson"] {
+        play_beside_the_library(learner, Some(guards), false).await;
+        play_beside_the_library(learner, Some(guards), true).await;
+    }
+}
+
+#[tokio::test]
+async fn the_order_and_the_number_of_reports_do_not_matter() {
+    let draws = Draws::new(11, Purpose::Completion);
+    let mut ends = Vec::new();
+    for order in 0..6 {
+        let world = World::with("sharp").await;
+        let rounds = world.desk.ask("c", Ask { count: Some(40), ..Ask::default() }, None, "").await.unwrap().rounds;
+        assert_eq!(rounds, (1..=40).collect::<Vec<_>>());
+        let mut reports: Vec<(u64, TaskResult)> = Vec::new();
+        for round in rounds {
+            for (place, task) in ["tv", "web", "mail"].into_iter().enumerate() {
+                let number = draws.round(round).uniform(place);
+                let result = if number < 0.6 { done(task, (number * 1e3).floor() / 1e3) } else { failed(task) };
+                reports.push((round, result));
+            }
+        }
+        // A different order each time, and some of it twice.
+        let shuffle = Draws::new(order, Purpose::Learner).round(1);
+        let mut keyed: Vec<(u64, (u64, TaskResult))> =
+            reports.into_iter().enumerate().map(|(place, report)| ((shuffle.uniform(place) * 1e9) as u64, report)).collect();
+        keyed.sort_by_key(|(key, _)| *key);
+        let mut accepted = 0;
+        for (key, (round, result)) in keyed {
+            for _ in 0..1 + key % 3 {
+                accepted += world.tell(round, vec![result.clone()]).await.unwrap().accepted;
+            }
+        }
+        assert_eq!(accepted, 120);
+        let state = world.desk.campaign("c").await.unwrap();
+        assert_eq!((state.stats_version, state.open_rounds), (120, 0));
+        ends.push((state, world.ask().await));
+    }
+    ends.dedup();
+    assert_eq!(ends.len(), 1, "the order of reports shows");
+}
+
+#[tokio::test]
+async fn a_report_is_taken_whole_or_not_at_all() {
+    let world = World::with("sharp").await;
+    let round = world.ask().await.rounds[0];
+    assert_eq!(world.tell(round, vec![done("tv", 1.5)]).await.unwrap(), Told { accepted: 1, duplicate: 0, late: 0 });
+    let refused = world.tell(round, vec![failed("web"), done("tv", 1.0)]).await.unwrap_err();
+    assert_eq!(
+        (refused.code, refused.stored.map(|stored| *stored)),
+        (Code::Conflict, Some(json!({"task": "tv", "completed": true, "reward": 1.5})))
+    );
+    assert_eq!(world.desk.campaign("c").await.unwrap().stats_version, 1);
+    let again = world.tell(round, vec![failed("web"), done("tv", 1.5)]).await.unwrap();
+    assert_eq!(again, Told { accepted: 1, duplicate: 1, late: 0 });
+}
+
+#[tokio::test]
+async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
+    let world = World::with("sharp").await;
+    let round = world.desk.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, "").await.unwrap().rounds[0];
+    let success = |reward: Option<f64>| TaskResult { task: "tv".to_owned(), completed: true, reward };
+    let cases = [
+        (vec![success(None)], Code::BadFeedback, "/results/0/reward"),
+        (vec![success(Some(2.1))], Code::BadFeedback, "/results/0/reward"),
+        (vec![success(Some(-0.1))], Code::BadFeedback, "/results/0/reward"),
+        (vec![success(Some(f64::NAN))], Code::BadFeedback, "/results/0/reward"),
+        (vec![failed("mail"), TaskResult { reward: Some(0.5), ..failed("tv") }], Code::BadFeedback, "/results/1/reward"),
+        (vec![failed("tv"), failed("tv")], Code::BadFeedback, "/results/1/task"),
+        (vec![failed("web")], Code::BadFeedback, "/results/0/task"),
+        (vec![failed("radio")], Code::BadRequest, "/results/0/task"),
+    ];
+    for (results, code, pointer) in cases {
+        let refused = world.tell(round, results.clone()).await.unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)), "{results:?}");
+    }
+    assert_eq!(world.tell(99, vec![failed("tv")]).await.unwrap_err().code, Code::NoRound);
+    assert_eq!(world.tell(0, vec![failed("tv")]).await.unwrap_err().code, Code::NoRound);
+    assert_eq!(world.desk.campaign("c").await.unwrap().stats_version, 0);
+    assert_eq!(world.tell(round, vec![TaskResult { reward: Some(0.0), ..failed("tv") }]).await.unwrap().accepted, 1);
+}
+
+#[tokio::test]
+async fn late_feedback_counts_and_expired_rounds_make_room() {
+    let world = World::new(Limits { open_rounds: 3, ..Limits::default() });
+    world.desk.create("c", request("sharp"), "").await.unwrap();
+    let rounds = world.desk.ask("c", Ask { count: Some(3), ..Ask::default() }, None, "").await.unwrap().rounds;
+    assert_eq!(world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code, Code::TooManyOpenRounds);
+    world.tell(rounds[0], vec![done("tv", 1.0), failed("web"), failed("mail")]).await.unwrap();
+    world.ask().await;
+    world.clock.set(NOW + DAY);
+    assert_eq!(world.desk.campaign("c").await.unwrap().open_rounds, 0);
+    let late = world.tell(rounds[1], vec![done("tv", 1.0), failed("web")]).await.unwrap();
+    assert_eq!(late, Told { accepted: 2, duplicate: 0, late: 2 });
+    let state = world.desk.campaign("c").await.unwrap();
+    assert_eq!((state.late, state.tasks[0].completions, state.tasks[0].mean), (2, 2, Some(1.0)));
+    // The clock goes back: nothing breaks, and rounds go on in their order.
+    world.clock.set(NOW - 365 * DAY);
+    assert_eq!(world.ask().await.rounds, [5]);
+}
+
+#[tokio::test]
+async fn keys_give_the_same_rounds_again() {
+    let mut world = World::with("sharp").await;
+    let ask = |count: u32| Ask { count: Some(count), ..Ask::default() };
+    let first = world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap();
+    world.tell(1, vec![done("tv", 2.0), done("web", 0.1)]).await.unwrap();
+    world.restart();
+    assert_eq!(world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap(), first);
+    assert_eq!(world.desk.ask("c", ask(1), Some("k"), "a").await.unwrap_err().code, Code::KeyReused);
+    assert_ne!(world.desk.ask("c", ask(2), Some("k"), "b").await.unwrap().rounds, first.rounds);
+    world.clock.set(NOW + DAY);
+    assert_ne!(world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap().rounds, first.rounds);
+    for bad in ["", "with space", "ä"] {
+        assert_eq!(world.desk.ask("c", ask(1), Some(bad), "a").await.unwrap_err().code, Code::BadParameter);
+    }
+}
+
+#[tokio::test]
+async fn a_correction_counts_as_if_it_had_been_told_so() {
+    for learner in ["sharp", "lattimore", "explore-then-commit"] {
+        let (right, wrong) = (World::with(learner).await, World::with(learner).await);
+        for world in [&right, &wrong] {
+            world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap();
+        }
+        right.tell(1, vec![done("tv", 0.25), failed("web")]).await.unwrap();
+        wrong.tell(1, vec![failed("tv"), done("web", 2.0)]).await.unwrap();
+        let correction = |task: &str, completed, reward| Correction { task: task.to_owned(), completed, reward, why: "typo".to_owned() };
+        let corrected = wrong.desk.correct("c", 1, correction("tv", true, Some(0.25)), "").await.unwrap();
+        assert_eq!((corrected.from, corrected.to), (failed("tv"), done("tv", 0.25)));
+        wrong.desk.correct("c", 1, correction("web", false, None), "").await.unwrap();
+        assert_eq!(spends(&right.ask().await), spends(&wrong.ask().await), "{learner}");
+        // What was told first, and what counts now, are both known.
+        assert_eq!(wrong.tell(1, vec![failed("tv")]).await.unwrap().duplicate, 1);
+        assert_eq!(wrong.tell(1, vec![done("tv", 0.25)]).await.unwrap().duplicate, 1);
+        assert_eq!(wrong.tell(1, vec![done("tv", 0.5)]).await.unwrap_err().code, Code::Conflict);
+        assert_eq!(wrong.desk.correct("c", 2, correction("tv", false, None), "").await.unwrap_err().code, Code::NothingToCorrect);
+    }
+}
+
+#[tokio::test]
+async fn campaigns_pause_close_and_end_at_their_horizon() {
+    let world = World::with("paper").await;
+    let set = |status, version| world.desk.set_status("c", CampaignChange { status }, version, "");
+    world.ask().await;
+    assert_eq!(set(CampaignStatus::Paused, 2).await.unwrap_err().code, Code::VersionMoved);
+    assert_eq!(set(CampaignStatus::Paused, 1).await.unwrap().version, 2);
+    assert_eq!(world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code, Code::CampaignPaused);
+    world.tell(1, vec![done("tv", 1.0)]).await.unwrap();
+    set(CampaignStatus::Open, 2).await.unwrap();
+    for _ in 0..2 {
+        world.desk.ask("c", Ask { count: Some(249), ..Ask::default() }, None, "").await.unwrap();
+    }
+    let refused = world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap_err();
+    assert_eq!(refused.code, Code::HorizonExhausted);
+    world.ask().await;
+    set(CampaignStatus::Closed, 3).await.unwrap();
+    assert_eq!(world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code, Code::CampaignClosed);
+    world.tell(2, vec![done("tv", 1.0)]).await.unwrap();
+    world.clock.set(NOW + 7 * DAY);
+    assert_eq!(world.tell(2, vec![done("web", 1.0)]).await.unwrap_err().code, Code::CampaignClosed);
+}
+
+#[tokio::test]
+async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
+    let world = World::new(Limits::default());
+    let create = |request: NewCampaign| world.desk.create("c", request, "");
+    let mut two = request("sharp");
+    two.problem["budget"] = json!(-1);
+    two.problem["task"][2]["curve"]["scale"] = json!(0);
+    let refused = create(two).await.unwrap_err();
+    assert_eq!(refused.code, Code::BadProblem);
+    let places: Vec<&str> = refused.errors.iter().map(|(pointer, _)| pointer.as_str()).collect();
+    assert_eq!(places, ["/problem/task/2/curve/scale", "/problem/budget"]);
+    for learner in ["oful", "full", "grid-ucb", "sharpest"] {
+        let refused = create(request(learner)).await.unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (Code::BadProblem, Some("/learner")), "{learner}");
+        assert!(refused.hint.unwrap().contains("lattimore"));
+    }
+    let no_horizon = NewCampaign { horizon: None, ..request("paper") };
+    assert_eq!(create(no_horizon).await.unwrap_err().pointer.as_deref(), Some("/learner"));
+    let guards = Some(Guards { max_change: Some(-1.0), ..Guards::default() });
+    assert_eq!(create(NewCampaign { guards, ..request("sharp") }).await.unwrap_err().pointer.as_deref(), Some("/guards"));
+    assert_eq!(create(NewCampaign { expiry_seconds: Some(0), ..request("sharp") }).await.unwrap_err().code, Code::BadProblem);
+    for id in ["", "a/b", "ä", &"x".repeat(129)] {
+        assert_eq!(world.desk.create(id, request("sharp"), "").await.unwrap_err().code, Code::BadParameter);
+    }
+    assert_eq!(world.desk.campaign("c").await.unwrap_err().code, Code::NoCampaign);
+    assert!(world.desk.create("c", request("sharp"), "").await.unwrap().1);
+    assert!(!world.desk.create("c", request("sharp"), "").await.unwrap().1);
+    assert_eq!(world.desk.create("c", request("tight"), "").await.unwrap_err().code, Code::CampaignExists);
+}
+
+#[tokio::test]
+async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
+    let world = World::with("sharp").await;
+    let ask = |ask: Ask| world.desk.ask("c", ask, None, "");
+    let all = vec!["tv".to_owned(), "web".to_owned(), "mail".to_owned()];
+    let cases = [
+        (Ask { count: Some(0), ..Ask::default() }, Code::BadRound, "/count"),
+        (Ask { count: Some(257), ..Ask::default() }, Code::BadRound, "/count"),
+        (Ask { budget: Some(-1.0), ..Ask::default() }, Code::BadRound, "/budget"),
+        (Ask { without: all, ..Ask::default() }, Code::BadRound, "/without"),
+        (Ask { without: vec!["radio".to_owned()], ..Ask::default() }, Code::BadRequest, "/without/0"),
+    ];
+    for (request, code, pointer) in cases {
+        let refused = ask(request.clone()).await.unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)), "{request:?}");
+    }
+    assert_eq!(world.desk.campaign("c").await.unwrap().open_rounds, 0);
+}
+
+#[tokio::test]
+async fn looking_changes_nothing() {
+    let guards = Some(Guards { max_change: Some(3.0), ..Guards::default() });
+    let (looked, left) = (World::new(Limits::default()), World::new(Limits::default()));
+    for world in [&looked, &left] {
+        world.desk.create("c", NewCampaign { guards, ..request("sharp") }, "").await.unwrap();
+    }
+    for round in 1..=20 {
+        let next = looked.desk.campaign("c").await.unwrap();
+        let (one, other) = (looked.ask().await, left.ask().await);
+        assert_eq!(spends(&one), spends(&other));
+        assert_eq!(next.tasks.iter().map(|task| task.spend.to_bits()).collect::<Vec<_>>(), spends(&one));
+        for world in [&looked, &left] {
+            world.tell(round, vec![done("web", 1.9), failed("tv")]).await.unwrap();
+        }
+    }
+}
