@@ -3,9 +3,12 @@
 //! `STORE_CASES=2000` plays more random sequences on the stores that sync to disk; the store in memory always plays them.
 
 mod commands;
+#[path = "../postgres/database.rs"]
+mod database;
 mod model;
 mod permutation;
 mod place;
+mod postgres;
 mod sqlite;
 mod suite;
 

@@ -113,7 +113,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE campaign SET tasks = 1", "cannot check"),
         ("UPDATE told SET items = x'ff' WHERE round = 3", "cannot check"),
         ("UPDATE told SET campaign = 9 WHERE round = 3", "1 reports are of no campaign"),
-        ("INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx FROM ask", "a round was handed out twice"),
+        (
+            "INSERT INTO ask SELECT campaign, 3, 9, there, 99, stats_version, at, expires_at, token, budget, available, spend, success, idx FROM ask",
+            "a round was handed out twice",
+        ),
     ] {
         let folder = folder();
         drop(filled(folder.path()));
@@ -121,7 +124,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         let error = refused(folder.path());
         assert!(error.what.contains(fault), "{sql}: {error}");
         let listed = SqliteStore::open_to_read(folder.path()).unwrap().verify();
-        assert!(listed.is_err() || listed.as_ref().is_ok_and(|verified| verified.faults.iter().any(|line| line.contains(fault))), "{sql}: {listed:?}");
+        assert!(
+            listed.is_err() || listed.as_ref().is_ok_and(|verified| verified.faults.iter().any(|line| line.contains(fault))),
+            "{sql}: {listed:?}"
+        );
     }
 }
 

@@ -36,6 +36,12 @@ impl Campaigns {
     }
 }
 
+/// A campaign that was looked up before.
+pub(super) fn known(store: &PostgresStore, name: &str) -> Option<Home> {
+    let mut kept = store.campaigns.lock().unwrap_or_else(PoisonError::into_inner);
+    kept.since(store.pool.epoch()).homes.get(name).copied()
+}
+
 /// Those of the campaigns that there are.
 pub(super) async fn find<'a>(
     store: &PostgresStore,

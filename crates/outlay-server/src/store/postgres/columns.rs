@@ -159,10 +159,10 @@ impl<'a> SplitColumns<'a> {
 }
 
 const INSERT_FEEDBACK: &str = "
-    INSERT INTO feedback (campaign, round, task, seq, completed, reward, expected)
-    SELECT campaign, round, task, currval('event') * $8 + place, completed, reward, expected
-    FROM unnest($1::int[], $2::bigint[], $3::int[], $4::int[], $5::bool[], $6::bigint[], $7::bigint[])
-        AS new (campaign, round, task, place, completed, reward, expected)
+    INSERT INTO feedback (campaign, round, task, seq, place, completed, reward, expected)
+    SELECT campaign, round, task, currval('event') * $9 + report, place, completed, reward, expected
+    FROM unnest($1::int[], $2::bigint[], $3::int[], $4::int[], $5::int[], $6::bool[], $7::bigint[], $8::bigint[])
+        AS new (campaign, round, task, report, place, completed, reward, expected)
     ORDER BY campaign, round, task
     ON CONFLICT DO NOTHING";
 
@@ -171,6 +171,7 @@ pub(super) struct FeedbackColumns {
     campaigns: Vec<i32>,
     rounds: Vec<i64>,
     tasks: Vec<i32>,
+    reports: Vec<i32>,
     places: Vec<i32>,
     completed: Vec<bool>,
     rewards: Vec<i64>,
@@ -180,10 +181,11 @@ pub(super) struct FeedbackColumns {
 impl FeedbackColumns {
     pub(super) fn of(decision: &Decision<'_>) -> Self {
         let mut columns = Self::default();
-        for ((campaign, round, task), (place, item)) in &decision.items {
+        for ((campaign, round, task), (report, place, item)) in &decision.items {
             columns.campaigns.push(*campaign);
             columns.rounds.push(*round);
             columns.tasks.push(*task);
+            columns.reports.push(small(*report));
             columns.places.push(small(*place));
             columns.completed.push(item.outcome.completed);
             columns.rewards.push(whole(item.outcome.reward));
@@ -198,6 +200,7 @@ impl FeedbackColumns {
             (&self.campaigns as _, Type::INT4_ARRAY),
             (&self.rounds as _, Type::INT8_ARRAY),
             (&self.tasks as _, Type::INT4_ARRAY),
+            (&self.reports as _, Type::INT4_ARRAY),
             (&self.places as _, Type::INT4_ARRAY),
             (&self.completed as _, Type::BOOL_ARRAY),
             (&self.rewards as _, Type::INT8_ARRAY),
@@ -226,7 +229,7 @@ impl<'a> ToldColumns<'a> {
     /// Reports that bring something new.
     pub(super) fn of(batch: &[Wanted<'a>], decision: &Decision<'_>, first_seq: i64) -> Self {
         let mut columns = Self::default();
-        let bringing: HashSet<usize> = decision.items.values().map(|(place, _)| *place).collect();
+        let bringing: HashSet<usize> = decision.items.values().map(|(report, ..)| *report).collect();
         for (place, wanted) in batch.iter().enumerate().filter(|(place, _)| bringing.contains(place)) {
             let Wanted::Tell(tell, Some(campaign)) = wanted else { continue };
             columns.campaigns.push(*campaign);
@@ -329,8 +332,8 @@ impl Counts {
         for (_, campaign, ask) in &decision.asks {
             counts.tally(*campaign, [whole(ask.rounds.end - ask.rounds.start), 0, 0]);
         }
-        for ((campaign, _, task), (place, item)) in &decision.items {
-            let is_late = matches!(batch.get(*place), Some(Wanted::Tell(tell, _)) if tell.is_late);
+        for ((campaign, _, task), (report, _, item)) in &decision.items {
+            let is_late = matches!(batch.get(*report), Some(Wanted::Tell(tell, _)) if tell.is_late);
             counts.tally(*campaign, [0, 1, is_late.into()]);
             let Item { outcome, expected, .. } = *item;
             counts.stat(*campaign, *task, [1, outcome.completed.into(), whole(outcome.reward), whole(expected)]);

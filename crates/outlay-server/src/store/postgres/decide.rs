@@ -53,8 +53,9 @@ pub(super) struct Decision<'a> {
     pub(super) asks: Vec<(usize, i32, &'a Ask)>,
     /// By token and key.
     pub(super) keys: BTreeMap<(&'a str, &'a str), (usize, i32, &'a Ask)>,
-    /// In order of their places, which is the order in which they are written, so that nobody waits in a circle.
-    pub(super) items: BTreeMap<Place, (usize, Item)>,
+    /// In order of their places, which is the order in which they are written, so that nobody waits in a circle: the report and the
+    /// place in it.
+    pub(super) items: BTreeMap<Place, (usize, usize, Item)>,
 }
 
 /// For one command.
@@ -117,15 +118,15 @@ impl<'a> Decision<'a> {
         let mut is_new = Vec::with_capacity(tell.items.len());
         for item in &tell.items {
             let place = place(campaign, tell, item);
-            let in_batch = self.items.get(&place).map(|(_, item)| Stored { first: item.outcome, counted: item.outcome });
+            let in_batch = self.items.get(&place).map(|(.., item)| Stored { first: item.outcome, counted: item.outcome });
             match in_batch.or_else(|| known.told.get(&place).copied()) {
                 None => is_new.push(true),
                 Some(stored) if stored.first == item.outcome || stored.counted == item.outcome => is_new.push(false),
                 Some(stored) => return Err(Refusal::Conflict { task: item.task, stored: stored.counted }),
             }
         }
-        for (item, _) in tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new) {
-            self.items.insert(place(campaign, tell, item), (at, *item));
+        for (number, (item, _)) in tell.items.iter().zip(&is_new).enumerate().filter(|(_, (_, is_new))| **is_new) {
+            self.items.insert(place(campaign, tell, item), (at, number, *item));
         }
         Ok(Answer::Told(is_new))
     }
@@ -157,7 +158,10 @@ mod tests {
         let (first, second) = (tell(7, &[(0, YES), (1, YES)]), tell(7, &[(0, NO)]));
         let decision = decide(&[Wanted::Tell(&first, Some(1)), Wanted::Tell(&second, Some(1))], &known);
         assert_eq!(decision.answers, [Answer::Refused(Refusal::Conflict { task: 1, stored: NO }), Answer::Told(vec![true])]);
-        assert_eq!(decision.items.iter().map(|(place, (at, item))| (*place, *at, item.outcome)).collect::<Vec<_>>(), [((1, 7, 0), 1, NO)]);
+        assert_eq!(
+            decision.items.iter().map(|(place, (at, _, item))| (*place, *at, item.outcome)).collect::<Vec<_>>(),
+            [((1, 7, 0), 1, NO)]
+        );
     }
 
     #[test]

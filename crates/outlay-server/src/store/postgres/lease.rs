@@ -6,7 +6,7 @@ use std::ops::Range;
 /// Ids of one trip; more if more are wanted at once.
 pub(super) const BLOCK: u32 = 64;
 
-/// Blocks that this process has taken, by the campaign's number.
+/// Blocks that this process has taken, by the campaign's number. Empty ones are kept: ids below their end need no thought.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     blocks: HashMap<i32, Range<u64>>,
@@ -43,6 +43,15 @@ impl Leases {
         }
     }
 
+    /// Rounds up to `end` are about to be handed out: none of them will be taken from the block. Whether the database may not know yet
+    /// that they are taken: those that were not leased here come from an import, or were leased before a connection was lost.
+    pub(super) fn pass(&mut self, campaign: i32, end: u64) -> bool {
+        let block = self.blocks.entry(campaign).or_default();
+        let is_unknown = end > block.end;
+        *block = block.start.max(end)..block.end.max(end);
+        is_unknown
+    }
+
     /// Everything that was not used.
     pub(super) fn give_up(&mut self) -> Vec<(i32, Range<u64>)> {
         self.blocks.drain().filter(|(_, block)| !block.is_empty()).collect()
@@ -72,6 +81,19 @@ mod tests {
         leases.add(7, 129..193);
         assert_eq!(leases.take(7, 10), Some(129..139));
         assert_eq!(leases.give_up(), [(7, 139..193)]);
+        assert_eq!(leases.take(7, 1), None);
+    }
+
+    #[test]
+    fn rounds_from_elsewhere_are_passed() {
+        let mut leases = Leases::default();
+        assert!(leases.pass(7, 3), "nothing was leased here");
+        leases.add(7, 3..67);
+        assert_eq!(leases.take(7, 1), Some(3..4));
+        assert!(!leases.pass(7, 4), "it was just leased");
+        assert!(!leases.pass(7, 10), "it is in the block");
+        assert_eq!(leases.take(7, 1), Some(10..11));
+        assert!(leases.pass(7, 100));
         assert_eq!(leases.take(7, 1), None);
     }
 

@@ -22,6 +22,7 @@ mod slot;
 mod trouble;
 mod verify;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
@@ -142,8 +143,29 @@ impl PostgresStore {
                     _ => {}
                 }
             }
+            self.pass(session, &wanted).await?;
             rounds::write(session, slot, &self.pool.openings.write, &wanted).await
         })
+    }
+
+    /// Nobody is to lease rounds that are asked for here, also if they were not leased here.
+    async fn pass(&self, session: &session::Session, batch: &[Wanted<'_>]) -> Result<(), trouble::Trouble> {
+        let mut unknown = BTreeMap::new();
+        for wanted in batch {
+            let Wanted::Ask(ask, Some(campaign)) = wanted else { continue };
+            if self.leases().since(session.epoch).pass(*campaign, ask.rounds.end) {
+                unknown.insert(*campaign, whole(ask.rounds.end));
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let (campaigns, ends): (Vec<i32>, Vec<i64>) = unknown.into_iter().unzip();
+        let sql = "UPDATE lease SET next_round = u.finish FROM (SELECT * FROM unnest($1::int[], $2::bigint[]) AS u (campaign, finish)
+            JOIN lease USING (campaign) WHERE next_round < finish ORDER BY campaign FOR UPDATE OF lease) u
+            WHERE lease.campaign = u.campaign AND lease.next_round < u.finish";
+        let values = [(&campaigns as _, Type::INT4_ARRAY), (&ends as _, Type::INT8_ARRAY)];
+        session.repeatable(&self.pool.openings.write, sql, &values).await.map(drop)
     }
 
     fn apply_single(&self, command: &Command) -> Result<Result<Done, Refusal>, StoreError> {
@@ -206,7 +228,9 @@ impl Store for PostgresStore {
 
     fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
         let unknown = || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
-        let home = self.read(async |session| campaigns::find_one(self, session, campaign).await)?.ok_or_else(unknown)?;
+        let known = campaigns::known(self, campaign);
+        let found = if known.is_some() { known } else { self.read(async |session| campaigns::find_one(self, session, campaign).await)? };
+        let home = found.ok_or_else(unknown)?;
         loop {
             let epoch = self.pool.epoch();
             if let Some(taken) = self.leases().since(epoch).take(home.number, count) {

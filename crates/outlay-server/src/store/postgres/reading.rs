@@ -74,10 +74,10 @@ pub(super) async fn split(store: &PostgresStore, session: &Session, campaign: &s
 }
 
 const OPEN_ROUNDS: &str = "
-    SELECT round FROM split s CROSS JOIN LATERAL generate_series(s.first_round, s.end_round - 1) AS round
+    SELECT asked.number FROM split s CROSS JOIN LATERAL generate_series(s.first_round, s.end_round - 1) AS asked (number)
     WHERE s.campaign = $1 AND s.expires_at > $2
-        AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = round) < s.there
-    ORDER BY round";
+        AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = asked.number) < s.there
+    ORDER BY asked.number";
 
 pub(super) async fn open_rounds(store: &PostgresStore, session: &Session, campaign: &str, now: Millis) -> Result<Vec<u64>, Trouble> {
     let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
@@ -136,8 +136,8 @@ const CHANGES: &str = "SELECT seq, at, token, status FROM change WHERE campaign 
 const TOLD: &str = "
     SELECT t.seq, t.at, t.token, t.round, t.is_late, f.tasks, f.completed, f.rewards, f.expected
     FROM (SELECT * FROM told WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
-    CROSS JOIN LATERAL (SELECT array_agg(task ORDER BY task) AS tasks, array_agg(completed ORDER BY task) AS completed,
-        array_agg(reward ORDER BY task) AS rewards, array_agg(expected ORDER BY task) AS expected
+    CROSS JOIN LATERAL (SELECT array_agg(task ORDER BY place) AS tasks, array_agg(completed ORDER BY place) AS completed,
+        array_agg(reward ORDER BY place) AS rewards, array_agg(expected ORDER BY place) AS expected
         FROM feedback f WHERE f.campaign = $1 AND f.round = t.round AND f.seq = t.seq) f
     ORDER BY t.seq";
 

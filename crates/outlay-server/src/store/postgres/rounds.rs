@@ -68,11 +68,11 @@ impl Written {
     fn is_all_of(&self, tried: &Decision<'_>, decision: &Decision<'_>, known: &Known) -> bool {
         let is_key = |(token, key): &(&str, &str)| self.keys.contains(&((*token).to_owned(), (*key).to_owned()));
         let keys = tried.keys.iter().filter(|(place, _)| is_key(place)).map(|(place, (at, ..))| (place, at));
-        let items = tried.items.iter().filter(|(place, _)| !known.told.contains_key(*place)).map(|(place, (at, _))| (place, at));
+        let items = tried.items.iter().filter(|(place, _)| !known.told.contains_key(*place)).map(|(place, (at, ..))| (place, at));
         decision.asks.len() == self.asks.len()
             && decision.asks.iter().all(|(at, ..)| self.asks.contains(at))
             && keys.eq(decision.keys.iter().map(|(place, (at, ..))| (place, at)))
-            && items.eq(decision.items.iter().map(|(place, (at, _))| (place, at)))
+            && items.eq(decision.items.iter().map(|(place, (at, ..))| (place, at)))
     }
 }
 

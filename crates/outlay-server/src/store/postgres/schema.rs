@@ -69,7 +69,7 @@ CREATE TABLE told (
     PRIMARY KEY (campaign, seq)
 );
 
--- What came back of a task in a round, as it was told first. One row at most: nothing counts twice.
+-- What came back of a task in a round, as it was told first, and its place in that report. One row at most: nothing counts twice.
 CREATE TABLE feedback (
     round     bigint NOT NULL,
     seq       bigint NOT NULL,
@@ -77,6 +77,7 @@ CREATE TABLE feedback (
     expected  bigint NOT NULL,
     campaign  int    NOT NULL,
     task      int    NOT NULL,
+    place     int    NOT NULL,
     completed bool   NOT NULL,
     PRIMARY KEY (campaign, round, task)
 );
