@@ -35,6 +35,13 @@ pub(crate) fn show(report: &Report, quiet: bool) -> ExitCode {
     }
 }
 
+/// Writes a line of the result before the command is done.
+#[cfg(feature = "serve")]
+pub(crate) fn announce(line: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| Failure(format!("cannot write the result: {error}")))
+}
+
 /// Says something about the result on standard error.
 pub(crate) fn remark(text: &str, quiet: bool) {
     if !quiet {

@@ -25,6 +25,8 @@ mod report;
 mod reproduce;
 mod rows;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod shell;
 mod simulate;
 mod simulation_report;
@@ -58,6 +60,10 @@ fn main() -> ExitCode {
         Command::Tell(arguments) => daily::tell(arguments),
         Command::Status(arguments) => daily::status(arguments, quiet),
         Command::Undo(arguments) => daily::undo(arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(arguments, quiet),
+        #[cfg(feature = "serve")]
+        Command::Token(arguments) => serve::token(arguments),
     };
     match report {
         Ok(report) => console::show(&report, quiet),

@@ -102,7 +102,7 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE tally SET version = version + 1", "the counts are not those of its feedback"),
         ("UPDATE tally SET late = 1", "the counts are not those of its feedback"),
         ("UPDATE tally SET rounds = 9", "the counts are not those of its feedback"),
-        ("DELETE FROM tally", "the counts are not those of its feedback"),
+        ("DELETE FROM tally", "cannot check"),
         ("DELETE FROM told WHERE round = 3", "the counts are not those of its feedback"),
         ("DELETE FROM correction", "the counts are not those of its feedback"),
         ("UPDATE told SET round = 1 WHERE round = 3", "round 1: task 0 is counted twice"),
@@ -153,7 +153,7 @@ fn a_page_that_was_damaged_is_found() {
     let path = folder.path().join("outlay.db");
     let whole = std::fs::read(&path).unwrap();
     let (mut found, mut tried) = (0, 0);
-    for page in (1..whole.len() / 4096).step_by(3) {
+    for page in 1..whole.len() / 4096 {
         let mut bytes = whole.clone();
         bytes[page * 4096..][..64].fill(0xa5);
         std::fs::write(&path, bytes).unwrap();

@@ -65,7 +65,7 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
     let highest = "SELECT max(campaign) > coalesce((SELECT max(number) FROM campaign), 0) FROM told";
     if connection.query_row(highest, [], |row| row.get::<_, Option<bool>>(0))? == Some(true) {
         let strays: i64 = connection.query_row(strays, [], |row| row.get(0))?;
-        verified.faults.push(format!("{strays} reports are of no campaign"));
+        verified.faults.insert(0, format!("{strays} reports are of no campaign"));
     }
     Ok(verified)
 }

@@ -63,7 +63,7 @@ fn status(number: i64) -> Read<CampaignStatus> {
 }
 
 pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing> {
-    let find = "SELECT campaign, tasks, tally.version, rounds, late FROM campaign JOIN tally ON campaign = number WHERE id = ?1";
+    let find = "SELECT number, tasks, tally.version, rounds, late FROM campaign LEFT JOIN tally ON campaign = number WHERE id = ?1";
     let totals = |row: &Row<'_>| {
         let tasks = vec![TaskCount::default(); row.get::<_, u32>(1)? as usize];
         Ok((row.get::<_, i64>(0)?, Standing { tasks, version: natural(row, 2)?, rounds: natural(row, 3)?, late: natural(row, 4)? }))

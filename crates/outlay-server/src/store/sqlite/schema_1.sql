@@ -41,7 +41,8 @@ CREATE TABLE ask (
     PRIMARY KEY (campaign, first)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX ask_by_seq ON ask (campaign, seq);
-CREATE INDEX ask_by_expiry ON ask (campaign, expires_at, past);
+-- With all that is needed to find the rounds that are open, and none of the splits.
+CREATE INDEX ask_by_expiry ON ask (campaign, expires_at, past, there);
 
 -- One report, only what was new in it: items is written by items.rs.
 CREATE TABLE told (
