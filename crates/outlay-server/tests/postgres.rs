@@ -364,6 +364,25 @@ fn what_cannot_be_reached_is_an_error_without_the_password() {
 }
 
 #[test]
+fn encrypted_means_that_the_certificate_is_checked() {
+    let Some(database) = Database::new() else { return };
+    let root = std::env::var("OUTLAY_TEST_POSTGRES_ROOT").expect("the certificate of tests/with-postgres");
+    let with = |query: &str| {
+        let mut options = database.options();
+        options.url += query;
+        PostgresStore::open(options)
+    };
+    let store = with(&format!("?sslmode=require&sslrootcert={root}&application_name=encrypted")).unwrap();
+    assert_eq!(one(&store, create("c", TASKS)), Ok(Done::Created));
+    let ways = "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'encrypted'";
+    assert_eq!(database.sql(ways), ["t"]);
+    let stranger = with("?sslmode=require").unwrap_err();
+    assert!(stranger.what.contains("certificate"), "{stranger:?}");
+    let missing = with("?sslmode=require&sslrootcert=/nowhere.pem").unwrap_err();
+    assert!(missing.is_fatal && missing.what.contains("/nowhere.pem"), "{missing:?}");
+}
+
+#[test]
 fn what_is_acknowledged_is_synced_also_where_the_database_would_not() {
     let Some(database) = Database::new() else { return };
     let mut options = database.options();

@@ -19,6 +19,7 @@ mod schema;
 mod session;
 mod single;
 mod slot;
+mod tls;
 mod trouble;
 mod verify;
 
@@ -57,7 +58,8 @@ const KEYS_AT_A_TIME: i64 = 2 * 4096;
 #[derive(Clone)]
 pub struct PostgresOptions {
     /// `postgres://user:password@host:port/database`, or `key=value` pairs. Several hosts and `target_session_attrs=read-write` find
-    /// the one that can be written to.
+    /// the one that can be written to. With `sslmode=require` the connection is encrypted and the server's certificate checked, against
+    /// those of the system or the file named by `sslrootcert`.
     pub url: String,
     /// The schema that the tables are in; made if it is not there.
     pub schema: String,

@@ -6,10 +6,13 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Config, NoTls};
+use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::PostgresOptions;
 use super::session::{Openings, Session};
+use super::tls;
 use super::trouble::Trouble;
 use crate::store::StoreError;
 
@@ -28,6 +31,8 @@ pub(super) struct Pool {
     /// Absent only while it is dropped.
     runtime: Option<Runtime>,
     config: Config,
+    /// How to encrypt, if it was asked for.
+    tls: Option<MakeRustlsConnect>,
     pub(super) openings: Openings,
     timeout: Duration,
     idle: Mutex<Vec<Session>>,
@@ -53,6 +58,7 @@ impl Pool {
         Ok(Self {
             runtime: Some(runtime.map_err(|error| bad(format!("no thread for the database: {error}")))?),
             config,
+            tls,
             openings: Openings::new(&options.schema, options.timeout.as_millis().max(2)),
             timeout: options.timeout,
             idle: Mutex::new(Vec::new()),
@@ -121,9 +127,16 @@ impl Pool {
 
     async fn connect(&self) -> Result<Session, Trouble> {
         let epoch = self.epoch();
-        let (client, connection) = self.config.connect(NoTls).await?;
-        // It ends when the client is dropped, and tells the client about errors.
-        tokio::spawn(connection);
+        // What drives a connection ends when its client is dropped, and tells the client about errors.
+        let client = if let Some(tls) = &self.tls {
+            let (client, connection) = self.config.connect(tls.clone()).await?;
+            tokio::spawn(connection);
+            client
+        } else {
+            let (client, connection) = self.config.connect(NoTls).await?;
+            tokio::spawn(connection);
+            client
+        };
         Ok(Session { client, slot: None, epoch })
     }
 
