@@ -4,9 +4,12 @@
 
 mod archive;
 mod commands;
+#[path = "../postgres/database.rs"]
+mod database;
 mod model;
 mod permutation;
 mod place;
+mod postgres;
 mod sqlite;
 mod suite;
 
