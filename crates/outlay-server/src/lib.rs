@@ -5,7 +5,10 @@
 
 pub mod clock;
 pub mod desk;
+pub mod http;
 pub mod limits;
+mod metrics;
 pub mod refusal;
 pub mod shapes;
 pub mod store;
+pub mod tokens;

@@ -1,5 +1,7 @@
 //! How much of anything the service takes on.
 
+use std::time::Duration;
+
 /// Limits, each with a name that messages and the docs use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -27,6 +29,16 @@ pub struct Limits {
     pub queue: usize,
     /// Commands in one transaction.
     pub batch: usize,
+    /// Bytes of a request's line and headers.
+    pub header_bytes: usize,
+    /// For a request's headers to arrive, and how long a connection may be idle.
+    pub header_timeout: Duration,
+    /// For a request's body to arrive.
+    pub body_timeout: Duration,
+    /// For an answer, once the request is there.
+    pub request_timeout: Duration,
+    /// For requests under way when the service is told to stop.
+    pub drain_timeout: Duration,
     /// Counts that other processes write as well are read again when they are this old, in milliseconds.
     pub staleness_ms: i64,
 }
@@ -46,6 +58,11 @@ impl Default for Limits {
             connections: 1024,
             queue: 4096,
             batch: 1024,
+            header_bytes: 32_768,
+            header_timeout: Duration::from_secs(10),
+            body_timeout: Duration::from_secs(30),
+            request_timeout: Duration::from_secs(15),
+            drain_timeout: Duration::from_secs(20),
             staleness_ms: 100,
         }
     }

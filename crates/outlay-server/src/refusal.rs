@@ -21,6 +21,8 @@ pub enum Code {
     NoCampaign,
     /// No such round.
     NoRound,
+    /// No such token.
+    NoToken,
     /// No such page.
     NoRoute,
     /// The path does not take this method.
@@ -59,7 +61,7 @@ pub enum Code {
 
 impl Code {
     /// All of them, for the docs and for tests.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::BadRequest,
         Self::BadParameter,
         Self::BadProblem,
@@ -69,6 +71,7 @@ impl Code {
         Self::Forbidden,
         Self::NoCampaign,
         Self::NoRound,
+        Self::NoToken,
         Self::NoRoute,
         Self::WrongMethod,
         Self::CampaignExists,
@@ -101,6 +104,7 @@ impl Code {
             Self::Forbidden => ("forbidden", 403, "The token does not allow this"),
             Self::NoCampaign => ("no-campaign", 404, "There is no such campaign"),
             Self::NoRound => ("no-round", 404, "There is no such round"),
+            Self::NoToken => ("no-token", 404, "There is no such token"),
             Self::NoRoute => ("no-route", 404, "There is nothing at this address"),
             Self::WrongMethod => ("wrong-method", 405, "The address does not take this method"),
             Self::CampaignExists => ("campaign-exists", 409, "Another campaign has this id"),

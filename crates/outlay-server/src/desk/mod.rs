@@ -11,6 +11,7 @@ mod show;
 mod tell;
 
 pub use figures::{CampaignFigures, Figures, Histogram};
+pub(crate) use plan::{bad_problem, check_size};
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -87,7 +87,7 @@ impl Plan {
 }
 
 /// Counts the numbers of the curves before anything is built from them.
-fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refused> {
+pub(crate) fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refused> {
     fn numbers(value: &serde_json::Value) -> usize {
         match value {
             serde_json::Value::Array(entries) => entries.iter().map(numbers).sum(),
@@ -138,7 +138,7 @@ fn not_made(error: &CampaignError) -> Refused {
     Refused::new(Code::BadProblem, error.to_string()).at(pointer)
 }
 
-fn bad_problem(errors: &ProblemErrors) -> Refused {
+pub(crate) fn bad_problem(errors: &ProblemErrors) -> Refused {
     let shown = errors.0.iter().take(ProblemErrors::SHOWN);
     let errors: Vec<(String, String)> = shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
     let (pointer, detail) = errors.first().cloned().unwrap_or_default();

@@ -1,0 +1,187 @@
+//! A one-off problem: the best split, and nothing kept.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use outlay::oracle::Status;
+use outlay::problem::NoFiles;
+use outlay::{Options, Oracle, Problem as Task};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::App;
+use super::extract::free_body;
+use super::json::escaped;
+use super::problem::{Problem, Refusal};
+use crate::desk::{bad_problem, check_size};
+use crate::limits::Limits;
+use crate::refusal::{Code, Refused};
+
+/// A problem to be solved once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AllocateRequest {
+    /// The keys of a problem file.
+    #[schema(value_type = Object)]
+    pub problem: serde_json::Value,
+    /// What may be spent; the problem's budget if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<f64>,
+    /// What a success of some tasks is worth, by their names; the others are worth what the problem says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<std::collections::HashMap<String, f64>>)]
+    pub values: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+/// The best split, with a bound on how much better any split could be.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AllocateAnswer {
+    /// What could be spent.
+    pub budget: f64,
+    /// Expected reward of the round.
+    pub value: f64,
+    /// No split has a larger value.
+    pub upper_bound: f64,
+    /// No split is better by more than this share.
+    pub gap: f64,
+    /// What one more unit of budget is worth.
+    pub price: f64,
+    /// `optimal`, `within_tolerance`, or `limit` if the search ended before it was sure.
+    pub status: String,
+    /// What is left of the budget because it would buy nothing.
+    pub unspent: f64,
+    /// One entry a task.
+    pub tasks: Vec<AllocatedTask>,
+}
+
+/// What a task is given, and its chance of success by it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AllocatedTask {
+    /// Its name.
+    pub task: String,
+    /// The amount.
+    pub spend: f64,
+    /// The chance of success.
+    pub success: f64,
+}
+
+/// The best split of a budget, for values that are known.
+#[utoipa::path(
+    post,
+    path = "/v1/allocate",
+    operation_id = "allocate",
+    tag = "one-off",
+    request_body = AllocateRequest,
+    responses(
+        (status = 200, description = "The split and its certificate.", body = AllocateAnswer),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["decide"]))
+)]
+pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<Json<AllocateAnswer>, Refusal> {
+    let request: AllocateRequest = free_body(&bytes, &app)?;
+    let busy = || Refusal::new(Code::Busy, "all solvers are at work");
+    let permit = app.solvers.acquire().await.map_err(|_| busy())?;
+    let limits = app.limits().clone();
+    let answer = tokio::task::spawn_blocking(move || solve(&request, &limits)).await;
+    drop(permit);
+    Ok(Json(answer.map_err(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it"))??))
+}
+
+fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, Refused> {
+    let problem = read_problem(&request.problem, limits)?;
+    let values = values(&problem, request.values.as_ref())?;
+    let budget = request.budget.unwrap_or(problem.budget());
+    let options = Options { leftover: problem.leftover(), ..Options::default() };
+    let mut oracle = Oracle::new(&problem);
+    let best = oracle.allocate(&values, budget, &options).map_err(|error| Refused::new(Code::BadProblem, error.to_string()))?;
+    let tasks = problem.tasks().iter().zip(best.spend.iter().zip(&best.success));
+    Ok(AllocateAnswer {
+        budget,
+        value: best.value,
+        upper_bound: best.upper_bound,
+        gap: best.gap(),
+        price: best.price,
+        status: word(best.status).to_owned(),
+        unspent: best.unspent,
+        tasks: tasks.map(|(task, (&spend, &success))| AllocatedTask { task: task.name().to_owned(), spend, success }).collect(),
+    })
+}
+
+fn word(status: Status) -> &'static str {
+    match status {
+        Status::Optimal => "optimal",
+        Status::WithinTolerance => "within_tolerance",
+        Status::Limit => "limit",
+    }
+}
+
+fn read_problem(document: &serde_json::Value, limits: &Limits) -> Result<Task, Refused> {
+    if !document.is_object() {
+        return Err(Refused::new(Code::BadProblem, "/problem: must be an object with the keys of a problem file").at("/problem"));
+    }
+    check_size(document, limits)?;
+    let problem = Task::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
+    let tasks = problem.tasks().len();
+    if tasks > limits.tasks {
+        let refused = Refused::new(Code::TooLarge, format!("the problem has {tasks} tasks, more than {}", limits.tasks));
+        return Err(refused.at("/problem/task").hint("the limit is tasks"));
+    }
+    Ok(problem)
+}
+
+fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Value>>) -> Result<Vec<f64>, Refused> {
+    let mut values: Vec<Option<f64>> = problem.tasks().iter().map(outlay::Task::value).collect();
+    for (name, value) in given.into_iter().flatten() {
+        let place = format!("/values/{}", escaped(name));
+        let wrong = |what: &str| Refused::new(Code::BadProblem, format!("{place}: {what}")).at(place.clone());
+        let position = problem.tasks().iter().position(|task| task.name() == name).ok_or_else(|| wrong("no task has this name"))?;
+        let number = value.as_f64().filter(|number| *number >= 0.0 && number.is_finite());
+        values[position] = Some(number.ok_or_else(|| wrong("must be a number and not negative"))?);
+    }
+    let missing = problem.tasks().iter().zip(&values).position(|(_, value)| value.is_none());
+    if let Some(position) = missing {
+        let name = problem.tasks()[position].name();
+        let refused = Refused::new(Code::BadProblem, format!("nothing says what a success of {name} is worth"));
+        return Err(refused.at(format!("/problem/task/{position}")).hint("give the task a `value`, or `values` beside the problem"));
+    }
+    Ok(values.into_iter().flatten().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn request(text: &str) -> AllocateRequest {
+        serde_json::from_str(text).unwrap()
+    }
+
+    const TWO: &str = r#"{"budget": 10, "task": [
+        {"name": "a", "value": 1, "curve": {"family": "saturating", "full_at": 10}},
+        {"name": "b", "curve": {"family": "saturating", "full_at": 5}}]}"#;
+
+    #[test]
+    fn the_split_is_the_librarys() {
+        let answer = solve(&request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}}}"#)), &Limits::default()).unwrap();
+        assert_eq!((answer.value, answer.upper_bound, answer.status.as_str()), (1.5, 1.5, "optimal"));
+        assert_eq!(answer.tasks.iter().map(|task| task.spend).collect::<Vec<_>>(), [5.0, 5.0]);
+        let less = solve(&request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}, "budget": 5}}"#)), &Limits::default()).unwrap();
+        assert_eq!((less.value, less.budget), (1.0, 5.0));
+    }
+
+    #[test]
+    fn what_is_wrong_has_a_place() {
+        let pointer = |text: &str| solve(&request(text), &Limits::default()).unwrap_err().pointer.unwrap_or_default();
+        assert_eq!(pointer(&format!(r#"{{"problem": {TWO}}}"#)), "/problem/task/1");
+        assert_eq!(pointer(&format!(r#"{{"problem": {TWO}, "values": {{"c": 1}}}}"#)), "/values/c");
+        assert_eq!(pointer(&format!(r#"{{"problem": {TWO}, "values": {{"b": -1}}}}"#)), "/values/b");
+        assert_eq!(pointer(r#"{"problem": 7}"#), "/problem");
+        let curve = r#"{"problem": {"task": [{"curve": {"family": "hill", "half_at": -1, "steepness": 2}}]}}"#;
+        assert_eq!(pointer(curve), "/problem/task/0/curve/half_at");
+        let few = Limits { tasks: 1, ..Limits::default() };
+        assert_eq!(solve(&request(&format!(r#"{{"problem": {TWO}}}"#)), &few).unwrap_err().code, Code::TooLarge);
+    }
+}

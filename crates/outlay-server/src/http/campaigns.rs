@@ -1,0 +1,247 @@
+//! Campaigns: begun, looked at, paused and closed.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::App;
+use super::extract::{Asked, NamedPage, Page, Place, body, free_body, within};
+use super::gate::Caller;
+use super::problem::{Problem, Refusal};
+use crate::refusal::{Code, Refused};
+use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign};
+
+/// Begin a campaign.
+///
+/// The id is yours to choose. The same request again changes nothing and is answered with 200.
+#[utoipa::path(
+    put,
+    path = "/v1/campaigns/{campaign}",
+    operation_id = "begin_campaign",
+    tag = "campaigns",
+    params(("campaign" = String, Path, description = "Its id: letters, digits, `-`, `_`, `.`")),
+    request_body = NewCampaign,
+    responses(
+        (status = 201, description = "It has begun.", body = CampaignState, headers(("etag" = String), ("location" = String))),
+        (status = 200, description = "It was there, and the same.", body = CampaignState, headers(("etag" = String))),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn put(State(app): State<Arc<App>>, Place(id): Place<String>, caller: Caller, bytes: Bytes) -> Result<Response, Refusal> {
+    let request: NewCampaign = free_body(&bytes, &app)?;
+    let (state, is_new) = app.desk.create(&id, request, &caller.0).await?;
+    let tag = etag(&state);
+    if is_new {
+        let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}")).unwrap_or(HeaderValue::from_static("/v1/campaigns"));
+        return Ok((StatusCode::CREATED, [(header::ETAG, tag), (header::LOCATION, place)], Json(state)).into_response());
+    }
+    Ok(([(header::ETAG, tag)], Json(state)).into_response())
+}
+
+/// Where a campaign stands.
+#[utoipa::path(
+    get,
+    path = "/v1/campaigns/{campaign}",
+    operation_id = "get_campaign",
+    tag = "campaigns",
+    params(
+        ("campaign" = String, Path, description = "Its id"),
+        ("if-none-match" = Option<String>, Header, description = "An `ETag` that you have: if it still is the right one, the answer is 304 and empty"),
+    ),
+    responses(
+        (status = 200, description = "As it stands.", body = CampaignState, headers(("etag" = String))),
+        (status = 304, description = "As you know it.", headers(("etag" = String))),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["read"]))
+)]
+pub(crate) async fn get(State(app): State<Arc<App>>, Place(id): Place<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+    let state = app.desk.campaign(&id).await?;
+    let tag = etag(&state);
+    let head = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    if is_known(&headers, &tag) {
+        return Ok((StatusCode::NOT_MODIFIED, head).into_response());
+    }
+    Ok((head, Json(state)).into_response())
+}
+
+/// Pause, open again or close a campaign.
+#[utoipa::path(
+    patch,
+    path = "/v1/campaigns/{campaign}",
+    operation_id = "change_campaign",
+    tag = "campaigns",
+    params(
+        ("campaign" = String, Path, description = "Its id"),
+        ("if-match" = Option<String>, Header, description = "The `ETag` of the campaign as you know it; needed. Only its version counts, so rounds and feedback in between do not matter"),
+    ),
+    request_body = CampaignChange,
+    responses(
+        (status = 200, description = "Done.", body = CampaignState, headers(("etag" = String))),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn patch(
+    State(app): State<Arc<App>>,
+    Place(id): Place<String>,
+    caller: Caller,
+    headers: HeaderMap,
+    bytes: Bytes,
+) -> Result<Response, Refusal> {
+    let change: CampaignChange = body(&bytes, &app)?;
+    let version = match wanted_version(&headers)? {
+        Some(version) => version,
+        None => app.desk.campaign(&id).await?.version,
+    };
+    let state = app.desk.set_status(&id, change, version, &caller.0).await?;
+    Ok(([(header::ETAG, etag(&state))], Json(state)).into_response())
+}
+
+/// Campaigns in the order of their ids.
+#[utoipa::path(
+    get,
+    path = "/v1/campaigns",
+    operation_id = "list_campaigns",
+    tag = "campaigns",
+    params(NamedPage),
+    responses(
+        (status = 200, description = "A page of them.", body = CampaignList),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["read"]))
+)]
+pub(crate) async fn list(State(app): State<Arc<App>>, Asked(page): Asked<NamedPage>) -> Result<Json<CampaignList>, Refusal> {
+    let limit = page.limit(&app)?;
+    Ok(Json(app.desk.campaigns(page.after.as_deref(), limit).await?))
+}
+
+/// What happened to a campaign, in order.
+#[utoipa::path(
+    get,
+    path = "/v1/campaigns/{campaign}/events",
+    operation_id = "list_events",
+    tag = "campaigns",
+    params(("campaign" = String, Path, description = "Its id"), Page),
+    responses(
+        (status = 200, description = "A page of it.", body = EventList),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["read"]))
+)]
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    Place(id): Place<String>,
+    Asked(page): Asked<Page>,
+) -> Result<Json<EventList>, Refusal> {
+    let limit = page.limit(&app)?;
+    Ok(Json(app.desk.events(&id, page.after.unwrap_or(0), limit).await?))
+}
+
+/// How finely curves are to be drawn.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Fineness {
+    /// Points of each curve, 2 to 1000; 100 if absent.
+    #[param(minimum = 2, maximum = 1000)]
+    points: Option<u64>,
+}
+
+/// The curves of a campaign's tasks as points to draw.
+#[utoipa::path(
+    get,
+    path = "/v1/campaigns/{campaign}/curves",
+    operation_id = "get_curves",
+    tag = "campaigns",
+    params(("campaign" = String, Path, description = "Its id"), Fineness),
+    responses(
+        (status = 200, description = "One a task.", body = CurveList),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["read"]))
+)]
+pub(crate) async fn curves(
+    State(app): State<Arc<App>>,
+    Place(id): Place<String>,
+    Asked(fineness): Asked<Fineness>,
+) -> Result<Json<CurveList>, Refusal> {
+    let points = within(fineness.points, 100, app.limits().page, "points")?;
+    if points < 2 {
+        return Err(Refusal::new(Code::BadParameter, "points must be at least 2: a curve has a beginning and an end"));
+    }
+    Ok(Json(app.desk.curves(&id, points).await?))
+}
+
+/// Changes whenever anything does that a client waits for. Only the version is compared when a change is made.
+fn etag(state: &CampaignState) -> HeaderValue {
+    let tag = format!("\"{}.{}.{}\"", state.version, state.rounds, state.stats_version);
+    HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
+}
+
+fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(','));
+    let mut known = known.map(|one| one.trim()).map(|one| one.strip_prefix("W/").unwrap_or(one));
+    known.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
+}
+
+/// The version that `If-Match` names; none for `*`.
+fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
+    let Some(value) = headers.get(header::IF_MATCH) else {
+        let refused = Refused::new(Code::NeedsIfMatch, "If-Match is missing");
+        return Err(refused.hint("send the ETag that GET has given, such as If-Match: \"1.0.0\"").into());
+    };
+    let text = value.to_str().unwrap_or_default().trim();
+    if text == "*" {
+        return Ok(None);
+    }
+    let version = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let version = version.and_then(|text| text.split('.').next()).and_then(|text| text.parse().ok());
+    match version {
+        Some(version) => Ok(Some(version)),
+        None => {
+            let refused = Refused::new(Code::BadParameter, "If-Match is not one of our ETags");
+            Err(refused.hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0\"").into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(text: &'static str) -> Result<Option<u64>, Refusal> {
+        wanted_version(&HeaderMap::from_iter([(header::IF_MATCH, HeaderValue::from_static(text))]))
+    }
+
+    #[test]
+    fn if_match_names_a_version() {
+        assert_eq!(version("\"3.17.204\"").unwrap(), Some(3));
+        assert_eq!(version("\"3\"").unwrap(), Some(3));
+        assert_eq!(version("*").unwrap(), None);
+        for text in ["3", "\"\"", "\"x.1.2\"", "\"3", "W/\"3.1.1\"", "\"1.0.0\", \"2.0.0\""] {
+            assert!(version(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn if_none_match_may_be_a_list() {
+        let tag = HeaderValue::from_static("\"1.2.3\"");
+        let known = |text: &'static str| is_known(&HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(text))]), &tag);
+        assert!(known("\"1.2.3\"") && known("W/\"1.2.3\"") && known("\"0.0.0\", \"1.2.3\"") && known("*"));
+        assert!(!known("\"1.2.4\"") && !known("1.2.3") && !known(""));
+    }
+}

@@ -1,0 +1,175 @@
+//! What came back of rounds.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::App;
+use super::extract::{Place, body};
+use super::gate::Caller;
+use super::problem::{Problem, Refusal};
+use crate::refusal::{Code, Refused};
+use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
+
+/// Tell what came back of a round.
+///
+/// Wholly or in part, late, and as often as you like: every (round, task) counts once. If anything contradicts what was told before,
+/// nothing of the report is taken.
+#[utoipa::path(
+    put,
+    path = "/v1/campaigns/{campaign}/rounds/{round}/feedback",
+    operation_id = "tell",
+    tag = "feedback",
+    params(("campaign" = String, Path, description = "Its id"), ("round" = u64, Path, description = "Its number")),
+    request_body = Feedback,
+    responses(
+        (status = 200, description = "Counted.", body = Told),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["report"]))
+)]
+pub(crate) async fn put(
+    State(app): State<Arc<App>>,
+    Place((id, round)): Place<(String, u64)>,
+    caller: Caller,
+    bytes: Bytes,
+) -> Result<Json<Told>, Refusal> {
+    let feedback: Feedback = body(&bytes, &app)?;
+    Ok(Json(app.desk.tell(&id, round, feedback, &caller.0).await?))
+}
+
+/// What became of a bulk report.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BulkTold {
+    /// Outcomes of all lines that were new.
+    pub accepted: u64,
+    /// Outcomes of all lines that had come before, and the same.
+    pub duplicate: u64,
+    /// New ones that came after their round had expired; they count.
+    pub late: u64,
+    /// Lines of which nothing was taken, and why.
+    pub refused: Vec<RefusedLine>,
+}
+
+/// A line of which nothing was taken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RefusedLine {
+    /// Which one, counted from 1.
+    pub line: u64,
+    /// Why, as a word that programs may rely on.
+    pub code: String,
+    /// Why, in a sentence.
+    pub detail: String,
+    /// JSON pointer to the place in the line, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// What is stored instead, for a conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub stored: Option<serde_json::Value>,
+}
+
+/// Tell what came back of many rounds.
+///
+/// A JSON object a line. All lines are kept together and durably; a line that is refused does not hinder the others. Lines that are
+/// not JSON refuse the whole report.
+#[utoipa::path(
+    post,
+    path = "/v1/campaigns/{campaign}/feedback",
+    operation_id = "tell_many",
+    tag = "feedback",
+    params(("campaign" = String, Path, description = "Its id")),
+    request_body(content = BulkLine, content_type = "application/x-ndjson", description = "A line a round, up to 10000"),
+    responses(
+        (status = 200, description = "Counted, except for the lines named.", body = BulkTold),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["report"]))
+)]
+pub(crate) async fn bulk(
+    State(app): State<Arc<App>>,
+    Place(id): Place<String>,
+    caller: Caller,
+    bytes: Bytes,
+) -> Result<Json<BulkTold>, Refusal> {
+    let lines = lines(&bytes, &app)?;
+    let numbers: Vec<u64> = lines.iter().map(|(number, _)| *number).collect();
+    let told = app.desk.tell_many(&id, lines.into_iter().map(|(_, line)| line).collect(), &caller.0).await?;
+    let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
+    for (line, told) in numbers.into_iter().zip(told) {
+        match told {
+            Ok(Told { accepted, duplicate, late }) => {
+                sum.accepted += accepted;
+                sum.duplicate += duplicate;
+                sum.late += late;
+            }
+            Err(Refused { code, detail, pointer, stored, .. }) => {
+                sum.refused.push(RefusedLine {
+                    line,
+                    code: code.facts().0.to_owned(),
+                    detail,
+                    pointer,
+                    stored: stored.map(|stored| *stored),
+                });
+            }
+        }
+    }
+    Ok(Json(sum))
+}
+
+/// The lines with something on them, each with its number.
+fn lines(bytes: &Bytes, app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
+    let most = app.limits().bulk_lines;
+    let mut lines = Vec::new();
+    let numbered = bytes.split(|byte| *byte == b'\n').zip(1..).filter(|(line, _)| !line.trim_ascii().is_empty());
+    for (line, number) in numbered {
+        if lines.len() == most {
+            let refused = Refused::new(Code::TooLarge, format!("the report has more than {most} lines"));
+            return Err(refused.hint("the limit is bulk_lines; send several requests").into());
+        }
+        let line = super::json::read(line, app.limits().json_depth).map_err(|refused| Refused {
+            detail: format!("line {number}: {}", refused.detail),
+            // A pointer would point into the line, and the body is not one document.
+            pointer: None,
+            ..refused
+        })?;
+        lines.push((number, line));
+    }
+    if lines.is_empty() {
+        return Err(Refusal::new(Code::BadRequest, "the report has no lines"));
+    }
+    Ok(lines)
+}
+
+/// Correct what was told.
+///
+/// The only way to change history, and the first report stays in it.
+#[utoipa::path(
+    post,
+    path = "/v1/campaigns/{campaign}/rounds/{round}/corrections",
+    operation_id = "correct",
+    tag = "feedback",
+    params(("campaign" = String, Path, description = "Its id"), ("round" = u64, Path, description = "Its number")),
+    request_body = Correction,
+    responses(
+        (status = 200, description = "Counted instead.", body = Corrected),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn correct(
+    State(app): State<Arc<App>>,
+    Place((id, round)): Place<(String, u64)>,
+    caller: Caller,
+    bytes: Bytes,
+) -> Result<Json<Corrected>, Refusal> {
+    let correction: Correction = body(&bytes, &app)?;
+    Ok(Json(app.desk.correct(&id, round, correction, &caller.0).await?))
+}

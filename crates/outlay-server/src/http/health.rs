@@ -1,0 +1,91 @@
+//! For whoever watches over the service.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::extract::State;
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+
+use super::App;
+use super::problem::{Problem, Refusal};
+use crate::refusal::Code;
+
+/// Whether the process answers at all.
+#[utoipa::path(
+    get,
+    path = "/livez",
+    operation_id = "livez",
+    tag = "operations",
+    responses((status = 200, description = "It does.", body = String, content_type = "text/plain")),
+    security(())
+)]
+pub(crate) async fn livez() -> Response {
+    plain("alive\n")
+}
+
+/// Whether requests should be sent here: the store can be written to, and the service is not about to stop.
+#[utoipa::path(
+    get,
+    path = "/readyz",
+    operation_id = "readyz",
+    tag = "operations",
+    responses(
+        (status = 200, description = "Yes.", body = String, content_type = "text/plain"),
+        (status = 503, description = "Not now.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(())
+)]
+pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    if app.is_stopping.load(Ordering::SeqCst) {
+        return Err(Refusal::new(Code::Busy, "the service is about to stop"));
+    }
+    if app.desk.failure().is_some() {
+        return Err(Refusal::new(Code::Busy, "the store has failed"));
+    }
+    let store = Arc::clone(app.desk.store());
+    match tokio::task::spawn_blocking(move || store.health()).await {
+        Ok(Ok(())) => Ok(plain("ready\n")),
+        Ok(Err(error)) => {
+            // Whoever is let in here has shown no token: what exactly is wrong is for the log.
+            tracing::warn!(error = error.what, "the store is not healthy");
+            Err(Refusal::new(Code::Busy, "the store cannot be written to"))
+        }
+        Err(_) => Err(Refusal::new(Code::Internal, "the store could not be asked")),
+    }
+}
+
+/// Figures for Prometheus.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    operation_id = "metrics",
+    tag = "operations",
+    responses(
+        (status = 200, description = "As OpenMetrics text.", body = String, content_type = "application/openmetrics-text"),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["read"]))
+)]
+pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+    let text = app.metrics.text(&app.desk).map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
+    let media = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    Ok(([(header::CONTENT_TYPE, media)], text).into_response())
+}
+
+/// This description.
+#[utoipa::path(
+    get,
+    path = "/openapi.json",
+    operation_id = "openapi",
+    tag = "operations",
+    responses((status = 200, description = "OpenAPI 3.1.", body = Object, content_type = "application/json")),
+    security(())
+)]
+pub(crate) async fn openapi(State(app): State<Arc<App>>) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], app.description.clone()).into_response()
+}
+
+fn plain(text: &'static str) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))], text).into_response()
+}

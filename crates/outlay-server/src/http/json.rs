@@ -1,0 +1,254 @@
+//! JSON as strict as it can be: what is unclear is refused with its place, never guessed.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Number, Value};
+
+use crate::refusal::{Code, Refused};
+
+/// Reads an object whose every key is known.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, Refused> {
+    let text = text(body, depth)?;
+    // Tracking the place costs something; only who is wrong pays for it.
+    serde_json::from_str(text)
+        .map_err(|_| explained(serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text)).err(), text))
+}
+
+/// Reads an object with a part of any shape; the plain reader would take the last of two equal keys there.
+pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, Refused> {
+    let text = text(body, depth)?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let strict: Strict = serde_path_to_error::deserialize(&mut reader).map_err(|error| explained(Some(error), text))?;
+    reader.end().map_err(|error| malformed(&error))?;
+    serde_path_to_error::deserialize(strict.0).map_err(|error| explained(Some(error), text))
+}
+
+fn text(body: &[u8], depth: usize) -> Result<&str, Refused> {
+    let text = std::str::from_utf8(body).map_err(|error| {
+        let place = error.valid_up_to();
+        Refused::new(Code::BadRequest, format!("the body is not UTF-8 from byte {place} on")).hint("JSON is always UTF-8")
+    })?;
+    scan(text, depth)?;
+    Ok(text)
+}
+
+/// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands where an object belongs. A record
+/// can be read from a list of its values; nobody should rely on it.
+fn scan(text: &str, most: usize) -> Result<(), Refused> {
+    let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
+    let mut before = None;
+    for byte in text.bytes() {
+        if is_text {
+            match byte {
+                _ if is_escaped => is_escaped = false,
+                b'\\' => is_escaped = true,
+                b'"' => is_text = false,
+                _ => {}
+            }
+            continue;
+        }
+        match byte {
+            b' ' | b'\t' | b'\r' | b'\n' => continue,
+            b'"' => is_text = true,
+            b'{' | b'[' => {
+                let is_list_in_list = byte == b'[' && open.last() == Some(&b'[');
+                if (open.is_empty() && byte == b'[') || is_list_in_list {
+                    return Err(Refused::new(Code::BadRequest, "a list stands where an object belongs"));
+                }
+                open.push(byte);
+                if open.len() > most {
+                    return Err(
+                        Refused::new(Code::TooLarge, format!("objects and lists go more than {most} deep")).hint("the limit is json_depth")
+                    );
+                }
+            }
+            b'}' | b']' => {
+                open.pop();
+            }
+            _ => {}
+        }
+        before = before.or(Some(byte));
+    }
+    match before {
+        Some(b'{') => Ok(()),
+        None => Err(Refused::new(Code::BadRequest, "the body is empty").hint("send a JSON object, {} at least")),
+        Some(_) => Err(Refused::new(Code::BadRequest, "the body is not a JSON object")),
+    }
+}
+
+/// A fault of syntax has a line and a column, one of meaning a pointer.
+fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text: &str) -> Refused {
+    let Some(error) = error else {
+        // It was read this time: what is wrong comes after it.
+        return match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+            Err(error) => malformed(&error),
+            Ok(_) => Refused::new(Code::BadRequest, "the body cannot be understood"),
+        };
+    };
+    if error.inner().is_syntax() || error.inner().is_eof() {
+        return malformed(error.inner());
+    }
+    let what = without_place(error.inner());
+    let pointer = pointer(error.path());
+    let place = if pointer.is_empty() { "the body".to_owned() } else { pointer.clone() };
+    Refused::new(Code::BadRequest, format!("{place}: {what}")).at(pointer)
+}
+
+fn malformed(error: &serde_json::Error) -> Refused {
+    let (line, column) = (error.line(), error.column());
+    Refused::new(Code::BadRequest, format!("the body is not JSON: {} (line {line}, column {column})", without_place(error)))
+}
+
+/// serde_json ends its messages with the place, if it knows one.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    text.strip_suffix(&place).map(str::to_owned).unwrap_or(text)
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer += &format!("/{index}"),
+            Segment::Map { key } => pointer += &format!("/{}", escaped(key)),
+            Segment::Enum { variant } => pointer += &format!("/{}", escaped(variant)),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+/// A key as RFC 6901 writes it.
+pub(crate) fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Any JSON, but no key twice.
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(StrictVisitor).map(Self)
+    }
+}
+
+struct StrictVisitor;
+
+impl<'de> Visitor<'de> for StrictVisitor {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number must be finite"))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::String(value.to_owned()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(Strict(value)) = list.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut values = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if values.contains_key(&key) {
+                return Err(A::Error::custom(format!("duplicate field `{key}`")));
+            }
+            let Strict(value) = map.next_value()?;
+            values.insert(key, value);
+        }
+        Ok(Value::Object(values))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shapes::{Ask, Feedback, NewCampaign};
+
+    fn refused<T: DeserializeOwned + fmt::Debug>(body: &str) -> (Option<String>, String) {
+        let refused = read::<T>(body.as_bytes(), 32).unwrap_err();
+        (refused.pointer, refused.detail)
+    }
+
+    #[test]
+    fn what_is_right_is_read() {
+        let ask: Ask = read(br#" {"count": 3, "without": ["a"]} "#, 32).unwrap();
+        assert_eq!((ask.count, ask.without), (Some(3), vec!["a".to_owned()]));
+        let new: NewCampaign = read_free(br#"{"problem": {"task": [{"name": "[[{"}]}}"#, 32).unwrap();
+        assert_eq!(new.problem["task"][0]["name"], "[[{");
+    }
+
+    #[test]
+    fn faults_of_meaning_have_a_pointer() {
+        let wrong = r#"{"results": [{"task": "a", "completed": true}, {"task": "b", "completed": 1}]}"#;
+        let (pointer, detail) = refused::<Feedback>(wrong);
+        assert_eq!(pointer.as_deref(), Some("/results/1/completed"));
+        assert_eq!(detail, "/results/1/completed: invalid type: integer `1`, expected a boolean");
+    }
+
+    #[test]
+    fn unclear_json_is_refused() {
+        let twice = r#"{"count": 1, "count": 2}"#;
+        assert!(refused::<Ask>(twice).1.contains("duplicate field `count`"));
+        assert!(refused::<Ask>(r#"{"cuont": 1}"#).1.contains("unknown field `cuont`"));
+        assert!(refused::<Ask>(r#"{"budget": NaN}"#).1.contains("not JSON"));
+        assert!(refused::<Ask>(r#"{"budget": 1e400}"#).1.contains("out of range"));
+        assert!(refused::<Ask>(r#"{"count": 1} x"#).1.contains("trailing"));
+        assert!(refused::<Ask>(r#"{"count": 1"#).1.contains("not JSON"));
+        assert!(refused::<Ask>("[1]").1.contains("a list stands where an object belongs"));
+        assert!(refused::<Feedback>(r#"{"results": [["a", true]]}"#).1.contains("a list stands where an object belongs"));
+        assert!(refused::<Ask>("").1.contains("empty"));
+        assert!(refused::<Ask>("7").1.contains("not a JSON object"));
+        assert!(read::<Ask>(b"{\"without\": [\"\xff\"]}", 32).unwrap_err().detail.contains("not UTF-8 from byte 14 on"));
+    }
+
+    #[test]
+    fn a_free_part_is_as_strict() {
+        let refused = |body: &str| read_free::<NewCampaign>(body.as_bytes(), 32).unwrap_err();
+        assert!(refused(r#"{"problem": {"budget": 1, "budget": 2}}"#).detail.contains("duplicate field `budget`"));
+        assert!(refused(r#"{"problem": {"budget": 1e999}}"#).detail.contains("out of range"));
+        assert!(refused(r#"{"problem": {}} {}"#).detail.contains("trailing"));
+        assert!(refused(r#"{"problem": {}, "lerner": "sharp"}"#).detail.contains("unknown field `lerner`"));
+        assert!(refused(r#"{"learner": "sharp"}"#).detail.contains("missing field `problem`"));
+    }
+
+    #[test]
+    fn depth_is_limited_before_anything_is_built() {
+        let deep = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(31), "}".repeat(31));
+        assert!(read_free::<NewCampaign>(deep.as_bytes(), 32).is_ok());
+        let deeper = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(32), "}".repeat(32));
+        assert_eq!(read_free::<NewCampaign>(deeper.as_bytes(), 32).unwrap_err().code, Code::TooLarge);
+        let endless = "{\"a\":".repeat(100_000);
+        assert_eq!(read_free::<NewCampaign>(endless.as_bytes(), 32).unwrap_err().code, Code::TooLarge);
+    }
+}

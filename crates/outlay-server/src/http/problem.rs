@@ -1,0 +1,126 @@
+//! Errors on the wire: RFC 9457.
+//!
+//! Whoever refuses a request only says why; the body is written at the very end, where the request's id is known.
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::refusal::{Code, Refused};
+
+/// The media type of every error.
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
+
+/// Why a request was refused.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Problem {
+    /// Names the kind of error for ever.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The kind of error in a few words.
+    pub title: String,
+    /// The HTTP status.
+    pub status: u16,
+    /// What exactly, in a sentence.
+    pub detail: String,
+    /// The kind of error as a word that programs may rely on.
+    pub code: String,
+    /// JSON pointer to the place in the body, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// The same as in the header `x-request-id`, for whoever looks it up in the log.
+    pub request_id: String,
+    /// Everything that is wrong, where there is more than one thing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<Fault>,
+    /// What is stored instead, for a conflict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub stored: Option<serde_json::Value>,
+}
+
+/// One of several things that are wrong.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Fault {
+    /// JSON pointer to the place in the body.
+    pub pointer: String,
+    /// What.
+    pub detail: String,
+}
+
+impl Problem {
+    pub(crate) fn new(refused: &Refused, request_id: &str) -> Self {
+        let (code, status, title) = refused.code.facts();
+        Self {
+            kind: format!("/problems/{code}"),
+            title: title.to_owned(),
+            status,
+            detail: refused.detail.clone(),
+            code: code.to_owned(),
+            pointer: refused.pointer.clone(),
+            hint: refused.hint.clone(),
+            request_id: request_id.to_owned(),
+            errors: refused.errors.iter().map(|(pointer, detail)| Fault { pointer: pointer.clone(), detail: detail.clone() }).collect(),
+            stored: refused.stored.as_deref().cloned(),
+        }
+    }
+}
+
+/// A refusal on its way out, with headers of its own.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    refused: Refused,
+    header: Option<(HeaderName, HeaderValue)>,
+}
+
+impl Refusal {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
+        Refused::new(code, detail).into()
+    }
+
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.header = Some((name, value));
+        self
+    }
+}
+
+impl From<Refused> for Refusal {
+    fn from(refused: Refused) -> Self {
+        Self { refused, header: None }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let (_, status, _) = self.refused.code.facts();
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let headers = response.headers_mut();
+        match status {
+            401 => headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
+            503 => headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1")),
+            // The rest of the body is not read: the connection cannot be used again.
+            408 | 413 => headers.insert(header::CONNECTION, HeaderValue::from_static("close")),
+            _ => None,
+        };
+        if let Some((name, value)) = self.header {
+            headers.insert(name, value);
+        }
+        response.extensions_mut().insert(self.refused);
+        response
+    }
+}
+
+/// Writes the body of a refusal, now that the request's id is known.
+pub(crate) fn spell_out(response: &mut Response, request_id: &str) -> Option<Refused> {
+    let refused = response.extensions_mut().remove::<Refused>()?;
+    let body = serde_json::to_vec(&Problem::new(&refused, request_id)).unwrap_or_default();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    *response.body_mut() = Body::from(body);
+    Some(refused)
+}

@@ -1,0 +1,201 @@
+//! Tokens made and revoked while the service runs.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::App;
+use super::extract::{Place, body};
+use super::problem::{Problem, Refusal};
+use crate::refusal::{Code, Refused};
+use crate::store::{Millis, TokenRow};
+use crate::tokens::{Scope, Wish, make};
+
+/// A token as a client asks for it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewToken {
+    /// What it is to allow: `read`, `decide`, `report`, `admin`.
+    #[schema(min_items = 1)]
+    pub scopes: Vec<String>,
+    /// The one campaign that it is to be good for; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<String>,
+    /// After so many seconds it is not good any more; for ever if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
+    pub expires_in_seconds: Option<u64>,
+}
+
+impl NewToken {
+    /// What is wished for.
+    ///
+    /// # Errors
+    /// If there is no such scope, or none at all.
+    pub fn wish(&self) -> Result<Wish, Refused> {
+        let wrong = |place: String, what: String| Refused::new(Code::BadRequest, format!("{place}: {what}")).at(place);
+        let mut scopes = Vec::new();
+        for (position, word) in self.scopes.iter().enumerate() {
+            let scope = Scope::named(word);
+            let unknown =
+                || wrong(format!("/scopes/{position}"), format!("no scope is named {word}; there are read, decide, report, admin"));
+            let scope = scope.ok_or_else(unknown)?;
+            if !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        if scopes.is_empty() {
+            return Err(wrong("/scopes".to_owned(), "a token must allow something".to_owned()));
+        }
+        let good_for = match self.expires_in_seconds {
+            Some(0) => return Err(wrong("/expires_in_seconds".to_owned(), "must be at least 1".to_owned())),
+            Some(seconds) => Some(Millis::try_from(seconds.saturating_mul(1000)).unwrap_or(Millis::MAX)),
+            None => None,
+        };
+        Ok(Wish { scopes, campaign: self.campaign.clone(), good_for })
+    }
+}
+
+/// A token that was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenMade {
+    /// The token itself. It is shown now and never again.
+    pub token: String,
+    /// What is known of it.
+    #[serde(flatten)]
+    pub info: TokenInfo,
+}
+
+/// What is known of a token. Its secret part is not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenInfo {
+    /// Its public part.
+    pub id: String,
+    /// What it allows.
+    pub scopes: Vec<String>,
+    /// The one campaign that it is good for; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<String>,
+    /// When it was made, in RFC 3339.
+    pub created_at: String,
+    /// From then on it is not good, in RFC 3339; absent: for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<String>,
+    /// Since when it is revoked, in RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revoked_at: Option<String>,
+}
+
+impl From<&TokenRow> for TokenInfo {
+    fn from(row: &TokenRow) -> Self {
+        Self {
+            id: row.id.clone(),
+            scopes: row.scopes.clone(),
+            campaign: row.campaign.clone(),
+            created_at: rfc3339(row.created_at),
+            expires_at: row.expires_at.map(rfc3339),
+            revoked_at: row.revoked_at.map(rfc3339),
+        }
+    }
+}
+
+/// A time beyond what a calendar holds is written as its end.
+fn rfc3339(millis: Millis) -> String {
+    let bound = if millis < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+    jiff::Timestamp::from_millisecond(millis).unwrap_or(bound).to_string()
+}
+
+/// Tokens in the order in which they were made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TokenList {
+    /// All of them.
+    pub tokens: Vec<TokenInfo>,
+}
+
+/// Every token that was ever made.
+#[utoipa::path(
+    get,
+    path = "/v1/tokens",
+    operation_id = "list_tokens",
+    tag = "tokens",
+    responses(
+        (status = 200, description = "Without their secrets.", body = TokenList),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
+    Json(TokenList { tokens: app.tokens.list().iter().map(TokenInfo::from).collect() })
+}
+
+/// Make a token.
+///
+/// The first one shuts the door: from then on every request needs one.
+#[utoipa::path(
+    post,
+    path = "/v1/tokens",
+    operation_id = "make_token",
+    tag = "tokens",
+    request_body = NewToken,
+    responses(
+        (status = 201, description = "Made. Keep the token: it is not shown again.", body = TokenMade),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
+    let new: NewToken = body(&bytes, &app)?;
+    let wish = new.wish()?;
+    if app.tokens.is_open() && (!wish.scopes.contains(&Scope::Admin) || wish.campaign.is_some()) {
+        let refused =
+            Refused::new(Code::BadRequest, "the first token must be for admin and all campaigns: without it nobody could make another");
+        return Err(refused.at("/scopes").into());
+    }
+    let (row, secret) = make(&wish, app.desk.clock().now())?;
+    let info = TokenInfo::from(&row);
+    app.desk.add_token(row).await?;
+    reload(&app).await?;
+    Ok((StatusCode::CREATED, Json(TokenMade { token: secret.reveal().to_owned(), info })))
+}
+
+/// Revoke a token, at once and for ever.
+#[utoipa::path(
+    delete,
+    path = "/v1/tokens/{token}",
+    operation_id = "revoke_token",
+    tag = "tokens",
+    params(("token" = String, Path, description = "Its public part")),
+    responses(
+        (status = 200, description = "It is no longer good.", body = TokenInfo),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(("token" = ["admin"]))
+)]
+pub(crate) async fn delete(State(app): State<Arc<App>>, Place(id): Place<String>) -> Result<Json<TokenInfo>, Refusal> {
+    let unknown = || Refusal::new(Code::NoToken, format!("no token has the public part {id}"));
+    // Who asks may have copied the whole token; its secret must not travel any further.
+    if id.contains('_') {
+        return Err(Refusal::new(Code::BadParameter, "give the token's public part only: what stands between the two _"));
+    }
+    if !app.tokens.list().iter().any(|row| row.id == id) {
+        return Err(unknown());
+    }
+    app.desk.revoke_token(&id).await?;
+    reload(&app).await?;
+    let row = app.tokens.list().into_iter().find(|row| row.id == id).ok_or_else(unknown)?;
+    Ok(Json(TokenInfo::from(&row)))
+}
+
+async fn reload(app: &Arc<App>) -> Result<(), Refusal> {
+    let held = Arc::clone(app);
+    let read = tokio::task::spawn_blocking(move || held.tokens.reload()).await;
+    read.ok().and_then(Result::ok).ok_or_else(|| Refusal::new(Code::Busy, "the token is kept, but the tokens cannot be read again now"))
+}

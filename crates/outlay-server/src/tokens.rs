@@ -1,0 +1,309 @@
+//! Who may do what: bearer tokens `outlay_<id>_<secret>`, of which only the secret's digest is kept.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use crate::refusal::{Code, Refused};
+use crate::store::{Millis, Store, StoreError, TokenRow};
+
+/// What every token begins with: people and scanners for leaked secrets know it by that.
+const PREFIX: &str = "outlay";
+/// Random bytes of a secret: nobody guesses them, so a plain digest is enough to keep.
+const SECRET_BYTES: usize = 32;
+/// Random bytes of a public part.
+const ID_BYTES: usize = 8;
+
+/// What a token allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// To look.
+    Read,
+    /// To ask for rounds.
+    Decide,
+    /// To tell what came back.
+    Report,
+    /// Everything, also to make campaigns, to correct what was told and, if it is good for all campaigns, to make tokens.
+    Admin,
+}
+
+impl Scope {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Decide, Self::Report, Self::Admin];
+
+    /// The word for it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Decide => "decide",
+            Self::Report => "report",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// The scope of that name.
+    #[must_use]
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.word() == word)
+    }
+}
+
+/// A token as it is wished for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// What it is to allow.
+    pub scopes: Vec<Scope>,
+    /// The one campaign that it is to be good for; absent: all.
+    pub campaign: Option<String>,
+    /// After so many milliseconds it is not good any more; absent: for ever.
+    pub good_for: Option<Millis>,
+}
+
+/// A secret that is shown once and never printed by accident.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The whole token, for the one who is to have it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+/// Makes a token: what is kept of it, and the token itself.
+///
+/// # Errors
+/// If the system has no random numbers.
+pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
+    let random = |error: getrandom::Error| Refused::new(Code::Internal, format!("the system gives no random numbers: {error}"));
+    let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
+    getrandom::fill(&mut id).map_err(random)?;
+    getrandom::fill(&mut secret).map_err(random)?;
+    let (id, secret) = (base62(&id), base62(&secret));
+    let row = TokenRow {
+        id: id.clone(),
+        hash: digest(&secret),
+        scopes: wish.scopes.iter().map(|scope| scope.word().to_owned()).collect(),
+        campaign: wish.campaign.clone(),
+        created_at: now,
+        expires_at: wish.good_for.map(|good_for| now.saturating_add(good_for)),
+        revoked_at: None,
+    };
+    Ok((row, Secret(format!("{PREFIX}_{id}_{secret}"))))
+}
+
+/// SHA-256 of a secret part.
+fn digest(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret.as_bytes()).into()
+}
+
+/// A number in letters and digits, always as long for as many bytes.
+fn base62(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let length = (bytes.len() as f64 * 8.0 / 62_f64.log2()).ceil() as usize;
+    let mut number = bytes.to_vec();
+    let mut text = vec![b'0'; length];
+    for place in text.iter_mut().rev() {
+        let mut rest = 0;
+        for byte in &mut number {
+            let value = rest * 256 + usize::from(*byte);
+            *byte = (value / 62) as u8;
+            rest = value % 62;
+        }
+        *place = DIGITS[rest];
+    }
+    text.into_iter().map(char::from).collect()
+}
+
+/// Every token there is, in memory.
+#[derive(Debug)]
+pub struct Tokens {
+    store: Arc<dyn Store>,
+    rows: RwLock<Arc<HashMap<String, TokenRow>>>,
+}
+
+impl Tokens {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub fn load(store: Arc<dyn Store>) -> Result<Self, StoreError> {
+        let tokens = Self { store, rows: RwLock::default() };
+        tokens.reload()?;
+        Ok(tokens)
+    }
+
+    /// Reads them again; blocks.
+    ///
+    /// # Errors
+    /// If the store cannot be read; what was known before stays.
+    pub fn reload(&self) -> Result<(), StoreError> {
+        let rows = self.store.tokens()?.into_iter().map(|row| (row.id.clone(), row)).collect();
+        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
+        Ok(())
+    }
+
+    fn rows(&self) -> Arc<HashMap<String, TokenRow>> {
+        Arc::clone(&self.rows.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether no token was ever made: then nobody is asked for one. Tokens that were all revoked do not open the door again.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.rows().is_empty()
+    }
+
+    /// All of them, by their public parts.
+    #[must_use]
+    pub fn list(&self) -> Vec<TokenRow> {
+        let mut rows: Vec<_> = self.rows().values().cloned().collect();
+        rows.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
+        rows
+    }
+
+    /// Whose token this is, by its public part.
+    ///
+    /// # Errors
+    /// If it is not good: not one of ours, revoked, expired. All of them read the same.
+    pub fn admit(&self, token: &str, now: Millis) -> Result<Holder, Refused> {
+        let bad = || {
+            Refused::new(Code::Unauthorised, "the token is unknown, expired or revoked")
+                .hint("make one with `outlay token create` and send it as `Authorization: Bearer outlay_…`")
+        };
+        let mut parts = token.splitn(3, '_');
+        let (Some(PREFIX), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next()) else { return Err(bad()) };
+        let rows = self.rows();
+        let row = rows.get(id).ok_or_else(bad)?;
+        let is_right = bool::from(digest(secret).ct_eq(&row.hash));
+        let is_good = row.revoked_at.is_none() && row.expires_at.is_none_or(|expires_at| expires_at > now);
+        if !is_right || !is_good {
+            return Err(bad());
+        }
+        let scopes = row.scopes.iter().filter_map(|word| Scope::named(word)).collect();
+        Ok(Holder { id: row.id.clone(), scopes, campaign: row.campaign.clone() })
+    }
+}
+
+/// Whoever holds a good token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// The token's public part.
+    pub id: String,
+    scopes: Vec<Scope>,
+    campaign: Option<String>,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Subject<'a> {
+    /// One campaign.
+    Campaign(&'a str),
+    /// All of them.
+    Everything,
+    /// None: only the scope counts.
+    Nothing,
+}
+
+impl Holder {
+    /// Whether this may be done.
+    ///
+    /// # Errors
+    /// If not, with what is missing.
+    pub fn may(&self, scope: Scope, subject: Subject<'_>) -> Result<(), Refused> {
+        if !self.scopes.contains(&scope) && !self.scopes.contains(&Scope::Admin) {
+            let detail = format!("the token does not have the scope {}", scope.word());
+            return Err(Refused::new(Code::Forbidden, detail));
+        }
+        match (&self.campaign, subject) {
+            (None, _) | (Some(_), Subject::Nothing) => Ok(()),
+            (Some(own), Subject::Campaign(asked)) if own == asked => Ok(()),
+            (Some(_), Subject::Campaign(_)) => Err(Refused::new(Code::Forbidden, "the token is for another campaign")),
+            (Some(_), Subject::Everything) => {
+                Err(Refused::new(Code::Forbidden, "the token is for one campaign, this is about all of them"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Command, MemoryStore, TokenRevocation};
+
+    fn wish(scopes: &[Scope], campaign: Option<&str>, good_for: Option<Millis>) -> Wish {
+        Wish { scopes: scopes.to_vec(), campaign: campaign.map(str::to_owned), good_for }
+    }
+
+    #[test]
+    fn letters_and_digits_are_the_number() {
+        assert_eq!(base62(&[0]), "00");
+        assert_eq!(base62(&[61]), "0z");
+        assert_eq!(base62(&[62]), "10");
+        assert_eq!(base62(&[255]), "47");
+        assert_eq!(base62(&[255; 32]).len(), 43);
+        assert_eq!(base62(&[0; 32]), "0".repeat(43));
+    }
+
+    #[test]
+    fn a_token_is_good_until_it_expires_or_is_revoked() {
+        let store = Arc::new(MemoryStore::new());
+        let (row, secret) = make(&wish(&[Scope::Read], None, Some(1000)), 5000).unwrap();
+        let tokens = Tokens::load(store.clone()).unwrap();
+        assert!(tokens.is_open());
+        store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
+        tokens.reload().unwrap();
+        assert!(!tokens.is_open());
+        assert_eq!(tokens.admit(secret.reveal(), 5999).unwrap().id, row.id);
+        assert!(tokens.admit(secret.reveal(), 6000).is_err(), "expired");
+        store.apply(&[Command::RevokeToken(TokenRevocation { id: row.id, at: 5500 })]).unwrap()[0].as_ref().unwrap();
+        tokens.reload().unwrap();
+        assert!(tokens.admit(secret.reveal(), 5999).is_err(), "revoked");
+        assert!(!tokens.is_open(), "a revoked token keeps the door shut");
+    }
+
+    #[test]
+    fn nothing_but_the_whole_token_is_admitted() {
+        let store = Arc::new(MemoryStore::new());
+        let (row, secret) = make(&wish(&[Scope::Admin], None, None), 0).unwrap();
+        store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
+        let tokens = Tokens::load(store).unwrap();
+        let whole = secret.reveal();
+        assert!(tokens.admit(whole, 0).is_ok());
+        let digest: String = row.hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        let wrong = ["", "outlay", "outlay_", &whole[..whole.len() - 1], &format!("{whole}x"), &whole.replacen("outlay", "outlaw", 1)];
+        for token in wrong.into_iter().chain([format!("outlay_{}_{digest}", row.id).as_str(), &format!("outlay_{}_", row.id)]) {
+            assert!(tokens.admit(token, 0).is_err(), "{token}");
+        }
+        assert!(!format!("{secret:?}").contains(&whole[7..]));
+    }
+
+    #[test]
+    fn scopes_and_campaigns() {
+        let holder = |scopes: &[Scope], campaign: Option<&str>| Holder {
+            id: "x".to_owned(),
+            scopes: scopes.to_vec(),
+            campaign: campaign.map(str::to_owned),
+        };
+        let reader = holder(&[Scope::Read], Some("a"));
+        assert!(reader.may(Scope::Read, Subject::Campaign("a")).is_ok());
+        assert!(reader.may(Scope::Read, Subject::Campaign("b")).is_err());
+        assert!(reader.may(Scope::Read, Subject::Everything).is_err());
+        assert!(reader.may(Scope::Read, Subject::Nothing).is_ok());
+        assert!(reader.may(Scope::Decide, Subject::Campaign("a")).is_err());
+        for scope in Scope::ALL {
+            assert!(holder(&[Scope::Admin], None).may(scope, Subject::Everything).is_ok());
+            assert!(holder(&[Scope::Admin], Some("a")).may(scope, Subject::Campaign("b")).is_err());
+        }
+    }
+}
