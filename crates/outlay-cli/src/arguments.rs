@@ -1,10 +1,12 @@
 //! The arguments of every command.
 
 mod daily;
+mod demo;
 mod fit;
 mod replay;
 
 pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
+pub(crate) use demo::DemoArguments;
 pub(crate) use fit::{FamilyChoice, FitArguments};
 pub(crate) use replay::ReplayArguments;
 
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Status(StatusArguments),
     /// Take back the last `tell`
     Undo(UndoArguments),
+    /// See the service at work: it starts with a campaign that plays itself against real auctions, and prints the address of its page
+    Demo(DemoArguments),
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,7 @@ mod check;
 mod console;
 mod daily;
 mod decision_report;
+mod demo;
 mod evaluate;
 mod failure;
 mod fit;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Tell(arguments) => daily::tell(arguments),
         Command::Status(arguments) => daily::status(arguments, quiet),
         Command::Undo(arguments) => daily::undo(arguments),
+        Command::Demo(arguments) => demo::run(arguments, quiet),
     };
     match report {
         Ok(report) => console::show(&report, quiet),
