@@ -11,6 +11,7 @@ use crate::number::{self, Precision, figure, percent};
 use crate::origin;
 use crate::page::ReportFile;
 use crate::report::{Format, Report, csv, json};
+use crate::run::threads;
 use crate::shell;
 use crate::table::{Align, Table, hidden_line, most_important};
 use crate::values::values;
@@ -29,7 +30,9 @@ pub(crate) fn run(arguments: &AllocateArguments, quiet: bool) -> Result<Report, 
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budget = arguments.budget.unwrap_or(problem.budget());
     let options = arguments.solve.options(&problem);
-    let mut allocation = Oracle::new(&problem).allocate(&values, budget, &options)?.clone();
+    let mut oracle = Oracle::new(&problem);
+    oracle.use_threads(threads(arguments.threads));
+    let mut allocation = oracle.allocate(&values, budget, &options)?.clone();
     let rounded = arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
     if let Some(rounded) = &rounded {
         adopt(&problem, &mut allocation, rounded);

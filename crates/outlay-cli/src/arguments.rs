@@ -1,14 +1,22 @@
 //! The arguments of every command.
 
 mod daily;
+#[cfg(feature = "serve")]
 mod demo;
 mod fit;
 mod replay;
+#[cfg(feature = "serve")]
+mod serve;
 
 pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
+#[cfg(feature = "serve")]
 pub(crate) use demo::DemoArguments;
 pub(crate) use fit::{FamilyChoice, FitArguments};
 pub(crate) use replay::ReplayArguments;
+#[cfg(feature = "serve")]
+pub(crate) use serve::{
+    LogFormat, LogLevel, ServeArguments, StoreArguments, TokenArguments, TokenCommand, TokenCreateArguments, TokenPlace,
+};
 
 use std::path::PathBuf;
 
@@ -68,7 +76,16 @@ pub(crate) enum Command {
     Status(StatusArguments),
     /// Take back the last `tell`
     Undo(UndoArguments),
+    /// Serve campaigns over HTTP: bidders, schedulers and dashboards share one learner
+    ///
+    /// Prints its address and runs until it is told to stop. Exit code 1 if the store fails; nothing acknowledged is lost.
+    #[cfg(feature = "serve")]
+    Serve(ServeArguments),
+    /// Who may use the service: tokens made, listed and revoked
+    #[cfg(feature = "serve")]
+    Token(TokenArguments),
     /// See the service at work: it starts with a campaign that plays itself against real auctions, and prints the address of its page
+    #[cfg(feature = "serve")]
     Demo(DemoArguments),
 }
 
@@ -84,6 +101,10 @@ pub(crate) struct AllocateArguments {
     /// Round spends to multiples of this, and say what that costs
     #[arg(long, value_name = "UNIT", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) round: Option<f64>,
+
+    /// Threads for the split of 100,000 tasks or more; the answer is the same for any number [default: as many as there are cores]
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
 }
 
 #[derive(Debug, Args)]

@@ -35,10 +35,11 @@ pub(crate) fn show(report: &Report, quiet: bool) -> ExitCode {
     }
 }
 
-/// Writes to standard output what somebody waits for while the command goes on.
-pub(crate) fn announce(text: &str) -> Result<(), Failure> {
+/// Writes a line of the result before the command is done.
+#[cfg(feature = "serve")]
+pub(crate) fn announce(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure(format!("cannot write the result: {error}")))
+    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| Failure(format!("cannot write the result: {error}")))
 }
 
 /// Says something about the result on standard error.

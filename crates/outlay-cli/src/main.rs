@@ -10,6 +10,7 @@ mod check;
 mod console;
 mod daily;
 mod decision_report;
+#[cfg(feature = "serve")]
 mod demo;
 mod evaluate;
 mod failure;
@@ -26,6 +27,8 @@ mod report;
 mod reproduce;
 mod rows;
 mod run;
+#[cfg(feature = "serve")]
+mod serve;
 mod shell;
 mod simulate;
 mod simulation_report;
@@ -59,6 +62,11 @@ fn main() -> ExitCode {
         Command::Tell(arguments) => daily::tell(arguments),
         Command::Status(arguments) => daily::status(arguments, quiet),
         Command::Undo(arguments) => daily::undo(arguments),
+        #[cfg(feature = "serve")]
+        Command::Serve(arguments) => serve::run(arguments, quiet),
+        #[cfg(feature = "serve")]
+        Command::Token(arguments) => serve::token(arguments),
+        #[cfg(feature = "serve")]
         Command::Demo(arguments) => demo::run(arguments, quiet),
     };
     match report {

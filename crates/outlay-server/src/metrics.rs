@@ -3,15 +3,17 @@
 use std::fmt;
 use std::time::Duration;
 
-use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::metrics::counter::Counter;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric, NoLabelSet};
+use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::desk::Desk;
+use crate::desk::{self, CampaignFigures, Desk, Figures};
 
 /// Seconds: from what memory answers in to what nobody waits for.
 const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0];
@@ -29,6 +31,12 @@ struct RouteLabels {
     route: String,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StoreLabels {
+    store: &'static str,
+    version: &'static str,
+}
+
 /// What is counted.
 #[derive(Debug)]
 pub(crate) struct Metrics {
@@ -36,20 +44,22 @@ pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     latencies: Family<RouteLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
-    names_campaigns: bool,
 }
 
 impl Metrics {
-    pub(crate) fn new(store: &'static str, names_campaigns: bool) -> Self {
+    /// With figures for each campaign by its id only if asked for: somebody pays for every time series.
+    pub(crate) fn new(desk: Desk, names_campaigns: bool) -> Self {
         let mut registry = Registry::with_prefix("outlay");
-        let requests = Family::default();
+        let (requests, connections) = (Family::default(), Gauge::default());
         let latencies: Family<_, _, fn() -> Histogram> = Family::new_with_constructor(|| Histogram::new(LATENCIES));
-        let connections = Gauge::default();
-        registry.register("requests", "Requests answered", requests.clone());
+        registry.register("requests", "Requests answered", Family::clone(&requests));
         registry.register_with_unit("request_duration", "From the last header to the answer", Unit::Seconds, latencies.clone());
         registry.register("connections", "Connections open", connections.clone());
-        let _ = store;
-        Self { registry, requests, latencies, connections, names_campaigns }
+        let build = Family::<StoreLabels, Gauge>::default();
+        build.get_or_create(&StoreLabels { store: desk.store().name(), version: env!("CARGO_PKG_VERSION") }).set(1);
+        registry.register("build", "Always 1: which store and version", build);
+        registry.register_collector(Box::new(DeskFigures { desk, names_campaigns }));
+        Self { registry, requests, latencies, connections }
     }
 
     pub(crate) fn count_request(&self, method: &'static str, route: &str, status: u16, taken: Duration) {
@@ -57,15 +67,96 @@ impl Metrics {
         self.latencies.get_or_create(&RouteLabels { method, route: route.to_owned() }).observe(taken.as_secs_f64());
     }
 
-    pub(crate) fn connections(&self, count: usize) {
-        self.connections.set(i64::try_from(count).unwrap_or(i64::MAX));
-    }
-
-    /// All of it as text, with what the desk knows by now.
-    pub(crate) fn text(&self, desk: &Desk) -> Result<String, fmt::Error> {
+    /// All of it as text.
+    pub(crate) fn text(&self, connections: usize) -> Result<String, fmt::Error> {
+        self.connections.set(i64::try_from(connections).unwrap_or(i64::MAX));
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
-        let _ = (desk, self.names_campaigns);
         Ok(text)
     }
+}
+
+/// What the desk knows at the time of asking.
+#[derive(Debug)]
+struct DeskFigures {
+    desk: Desk,
+    names_campaigns: bool,
+}
+
+impl Collector for DeskFigures {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
+        let figures = self.desk.figures();
+        let encoder = &mut encoder;
+        histogram(encoder, "commit", "How long commits took", Some(&Unit::Seconds), &figures.commit_seconds)?;
+        histogram(encoder, "batch_commands", "Commands of a commit", None, &figures.batch_commands)?;
+        gauge(encoder, "queue_depth", "Jobs that wait for the store", figures.queue_depth as f64)?;
+        counter(encoder, "rounds", "Rounds handed out", figures.rounds)?;
+        counter(encoder, "outcomes", "Outcomes taken", figures.outcomes)?;
+        counter(encoder, "outcomes_duplicate", "Outcomes that had come before, and the same", figures.duplicates)?;
+        counter(encoder, "outcomes_late", "Outcomes that came after their round had expired", figures.late)?;
+        counter(encoder, "reports_conflicting", "Reports refused because something else was told before", figures.conflicts)?;
+        counter(encoder, "store_failures", "Batches that the store could not write", figures.store_failures)?;
+        gauge(encoder, "campaigns_in_memory", "Campaigns that were asked for since the start", figures.campaigns.len() as f64)?;
+        totals(encoder, &figures)?;
+        if self.names_campaigns { each_campaign(encoder, &figures.campaigns) } else { Ok(()) }
+    }
+}
+
+fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), fmt::Error> {
+    let sum = |number: fn(&CampaignFigures) -> f64| figures.campaigns.iter().map(number).sum::<f64>();
+    let oldest = figures.campaigns.iter().map(|campaign| campaign.stats_age_ms).max().unwrap_or(0);
+    gauge(encoder, "open_rounds", "Rounds that wait for something and have not expired", sum(|campaign| campaign.open_rounds as f64))?;
+    gauge(encoder, "completions", "Successes told", sum(|campaign| campaign.completions as f64))?;
+    let help =
+        "Successes that the curves expected of the outcomes told; far from completions: wrong curves, or only some outcomes are told";
+    gauge(encoder, "completions_expected", help, sum(|campaign| campaign.expected_completions))?;
+    gauge(encoder, "stats_age_seconds", "Since the oldest counts in memory were read", oldest as f64 / 1e3)
+}
+
+fn each_campaign(encoder: &mut DescriptorEncoder<'_>, campaigns: &[CampaignFigures]) -> Result<(), fmt::Error> {
+    let figures: [(&str, &str, fn(&CampaignFigures) -> f64); 3] = [
+        ("campaign_open_rounds", "Rounds that wait for something and have not expired", |campaign| campaign.open_rounds as f64),
+        ("campaign_completions", "Successes told", |campaign| campaign.completions as f64),
+        ("campaign_completions_expected", "Successes that the curves expected of the outcomes told", |campaign| {
+            campaign.expected_completions
+        }),
+    ];
+    for (name, help, figure) in figures {
+        let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+        for campaign in campaigns {
+            let labels = [("campaign", campaign.id.as_str())];
+            family.encode_family(&labels)?.encode_gauge(&figure(campaign))?;
+        }
+    }
+    Ok(())
+}
+
+fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: u64) -> Result<(), fmt::Error> {
+    let counter = ConstCounter::new(count);
+    counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)
+}
+
+fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> Result<(), fmt::Error> {
+    let gauge = ConstGauge::new(value);
+    gauge.encode(encoder.encode_descriptor(name, help, None, ConstGauge::<f64>::TYPE)?)
+}
+
+/// The desk counts upwards from bucket to bucket; what is written must be each bucket's own.
+fn histogram(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    unit: Option<&Unit>,
+    figures: &desk::Histogram,
+) -> Result<(), fmt::Error> {
+    let mut before = 0;
+    let mut own = |upto: u64| upto - std::mem::replace(&mut before, upto).min(upto);
+    let mut buckets: Vec<(f64, u64)> = figures.buckets.iter().map(|(bound, upto)| (*bound, own(*upto))).collect();
+    buckets.push((f64::INFINITY, own(figures.count)));
+    encoder.encode_descriptor(name, help, unit, MetricType::Histogram)?.encode_histogram::<NoLabelSet>(
+        figures.sum,
+        figures.count,
+        &buckets,
+        None,
+    )
 }

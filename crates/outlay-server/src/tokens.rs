@@ -103,6 +103,18 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
     Ok((row, Secret(format!("{PREFIX}_{id}_{secret}"))))
 }
 
+/// The first token shuts the door; it must be one that opens it again for others.
+///
+/// # Errors
+/// If it is not for admin and all campaigns.
+pub fn check_first(wish: &Wish, is_first: bool) -> Result<(), Refused> {
+    if is_first && (!wish.scopes.contains(&Scope::Admin) || wish.campaign.is_some()) {
+        let detail = "the first token must be for admin and all campaigns: without it nobody could make another";
+        return Err(Refused::new(Code::BadRequest, detail).at("/scopes"));
+    }
+    Ok(())
+}
+
 /// SHA-256 of a secret part.
 fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()

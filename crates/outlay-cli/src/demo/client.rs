@@ -101,8 +101,16 @@ impl Client {
     }
 
     async fn deliver(&mut self, post: &mut Post, now: u64) -> Result<(), Failure> {
-        for letter in post.arrived(now) {
-            match self.desk.tell(self.campaign, letter.round, letter.feedback, "").await {
+        let lines = post.arrived(now);
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let told = match self.desk.tell_many(self.campaign, lines, "").await {
+            Ok(told) => told,
+            Err(refused) => return wait(refused),
+        };
+        for line in told {
+            match line {
                 Ok(Told { accepted, duplicate, late }) => {
                     self.tally.accepted += accepted;
                     self.tally.duplicate += duplicate;

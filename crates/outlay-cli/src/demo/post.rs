@@ -3,19 +3,12 @@
 use std::collections::BTreeMap;
 
 use outlay::random::{Draws, Purpose};
-use outlay_server::shapes::{Feedback, TaskResult};
-
-/// A report on its way.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Letter {
-    pub(super) round: u64,
-    pub(super) feedback: Feedback,
-}
+use outlay_server::shapes::{BulkLine, TaskResult};
 
 /// Reports by when they arrive, in rounds since the start.
 #[derive(Debug)]
 pub(super) struct Post {
-    under_way: BTreeMap<u64, Vec<Letter>>,
+    under_way: BTreeMap<u64, Vec<BulkLine>>,
     luck: Draws,
     /// So late that the round has expired by then.
     very_late: u64,
@@ -34,7 +27,7 @@ impl Post {
     /// Sends what came of one task.
     pub(super) fn send(&mut self, now: u64, round: u64, task: usize, delay: u64, result: TaskResult) {
         let luck = self.luck.round(round).uniform(task);
-        let letter = Letter { round, feedback: Feedback { results: vec![result] } };
+        let letter = BulkLine { round, results: vec![result] };
         let due = now + 1 + delay;
         match luck {
             luck if luck < LOST => {}
@@ -47,12 +40,12 @@ impl Post {
         }
     }
 
-    fn put(&mut self, due: u64, letter: Letter) {
+    fn put(&mut self, due: u64, letter: BulkLine) {
         self.under_way.entry(due).or_default().push(letter);
     }
 
     /// What has arrived by now.
-    pub(super) fn arrived(&mut self, now: u64) -> Vec<Letter> {
+    pub(super) fn arrived(&mut self, now: u64) -> Vec<BulkLine> {
         let later = self.under_way.split_off(&(now + 1));
         std::mem::replace(&mut self.under_way, later).into_values().flatten().collect()
     }

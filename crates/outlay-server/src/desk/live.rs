@@ -179,8 +179,9 @@ impl State {
         self.last = Some(Arc::clone(split));
     }
 
-    /// The store could not keep a split.
+    /// The store could not keep a split: nobody was told of it, but the guards and the learner were.
     pub(super) fn drop_split(&mut self, split: &SplitRow) {
+        self.is_outdated = true;
         self.splits.remove(&split.rounds.start);
         split.rounds.clone().for_each(|round| self.open.remove(round));
     }

@@ -166,7 +166,8 @@ mod tests {
     #[test]
     fn the_split_is_the_librarys() {
         let answer = solve(&request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}}}"#)), &Limits::default()).unwrap();
-        assert_eq!((answer.value, answer.upper_bound, answer.status.as_str()), (1.5, 1.5, "optimal"));
+        assert_eq!((answer.value, answer.status.as_str()), (1.5, "optimal"));
+        assert!(answer.upper_bound >= 1.5 && answer.gap < 1e-12);
         assert_eq!(answer.tasks.iter().map(|task| task.spend).collect::<Vec<_>>(), [5.0, 5.0]);
         let less = solve(&request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}, "budget": 5}}"#)), &Limits::default()).unwrap();
         assert_eq!((less.value, less.budget), (1.0, 5.0));

@@ -208,7 +208,7 @@ fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     if text == "*" {
         return Ok(None);
     }
-    let version = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+    let version = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|text| !text.contains('"'));
     let version = version.and_then(|text| text.split('.').next()).and_then(|text| text.parse().ok());
     match version {
         Some(version) => Ok(Some(version)),

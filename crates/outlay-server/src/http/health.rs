@@ -68,7 +68,7 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Refu
     security(("token" = ["read"]))
 )]
 pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
-    let text = app.metrics.text(&app.desk).map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
+    let text = app.metrics.text(app.connections.count()).map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
     let media = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], text).into_response())
 }

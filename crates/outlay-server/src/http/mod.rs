@@ -43,6 +43,7 @@ use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
+use connections::Connections;
 use gate::Doors;
 use problem::Refusal;
 
@@ -52,6 +53,7 @@ pub(crate) struct App {
     pub(crate) desk: Desk,
     pub(crate) tokens: Tokens,
     pub(crate) metrics: Metrics,
+    pub(crate) connections: Arc<Connections>,
     /// No new requests are wanted: the service stops.
     pub(crate) is_stopping: AtomicBool,
     /// Problems that may be solved at the same time: solving is work for a core, not for a queue.
@@ -64,11 +66,13 @@ pub(crate) struct App {
 impl App {
     pub(crate) fn new(desk: Desk, tokens: Tokens, metrics: Metrics, has_tls: bool) -> Self {
         let api = description();
+        let connections = Connections::new(desk.limits().connections);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             desk,
             tokens,
             metrics,
+            connections,
             is_stopping: AtomicBool::new(false),
             solvers: Semaphore::new(cores),
             doors: Doors::of(&api),

@@ -90,7 +90,9 @@ impl Server {
     pub async fn bind(desk: Desk, settings: &Settings) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(acceptor).transpose()?;
         let store = Arc::clone(desk.store());
-        let tokens = Tokens::load(store).map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
+        let tokens = tokio::task::spawn_blocking(move || Tokens::load(store)).await;
+        let tokens = tokens.map_err(|error| StartError(error.to_string()))?;
+        let tokens = tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
         if tokens.is_open() && !settings.listen.ip().is_loopback() {
             return Err(StartError(format!(
                 "there are no tokens yet, so everybody who can reach {} could do everything; \
@@ -100,7 +102,7 @@ impl Server {
         }
         let listener = TcpListener::bind(settings.listen).await;
         let listener = listener.map_err(|error| StartError(format!("cannot listen on {}: {error}", settings.listen)))?;
-        let metrics = Metrics::new(desk.store().name(), settings.campaign_metrics);
+        let metrics = Metrics::new(desk.clone(), settings.campaign_metrics);
         let app = Arc::new(App::new(desk, tokens, metrics, tls.is_some()));
         Ok(Self { app, listener, tls })
     }
@@ -113,10 +115,16 @@ impl Server {
         self.listener.local_addr()
     }
 
+    /// Whether nobody is asked for a token.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.app.tokens.is_open()
+    }
+
     /// Serves until `stop` comes or the store fails.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Ending {
         let limits = self.app.limits().clone();
-        let connections = Connections::new(limits.connections);
+        let connections = Arc::clone(&self.app.connections);
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_header_size(limits.header_bytes);
         let parts = Arc::new(ServerParts { router: router(Arc::clone(&self.app)), builder, tls: self.tls, limits: limits.clone() });
@@ -138,7 +146,6 @@ impl Server {
                     }
                 },
             }
-            self.app.metrics.connections(connections.count());
         };
         self.app.is_stopping.store(true, Ordering::SeqCst);
         drop(self.listener);

@@ -14,7 +14,7 @@ use super::extract::{Place, body};
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
 use crate::store::{Millis, TokenRow};
-use crate::tokens::{Scope, Wish, make};
+use crate::tokens::{Scope, Wish, check_first, make};
 
 /// A token as a client asks for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -153,11 +153,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
 pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
     let new: NewToken = body(&bytes, &app)?;
     let wish = new.wish()?;
-    if app.tokens.is_open() && (!wish.scopes.contains(&Scope::Admin) || wish.campaign.is_some()) {
-        let refused =
-            Refused::new(Code::BadRequest, "the first token must be for admin and all campaigns: without it nobody could make another");
-        return Err(refused.at("/scopes").into());
-    }
+    check_first(&wish, app.tokens.is_open())?;
     let (row, secret) = make(&wish, app.desk.clock().now())?;
     let info = TokenInfo::from(&row);
     app.desk.add_token(row).await?;

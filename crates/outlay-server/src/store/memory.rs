@@ -135,6 +135,8 @@ impl Kept {
         };
         campaign.splits.insert(ask.rounds.start, row.clone());
         campaign.standing.rounds += ask.rounds.end - ask.rounds.start;
+        // Rounds need not have been leased here: an import brings its own.
+        campaign.next_round = campaign.next_round.max(ask.rounds.end);
         if let (Some(place), Some(key)) = (place, &ask.key) {
             let used = UsedKey { request: key.request, campaign: ask.campaign.clone(), rounds: ask.rounds.clone() };
             self.keys.insert(place, (used, key.expires_at));

@@ -9,12 +9,15 @@
 mod command;
 mod memory;
 mod record;
+mod sqlite;
 
 pub use command::{Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell, TokenRevocation};
 pub use memory::MemoryStore;
 pub use record::{
     CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
 };
+pub(crate) use sqlite::sync_folder;
+pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
 
 use std::ops::Range;
 

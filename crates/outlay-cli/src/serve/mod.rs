@@ -1,0 +1,66 @@
+//! `outlay serve` and `outlay token`.
+
+mod log;
+mod signals;
+mod store;
+mod token;
+
+pub(crate) use token::run as token;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use outlay_server::clock::SystemClock;
+use outlay_server::desk::Desk;
+use outlay_server::http::{Ending as ServerEnding, Server, Settings, TlsFiles};
+use outlay_server::limits::Limits;
+
+use crate::arguments::ServeArguments;
+use crate::console;
+use crate::failure::Failure;
+use crate::report::{Ending, Report};
+
+/// Where campaigns are kept if nothing is said.
+const DEFAULT_FOLDER: &str = "outlay-data";
+
+pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Failure> {
+    log::begin(arguments.log, arguments.log_format);
+    let store = store::open(&arguments.store)?;
+    let name = store.name();
+    let desk = Desk::open(store, Arc::new(SystemClock), Limits::default()).map_err(|error| Failure(error.to_string()))?;
+    let settings = Settings {
+        listen: arguments.listen,
+        tls: arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref()).map(|(certificate, key)| tls(certificate, key)),
+        campaign_metrics: arguments.campaign_metrics,
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure(format!("cannot start: {error}")))?;
+    let ending = runtime.block_on(async {
+        let signals = signals::Signals::listen()?;
+        let server = Server::bind(desk, &settings).await?;
+        let scheme = if settings.tls.is_some() { "https" } else { "http" };
+        let address = server.address()?;
+        console::announce(&format!("{scheme}://{address}"))?;
+        if server.is_open() {
+            console::remark("no tokens yet: everybody on this machine may do everything; `outlay token create` makes the first", quiet);
+        }
+        tracing::info!(%address, store = name, version = env!("CARGO_PKG_VERSION"), "serving");
+        Ok::<_, Failure>(server.run(signals.told_to_stop()).await)
+    })?;
+    // What is still under way has had its time; a thread that waits for the database must not hold up the end.
+    runtime.shutdown_background();
+    match ending {
+        ServerEnding::Stopped => {
+            tracing::info!("stopped");
+            Ok(Report::new(String::new()))
+        }
+        ServerEnding::StoreFailed(what) => {
+            let remark = format!("error: the store has failed: {what}; what was acknowledged is kept, start again when this is mended");
+            Ok(Report { ending: Ending::CheckFailed, ..Report::new(String::new()).with_remarks(vec![remark]) })
+        }
+    }
+}
+
+fn tls(certificate: &Path, key: &Path) -> TlsFiles {
+    TlsFiles { certificate: certificate.to_owned(), key: key.to_owned() }
+}

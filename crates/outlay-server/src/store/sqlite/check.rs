@@ -1,0 +1,184 @@
+//! The check of all counts: feedback is folded again, row by row, and compared with what is kept.
+//!
+//! It runs at every start, so it reads what it needs in the order in which it lies on disk, and nothing twice.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::failure::broken;
+use super::items::Items;
+use super::read::{self, natural, outcome};
+use crate::store::{Outcome, Standing, TaskCount, Verified};
+
+type Read<T> = rusqlite::Result<T>;
+
+/// Of a file that is all wrong nobody reads every line.
+const MOST_FAULTS: usize = 20;
+
+/// Feedback items on file, by the counts.
+pub(super) fn items_kept(connection: &Connection) -> Read<u64> {
+    connection.query_row("SELECT coalesce(sum(told), 0) FROM task_count", [], |row| natural(row, 0))
+}
+
+/// Whether the counts agree with each other, without a look at the feedback.
+pub(super) fn glance(connection: &Connection) -> Read<Verified> {
+    let select = "SELECT id FROM campaign LEFT JOIN tally ON tally.campaign = number WHERE tally.version IS NOT
+        (SELECT coalesce(sum(told), 0) FROM task_count WHERE task_count.campaign = number) +
+        (SELECT count(*) FROM correction WHERE correction.campaign = number) LIMIT 20";
+    let mut verified = Verified { items: items_kept(connection)?, ..Verified::default() };
+    let mut unsound = connection.prepare(select)?;
+    for id in unsound.query_map([], |row| row.get::<_, String>(0))? {
+        verified.faults.push(format!("campaign {}: its counts do not agree with each other", id?));
+    }
+    Ok(verified)
+}
+
+/// Whether the file itself is whole.
+pub(super) fn file(connection: &Connection) -> Read<Vec<String>> {
+    let mut check = connection.prepare("PRAGMA quick_check(20)")?;
+    let lines: Vec<String> = check.query_map([], |row| row.get(0))?.collect::<Read<_>>()?;
+    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("the file is damaged: {line}")).collect())
+}
+
+/// Folds all feedback again.
+pub(super) fn fold(connection: &Connection) -> Read<Verified> {
+    let mut verified = Verified::default();
+    let mut campaigns = connection.prepare("SELECT number, id FROM campaign ORDER BY number")?;
+    let campaigns: Vec<(i64, String)> = campaigns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Read<_>>()?;
+    for (number, id) in &campaigns {
+        let kept = read::standing(connection, id)?;
+        let mut folding = Folding::new(connection, *number, kept.tasks.len())?;
+        folding.reports(connection, *number)?;
+        let folded = folding.finish();
+        verified.campaigns += 1;
+        verified.rounds += folded.standing.rounds;
+        verified.items += folded.items;
+        let mut faults = folded.faults;
+        if folded.standing != kept {
+            faults.push("the counts are not those of its feedback".to_owned());
+        }
+        let room = MOST_FAULTS.saturating_sub(verified.faults.len());
+        verified.faults.extend(faults.into_iter().take(room).map(|fault| format!("campaign {id}: {fault}")));
+    }
+    let strays = "SELECT count(*) FROM told WHERE campaign NOT IN (SELECT number FROM campaign)";
+    let highest = "SELECT max(campaign) > coalesce((SELECT max(number) FROM campaign), 0) FROM told";
+    if connection.query_row(highest, [], |row| row.get::<_, Option<bool>>(0))? == Some(true) {
+        let strays: i64 = connection.query_row(strays, [], |row| row.get(0))?;
+        verified.faults.insert(0, format!("{strays} reports are of no campaign"));
+    }
+    Ok(verified)
+}
+
+/// A campaign on its way.
+struct Folding {
+    standing: Standing,
+    items: u64,
+    faults: Vec<String>,
+    /// First and one past the last round of each ask, in order.
+    asks: Vec<(i64, i64)>,
+    /// By round and task: what the first correction found, what the last one says.
+    corrections: HashMap<(i64, u32), (Outcome, Outcome)>,
+    /// The round in which each task was met last: rounds come in order.
+    last_met: Vec<i64>,
+}
+
+impl Folding {
+    fn new(connection: &Connection, campaign: i64, tasks: usize) -> Read<Self> {
+        let mut folding = Self {
+            standing: Standing { tasks: vec![TaskCount::default(); tasks], ..Standing::default() },
+            items: 0,
+            faults: Vec::new(),
+            asks: asks(connection, campaign)?,
+            corrections: HashMap::new(),
+            last_met: vec![i64::MIN; tasks],
+        };
+        folding.standing.rounds = folding.asks.iter().map(|(first, past)| past.abs_diff(*first)).sum();
+        if folding.asks.windows(2).any(|pair| pair[1].0 < pair[0].1) {
+            folding.faults.push("a round was handed out twice".to_owned());
+        }
+        folding.read_corrections(connection, campaign)?;
+        Ok(folding)
+    }
+
+    fn read_corrections(&mut self, connection: &Connection, campaign: i64) -> Read<()> {
+        let list = "SELECT round, task, from_completed, from_reward, to_completed, to_reward FROM correction WHERE campaign = ?1 \
+                    ORDER BY round, task, seq";
+        let mut list = connection.prepare_cached(list)?;
+        let mut rows = list.query([campaign])?;
+        while let Some(row) = rows.next()? {
+            let (place, from, to) = ((row.get(0)?, row.get(1)?), outcome(row, 2)?, outcome(row, 4)?);
+            let (_, last) = self.corrections.entry(place).or_insert((from, from));
+            if *last != from {
+                self.faults.push(format!("round {}: a correction does not follow the one before", place.0));
+            }
+            *last = to;
+            self.standing.version += 1;
+        }
+        Ok(())
+    }
+
+    fn reports(&mut self, connection: &Connection, campaign: i64) -> Read<()> {
+        let list = "SELECT round, is_late, items FROM told WHERE campaign = ?1 ORDER BY round, seq";
+        let mut list = connection.prepare_cached(list)?;
+        let mut rows = list.query([campaign])?;
+        let mut ask = 0;
+        while let Some(row) = rows.next()? {
+            let round = row.get(0)?;
+            while self.asks.get(ask).is_some_and(|(_, past)| *past <= round) {
+                ask += 1;
+            }
+            if self.asks.get(ask).is_none_or(|(first, _)| *first > round) {
+                self.faults.push(format!("round {round}: told of, but never handed out"));
+            }
+            let before = self.items;
+            self.report(round, row.get_ref(2)?.as_blob()?)?;
+            let count = self.items - before;
+            self.standing.version += count;
+            self.standing.late += if row.get(1)? { count } else { 0 };
+        }
+        Ok(())
+    }
+
+    fn report(&mut self, round: i64, items: &[u8]) -> Read<()> {
+        for item in Items(items) {
+            let item = item.ok_or_else(|| broken("items of a report"))?;
+            let task = item.task as usize;
+            let (Some(count), Some(met)) = (self.standing.tasks.get_mut(task), self.last_met.get_mut(task)) else {
+                self.faults.push(format!("round {round}: a task that is not there"));
+                continue;
+            };
+            if std::mem::replace(met, round) == round {
+                self.faults.push(format!("round {round}: task {task} is counted twice"));
+            }
+            let mut outcome = item.outcome;
+            if !self.corrections.is_empty()
+                && let Some((from, to)) = self.corrections.remove(&(round, item.task))
+            {
+                if from != outcome {
+                    self.faults.push(format!("round {round}: a correction of something else than was told"));
+                }
+                outcome = to;
+            }
+            count.add(outcome, item.expected);
+            self.items += 1;
+        }
+        Ok(())
+    }
+
+    fn finish(mut self) -> Self {
+        if !self.corrections.is_empty() {
+            self.faults.push(format!("{} corrections of what was never told", self.corrections.len()));
+        }
+        self
+    }
+}
+
+fn asks(connection: &Connection, campaign: i64) -> Read<Vec<(i64, i64)>> {
+    // The index has all that is needed, and none of the splits.
+    let list = "SELECT first, past FROM ask INDEXED BY ask_by_expiry WHERE campaign = ?1";
+    let mut list = connection.prepare_cached(list)?;
+    let mut asks: Vec<(i64, i64)> = list.query_map([campaign], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Read<_>>()?;
+    asks.sort_unstable();
+    Ok(asks)
+}

@@ -1,0 +1,130 @@
+//! How lists of numbers are written into a row: items of a report, floats, masks.
+//!
+//! A report is one row, not one a task: a third of the bytes, and one statement instead of many.
+
+use crate::store::{Item, Outcome};
+
+/// Items one after the other, each as three numbers: twice the task and one more if it succeeded; the reward; the chance of success.
+/// Numbers are written seven bits a byte, low bits first, the high bit saying that more follow.
+pub(super) fn written<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(48);
+    for Item { task, outcome, expected } in items {
+        push(&mut bytes, u64::from(*task) << 1 | u64::from(outcome.completed));
+        push(&mut bytes, outcome.reward);
+        push(&mut bytes, *expected);
+    }
+    bytes
+}
+
+/// Reads items one by one; bytes that are none end with `None` once.
+pub(super) struct Items<'a>(pub(super) &'a [u8]);
+
+impl Iterator for Items<'_> {
+    type Item = Option<Item>;
+
+    fn next(&mut self) -> Option<Option<Item>> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let item = self.item();
+        if item.is_none() {
+            self.0 = &[];
+        }
+        Some(item)
+    }
+}
+
+impl Items<'_> {
+    fn item(&mut self) -> Option<Item> {
+        let (head, reward, expected) = (self.number()?, self.number()?, self.number()?);
+        let task = u32::try_from(head >> 1).ok()?;
+        Some(Item { task, outcome: Outcome { completed: head & 1 == 1, reward }, expected })
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let mut number = 0;
+        for (place, &byte) in self.0.iter().enumerate().take(10) {
+            let bits = u64::from(byte & 0x7f);
+            // The tenth byte has room for one bit.
+            if place == 9 && bits > 1 {
+                return None;
+            }
+            number |= bits << (7 * place);
+            if byte < 0x80 {
+                self.0 = &self.0[place + 1..];
+                return Some(number);
+            }
+        }
+        None
+    }
+}
+
+fn push(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+pub(super) fn floats(numbers: &[f64]) -> Vec<u8> {
+    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// None if the length does not fit.
+pub(super) fn read_floats(bytes: &[u8]) -> Option<Vec<f64>> {
+    let (numbers, rest) = bytes.as_chunks::<8>();
+    rest.is_empty().then(|| numbers.iter().map(|number| f64::from_le_bytes(*number)).collect())
+}
+
+pub(super) fn mask(there: &[bool]) -> Vec<u8> {
+    there.iter().map(|there| u8::from(*there)).collect()
+}
+
+pub(super) fn read_mask(bytes: &[u8]) -> Vec<bool> {
+    bytes.iter().map(|byte| *byte != 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn item() -> impl Strategy<Value = Item> {
+        let number = || prop_oneof![0..300_u64, 0..=1_000_000_000_u64, any::<u64>()];
+        (any::<u32>(), any::<bool>(), number(), number()).prop_map(|(task, completed, reward, expected)| Item {
+            task,
+            outcome: Outcome { completed, reward },
+            expected,
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(items in prop::collection::vec(item(), 0..9)) {
+            let bytes = written(items.iter());
+            prop_assert_eq!(Items(&bytes).collect::<Option<Vec<_>>>(), Some(items));
+        }
+
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+            let read: Vec<_> = Items(&bytes).collect();
+            prop_assert!(read.len() <= bytes.len());
+            if let Some(items) = read.into_iter().collect::<Option<Vec<_>>>() {
+                prop_assert_eq!(Items(&written(items.iter())).collect::<Option<Vec<_>>>(), Some(items));
+            }
+        }
+    }
+
+    #[test]
+    fn cut_items_are_refused() {
+        let item = Item { task: 3, outcome: Outcome { completed: true, reward: 500_000_000 }, expected: 7 };
+        let bytes = written([item, item].iter());
+        for length in 0..bytes.len() {
+            let read: Option<Vec<_>> = Items(&bytes[..length]).collect();
+            let expected = [(0, Some(vec![])), (bytes.len() / 2, Some(vec![item]))].into_iter().find(|(whole, _)| *whole == length);
+            assert_eq!(read, expected.and_then(|(_, items)| items), "{length} bytes");
+        }
+    }
+}

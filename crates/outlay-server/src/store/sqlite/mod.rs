@@ -1,0 +1,280 @@
+//! The embedded store: one SQLite file in a folder that one process serves.
+
+mod check;
+mod failure;
+mod folder;
+mod items;
+mod read;
+mod schema;
+mod write;
+
+pub use failure::DISK_FULL;
+pub(crate) use folder::sync_folder;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::Connection;
+
+use super::{
+    CampaignRow, Command, Done, Event, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey, Verified,
+};
+use failure::passing;
+use folder::{Hold, refused};
+use write::Writer;
+
+/// How a store is opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// Also on file systems that are known to lose data: in memory, or shared over a network.
+    pub any_file_system: bool,
+    /// With fewer feedback items than this all of them are folded again and compared with the counts; with more only the counts are
+    /// compared with each other.
+    pub fold_below: u64,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { any_file_system: false, fold_below: 10_000_000 }
+    }
+}
+
+/// A store in a folder.
+#[derive(Debug)]
+pub struct SqliteStore {
+    path: PathBuf,
+    // Dropped in this order: whoever closes last tidies up, and that must be the writer, while the folder is still held.
+    readers: Mutex<Vec<Connection>>,
+    writer: Option<Mutex<Writer>>,
+    _hold: Option<Hold>,
+    /// The next round of each campaign that has asked for one. Nothing is written for it: what was not handed out may be taken again.
+    leases: Mutex<HashMap<String, u64>>,
+}
+
+/// Who a store is, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreMark {
+    /// Made with the store; a copy has the same.
+    pub uuid: String,
+    /// The form of the file.
+    pub form: u64,
+    /// The last event.
+    pub seq: u64,
+}
+
+impl SqliteStore {
+    /// Opens the store in a folder, which is made if it is not there, and checks its counts.
+    ///
+    /// # Errors
+    /// If the folder is in use, on a file system that loses data, written by a later program, or its counts are wrong.
+    pub fn open(folder: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
+        let hold = Hold::take(folder, options.any_file_system)?;
+        let path = folder::database(folder);
+        let cannot = |error| passing(&format!("read {}", path.display()), &error);
+        let writer = schema::writer(&path)?;
+        sync_folder(folder).map_err(|error| folder::cannot("sync", folder, &error))?;
+        check_counts(&writer, options, &path)?;
+        let writer = Some(Mutex::new(Writer::new(writer).map_err(cannot)?));
+        Ok(Self { path, readers: Mutex::default(), writer, _hold: Some(hold), leases: Mutex::default() })
+    }
+
+    /// Opens the store in a folder only to read it, also while it is served.
+    ///
+    /// # Errors
+    /// If there is none, or one of a later program.
+    pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder::database(folder);
+        if !path.exists() {
+            return Err(refused(format!("{} has no store: there is no {}", folder.display(), path.display())));
+        }
+        let reader = schema::reader(&path).map_err(|error| passing(&format!("open {}", path.display()), &error))?;
+        schema::check_form(&reader, &path, schema::newest())?;
+        Ok(Self { path, readers: Mutex::new(vec![reader]), writer: None, _hold: None, leases: Mutex::default() })
+    }
+
+    /// Who it is, and how far it has come.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn mark(&self) -> Result<StoreMark, StoreError> {
+        self.read(mark)
+    }
+
+    /// A copy of everything as it is now, into a new file, also while it is written to.
+    pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        self.read(|connection| {
+            let mut copy = Connection::open(path)?;
+            {
+                let backup = rusqlite::backup::Backup::new(connection, &mut copy)?;
+                // All pages in one step: nobody can write in between.
+                backup.step(-1)?;
+            }
+            // One file, without a WAL beside it.
+            copy.pragma_update(None, "journal_mode", "delete")?;
+            copy.close().map_err(|(_, error)| error)
+        })
+    }
+
+    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        const IDLE: usize = 8;
+        let cannot = |error| passing(&format!("read {}", self.path.display()), &error);
+        let idle = locked(&self.readers).pop();
+        let connection = idle.map_or_else(|| schema::reader(&self.path), Ok).map_err(cannot)?;
+        let read = read(&connection).map_err(cannot)?;
+        let mut idle = locked(&self.readers);
+        if idle.len() < IDLE {
+            idle.push(connection);
+        }
+        Ok(read)
+    }
+
+    /// Reads of one campaign, all at the same moment; nothing if there is no such campaign.
+    fn read_campaign<T: Default>(&self, id: &str, read: impl FnOnce(&Connection, i64) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        self.read(|connection| {
+            read::together(connection, |connection| {
+                let number = read::number(connection, id)?;
+                number.map_or_else(|| Ok(T::default()), |number| read(connection, number))
+            })
+        })
+    }
+
+    fn writer(&self) -> Result<MutexGuard<'_, Writer>, StoreError> {
+        let writer = self.writer.as_ref().ok_or_else(|| refused(format!("{} is open only to be read", self.path.display())))?;
+        Ok(locked(writer))
+    }
+
+    /// Leases go on after rounds that came from elsewhere.
+    fn pass(&self, batch: &[Command], answers: &[Result<Done, Refusal>]) {
+        let mut leases = locked(&self.leases);
+        for (command, answer) in batch.iter().zip(answers) {
+            if let (Command::Ask(ask), Ok(Done::Asked)) = (command, answer)
+                && let Some(next) = leases.get_mut(&ask.campaign)
+            {
+                *next = ask.rounds.end.max(*next);
+            }
+        }
+    }
+}
+
+/// What a thread that panicked has left is whole: a batch is on disk or it is not, the rest are lists.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn mark(connection: &Connection) -> rusqlite::Result<StoreMark> {
+    let meta = "SELECT (SELECT value FROM meta WHERE name = 'uuid'), (SELECT value FROM meta WHERE name = 'outlay_store'), \
+                (SELECT value FROM meta WHERE name = 'seq')";
+    let mark = |row: &rusqlite::Row<'_>| Ok(StoreMark { uuid: row.get(0)?, form: read::natural(row, 1)?, seq: read::natural(row, 2)? });
+    connection.query_row(meta, [], mark)
+}
+
+fn check_counts(connection: &Connection, options: &SqliteOptions, path: &Path) -> Result<(), StoreError> {
+    let check = || {
+        let is_small = check::items_kept(connection)? < options.fold_below;
+        if is_small { check::fold(connection) } else { check::glance(connection) }
+    };
+    let verified = check().map_err(|error| passing(&format!("check {}", path.display()), &error))?;
+    match verified.faults.as_slice() {
+        [] => Ok(()),
+        [first, rest @ ..] => {
+            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+            let path = path.display();
+            Err(refused(format!(
+                "{path} is not what was written to it: {first}{more}; `outlay verify` lists it all, `outlay restore` brings back a backup"
+            )))
+        }
+    }
+}
+
+impl Store for SqliteStore {
+    fn name(&self) -> &'static str {
+        "sqlite"
+    }
+
+    fn is_shared(&self) -> bool {
+        false
+    }
+
+    fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        let answers = self.writer()?.apply(batch)?;
+        self.pass(batch, &answers);
+        Ok(answers)
+    }
+
+    fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
+        let mut leases = locked(&self.leases);
+        if !leases.contains_key(campaign) {
+            let past = self.read_campaign(campaign, |connection, number| read::past_rounds(connection, number).map(Some))?;
+            let past = past.ok_or_else(|| refused(format!("no campaign is named {campaign}")))?;
+            leases.insert(campaign.to_owned(), past);
+        }
+        let next = leases.entry(campaign.to_owned()).or_insert(1);
+        let first = *next;
+        *next += u64::from(count);
+        Ok(first..*next)
+    }
+
+    fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError> {
+        self.read(|connection| read::campaign(connection, id))
+    }
+
+    fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError> {
+        self.read(|connection| read::campaigns(connection, after, limit))
+    }
+
+    fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
+        self.read(|connection| read::together(connection, |connection| read::standing(connection, campaign)))
+    }
+
+    fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError> {
+        self.read_campaign(campaign, |connection, number| read::split(connection, number, round))
+    }
+
+    fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError> {
+        self.read_campaign(campaign, read::last_split)
+    }
+
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+        self.read_campaign(campaign, |connection, number| read::open_rounds(connection, number, now))
+    }
+
+    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        self.read_campaign(campaign, |connection, number| read::rounds(connection, number, after, limit))
+    }
+
+    fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.read_campaign(campaign, |connection, number| read::events(connection, number, after, limit))
+    }
+
+    fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
+        self.read(|connection| read::used_key(connection, token, key, now))
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        self.read(read::tokens)
+    }
+
+    fn verify(&self) -> Result<Verified, StoreError> {
+        self.read(|connection| {
+            let damage = check::file(connection)?;
+            let mut verified = read::together(connection, check::fold)?;
+            verified.faults.splice(0..0, damage);
+            Ok(verified)
+        })
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        self.writer()?.health()
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        if self.writer.is_none() {
+            return Ok(());
+        }
+        // Readers that are idle would keep the WAL from being emptied.
+        locked(&self.readers).clear();
+        self.writer()?.close()
+    }
+}

@@ -1,0 +1,277 @@
+//! What is read, on connections of its own: readers never wait for the writer.
+//!
+//! Whatever takes more than one statement is read in one transaction, so that it fits together.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::failure::broken;
+use super::items::{self, Items};
+use crate::store::{
+    CampaignRow, CampaignStatus, Event, EventKind, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey,
+};
+
+type Read<T> = rusqlite::Result<T>;
+
+const CAMPAIGN: &str = "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
+const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token FROM ask";
+
+/// Reads inside one transaction.
+pub(super) fn together<T>(connection: &Connection, read: impl FnOnce(&Connection) -> Read<T>) -> Read<T> {
+    let transaction = connection.unchecked_transaction()?;
+    let read = read(&transaction)?;
+    transaction.finish()?;
+    Ok(read)
+}
+
+pub(super) fn number(connection: &Connection, campaign: &str) -> Read<Option<i64>> {
+    let mut find = connection.prepare_cached("SELECT number FROM campaign WHERE id = ?1")?;
+    find.query_row([campaign], |row| row.get(0)).optional()
+}
+
+pub(super) fn campaign(connection: &Connection, id: &str) -> Read<Option<CampaignRow>> {
+    connection.prepare_cached(&format!("{CAMPAIGN} WHERE id = ?1"))?.query_row([id], campaign_row).optional()
+}
+
+pub(super) fn campaigns(connection: &Connection, after: Option<&str>, limit: usize) -> Read<Vec<CampaignRow>> {
+    let mut list = connection.prepare_cached(&format!("{CAMPAIGN} WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT ?2"))?;
+    list.query_map(params![after, count(limit)], campaign_row)?.collect()
+}
+
+fn campaign_row(row: &Row<'_>) -> Read<CampaignRow> {
+    Ok(CampaignRow {
+        id: row.get(0)?,
+        tasks: row.get(1)?,
+        status: status(row.get(2)?)?,
+        version: natural(row, 3)?,
+        created_at: row.get(4)?,
+        changed_at: row.get(5)?,
+        spec: row.get(6)?,
+    })
+}
+
+fn status(number: i64) -> Read<CampaignStatus> {
+    match number {
+        0 => Ok(CampaignStatus::Open),
+        1 => Ok(CampaignStatus::Paused),
+        2 => Ok(CampaignStatus::Closed),
+        _ => Err(broken("status of a campaign")),
+    }
+}
+
+pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing> {
+    let find = "SELECT number, tasks, tally.version, rounds, late FROM campaign LEFT JOIN tally ON campaign = number WHERE id = ?1";
+    let totals = |row: &Row<'_>| {
+        let tasks = vec![TaskCount::default(); row.get::<_, u32>(1)? as usize];
+        Ok((row.get::<_, i64>(0)?, Standing { tasks, version: natural(row, 2)?, rounds: natural(row, 3)?, late: natural(row, 4)? }))
+    };
+    let Some((number, mut standing)) = connection.prepare_cached(find)?.query_row([campaign], totals).optional()? else {
+        return Ok(Standing::default());
+    };
+    let mut counts =
+        connection.prepare_cached("SELECT task, told, completions, reward_sum, expected FROM task_count WHERE campaign = ?1")?;
+    let mut rows = counts.query([number])?;
+    while let Some(row) = rows.next()? {
+        let count = standing.tasks.get_mut(row.get::<_, u32>(0)? as usize).ok_or_else(|| broken("count of a task that is not there"))?;
+        *count =
+            TaskCount { told: natural(row, 1)?, completions: natural(row, 2)?, reward_sum: natural(row, 3)?, expected: natural(row, 4)? };
+    }
+    Ok(standing)
+}
+
+pub(super) fn split(connection: &Connection, campaign: i64, round: u64) -> Read<Option<SplitRow>> {
+    let Ok(round) = i64::try_from(round) else { return Ok(None) };
+    let mut find = connection.prepare_cached(&format!("{ASK} WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"))?;
+    let split = find.query_row([campaign, round], split_row).optional()?;
+    Ok(split.filter(|split| split.rounds.contains(&(round as u64))))
+}
+
+pub(super) fn last_split(connection: &Connection, campaign: i64) -> Read<Option<SplitRow>> {
+    let mut find = connection.prepare_cached(&format!("{ASK} WHERE campaign = ?1 ORDER BY first DESC LIMIT 1"))?;
+    find.query_row([campaign], split_row).optional()
+}
+
+/// One past the highest round that was handed out.
+pub(super) fn past_rounds(connection: &Connection, campaign: i64) -> Read<u64> {
+    let mut find = connection.prepare_cached("SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1")?;
+    Ok(find.query_row([campaign], |row| natural(row, 0)).optional()?.unwrap_or(1))
+}
+
+fn split_row(row: &Row<'_>) -> Read<SplitRow> {
+    let floats = |place| items::read_floats(row.get_ref(place)?.as_blob()?).ok_or_else(|| broken("numbers of a split"));
+    let split = Split {
+        budget: row.get(5)?,
+        available: row.get_ref(6)?.as_blob_or_null()?.map(items::read_mask),
+        spend: floats(7)?,
+        success: floats(8)?,
+        index: floats(9)?,
+    };
+    Ok(SplitRow {
+        rounds: natural(row, 0)?..natural(row, 1)?,
+        split: Arc::new(split),
+        stats_version: natural(row, 2)?,
+        at: row.get(3)?,
+        expires_at: row.get(4)?,
+    })
+}
+
+pub(super) fn open_rounds(connection: &Connection, campaign: i64, now: Millis) -> Read<Vec<u64>> {
+    let waiting = "SELECT first, past, there FROM ask WHERE campaign = ?1 AND expires_at > ?2";
+    let mut waiting = connection.prepare_cached(waiting)?;
+    let ask = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    let mut waiting: Vec<(i64, i64, i64)> = waiting.query_map(params![campaign, now], ask)?.collect::<Read<_>>()?;
+    waiting.sort_unstable();
+    let Some(&(from, ..)) = waiting.first() else { return Ok(Vec::new()) };
+    let mut told = connection.prepare_cached("SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 ORDER BY round")?;
+    let mut rows = told.query([campaign, from])?;
+    let mut next = next_count(&mut rows)?;
+    let mut open = Vec::new();
+    for (first, past, there) in waiting {
+        for round in first..past {
+            let mut told = 0;
+            while let Some((at, items)) = next.filter(|(at, _)| *at <= round) {
+                told += if at == round { items } else { 0 };
+                next = next_count(&mut rows)?;
+            }
+            if told < there {
+                open.push(round as u64);
+            }
+        }
+    }
+    Ok(open)
+}
+
+/// The round of a report and how many items it has.
+fn next_count(rows: &mut rusqlite::Rows<'_>) -> Read<Option<(i64, i64)>> {
+    let Some(row) = rows.next()? else { return Ok(None) };
+    Ok(Some((row.get(0)?, Items(row.get_ref(1)?.as_blob()?).count() as i64)))
+}
+
+pub(super) fn rounds(connection: &Connection, campaign: i64, after: u64, limit: usize) -> Read<Vec<RoundRow>> {
+    let Ok(from) = i64::try_from(after.saturating_add(1)) else { return Ok(Vec::new()) };
+    let before = "SELECT first FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
+    let start: Option<i64> = connection.prepare_cached(before)?.query_row([campaign, from], |row| row.get(0)).optional()?;
+    let mut asks = connection.prepare_cached(&format!("{ASK} WHERE campaign = ?1 AND first >= ?2 ORDER BY first"))?;
+    let mut rows = asks.query([campaign, start.unwrap_or(from)])?;
+    let mut page: Vec<RoundRow> = Vec::new();
+    while page.len() < limit {
+        let Some(row) = rows.next()? else { break };
+        let split = Arc::new(split_row(row)?);
+        let wanted = split.rounds.clone().filter(|round| *round >= from as u64).take(limit - page.len());
+        page.extend(wanted.map(|round| RoundRow { round, split: Arc::clone(&split), told: Vec::new() }));
+    }
+    if let (Some(first), Some(last)) = (page.first(), page.last()) {
+        let mut told = told(connection, campaign, first.round..last.round + 1)?;
+        page.iter_mut().for_each(|row| row.told = told.remove(&row.round).unwrap_or_default());
+    }
+    Ok(page)
+}
+
+/// What counts of each round.
+fn told(connection: &Connection, campaign: i64, rounds: Range<u64>) -> Read<BTreeMap<u64, Vec<(u32, Outcome)>>> {
+    let span = [campaign, rounds.start as i64, rounds.end as i64];
+    let mut told: BTreeMap<u64, Vec<(u32, Outcome)>> = BTreeMap::new();
+    let mut reports = connection.prepare_cached("SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 AND round < ?3")?;
+    let mut rows = reports.query(span)?;
+    while let Some(row) = rows.next()? {
+        let of_round = told.entry(natural(row, 0)?).or_default();
+        for item in Items(row.get_ref(1)?.as_blob()?) {
+            let item = item.ok_or_else(|| broken("items of a report"))?;
+            of_round.push((item.task, item.outcome));
+        }
+    }
+    told.values_mut().for_each(|of_round| of_round.sort_unstable_by_key(|(task, _)| *task));
+    let corrections = "SELECT round, task, to_completed, to_reward FROM correction \
+                       WHERE campaign = ?1 AND round >= ?2 AND round < ?3 ORDER BY round, task, seq";
+    let mut corrections = connection.prepare_cached(corrections)?;
+    let mut rows = corrections.query(span)?;
+    while let Some(row) = rows.next()? {
+        let (task, outcome): (u32, _) = (row.get(1)?, outcome(row, 2)?);
+        let Some(of_round) = told.get_mut(&natural(row, 0)?) else { continue };
+        if let Ok(place) = of_round.binary_search_by_key(&task, |(task, _)| *task) {
+            of_round[place].1 = outcome;
+        }
+    }
+    Ok(told)
+}
+
+pub(super) fn events(connection: &Connection, campaign: i64, after: u64, limit: usize) -> Read<Vec<Event>> {
+    let Ok(after) = i64::try_from(after) else { return Ok(Vec::new()) };
+    // How far the page reaches, from the indices alone.
+    let reach = "SELECT max(seq) FROM (
+        SELECT seq FROM status_event WHERE campaign = ?1 AND seq > ?2 UNION ALL
+        SELECT seq FROM ask WHERE campaign = ?1 AND seq > ?2 UNION ALL
+        SELECT seq FROM told WHERE campaign = ?1 AND seq > ?2 UNION ALL
+        SELECT seq FROM correction WHERE campaign = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)";
+    let reach: Option<i64> = connection.prepare_cached(reach)?.query_row([campaign, after, count(limit)], |row| row.get(0))?;
+    let Some(reach) = reach else { return Ok(Vec::new()) };
+    let page = [campaign, after, reach];
+    let mut events = Vec::new();
+    let mut add = |select: &str, event: fn(&Row<'_>) -> Read<Event>| -> Read<()> {
+        let mut list = connection.prepare_cached(&format!("{select} WHERE campaign = ?1 AND seq > ?2 AND seq <= ?3"))?;
+        for event in list.query_map(page, event)? {
+            events.push(event?);
+        }
+        Ok(())
+    };
+    add("SELECT seq, at, token, status FROM status_event", |row| {
+        let kind = row.get::<_, Option<i64>>(3)?.map_or(Ok(EventKind::Created), |number| status(number).map(EventKind::StatusSet))?;
+        event(row, [0, 1, 2], kind)
+    })?;
+    add(ASK, |row| event(row, [10, 3, 11], EventKind::Asked(split_row(row)?)))?;
+    add("SELECT seq, at, token, round, is_late, items FROM told", |row| {
+        let items = Items(row.get_ref(5)?.as_blob()?).map(|item| item.map(|item| (item.task, item.outcome, item.expected)));
+        let items = items.collect::<Option<_>>().ok_or_else(|| broken("items of a report"))?;
+        event(row, [0, 1, 2], EventKind::Told { round: natural(row, 3)?, items, is_late: row.get(4)? })
+    })?;
+    let corrections = "SELECT seq, at, token, round, task, from_completed, from_reward, to_completed, to_reward, why FROM correction";
+    add(corrections, |row| {
+        let (round, task, why) = (natural(row, 3)?, row.get(4)?, row.get(9)?);
+        event(row, [0, 1, 2], EventKind::Corrected { round, task, from: outcome(row, 5)?, to: outcome(row, 7)?, why })
+    })?;
+    events.sort_unstable_by_key(|event| event.seq);
+    Ok(events)
+}
+
+fn event(row: &Row<'_>, [seq, at, token]: [usize; 3], kind: EventKind) -> Read<Event> {
+    Ok(Event { seq: natural(row, seq)?, at: row.get(at)?, token: row.get(token)?, kind })
+}
+
+pub(super) fn used_key(connection: &Connection, token: &str, key: &str, now: Millis) -> Read<Option<UsedKey>> {
+    let find = "SELECT request, campaign, first, past FROM used_key WHERE token = ?1 AND key = ?2 AND expires_at > ?3";
+    let used = |row: &Row<'_>| Ok(UsedKey { request: row.get(0)?, campaign: row.get(1)?, rounds: natural(row, 2)?..natural(row, 3)? });
+    connection.prepare_cached(find)?.query_row(params![token, key, now], used).optional()
+}
+
+pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
+    let list = "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at FROM token ORDER BY id";
+    let token = |row: &Row<'_>| {
+        let scopes = serde_json::from_str(row.get_ref(2)?.as_str()?).map_err(|_| broken("scopes of a token"))?;
+        Ok(TokenRow {
+            id: row.get(0)?,
+            hash: row.get(1)?,
+            scopes,
+            campaign: row.get(3)?,
+            created_at: row.get(4)?,
+            expires_at: row.get(5)?,
+            revoked_at: row.get(6)?,
+        })
+    };
+    connection.prepare_cached(list)?.query_map([], token)?.collect()
+}
+
+pub(super) fn outcome(row: &Row<'_>, place: usize) -> Read<Outcome> {
+    Ok(Outcome { completed: row.get(place)?, reward: natural(row, place + 1)? })
+}
+
+/// A number that was written as one without a sign.
+pub(super) fn natural(row: &Row<'_>, place: usize) -> Read<u64> {
+    u64::try_from(row.get::<_, i64>(place)?).map_err(|_| broken("a number that cannot be negative"))
+}
+
+fn count(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,155 @@
+//! The form of the file: numbered steps, only forward, all of them in one transaction.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension};
+
+use super::failure::{lasting, passing};
+use super::folder::refused;
+use crate::store::StoreError;
+
+/// Step n leads from form n to form n + 1.
+const STEPS: &[&str] = &[include_str!("schema_1.sql")];
+
+/// Pages of the WAL are a few kilobytes each: some sixteen megabytes.
+pub(super) const CHECKPOINT_PAGES: i64 = 4000;
+
+/// How long to wait for somebody who has opened the file by hand.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// The connection that writes; makes the file, or brings it to the present form.
+pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
+    let shown = path.display();
+    let open = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, open).map_err(|error| passing(&format!("open {shown}"), &error))?;
+    check_form(&connection, path, STEPS.len())?;
+    let doing = format!("prepare {shown}");
+    let prepare = |connection: &Connection| -> rusqlite::Result<()> {
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        // Elsewhere than on macOS these change nothing.
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        // The writer does it between batches, and minds whether it fails.
+        connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+        connection.pragma_update(None, "cache_size", -64_000)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(())
+    };
+    prepare(&connection).map_err(|error| passing(&doing, &error))?;
+    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(|error| passing(&doing, &error))?;
+    if mode != "wal" {
+        return Err(refused(format!("{shown}: this file system cannot share memory between processes, which the store needs")));
+    }
+    migrate(&mut connection, STEPS).map_err(|error| lasting(&format!("bring {shown} to the present form"), &error))?;
+    Ok(connection)
+}
+
+/// A connection that only reads. It never waits for the writer.
+pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
+    // Read and write, because whoever opens a file first after a crash must tidy up what it finds.
+    let open = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, open)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "query_only", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Refuses files that are not a store, or one of a later program. Up to `newest` forms are known.
+pub(super) fn check_form(connection: &Connection, path: &Path, newest: usize) -> Result<(), StoreError> {
+    let shown = path.display();
+    let cannot = |error| passing(&format!("read {shown}"), &error);
+    if is_empty(connection).map_err(cannot)? {
+        return Ok(());
+    }
+    let form = form(connection).map_err(cannot)?;
+    match form {
+        None => Err(refused(format!("{shown} is a database, but not one of outlay: name another folder"))),
+        Some(form) if form > newest as i64 => {
+            Err(refused(format!("{shown} has form {form}, and this outlay knows forms up to {newest}: use the later outlay that wrote it")))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// The present form.
+pub(super) fn newest() -> usize {
+    STEPS.len()
+}
+
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}
+
+fn form(connection: &Connection) -> rusqlite::Result<Option<i64>> {
+    let has_meta = "SELECT count(*) > 0 FROM sqlite_schema WHERE type = 'table' AND name = 'meta'";
+    if !connection.query_row(has_meta, [], |row| row.get::<_, bool>(0))? {
+        return Ok(None);
+    }
+    connection.query_row("SELECT value FROM meta WHERE name = 'outlay_store'", [], |row| row.get(0)).optional()
+}
+
+fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let present = if is_empty(&transaction)? { 0 } else { form(&transaction)?.unwrap_or(0) };
+    let present = usize::try_from(present).unwrap_or(0);
+    if present >= steps.len() {
+        return transaction.commit();
+    }
+    for step in &steps[present..] {
+        transaction.execute_batch(step)?;
+    }
+    if present == 0 {
+        transaction.execute("INSERT INTO meta VALUES ('uuid', lower(hex(randomblob(16)))), ('seq', 0)", [])?;
+    }
+    transaction.execute("INSERT OR REPLACE INTO meta VALUES ('outlay_store', ?1)", [steps.len() as i64])?;
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meta<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> T {
+        connection.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn steps_lead_on_from_where_a_file_stands() {
+        let steps = [STEPS[0], "CREATE TABLE later (x INTEGER) STRICT", "ALTER TABLE later ADD COLUMN y INTEGER"];
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &steps[..1]).unwrap();
+        let uuid: String = meta(&connection, "uuid");
+        connection.execute("UPDATE meta SET value = 41 WHERE name = 'seq'", []).unwrap();
+        for _ in 0..2 {
+            migrate(&mut connection, &steps).unwrap();
+            connection.execute("INSERT INTO later (x, y) VALUES (1, 2)", []).unwrap();
+            assert_eq!(meta::<i64>(&connection, "outlay_store"), 3);
+            assert_eq!((meta::<String>(&connection, "uuid"), meta::<i64>(&connection, "seq")), (uuid.clone(), 41));
+        }
+        let path = Path::new("outlay.db");
+        let later = check_form(&connection, path, 2).unwrap_err();
+        assert_eq!(later.what, "outlay.db has form 3, and this outlay knows forms up to 2: use the later outlay that wrote it");
+        assert_eq!(check_form(&connection, path, 3), Ok(()));
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, STEPS).unwrap();
+        let broken = [STEPS[0], "CREATE TABLE later (x INTEGER) STRICT", "NOT SQL"];
+        assert!(migrate(&mut connection, &broken).is_err());
+        assert_eq!(meta::<i64>(&connection, "outlay_store"), 1);
+        assert!(connection.execute("INSERT INTO later (x) VALUES (1)", []).is_err());
+    }
+
+    #[test]
+    fn another_database_is_left_alone() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE meta (name TEXT, value TEXT); INSERT INTO meta VALUES ('a', 'b')").unwrap();
+        assert!(check_form(&connection, Path::new("x.db"), 1).unwrap_err().what.contains("not one of outlay"));
+    }
+}

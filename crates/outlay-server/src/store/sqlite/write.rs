@@ -1,0 +1,528 @@
+//! Batches: one transaction each, on disk when it returns.
+//!
+//! A command is checked before it writes anything, so nothing is ever taken back for one that is refused. What a batch adds to the counts
+//! is summed up first and written once a task: a thousand reports of one campaign touch as many counts as one report.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::failure::{broken, is_harmless, lasting, passing};
+use super::items::{self, Items};
+use super::schema::CHECKPOINT_PAGES;
+use crate::store::{
+    Ask, CampaignStatus, Command, Correction, Done, Millis, NewCampaign, Outcome, Refusal, StatusChange, StoreError, Tell, TokenRevocation,
+    TokenRow,
+};
+
+type Answer = rusqlite::Result<Result<Done, Refusal>>;
+
+/// The one connection that writes.
+#[derive(Debug)]
+pub(super) struct Writer {
+    connection: Connection,
+    /// Campaigns met so far; what they are does not change.
+    campaigns: HashMap<String, Known>,
+    seq: i64,
+    /// Set once, when nobody knows any more what the disk holds.
+    failed: Option<StoreError>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    number: i64,
+    tasks: u32,
+}
+
+impl Writer {
+    pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
+        let seq = connection.query_row("SELECT value FROM meta WHERE name = 'seq'", [], |row| row.get(0))?;
+        Ok(Self { connection, campaigns: HashMap::new(), seq, failed: None })
+    }
+
+    pub(super) fn apply(&mut self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        self.usable()?;
+        self.tidy()?;
+        self.begin().map_err(|error| self.after("begin a batch", &error))?;
+        let mut work = Batch::new(&self.connection, &mut self.campaigns, self.seq);
+        let worked = work.run(batch);
+        let seq = work.seq;
+        match worked {
+            Ok(answers) => {
+                self.commit()?;
+                self.seq = seq;
+                Ok(answers)
+            }
+            Err(error) => Err(self.give_up("write a batch", &error)),
+        }
+    }
+
+    /// Whether it can be written to: takes the lock for writing and lets go of it.
+    pub(super) fn health(&mut self) -> Result<(), StoreError> {
+        self.usable()?;
+        self.begin().and_then(|()| self.connection.execute_batch("ROLLBACK")).map_err(|error| self.after("write", &error))
+    }
+
+    /// Moves everything from the WAL into the database.
+    pub(super) fn close(&mut self) -> Result<(), StoreError> {
+        self.usable()?;
+        self.checkpoint("TRUNCATE").map(|_| ())
+    }
+
+    fn usable(&self) -> Result<(), StoreError> {
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    fn begin(&self) -> rusqlite::Result<()> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(|_| ())
+    }
+
+    fn commit(&mut self) -> Result<(), StoreError> {
+        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        match committed {
+            Ok(_) => Ok(()),
+            // The frame that commits is written last and did not fit: what is there of the batch will never be read.
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => Err(self.give_up("commit a batch", &error)),
+            Err(error) => Err(self.fail(lasting("commit a batch", &error))),
+        }
+    }
+
+    /// Takes back what was written of a batch.
+    fn give_up(&mut self, doing: &str, error: &rusqlite::Error) -> StoreError {
+        self.campaigns.clear();
+        // Some errors have taken everything back already.
+        let undone = if self.connection.is_autocommit() { Ok(()) } else { self.connection.execute_batch("ROLLBACK") };
+        match undone {
+            Ok(()) => self.after(doing, error),
+            Err(undoing) => self.fail(lasting("take back a batch", &undoing)),
+        }
+    }
+
+    fn after(&mut self, doing: &str, error: &rusqlite::Error) -> StoreError {
+        if is_harmless(error) { passing(doing, error) } else { self.fail(lasting(doing, error)) }
+    }
+
+    fn fail(&mut self, error: StoreError) -> StoreError {
+        self.failed.get_or_insert(error).clone()
+    }
+
+    /// Between batches, so that the WAL stays small and no answer waits for it more often than now and then.
+    fn tidy(&mut self) -> Result<(), StoreError> {
+        let (pages, moved) = self.checkpoint("NOOP")?;
+        if pages - moved >= CHECKPOINT_PAGES { self.checkpoint("PASSIVE").map(|_| ()) } else { Ok(()) }
+    }
+
+    /// Pages in the WAL, and how many of them are in the database too.
+    fn checkpoint(&mut self, mode: &str) -> Result<(i64, i64), StoreError> {
+        let asked = self
+            .connection
+            .prepare_cached(&format!("PRAGMA wal_checkpoint({mode})"))
+            .and_then(|mut pragma| pragma.query_row([], |row| Ok((row.get(1)?, row.get(2)?))));
+        match asked {
+            Ok(pages) => Ok(pages),
+            // Nothing is lost: it is all in the WAL still.
+            Err(error) if is_harmless(&error) => Ok((0, 0)),
+            Err(error) => Err(self.fail(lasting("move the log into the database", &error))),
+        }
+    }
+}
+
+/// What a batch adds.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    version: i64,
+    rounds: i64,
+    late: i64,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Count {
+    told: i64,
+    completions: i64,
+    reward_sum: i64,
+    expected: i64,
+}
+
+struct Batch<'a> {
+    connection: &'a Connection,
+    campaigns: &'a mut HashMap<String, Known>,
+    seq: i64,
+    tallies: BTreeMap<i64, Tally>,
+    counts: BTreeMap<(i64, u32), Count>,
+    /// Keys that end here or before may go; absent if no key was used.
+    forget_until: Option<Millis>,
+}
+
+/// What was told of a task in a round, and what counts by now.
+struct Told {
+    task: u32,
+    first: Outcome,
+    counted: Outcome,
+}
+
+impl<'a> Batch<'a> {
+    fn new(connection: &'a Connection, campaigns: &'a mut HashMap<String, Known>, seq: i64) -> Self {
+        Self { connection, campaigns, seq, tallies: BTreeMap::new(), counts: BTreeMap::new(), forget_until: None }
+    }
+
+    fn run(&mut self, batch: &[Command]) -> rusqlite::Result<Vec<Result<Done, Refusal>>> {
+        let before = self.seq;
+        let answers = batch.iter().map(|command| self.carry_out(command)).collect::<rusqlite::Result<_>>()?;
+        self.write_counts()?;
+        self.forget_keys()?;
+        if self.seq != before {
+            self.connection.prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'seq'")?.execute([self.seq])?;
+        }
+        Ok(answers)
+    }
+
+    fn carry_out(&mut self, command: &Command) -> Answer {
+        match command {
+            Command::Create(new) => self.create(new),
+            Command::SetStatus(change) => self.set_status(change),
+            Command::Ask(ask) => self.ask(ask),
+            Command::Tell(tell) => self.tell(tell),
+            Command::Correct(correction) => self.correct(correction),
+            Command::AddToken(token) => self.add_token(token),
+            Command::RevokeToken(revocation) => self.revoke_token(revocation),
+        }
+    }
+
+    fn known(&mut self, id: &str) -> rusqlite::Result<Option<Known>> {
+        if let Some(known) = self.campaigns.get(id) {
+            return Ok(Some(*known));
+        }
+        let mut find = self.connection.prepare_cached("SELECT number, tasks FROM campaign WHERE id = ?1")?;
+        let known = find.query_row([id], |row| Ok(Known { number: row.get(0)?, tasks: row.get(1)? })).optional()?;
+        if let Some(known) = known {
+            self.campaigns.insert(id.to_owned(), known);
+        }
+        Ok(known)
+    }
+
+    fn next_seq(&mut self) -> i64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    fn create(&mut self, new: &NewCampaign) -> Answer {
+        let mut find = self.connection.prepare_cached("SELECT spec = ?2 FROM campaign WHERE id = ?1")?;
+        if let Some(is_same) = find.query_row([&new.id, &new.spec], |row| row.get::<_, bool>(0)).optional()? {
+            return Ok(if is_same { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) });
+        }
+        let insert = "INSERT INTO campaign (id, tasks, status, version, created_at, changed_at, spec) VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            new.id,
+            new.tasks,
+            status_number(CampaignStatus::Open),
+            new.at,
+            new.spec
+        ])?;
+        let number = self.connection.last_insert_rowid();
+        self.campaigns.insert(new.id.clone(), Known { number, tasks: new.tasks });
+        self.tallies.entry(number).or_default();
+        self.record_status(number, new.at, &new.token, None)?;
+        Ok(Ok(Done::Created))
+    }
+
+    fn set_status(&mut self, change: &StatusChange) -> Answer {
+        let Some(known) = self.known(&change.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let mut find = self.connection.prepare_cached("SELECT version FROM campaign WHERE number = ?1")?;
+        let version: i64 = find.query_row([known.number], |row| row.get(0))?;
+        let version = version as u64;
+        if version != change.only_if {
+            return Ok(Err(Refusal::OtherVersion { version }));
+        }
+        let update = "UPDATE campaign SET status = ?2, version = version + 1, changed_at = ?3 WHERE number = ?1";
+        self.connection.prepare_cached(update)?.execute(params![known.number, status_number(change.to), change.at])?;
+        self.record_status(known.number, change.at, &change.token, Some(change.to))?;
+        Ok(Ok(Done::StatusSet { version: version + 1 }))
+    }
+
+    fn record_status(&mut self, campaign: i64, at: Millis, token: &str, status: Option<CampaignStatus>) -> rusqlite::Result<()> {
+        let seq = self.next_seq();
+        let insert = "INSERT INTO status_event (campaign, seq, at, token, status) VALUES (?1, ?2, ?3, ?4, ?5)";
+        self.connection.prepare_cached(insert)?.execute(params![campaign, seq, at, token, status.map(status_number)])?;
+        Ok(())
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Answer {
+        let Some(known) = self.known(&ask.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        if let Some(refusal) = self.used_key(ask)? {
+            return Ok(Err(refusal));
+        }
+        let (first, past) = (whole(ask.rounds.start)?, whole(ask.rounds.end)?);
+        if self.is_taken(known.number, first, past)? {
+            return Ok(Err(Refusal::RoundsTaken));
+        }
+        let split = &ask.split;
+        let there = split.available.as_ref().map_or(known.tasks as usize, |there| there.iter().filter(|there| **there).count());
+        let seq = self.next_seq();
+        let insert = "INSERT INTO ask (campaign, first, past, there, seq, stats_version, at, expires_at, token, budget, available, spend, \
+                      success, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            known.number,
+            first,
+            past,
+            there as i64,
+            seq,
+            whole(ask.stats_version)?,
+            ask.at,
+            ask.expires_at,
+            ask.token,
+            split.budget,
+            split.available.as_deref().map(items::mask),
+            items::floats(&split.spend),
+            items::floats(&split.success),
+            items::floats(&split.index),
+        ])?;
+        self.tallies.entry(known.number).or_default().rounds += past - first;
+        self.use_key(ask, first, past)?;
+        Ok(Ok(Done::Asked))
+    }
+
+    fn is_taken(&self, campaign: i64, first: i64, past: i64) -> rusqlite::Result<bool> {
+        let before = "SELECT first, past FROM ask WHERE campaign = ?1 AND first < ?2 ORDER BY first DESC LIMIT 1";
+        let mut find = self.connection.prepare_cached(before)?;
+        // A request for no rounds at all has a place too.
+        let end = past.max(first.saturating_add(1));
+        let before: Option<(i64, i64)> = find.query_row([campaign, end], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        Ok(before.is_some_and(|(start, end)| end > first || start == first))
+    }
+
+    fn used_key(&self, ask: &Ask) -> rusqlite::Result<Option<Refusal>> {
+        let Some(key) = &ask.key else { return Ok(None) };
+        let find = "SELECT request, first, past FROM used_key WHERE token = ?1 AND key = ?2 AND expires_at > ?3";
+        let mut find = self.connection.prepare_cached(find)?;
+        let used = find.query_row(params![ask.token, key.key, ask.at], |row| {
+            let rounds = row.get::<_, i64>(1)? as u64..row.get::<_, i64>(2)? as u64;
+            Ok(Refusal::KeyUsed { request: row.get(0)?, rounds })
+        });
+        used.optional()
+    }
+
+    fn use_key(&mut self, ask: &Ask, first: i64, past: i64) -> rusqlite::Result<()> {
+        let Some(key) = &ask.key else { return Ok(()) };
+        let insert = "INSERT OR REPLACE INTO used_key (token, key, request, campaign, first, past, expires_at) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let row = params![ask.token, key.key, key.request, ask.campaign, first, past, key.expires_at];
+        self.connection.prepare_cached(insert)?.execute(row)?;
+        self.forget_until = self.forget_until.max(Some(ask.at));
+        Ok(())
+    }
+
+    /// A few at a time: no batch waits long, and more go than come.
+    fn forget_keys(&mut self) -> rusqlite::Result<()> {
+        let Some(until) = self.forget_until else { return Ok(()) };
+        let delete = "DELETE FROM used_key WHERE (token, key) IN \
+                      (SELECT token, key FROM used_key WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2048)";
+        self.connection.prepare_cached(delete)?.execute([until]).map(|_| ())
+    }
+
+    fn tell(&mut self, tell: &Tell) -> Answer {
+        let Some(known) = self.known(&tell.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let round = whole(tell.round)?;
+        let told = self.told(known.number, round)?;
+        let mut is_new = Vec::with_capacity(tell.items.len());
+        for item in &tell.items {
+            match place_of(&told, item.task).map(|place| &told[place]) {
+                None => is_new.push(true),
+                Some(told) if told.first == item.outcome || told.counted == item.outcome => is_new.push(false),
+                Some(told) => return Ok(Err(Refusal::Conflict { task: item.task, stored: told.counted })),
+            }
+        }
+        let new = || tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| item);
+        let count = new().count() as i64;
+        if count > 0 {
+            let insert = "INSERT INTO told (campaign, round, seq, is_late, at, token, items) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+            let row = params![known.number, round, self.next_seq(), tell.is_late, tell.at, tell.token, items::written(new())];
+            self.connection.prepare_cached(insert)?.execute(row)?;
+            for item in new() {
+                let total = self.counts.entry((known.number, item.task)).or_default();
+                total.told += 1;
+                total.completions += i64::from(item.outcome.completed);
+                total.reward_sum = sum(total.reward_sum, whole(item.outcome.reward)?)?;
+                total.expected = sum(total.expected, whole(item.expected)?)?;
+            }
+            let tally = self.tallies.entry(known.number).or_default();
+            tally.version += count;
+            tally.late += if tell.is_late { count } else { 0 };
+        }
+        let is_complete = self.there(known.number, round)?.is_some_and(|there| told.len() as i64 + count >= there);
+        Ok(Ok(Done::Told { is_new, is_complete }))
+    }
+
+    /// How many tasks a round was handed out with; none if it was not.
+    fn there(&self, campaign: i64, round: i64) -> rusqlite::Result<Option<i64>> {
+        let find = "SELECT there, past FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
+        let mut find = self.connection.prepare_cached(find)?;
+        let found: Option<(i64, i64)> = find.query_row([campaign, round], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        Ok(found.filter(|(_, past)| *past > round).map(|(there, _)| there))
+    }
+
+    /// What is known of a round: tasks in order.
+    fn told(&self, campaign: i64, round: i64) -> rusqlite::Result<Vec<Told>> {
+        let mut told = Vec::new();
+        let mut find = self.connection.prepare_cached("SELECT items FROM told WHERE campaign = ?1 AND round = ?2")?;
+        let mut rows = find.query([campaign, round])?;
+        while let Some(row) = rows.next()? {
+            for item in Items(row.get_ref(0)?.as_blob()?) {
+                let item = item.ok_or_else(|| broken("items of a report"))?;
+                told.push(Told { task: item.task, first: item.outcome, counted: item.outcome });
+            }
+        }
+        told.sort_unstable_by_key(|told| told.task);
+        if !told.is_empty() {
+            self.add_corrections(campaign, round, &mut told)?;
+        }
+        Ok(told)
+    }
+
+    fn add_corrections(&self, campaign: i64, round: i64, told: &mut [Told]) -> rusqlite::Result<()> {
+        let find = "SELECT task, to_completed, to_reward FROM correction WHERE campaign = ?1 AND round = ?2 ORDER BY task, seq";
+        let mut find = self.connection.prepare_cached(find)?;
+        let mut rows = find.query([campaign, round])?;
+        while let Some(row) = rows.next()? {
+            let task: u32 = row.get(0)?;
+            let outcome = Outcome { completed: row.get(1)?, reward: row.get::<_, i64>(2)? as u64 };
+            if let Some(place) = place_of(told, task) {
+                told[place].counted = outcome;
+            }
+        }
+        Ok(())
+    }
+
+    fn correct(&mut self, correction: &Correction) -> Answer {
+        let Some(known) = self.known(&correction.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let round = whole(correction.round)?;
+        let told = self.told(known.number, round)?;
+        let Some(from) = place_of(&told, correction.task).map(|place| told[place].counted) else {
+            return Ok(Err(Refusal::NothingToCorrect));
+        };
+        let (to, from_reward, to_reward) = (correction.to, whole(from.reward)?, whole(correction.to.reward)?);
+        let insert = "INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, at, token, \
+                      why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            known.number,
+            round,
+            correction.task,
+            self.next_seq(),
+            from.completed,
+            from_reward,
+            to.completed,
+            to_reward,
+            correction.at,
+            correction.token,
+            correction.why,
+        ])?;
+        let total = self.counts.entry((known.number, correction.task)).or_default();
+        total.completions += i64::from(to.completed) - i64::from(from.completed);
+        total.reward_sum = sum(total.reward_sum, to_reward - from_reward)?;
+        self.tallies.entry(known.number).or_default().version += 1;
+        Ok(Ok(Done::Corrected { from }))
+    }
+
+    fn write_counts(&mut self) -> rusqlite::Result<()> {
+        let upsert = "INSERT INTO tally (campaign, version, rounds, late) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET \
+                      version = version + excluded.version, rounds = rounds + excluded.rounds, late = late + excluded.late";
+        for (campaign, Tally { version, rounds, late }) in &self.tallies {
+            self.connection.prepare_cached(upsert)?.execute([campaign, version, rounds, late])?;
+        }
+        let upsert = "INSERT INTO task_count (campaign, task, told, completions, reward_sum, expected) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                      ON CONFLICT DO UPDATE SET told = told + excluded.told, completions = completions + excluded.completions, \
+                      reward_sum = reward_sum + excluded.reward_sum, expected = expected + excluded.expected";
+        for ((campaign, task), Count { told, completions, reward_sum, expected }) in &self.counts {
+            self.connection.prepare_cached(upsert)?.execute(params![campaign, task, told, completions, reward_sum, expected])?;
+        }
+        Ok(())
+    }
+
+    fn add_token(&mut self, token: &TokenRow) -> Answer {
+        let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
+        let scopes = Value::Text(serde_json::Value::from(token.scopes.clone()).to_string());
+        let row = params![token.id, token.hash, scopes, token.campaign, token.created_at, token.expires_at, token.revoked_at];
+        let added = self.connection.prepare_cached(insert)?.execute(row)?;
+        Ok(if added == 1 { Ok(Done::TokenAdded) } else { Err(Refusal::Token) })
+    }
+
+    fn revoke_token(&mut self, TokenRevocation { id, at }: &TokenRevocation) -> Answer {
+        let update = "UPDATE token SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
+        let revoked = self.connection.prepare_cached(update)?.execute(params![id, at])?;
+        Ok(if revoked == 1 { Ok(Done::TokenRevoked) } else { Err(Refusal::Token) })
+    }
+}
+
+fn place_of(told: &[Told], task: u32) -> Option<usize> {
+    told.binary_search_by_key(&task, |told| told.task).ok()
+}
+
+pub(super) fn status_number(status: CampaignStatus) -> i64 {
+    match status {
+        CampaignStatus::Open => 0,
+        CampaignStatus::Paused => 1,
+        CampaignStatus::Closed => 2,
+    }
+}
+
+/// Numbers in SQLite have a sign.
+fn whole(number: u64) -> rusqlite::Result<i64> {
+    i64::try_from(number).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+fn sum(total: i64, more: i64) -> rusqlite::Result<i64> {
+    total.checked_add(more).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure("a sum of rewards is too large".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{DISK_FULL, Split};
+
+    fn create(id: &str) -> Command {
+        Command::Create(NewCampaign { id: id.into(), spec: "{}".into(), tasks: 1, at: 0, token: String::new() })
+    }
+
+    fn large(rounds: std::ops::Range<u64>) -> Command {
+        let numbers = vec![0.5; 20_000];
+        let split = Split { budget: 1.0, available: None, spend: numbers.clone(), success: numbers.clone(), index: numbers };
+        let (campaign, token) = ("c".into(), String::new());
+        Command::Ask(Ask { campaign, rounds, split, stats_version: 0, at: 0, expires_at: 9, token, key: None })
+    }
+
+    /// A limit on pages stands for the disk: the message is the same, and what comes after it finds everything as it was.
+    #[test]
+    fn a_full_disk_is_said_so_and_passes() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
+        let mut writer = Writer::new(connection).unwrap();
+        writer.apply(&[create("c")]).unwrap();
+        let seq = writer.seq;
+        let pages = |writer: &Writer, most: i64| {
+            writer.connection.query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| row.get::<_, i64>(0)).unwrap()
+        };
+        pages(&writer, 60);
+        let error = writer.apply(&[create("new"), large(1..2)]).unwrap_err();
+        assert!(error.what.starts_with(DISK_FULL) && !error.is_fatal, "{error}");
+        assert_eq!(writer.seq, seq);
+        pages(&writer, 1_000_000);
+        // Not `WasThere`: what was taken back is forgotten too.
+        assert_eq!(writer.apply(&[create("new"), large(1..2)]).unwrap(), [Ok(Done::Created), Ok(Done::Asked)]);
+        assert_eq!(super::super::check::fold(&writer.connection).unwrap().faults, Vec::<String>::new());
+    }
+
+    /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same answer.
+    #[test]
+    fn what_failed_for_good_stays_so() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
+        let mut writer = Writer::new(connection).unwrap();
+        let sync = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC), None);
+        assert!(!is_harmless(&sync));
+        let first = writer.after("write", &sync);
+        assert!(first.is_fatal);
+        assert_eq!(writer.apply(&[create("c")]), Err(first.clone()));
+        assert_eq!((writer.health(), writer.close()), (Err(first.clone()), Err(first)));
+    }
+}

@@ -1,0 +1,207 @@
+//! Every call once, and the errors that clients rely on.
+
+use serde_json::{Value, json};
+
+use crate::{CAMPAIGN, Running};
+
+const SHOP: &str = "/v1/campaigns/shop";
+
+#[test]
+fn ask_and_tell() {
+    let service = Running::new();
+    let client = service.client();
+    let made = client.json("PUT", SHOP, CAMPAIGN);
+    assert_eq!((made.status, made.header("location"), made.header("etag")), (201, Some(SHOP), Some("\"1.0.0\"")), "{made:?}");
+    assert_eq!(client.json("PUT", SHOP, CAMPAIGN).status, 200, "the same again");
+    let other = client.json("PUT", SHOP, &CAMPAIGN.replace("10", "11"));
+    assert_eq!((other.status, other.code().as_str()), (409, "campaign-exists"));
+
+    let asked = client.json("POST", &format!("{SHOP}/rounds"), r#"{"count": 2}"#);
+    assert_eq!(asked.status, 201, "{asked:?}");
+    assert_eq!(asked.json()["rounds"], json!([1, 2]));
+    let spends: f64 = asked.json()["tasks"].as_array().unwrap().iter().map(|task| task["spend"].as_f64().unwrap()).sum();
+    assert!((spends - 10.0).abs() < 1e-9);
+
+    let report = r#"{"results": [{"task": "a", "completed": true, "reward": 0.7}, {"task": "b", "completed": false}]}"#;
+    let told = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
+    assert_eq!((told.status, told.json()), (200, json!({"accepted": 2, "duplicate": 0, "late": 0})));
+    let again = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
+    assert_eq!(again.json(), json!({"accepted": 0, "duplicate": 2, "late": 0}));
+    let contrary = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), &report.replace("0.7", "0.8"));
+    assert_eq!((contrary.status, contrary.code().as_str()), (409, "conflict"));
+    assert_eq!(contrary.json()["stored"], json!({"task": "a", "completed": true, "reward": 0.7}));
+
+    let state = client.get(SHOP).json();
+    assert_eq!((&state["rounds"], &state["stats_version"], &state["status"]), (&json!(2), &json!(2), &json!("open")));
+    assert_eq!((&state["tasks"][0]["completions"], &state["tasks"][0]["reward_sum"]), (&json!(1), &json!(0.7)));
+
+    let correction = r#"{"task": "a", "completed": true, "reward": 0.9, "why": "typing error"}"#;
+    let corrected = client.json("POST", &format!("{SHOP}/rounds/1/corrections"), correction);
+    assert_eq!((corrected.status, &corrected.json()["from"]["reward"], &corrected.json()["to"]["reward"]), (200, &json!(0.7), &json!(0.9)));
+
+    let kinds: Vec<Value> =
+        client.get(&format!("{SHOP}/events")).json()["events"].as_array().unwrap().iter().map(|event| event["kind"].clone()).collect();
+    assert_eq!(kinds, ["created", "asked", "told", "corrected"]);
+    let rounds = client.get(&format!("{SHOP}/rounds?limit=1")).json();
+    assert_eq!((&rounds["rounds"][0]["status"], &rounds["next"]), (&json!("complete"), &json!(1)));
+    let rest = client.get(&format!("{SHOP}/rounds?after=1")).json();
+    assert_eq!((&rest["rounds"][0]["round"], &rest["rounds"][0]["status"], &rest["next"]), (&json!(2), &json!("open"), &Value::Null));
+    let curves = client.get(&format!("{SHOP}/curves?points=3")).json();
+    assert_eq!(curves["curves"][0]["spend"].as_array().unwrap().len(), 3);
+    assert_eq!(client.get("/v1/campaigns").json()["campaigns"][0]["id"], "shop");
+}
+
+#[test]
+fn a_key_gives_the_same_rounds_again() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    let ask = |key: &str, body: &str| {
+        let headers = [("content-type", "application/json"), ("idempotency-key", key)];
+        client.send("POST", &format!("{SHOP}/rounds"), &headers, Some(body.as_bytes()))
+    };
+    let first = ask("job-1", "{}");
+    assert_eq!((first.status, ask("job-1", "{}").body), (201, first.body.clone()));
+    assert_ne!(ask("job-2", "{}").body, first.body);
+    let reused = ask("job-1", r#"{"count": 2}"#);
+    assert_eq!((reused.status, reused.code().as_str()), (422, "key-reused"));
+    assert_eq!(ask("ü", "{}").code(), "bad-parameter");
+}
+
+#[test]
+fn many_reports_at_once() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    client.json("POST", &format!("{SHOP}/rounds"), r#"{"count": 2}"#);
+    let send =
+        |body: &str| client.send("POST", &format!("{SHOP}/feedback"), &[("content-type", "application/x-ndjson")], Some(body.as_bytes()));
+    let good = r#"{"round": 1, "results": [{"task": "a", "completed": false}]}"#;
+    let unknown = r#"{"round": 9, "results": [{"task": "a", "completed": false}]}"#;
+    let told = send(&format!("{good}\n\n{unknown}\r\n{good}\n"));
+    assert_eq!(told.status, 200, "{told:?}");
+    let told = told.json();
+    assert_eq!((&told["accepted"], &told["duplicate"]), (&json!(1), &json!(1)));
+    assert_eq!((&told["refused"][0]["line"], &told["refused"][0]["code"]), (&json!(3), &json!("no-round")));
+    let broken = send(&format!("{good}\n{{"));
+    assert_eq!((broken.status, broken.code().as_str()), (400, "bad-request"));
+    assert!(broken.json()["detail"].as_str().unwrap().starts_with("line 2: "));
+    assert_eq!(send("\n").code(), "bad-request");
+}
+
+#[test]
+fn what_has_not_changed_is_not_sent_again() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    let tag = client.get(SHOP).header("etag").unwrap().to_owned();
+    let look = |tag: &str| client.send("GET", SHOP, &[("if-none-match", tag)], None);
+    assert_eq!((look(&tag).status, look(&tag).body.as_str()), (304, ""));
+    client.json("POST", &format!("{SHOP}/rounds"), "{}");
+    assert_eq!((look(&tag).status, look(&tag).header("etag")), (200, Some("\"1.1.0\"")));
+}
+
+#[test]
+fn a_change_names_the_version_that_it_is_for() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    let change = |headers: &[(&str, &str)], body: &str| {
+        let headers: Vec<_> = headers.iter().copied().chain([("content-type", "application/json")]).collect();
+        client.send("PATCH", SHOP, &headers, Some(body.as_bytes()))
+    };
+    let pause = r#"{"status": "paused"}"#;
+    assert_eq!(change(&[], pause).code(), "needs-if-match");
+    assert_eq!(change(&[("if-match", "\"7.0.0\"")], pause).code(), "version-moved");
+    client.json("POST", &format!("{SHOP}/rounds"), "{}");
+    let paused = change(&[("if-match", "\"1.0.0\"")], pause);
+    assert_eq!((paused.status, paused.header("etag")), (200, Some("\"2.1.0\"")), "a round in between does not matter");
+    assert_eq!(client.json("POST", &format!("{SHOP}/rounds"), "{}").code(), "campaign-paused");
+    assert_eq!(change(&[("if-match", "*")], r#"{"status": "open"}"#).status, 200);
+    assert_eq!(change(&[("if-match", "*")], r#"{"status": "over"}"#).code(), "bad-request");
+}
+
+#[test]
+fn one_off_problems() {
+    let service = Running::new();
+    let body = r#"{"problem": {"budget": 10, "task": [
+        {"name": "a", "value": 1, "curve": {"family": "saturating", "full_at": 10}},
+        {"name": "b", "value": 1, "curve": {"family": "saturating", "full_at": 5}}]}}"#;
+    let answer = service.client().json("POST", "/v1/allocate", body);
+    assert_eq!((answer.status, &answer.json()["value"], &answer.json()["status"]), (200, &json!(1.5), &json!("optimal")), "{answer:?}");
+    let wrong = service.client().json("POST", "/v1/allocate", &body.replace("full_at", "fool_at"));
+    assert_eq!((wrong.status, wrong.code().as_str()), (422, "bad-problem"));
+    assert_eq!(wrong.json()["pointer"], "/problem/task/0/curve/fool_at");
+    assert!(wrong.json()["errors"].as_array().unwrap().len() >= 2);
+}
+
+#[test]
+fn every_error_is_a_problem() {
+    let service = Running::new();
+    let client = service.client();
+    let cases = [
+        (client.get("/nowhere"), 404, "no-route"),
+        (client.get("/v1/campaigns/none"), 404, "no-campaign"),
+        (client.send("DELETE", SHOP, &[], None), 405, "wrong-method"),
+        (client.send("PUT", SHOP, &[], Some(b"{}")), 415, "wrong-media-type"),
+        (client.json("PUT", "/v1/campaigns/a%20b", CAMPAIGN), 400, "bad-parameter"),
+        (client.get("/v1/campaigns/%ff"), 400, "bad-parameter"),
+        (client.json("PUT", &format!("{SHOP}/rounds/x/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
+        (client.get("/v1/campaigns?limit=0"), 400, "bad-parameter"),
+        (client.get("/v1/campaigns?limit=1001"), 400, "bad-parameter"),
+        (client.get("/v1/campaigns?offset=3"), 400, "bad-parameter"),
+        (client.json("PUT", SHOP, r#"{"problem": 7}"#), 422, "bad-problem"),
+        (client.json("POST", "/v1/tokens", r#"{"scopes": ["wizard"]}"#), 400, "bad-request"),
+    ];
+    for (answer, status, code) in cases {
+        assert_eq!((answer.status, answer.code().as_str()), (status, code), "{answer:?}");
+    }
+    assert_eq!(client.send("DELETE", SHOP, &[], None).header("allow").map(|allow| allow.contains("PATCH")), Some(true));
+}
+
+#[test]
+fn answers_are_safe_to_show_and_have_an_id() {
+    let service = Running::new();
+    let client = service.client();
+    for answer in [client.get("/livez"), client.get("/nowhere"), client.get("/v1/campaigns")] {
+        assert_eq!(answer.header("content-security-policy"), Some("default-src 'none'; frame-ancestors 'none'"));
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+        assert_eq!(answer.header("cache-control"), Some("no-store"));
+        assert!(answer.header("x-request-id").is_some());
+    }
+    assert_eq!(client.send("GET", "/livez", &[("x-request-id", "mine-7")], None).header("x-request-id"), Some("mine-7"));
+    assert_ne!(client.send("GET", "/livez", &[("x-request-id", "a b")], None).header("x-request-id"), Some("a b"));
+}
+
+#[test]
+fn figures_count_what_happened() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    client.json("POST", &format!("{SHOP}/rounds"), r#"{"count": 3}"#);
+    let report = r#"{"results": [{"task": "a", "completed": true, "reward": 1}]}"#;
+    for _ in 0..2 {
+        client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
+    }
+    client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), &report.replace("\"reward\": 1", "\"reward\": 0"));
+    client.send("BREW", "/nowhere", &[], None);
+    let text = client.get("/metrics").body;
+    for line in [
+        "outlay_rounds_total 3",
+        "outlay_outcomes_total 1",
+        "outlay_outcomes_duplicate_total 1",
+        "outlay_reports_conflicting_total 1",
+        "outlay_store_failures_total 0",
+        "outlay_completions 1.0",
+        "outlay_open_rounds 3.0",
+        "outlay_campaign_completions{campaign=\"shop\"} 1.0",
+        "outlay_requests_total{method=\"POST\",route=\"/v1/campaigns/{campaign}/rounds\",status=\"201\"} 1",
+        "outlay_requests_total{method=\"PUT\",route=\"/v1/campaigns/{campaign}/rounds/{round}/feedback\",status=\"409\"} 1",
+        "outlay_requests_total{method=\"other\",route=\"none\",status=\"404\"} 1",
+        "outlay_batch_commands_bucket{le=\"+Inf\"} 5",
+        "outlay_commit_seconds_count 5",
+    ] {
+        assert!(text.lines().any(|found| found == line), "no {line} in\n{text}");
+    }
+    assert!(text.ends_with("# EOF\n"));
+}

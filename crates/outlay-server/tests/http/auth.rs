@@ -1,0 +1,174 @@
+//! Every path and method with every kind of token. What is expected is written down here by hand; which paths there are is read from
+//! the description of the API, and one without a row fails.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use outlay_server::limits::Limits;
+use outlay_server::store::{Command, MemoryStore, Store, TokenRevocation};
+use outlay_server::tokens::{Scope, Wish, make};
+use serde_json::Value;
+
+use crate::client::Client;
+use crate::{CAMPAIGN, Running};
+
+/// Who may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Needs {
+    /// Everybody, even without a token.
+    Nothing,
+    /// This scope, for the campaign in the path.
+    Campaign(&'static str),
+    /// This scope, for all campaigns.
+    All(&'static str),
+    /// This scope, for whichever campaign.
+    Any(&'static str),
+}
+
+use Needs::{All, Any, Campaign, Nothing};
+
+const TABLE: [(&str, &str, Needs); 19] = [
+    ("get", "/v1/campaigns", All("read")),
+    ("put", "/v1/campaigns/{campaign}", Campaign("admin")),
+    ("get", "/v1/campaigns/{campaign}", Campaign("read")),
+    ("patch", "/v1/campaigns/{campaign}", Campaign("admin")),
+    ("get", "/v1/campaigns/{campaign}/curves", Campaign("read")),
+    ("get", "/v1/campaigns/{campaign}/events", Campaign("read")),
+    ("get", "/v1/campaigns/{campaign}/rounds", Campaign("read")),
+    ("post", "/v1/campaigns/{campaign}/rounds", Campaign("decide")),
+    ("put", "/v1/campaigns/{campaign}/rounds/{round}/feedback", Campaign("report")),
+    ("post", "/v1/campaigns/{campaign}/feedback", Campaign("report")),
+    ("post", "/v1/campaigns/{campaign}/rounds/{round}/corrections", Campaign("admin")),
+    ("post", "/v1/allocate", Any("decide")),
+    ("get", "/v1/tokens", All("admin")),
+    ("post", "/v1/tokens", All("admin")),
+    ("delete", "/v1/tokens/{token}", All("admin")),
+    ("get", "/metrics", All("read")),
+    ("get", "/livez", Nothing),
+    ("get", "/readyz", Nothing),
+    ("get", "/openapi.json", Nothing),
+];
+
+/// A token, what it is called here, and what it is: scope and whether for one campaign.
+struct Kind {
+    name: String,
+    token: Option<String>,
+    good: Option<(&'static str, Reach)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    All,
+    Here,
+    Elsewhere,
+}
+
+/// What must come of it: let through, or refused with this status.
+fn expected(needs: Needs, kind: &Kind) -> Option<u16> {
+    let (scope, reaches): (&str, &[Reach]) = match needs {
+        Nothing => return None,
+        Campaign(scope) => (scope, &[Reach::All, Reach::Here]),
+        All(scope) => (scope, &[Reach::All]),
+        Any(scope) => (scope, &[Reach::All, Reach::Here, Reach::Elsewhere]),
+    };
+    match kind.good {
+        None => Some(401),
+        Some((own, reach)) if (own == scope || own == "admin") && reaches.contains(&reach) => None,
+        Some(_) => Some(403),
+    }
+}
+
+fn kinds(store: &MemoryStore) -> Vec<Kind> {
+    let add = |scope: Scope, campaign: Option<&str>, good_for: Option<i64>, at: i64| {
+        let wish = Wish { scopes: vec![scope], campaign: campaign.map(str::to_owned), good_for };
+        let (row, secret) = make(&wish, at).unwrap();
+        let id = row.id.clone();
+        store.apply(&[Command::AddToken(row)]).unwrap().pop().unwrap().unwrap();
+        (id, secret.reveal().to_owned())
+    };
+    let mut kinds = Vec::new();
+    for scope in Scope::ALL {
+        for (reach, campaign) in [(Reach::All, None), (Reach::Here, Some("shop")), (Reach::Elsewhere, Some("other"))] {
+            let (_, token) = add(scope, campaign, None, 0);
+            kinds.push(Kind { name: format!("{} {reach:?}", scope.word()), token: Some(token), good: Some((scope.word(), reach)) });
+        }
+    }
+    let (_, expired) = add(Scope::Admin, None, Some(1), 0);
+    let (id, revoked) = add(Scope::Admin, None, None, 0);
+    store.apply(&[Command::RevokeToken(TokenRevocation { id, at: 1 })]).unwrap().pop().unwrap().unwrap();
+    let good = kinds[9].token.clone().unwrap();
+    let forged = format!("{}{}", &good[..good.len() - 1], if good.ends_with('0') { '1' } else { '0' });
+    let bad = [("expired", expired), ("revoked", revoked), ("forged", forged), ("nonsense", "7".to_owned())];
+    kinds.extend(bad.map(|(name, token)| Kind { name: name.to_owned(), token: Some(token), good: None }));
+    kinds.push(Kind { name: "none".to_owned(), token: None, good: None });
+    kinds
+}
+
+fn described() -> BTreeSet<(String, String)> {
+    let api: Value = serde_json::from_str(&outlay_server::http::openapi_json()).unwrap();
+    let paths = api["paths"].as_object().unwrap();
+    paths.iter().flat_map(|(path, item)| item.as_object().unwrap().keys().map(|method| (method.clone(), path.clone()))).collect()
+}
+
+/// Sends what passes the gate; what the handler makes of it does not matter here.
+fn knock(client: &Client, method: &str, path: &str) -> u16 {
+    let real = path.replace("{campaign}", "shop").replace("{round}", "1").replace("{token}", "nobody");
+    let media = if path.ends_with("{campaign}/feedback") { "application/x-ndjson" } else { "application/json" };
+    let body = matches!(method, "put" | "post" | "patch").then_some(b"{}".as_slice());
+    client.send(&method.to_uppercase(), &real, &[("content-type", media)], body).status
+}
+
+#[test]
+fn every_path_with_every_kind_of_token() {
+    let rows: BTreeSet<(String, String)> = TABLE.iter().map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned())).collect();
+    assert_eq!(described(), rows, "a path without a row, or a row without a path");
+    let store = Arc::new(MemoryStore::new());
+    let kinds = kinds(&store);
+    let service = Running::with(store, Limits::default());
+    let admin = service.client().with_token(kinds[9].token.as_ref().unwrap());
+    assert_eq!(admin.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
+    let mut count = 0;
+    for (method, path, needs) in TABLE {
+        for kind in &kinds {
+            let client = kind.token.as_ref().map_or_else(|| service.client(), |token| service.client().with_token(token));
+            let status = knock(&client, method, path);
+            let is_right = match expected(needs, kind) {
+                Some(refused) => status == refused,
+                None => status != 401 && status != 403,
+            };
+            assert!(is_right, "{method} {path} with {}: {status}, expected {:?}", kind.name, expected(needs, kind));
+            count += 1;
+        }
+    }
+    assert_eq!(count, TABLE.len() * kinds.len());
+}
+
+#[test]
+fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
+    let service = Running::new();
+    let open = service.client();
+    assert_eq!(open.get("/v1/campaigns").status, 200);
+    let lame = open.json("POST", "/v1/tokens", r#"{"scopes": ["read"]}"#);
+    assert_eq!(lame.code(), "bad-request", "nobody could make another");
+    let made = open.json("POST", "/v1/tokens", r#"{"scopes": ["admin"]}"#);
+    assert_eq!(made.status, 201);
+    let (token, id) = (made.json()["token"].as_str().unwrap().to_owned(), made.json()["id"].as_str().unwrap().to_owned());
+    let refused = open.get("/v1/campaigns");
+    assert_eq!((refused.status, refused.code().as_str(), refused.header("www-authenticate")), (401, "unauthorised", Some("Bearer")));
+    let admin = open.with_token(&token);
+    let list = admin.get("/v1/tokens");
+    assert_eq!((list.status, list.json()["tokens"][0]["id"].as_str()), (200, Some(id.as_str())));
+    assert!(!list.body.contains(&token[token.len() - 20..]), "a secret is shown");
+    assert_eq!(admin.send("DELETE", "/v1/tokens/nobody", &[], None).code(), "no-token");
+    assert_eq!(admin.send("DELETE", &format!("/v1/tokens/{id}"), &[], None).status, 200);
+    assert_eq!(admin.get("/v1/campaigns").code(), "unauthorised");
+    assert_eq!(open.get("/v1/campaigns").code(), "unauthorised");
+}
+
+#[test]
+fn without_tokens_other_names_for_this_machine_are_refused() {
+    let service = Running::new();
+    let ask = |host: &str| service.client().raw(format!("GET /v1/campaigns HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes());
+    assert_eq!(ask("localhost:7341").status, 200);
+    assert_eq!(ask("rebound.example").code(), "forbidden");
+}

@@ -1,0 +1,151 @@
+//! Clients that mean harm, or are broken. Everybody else must go on.
+
+use std::io::{Read, Write};
+use std::time::{Duration, Instant};
+
+use outlay_server::limits::Limits;
+
+use crate::client::{connect, read};
+use crate::{CAMPAIGN, Running};
+
+const SHOP: &str = "/v1/campaigns/shop";
+
+fn impatient() -> Limits {
+    let short = Duration::from_millis(400);
+    Limits { header_timeout: short, body_timeout: short, ..Limits::default() }
+}
+
+fn running(limits: Limits) -> Running {
+    Running::with(std::sync::Arc::new(outlay_server::store::MemoryStore::new()), limits)
+}
+
+#[test]
+fn one_byte_too_many() {
+    let service = Running::new();
+    let most = Limits::default().body_bytes;
+    let just = format!("{{\"problem\": {{}}, \"learner\": \"{}\"}}", " ".repeat(most - 31));
+    assert_eq!(just.len(), most);
+    assert_ne!(service.client().json("PUT", SHOP, &just).status, 413);
+    let more = service.client().json("PUT", SHOP, &just.replace(" \"}", "  \"}"));
+    assert_eq!((more.status, more.code().as_str()), (413, "too-large"));
+    // In chunks, without a word about the length.
+    let mut chunked =
+        format!("PUT {SHOP} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n")
+            .into_bytes();
+    for _ in 0..=(most / 65_536 + 1) {
+        chunked.extend_from_slice(b"10000\r\n");
+        chunked.extend(std::iter::repeat_n(b' ', 65_536));
+        chunked.extend_from_slice(b"\r\n");
+    }
+    assert_eq!(service.client().raw(&chunked).code(), "too-large");
+}
+
+#[test]
+fn json_that_is_none() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    let rounds = format!("{SHOP}/rounds");
+    let cases: [(&[u8], u16); 9] = [
+        (b"{\"budget\": NaN}", 400),
+        (b"{\"budget\": 1e400}", 400),
+        (b"{\"budget\": -Infinity}", 400),
+        (b"{\"count\": 1, \"count\": 1}", 400),
+        (b"{\"without\": [\"\xff\xfe\"]}", 400),
+        (b"{} {}", 400),
+        (b"[]", 400),
+        (b"\x00", 400),
+        (&b"{\"a\":".repeat(100_000), 413),
+    ];
+    for (body, status) in cases {
+        let answer = client.send("POST", &rounds, &[("content-type", "application/json")], Some(body));
+        answer.code();
+        assert_eq!(answer.status, status, "{:?}", String::from_utf8_lossy(&body[..body.len().min(60)]));
+    }
+    assert_eq!(client.get(SHOP).json()["rounds"], 0, "something was handed out all the same");
+}
+
+#[test]
+fn headers_that_do_not_end() {
+    let service = running(impatient());
+    let begun = Instant::now();
+    let mut sockets: Vec<_> = (0..50).map(|_| connect(service.address())).collect();
+    for socket in &mut sockets {
+        socket.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\nx-slow: ").unwrap();
+    }
+    assert_eq!(service.client().get("/livez").status, 200);
+    for socket in &mut sockets {
+        let mut rest = Vec::new();
+        // Closed in order or by a reset: either way it ends.
+        let _ = socket.read_to_end(&mut rest);
+    }
+    let taken = begun.elapsed();
+    assert!(taken < Duration::from_secs(10), "{taken:?}");
+}
+
+#[test]
+fn a_body_that_does_not_come() {
+    let service = running(impatient());
+    let head = format!("PUT {SHOP} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{");
+    let answer = service.client().raw(head.as_bytes());
+    assert_eq!((answer.status, answer.code().as_str()), (408, "timeout"));
+}
+
+#[test]
+fn sockets_that_are_held_do_not_keep_others_out() {
+    let service = running(Limits { connections: 20, ..Limits::default() });
+    let mut held: Vec<_> = (0..60).map(|_| connect(service.address())).collect();
+    for socket in &mut held {
+        let _ = socket.write_all(b"GET /livez HTTP/1.1\r\n");
+    }
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert_eq!(service.client().get("/livez").status, 200);
+        assert!(begun.elapsed() < Duration::from_secs(5));
+    }
+}
+
+#[test]
+fn several_requests_at_once_are_answered_in_order() {
+    let service = Running::new();
+    let mut socket = connect(service.address());
+    let ids = ["one", "two", "three"];
+    let requests: String = ids.iter().map(|id| format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx-request-id: {id}\r\n\r\n")).collect();
+    socket.write_all(requests.as_bytes()).unwrap();
+    let mut bytes = Vec::new();
+    let mut part = [0; 4096];
+    while bytes.windows(6).filter(|six| six == b"alive\n").count() < ids.len() {
+        let count = socket.read(&mut part).unwrap();
+        assert!(count > 0, "the connection ended");
+        bytes.extend_from_slice(&part[..count]);
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    let places: Vec<usize> = ids.iter().map(|id| text.find(&format!("x-request-id: {id}")).unwrap()).collect();
+    assert!(places.is_sorted());
+}
+
+#[test]
+fn what_is_not_http_is_not_answered_with_a_panic() {
+    let service = Running::new();
+    let cases: [&[u8]; 5] = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /livez HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n",
+        b"POST /v1/allocate HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n",
+        b"\r\n\r\n\r\n\0\0\0",
+    ];
+    for bytes in cases {
+        let mut socket = connect(service.address());
+        let _ = socket.write_all(bytes);
+        let _ = socket.shutdown(std::net::Shutdown::Write);
+        let mut answer = Vec::new();
+        let _ = socket.read_to_end(&mut answer);
+        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 "), "{}", String::from_utf8_lossy(&answer));
+        assert!(!answer.starts_with(b"HTTP/1.1 5"), "{}", String::from_utf8_lossy(&answer));
+    }
+    let endless = format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "y".repeat(100_000));
+    let mut socket = connect(service.address());
+    let _ = socket.write_all(endless.as_bytes());
+    assert_eq!(read(&mut socket).status, 431);
+    assert_eq!(service.client().get("/livez").status, 200);
+}

@@ -1,0 +1,37 @@
+//! The description of the API is committed, and true.
+
+use std::path::Path;
+
+#[test]
+fn the_committed_description_is_the_one_that_is_served() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let now = outlay_server::http::openapi_json();
+    if std::env::var_os("OPENAPI").is_some_and(|wish| wish == "overwrite") {
+        std::fs::write(&path, &now).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let place = kept.lines().zip(now.lines()).position(|(kept, now)| kept != now).map_or(kept.lines().count(), |line| line + 1);
+    assert!(
+        kept == now,
+        "docs/openapi.json is not what the code says, from line {place} on; write it anew with\n  \
+         OPENAPI=overwrite cargo test -p outlay-server --test http openapi\nand read the difference"
+    );
+}
+
+#[test]
+fn it_is_what_clients_expect_it_to_be() {
+    let api: serde_json::Value = serde_json::from_str(&outlay_server::http::openapi_json()).unwrap();
+    assert_eq!(api["openapi"], "3.1.0");
+    assert_eq!(api["components"]["securitySchemes"]["token"]["scheme"], "bearer");
+    let operations = api["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+    let mut ids: Vec<&str> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count, "two operations have one name");
+    let text = api.to_string();
+    for reference in text.split("\"$ref\":\"#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().unwrap();
+        assert!(api["components"]["schemas"].get(name).is_some(), "{name} is not described");
+    }
+}

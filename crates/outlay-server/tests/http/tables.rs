@@ -1,0 +1,50 @@
+//! The tables of errors and limits in the docs are those of the code. `SERVICE_TABLES=overwrite` writes them anew.
+
+use std::path::Path;
+
+use outlay_server::limits::Limits;
+use outlay_server::refusal::Code;
+
+fn codes() -> Vec<String> {
+    let row = |code: &Code| {
+        let (word, status, title) = code.facts();
+        format!("| `{word}` | {status} | {title} |")
+    };
+    Code::ALL.iter().map(row).collect()
+}
+
+/// The comments of the fields say what they are.
+fn limits() -> Vec<String> {
+    let source = include_str!("../../src/limits.rs");
+    let values = format!("{:#?}", Limits::default());
+    let mut rows = Vec::new();
+    for line in values.lines().filter_map(|line| line.trim().strip_suffix(',')) {
+        let (name, value) = line.split_once(": ").unwrap();
+        let place = source.find(&format!("    pub {name}: ")).unwrap();
+        let comment = source[..place].trim_end().lines().next_back().unwrap().trim().trim_start_matches("/// ").trim_end_matches('.');
+        let value = value.strip_suffix('s').map_or(value.to_owned(), |seconds| format!("{seconds} s"));
+        rows.push(format!("| `{name}` | {value} | {comment} |"));
+    }
+    rows
+}
+
+/// The page with these rows after the lines that lead a table.
+fn with_rows(page: &str, head: &str, rows: &[String]) -> String {
+    let start = page.find(head).unwrap_or_else(|| panic!("no table {head}")) + head.len();
+    let end = start + page[start..].find("\n\n").unwrap() + 1;
+    format!("{}{}\n{}", &page[..start], rows.join("\n"), &page[end..])
+}
+
+#[test]
+fn tables_in_the_docs_are_those_of_the_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/service.md");
+    let kept = std::fs::read_to_string(&path).unwrap();
+    let now = with_rows(&kept, "| code | status | title |\n|---|---|---|\n", &codes());
+    let now = with_rows(&now, "| limit | default | of what |\n|---|---|---|\n", &limits());
+    if std::env::var_os("SERVICE_TABLES").is_some_and(|wish| wish == "overwrite") {
+        std::fs::write(&path, &now).unwrap();
+        return;
+    }
+    let hint = "write them anew with SERVICE_TABLES=overwrite cargo test -p outlay-server --test http tables";
+    assert!(kept == now, "docs/service.md: the tables are not those of the code; {hint}");
+}

@@ -1,0 +1,387 @@
+//! Random sequences against a model of a few lines: every answer and, in the end, everything that can be read.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use outlay_server::store::{CampaignStatus, Command, Done, Outcome, Refusal, Standing, Store, TaskCount, TokenRevocation};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
+
+use crate::commands::*;
+use crate::place::Place;
+
+const TASKS: u32 = 3;
+const OUTCOMES: [Outcome; 4] = [
+    FAILED,
+    Outcome { completed: true, reward: 0 },
+    Outcome { completed: true, reward: 1 },
+    Outcome { completed: true, reward: 1_000_000_000 },
+];
+
+/// What a client does. Places count what there is from the back, so that a shorter sequence still makes sense.
+#[derive(Debug, Clone)]
+enum Step {
+    Ask {
+        campaign: usize,
+        count: u32,
+        key: Option<u8>,
+        request: u8,
+        hours: i64,
+        mask: Option<[bool; 3]>,
+    },
+    /// Rounds that somebody else has.
+    AskTaken {
+        campaign: usize,
+        shift: u64,
+    },
+    Tell {
+        campaign: usize,
+        round: usize,
+        outcomes: [Option<usize>; 3],
+        is_late: bool,
+    },
+    /// A report that was sent before, word for word.
+    Again {
+        report: usize,
+    },
+    Correct {
+        campaign: usize,
+        round: usize,
+        task: u32,
+        to: usize,
+    },
+    Status {
+        campaign: usize,
+        to: CampaignStatus,
+        is_current: bool,
+    },
+    Create {
+        campaign: usize,
+        is_same: bool,
+    },
+    Token {
+        id: u8,
+        revokes: bool,
+    },
+    /// Time goes on, or back.
+    Wait {
+        hours: i64,
+    },
+    /// Everything so far is one batch.
+    Commit,
+    Reopen,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let campaign = 0..2_usize;
+    let status = prop_oneof![Just(CampaignStatus::Open), Just(CampaignStatus::Paused), Just(CampaignStatus::Closed)];
+    prop_oneof![
+        6 => (campaign.clone(), 1..4_u32, prop::option::weighted(0.4, 0..3_u8), 0..2_u8, -1..40_i64, prop::option::weighted(0.3, any::<[bool; 3]>()))
+            .prop_map(|(campaign, count, key, request, hours, mask)| Step::Ask { campaign, count, key, request, hours, mask }),
+        1 => (campaign.clone(), 0..4_u64).prop_map(|(campaign, shift)| Step::AskTaken { campaign, shift }),
+        10 => (campaign.clone(), 0..6_usize, prop::array::uniform3(prop::option::weighted(0.6, 0..OUTCOMES.len())), any::<bool>())
+            .prop_map(|(campaign, round, outcomes, is_late)| Step::Tell { campaign, round, outcomes, is_late }),
+        4 => (0..30_usize).prop_map(|report| Step::Again { report }),
+        3 => (campaign.clone(), 0..6_usize, 0..TASKS, 0..OUTCOMES.len())
+            .prop_map(|(campaign, round, task, to)| Step::Correct { campaign, round, task, to }),
+        1 => (campaign.clone(), status, any::<bool>()).prop_map(|(campaign, to, is_current)| Step::Status { campaign, to, is_current }),
+        1 => (campaign, any::<bool>()).prop_map(|(campaign, is_same)| Step::Create { campaign, is_same }),
+        1 => (0..3_u8, any::<bool>()).prop_map(|(id, revokes)| Step::Token { id, revokes }),
+        1 => (-30..60_i64).prop_map(|hours| Step::Wait { hours }),
+        5 => Just(Step::Commit),
+        1 => Just(Step::Reopen),
+    ]
+}
+
+/// What a store should know.
+#[derive(Debug, Default)]
+struct Model {
+    campaigns: BTreeMap<String, Campaign>,
+    /// By token and key: the digest, the rounds, until when.
+    keys: BTreeMap<(String, String), ([u8; 32], Range<u64>, i64)>,
+    tokens: BTreeMap<String, Option<i64>>,
+}
+
+#[derive(Debug, Default)]
+struct Campaign {
+    spec: String,
+    status: Option<CampaignStatus>,
+    version: u64,
+    /// Expiry and tasks that are there, of each round.
+    rounds: BTreeMap<u64, (i64, [bool; 3])>,
+    /// First and corrected.
+    told: BTreeMap<(u64, u32), (Outcome, Outcome)>,
+    late: u64,
+    corrections: u64,
+    events: u64,
+}
+
+impl Campaign {
+    fn is_complete(&self, round: u64) -> bool {
+        let told = (0..TASKS).filter(|task| self.told.contains_key(&(round, *task))).count();
+        self.rounds.get(&round).is_some_and(|(_, there)| told >= there.iter().filter(|there| **there).count())
+    }
+
+    fn standing(&self) -> Standing {
+        let mut tasks = vec![TaskCount::default(); TASKS as usize];
+        for ((_, task), (_, outcome)) in &self.told {
+            let count = &mut tasks[*task as usize];
+            count.told += 1;
+            count.completions += u64::from(outcome.completed);
+            count.reward_sum += outcome.reward;
+            count.expected += chance(*task);
+        }
+        let version = self.told.len() as u64 + self.corrections;
+        Standing { tasks, version, rounds: self.rounds.len() as u64, late: self.late }
+    }
+}
+
+impl Model {
+    fn apply(&mut self, command: &Command) -> Result<Done, Refusal> {
+        match command {
+            Command::Create(new) => match self.campaigns.get(&new.id) {
+                Some(campaign) if campaign.spec == new.spec => Ok(Done::WasThere),
+                Some(_) => Err(Refusal::OtherCampaign),
+                None => {
+                    let status = Some(CampaignStatus::Open);
+                    let campaign = Campaign { spec: new.spec.clone(), status, version: 1, events: 1, ..Campaign::default() };
+                    self.campaigns.insert(new.id.clone(), campaign);
+                    Ok(Done::Created)
+                }
+            },
+            Command::SetStatus(change) => {
+                let campaign = self.campaigns.get_mut(&change.campaign).ok_or(Refusal::NoCampaign)?;
+                if campaign.version != change.only_if {
+                    return Err(Refusal::OtherVersion { version: campaign.version });
+                }
+                (campaign.status, campaign.version, campaign.events) = (Some(change.to), campaign.version + 1, campaign.events + 1);
+                Ok(Done::StatusSet { version: campaign.version })
+            }
+            Command::Ask(ask) => {
+                let campaign = self.campaigns.get_mut(&ask.campaign).ok_or(Refusal::NoCampaign)?;
+                if let Some(key) = &ask.key {
+                    let place = (ask.token.clone(), key.key.clone());
+                    if let Some((request, rounds, until)) = self.keys.get(&place) {
+                        if *until > ask.at {
+                            return Err(Refusal::KeyUsed { request: *request, rounds: rounds.clone() });
+                        }
+                    }
+                }
+                if ask.rounds.clone().any(|round| campaign.rounds.contains_key(&round)) {
+                    return Err(Refusal::RoundsTaken);
+                }
+                if let Some(key) = &ask.key {
+                    self.keys.insert((ask.token.clone(), key.key.clone()), (key.request, ask.rounds.clone(), key.expires_at));
+                }
+                let there = ask.split.available.as_ref().map_or([true; 3], |there| [there[0], there[1], there[2]]);
+                campaign.rounds.extend(ask.rounds.clone().map(|round| (round, (ask.expires_at, there))));
+                campaign.events += 1;
+                Ok(Done::Asked)
+            }
+            Command::Tell(tell) => {
+                let campaign = self.campaigns.get_mut(&tell.campaign).ok_or(Refusal::NoCampaign)?;
+                let known = |task| campaign.told.get(&(tell.round, task));
+                for item in &tell.items {
+                    match known(item.task) {
+                        Some((first, counted)) if ![*first, *counted].contains(&item.outcome) => {
+                            return Err(Refusal::Conflict { task: item.task, stored: *counted });
+                        }
+                        _ => {}
+                    }
+                }
+                let is_new: Vec<bool> = tell.items.iter().map(|item| known(item.task).is_none()).collect();
+                let new = is_new.iter().filter(|is_new| **is_new).count() as u64;
+                for item in &tell.items {
+                    campaign.told.entry((tell.round, item.task)).or_insert((item.outcome, item.outcome));
+                }
+                campaign.late += if tell.is_late { new } else { 0 };
+                campaign.events += u64::from(new > 0);
+                Ok(Done::Told { is_new, is_complete: campaign.is_complete(tell.round) })
+            }
+            Command::Correct(correction) => {
+                let campaign = self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
+                let told = campaign.told.get_mut(&(correction.round, correction.task)).ok_or(Refusal::NothingToCorrect)?;
+                let from = std::mem::replace(&mut told.1, correction.to);
+                (campaign.corrections, campaign.events) = (campaign.corrections + 1, campaign.events + 1);
+                Ok(Done::Corrected { from })
+            }
+            Command::AddToken(row) => match self.tokens.contains_key(&row.id) {
+                true => Err(Refusal::Token),
+                false => {
+                    self.tokens.insert(row.id.clone(), None);
+                    Ok(Done::TokenAdded)
+                }
+            },
+            Command::RevokeToken(TokenRevocation { id, at }) => {
+                let revoked = self.tokens.get_mut(id).ok_or(Refusal::Token)?;
+                *revoked = revoked.or(Some(*at));
+                Ok(Done::TokenRevoked)
+            }
+        }
+    }
+}
+
+/// A sequence on its way.
+struct Play<'a> {
+    place: &'a Place,
+    store: Option<Arc<dyn Store>>,
+    model: Model,
+    /// Campaigns and tokens of this sequence only: the store lives through many of them.
+    prefix: String,
+    now: i64,
+    /// The latest time that a command had: keys that end before it may be forgotten.
+    latest: i64,
+    waiting: Vec<Command>,
+    sent: Vec<Command>,
+}
+
+impl Play<'_> {
+    fn store(&self) -> &dyn Store {
+        &**self.store.as_ref().unwrap()
+    }
+
+    fn id(&self, campaign: usize) -> String {
+        format!("{}-{campaign}", self.prefix)
+    }
+
+    /// A round that was handed out, counted from the last.
+    fn round(&self, campaign: usize, place: usize) -> Option<u64> {
+        self.model.campaigns.get(&self.id(campaign))?.rounds.keys().rev().nth(place).copied()
+    }
+
+    fn send(&mut self, command: Command) {
+        self.sent.push(command.clone());
+        self.waiting.push(command);
+    }
+
+    fn play(&mut self, step: &Step) {
+        match *step {
+            Step::Ask { campaign, count, key: used, request, hours, mask } => {
+                let id = self.id(campaign);
+                let rounds = self.store().lease_rounds(&id, count).unwrap();
+                let mut ask = asked(&id, rounds, TASKS);
+                ask.split.available = mask.map(Vec::from);
+                (ask.at, ask.expires_at) = (self.now, self.now + 3_600_000 * hours);
+                // Keys live longer than time moves within a sequence, but for one of them.
+                let until = self.now + if used == Some(0) { 3_600_000 } else { 1000 * DAY };
+                ask.token = self.prefix.clone();
+                ask.key = used.and_then(|used| key(&format!("key {used}"), request, until));
+                self.latest = self.latest.max(self.now);
+                self.send(Command::Ask(ask));
+            }
+            Step::AskTaken { campaign, shift } => {
+                let first = self.round(campaign, 0).unwrap_or(1).saturating_sub(shift).max(1);
+                self.send(ask(&self.id(campaign), first..first + 2, TASKS));
+            }
+            Step::Tell { campaign, round, outcomes, is_late } => {
+                let Some(round) = self.round(campaign, round) else { return };
+                let there = self.model.campaigns[&self.id(campaign)].rounds[&round].1;
+                let outcomes = (0..TASKS).zip(there).zip(outcomes).filter(|((_, is_there), _)| *is_there);
+                let outcomes: Vec<_> =
+                    outcomes.filter_map(|((task, _), outcome)| outcome.map(|outcome| (task, OUTCOMES[outcome]))).collect();
+                let mut tell = told(&self.id(campaign), round, &outcomes);
+                tell.is_late = is_late;
+                self.send(Command::Tell(tell));
+            }
+            Step::Again { report } => {
+                let before = self.sent.iter().rev().filter(|command| matches!(command, Command::Tell(_))).nth(report).cloned();
+                before.into_iter().for_each(|tell| self.send(tell));
+            }
+            Step::Correct { campaign, round, task, to } => {
+                let Some(round) = self.round(campaign, round) else { return };
+                self.send(correct(&self.id(campaign), round, task, OUTCOMES[to]));
+            }
+            Step::Status { campaign, to, is_current } => {
+                let id = self.id(campaign);
+                let version = self.model.campaigns.get(&id).map_or(1, |campaign| campaign.version);
+                self.send(set_status(&id, to, if is_current { version } else { version + 5 }));
+            }
+            Step::Create { campaign, is_same } => self.send(create(&self.id(campaign), if is_same { TASKS } else { 9 })),
+            Step::Token { id, revokes } => {
+                let id = format!("{}-token-{id}", self.prefix);
+                let revoke = Command::RevokeToken(TokenRevocation { id: id.clone(), at: self.now });
+                self.send(if revokes { revoke } else { Command::AddToken(token(&id)) });
+            }
+            Step::Wait { hours } => self.now += 3_600_000 * hours,
+            Step::Commit => self.commit(),
+            Step::Reopen => {
+                self.commit();
+                self.store = None;
+                self.store = Some((self.place)());
+            }
+        }
+    }
+
+    fn commit(&mut self) {
+        let batch = std::mem::take(&mut self.waiting);
+        let answers = self.store().apply(&batch).unwrap();
+        let expected: Vec<_> = batch.iter().map(|command| self.model.apply(command)).collect();
+        assert_eq!(answers, expected, "{batch:#?}");
+    }
+
+    /// Everything that can be read is what the model says.
+    fn compare(&self) {
+        let store = self.store();
+        for (id, campaign) in &self.model.campaigns {
+            let row = store.campaign(id).unwrap().unwrap();
+            assert_eq!((row.status, row.version), (campaign.status.unwrap(), campaign.version));
+            assert_eq!(store.standing(id).unwrap(), campaign.standing());
+            let rounds = store.rounds(id, 0, 10_000).unwrap();
+            assert_eq!(rounds.iter().map(|row| row.round).collect::<Vec<_>>(), campaign.rounds.keys().copied().collect::<Vec<_>>());
+            for row in &rounds {
+                let told = (0..TASKS).filter_map(|task| campaign.told.get(&(row.round, task)).map(|told| (task, told.1)));
+                assert_eq!(row.told, told.collect::<Vec<_>>());
+                assert_eq!(row.split.expires_at, campaign.rounds[&row.round].0);
+                assert_eq!(store.split(id, row.round).unwrap().as_ref(), Some(&*row.split));
+            }
+            let open = campaign.rounds.iter().filter(|(round, (until, _))| *until > self.now && !campaign.is_complete(**round));
+            assert_eq!(store.open_rounds(id, self.now).unwrap(), open.map(|(round, _)| *round).collect::<Vec<_>>());
+            let last = store.last_split(id).unwrap().map(|row| row.rounds.end - 1);
+            assert_eq!(last, campaign.rounds.keys().next_back().copied());
+            assert_eq!(store.events(id, 0, 10_000).unwrap().len() as u64, campaign.events);
+        }
+        for ((token, key), (request, rounds, until)) in &self.model.keys {
+            let used = store.used_key(token, key, self.now).unwrap().map(|used| (used.request, used.rounds));
+            if *until > self.latest.max(self.now) || *until <= self.now {
+                assert_eq!(used, (*until > self.now).then_some((*request, rounds.clone())));
+            }
+        }
+        let tokens: BTreeMap<_, _> = store.tokens().unwrap().into_iter().map(|row| (row.id, row.revoked_at)).collect();
+        for (id, revoked_at) in &self.model.tokens {
+            assert_eq!(tokens.get(id), Some(revoked_at));
+        }
+    }
+}
+
+/// Plays so many random sequences, all in one place.
+pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
+    let place = make();
+    let number = std::cell::Cell::new(0);
+    let play = |steps: &[Step]| {
+        number.set(number.get() + 1);
+        let prefix = format!("s{}", number.get());
+        let (model, waiting, sent) = Default::default();
+        let mut play = Play { place: &place, store: Some(place()), model, prefix, now: 10 * DAY, latest: 0, waiting, sent };
+        (0..2).for_each(|campaign| play.send(create(&play.id(campaign), TASKS)));
+        play.commit();
+        steps.iter().for_each(|step| play.play(step));
+        play.commit();
+        play.compare();
+        play.store = None;
+        play.store = Some(place());
+        play.compare();
+    };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let steps = prop::collection::vec(step(), 1..40);
+    let outcome = runner.run(&steps, |steps| {
+        let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play(&steps)));
+        played.map_err(|_| TestCaseError::fail("see above"))
+    });
+    if let Err(TestError::Fail(_, steps)) = outcome {
+        panic!("after {} sequences, this one fails: {steps:#?}", number.get());
+    }
+    assert!(outcome.is_ok(), "{outcome:?}");
+    assert_eq!(place().verify().unwrap().faults, Vec::<String>::new());
+}
