@@ -126,7 +126,7 @@ function drawFacts(list, campaign) {
     ["Open rounds", count(state.open_rounds), "wait for outcomes"],
     ["Expired", count(expired), `of the latest ${count(rounds.length)}`],
     ["Late outcomes", count(state.late), "came after expiry; counted"],
-    ["Reward per round", gain === null ? "–" : amount(gain), gain === null ? "nothing complete yet" : "complete rounds, latest"],
+    ["Reward a round", gain === null ? "–" : amount(gain), gain === null ? "nothing complete yet" : "mean of complete ones"],
     ["Successes", state.completions_over_expected === undefined ? "–" : `${state.completions_over_expected.toFixed(2)} ×`, "of what the curves expect"],
     ["Budget", amount(state.budget), "a round"],
     ["Learner", state.learner, `begun ${time(state.created_at)}`],

@@ -1,7 +1,7 @@
 // What happened lately, newest first.
 
 import { h, section } from "./dom.js";
-import { amount, count, listed, plural, time } from "./words.js";
+import { amount, count, listed, plural, quoted, time } from "./words.js";
 
 const SHOWN = 12;
 
@@ -30,7 +30,7 @@ function sentence(event) {
     case "asked": return asked(event);
     case "told": return told(event);
     case "corrected":
-      return `Corrected: ${event.from.task} in round ${count(event.round)}, from ${outcome(event.from)} to ${outcome(event.to)}: ${event.why}`;
+      return `Corrected: “${event.from.task}” in round ${count(event.round)}, from ${outcome(event.from)} to ${outcome(event.to)}: ${event.why}`;
     default: return event.kind;
   }
 }
@@ -38,15 +38,15 @@ function sentence(event) {
 function asked({ rounds, budget, tasks }) {
   const which = rounds.length === 1 ? `Round ${count(rounds[0])}` : `Rounds ${count(rounds[0])} to ${count(rounds.at(-1))}`;
   const most = [...tasks].sort((a, b) => b.spend - a.spend)[0];
-  const words = most === undefined ? "" : `, most of it (${amount(most.spend)}) for ${most.task}`;
+  const words = most === undefined ? "" : `, most of it (${amount(most.spend)}) for “${most.task}”`;
   return `${which} handed out, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${words}.`;
 }
 
 function told({ round, results, late }) {
   const [wins, failures] = [results.filter((result) => result.completed), results.filter((result) => !result.completed)];
   const parts = [];
-  if (wins.length > 0) parts.push(`${listed(wins.map((win) => `${win.task} brought ${amount(win.reward)}`))}`);
-  if (failures.length > 0) parts.push(failures.length <= 3 ? `${listed(failures.map((one) => one.task))} failed` : `${plural(failures.length, "task")} failed`);
+  if (wins.length > 0) parts.push(listed(wins.map((win) => `“${win.task}” brought ${amount(win.reward)}`)));
+  if (failures.length > 0) parts.push(failures.length <= 3 ? `${quoted(failures.map((one) => one.task))} failed` : `${plural(failures.length, "task")} failed`);
   return `Round ${count(round)}${late ? ", late" : ""}: ${parts.join("; ")}.`;
 }
 

@@ -90,8 +90,7 @@ export function historyView(colours, campaign, again) {
     const areas = names.map((name) => ({
       label: name ?? "others",
       fill: name === null ? colours.others : colours.of(name),
-      stroke: () => themed("ground"),
-      width: 1,
+      width: 0,
       paths: uPlot.paths.stepped({ align: 1 }),
       points: { show: false },
     }));

@@ -2,7 +2,7 @@
 
 import { h, row, section, table } from "./dom.js";
 import { named } from "./split.js";
-import { amount, count, listed } from "./words.js";
+import { amount, count, quoted } from "./words.js";
 
 const COLUMNS = [
   { name: "Task", kind: "word" },
@@ -35,12 +35,12 @@ export function quality(state) {
   const sentences = [];
   const numbers = `${count(all.completions)} told, ${amount(all.expected_completions)} expected`;
   if (many.length > 0 || judge(all) === 1) {
-    sentences.push(`${many.length > 0 ? listed(many) : "All tasks together"}: far more successes than the curves expect of the same rounds. `
+    sentences.push(`${many.length > 0 ? quoted(many) : "All tasks together"}: far more successes than the curves expect of the same rounds. `
       + "This is what it looks like when clients report only good outcomes. Failures that are left out do little harm, but poor rewards that "
       + "are left out make a task look better than it is. Or the curves promise too little.");
   }
   if (few.length > 0 || judge(all) === -1) {
-    sentences.push(`${few.length > 0 ? listed(few) : "All tasks together"}: far fewer successes than the curves expect. `
+    sentences.push(`${few.length > 0 ? quoted(few) : "All tasks together"}: far fewer successes than the curves expect. `
       + "Either the curves promise too much, and the split relies on them, or reports of successes get lost on their way.");
   }
   return { title: `Reports and curves do not fit (${numbers})`, sentences, tasks: [...many, ...few] };

@@ -1,8 +1,8 @@
 // Numbers and times as people read them.
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" });
+const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 export const count = (number) => whole.format(number);
 
@@ -38,5 +38,5 @@ export function listed(names, most = 4) {
   return `${names.slice(0, most).join(", ")} and ${names.length - most} more`;
 }
 
-const STATUS = { open: "open", paused: "paused", closed: "closed", complete: "complete", expired: "expired" };
-export const status = (word) => STATUS[word] ?? word;
+/** Names may have commas in them. */
+export const quoted = (names) => listed(names.map((name) => `“${name}”`));
