@@ -58,7 +58,7 @@ export function ask({ title, content, action, kind, read, cancel = true }) {
   return new Promise((resolve) => {
     const close = (value) => {
       dialogCloses = null;
-      dialog.oncancel = null;
+      dialog.oncancel = dialog.onclose = null;
       dialog.close();
       resolve(value);
     };
@@ -71,6 +71,8 @@ export function ask({ title, content, action, kind, read, cancel = true }) {
       event.preventDefault();
       if (cancel) close(null);
     };
+    // Browsers close it at the second try, whatever the page wants.
+    dialog.onclose = () => !dialog.open && close(null);
     dialog.replaceChildren(h("form", { onsubmit: submit },
       h("h2", { id: "dialog-title" }, title),
       content,

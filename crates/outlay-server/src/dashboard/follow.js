@@ -19,6 +19,7 @@ export function repeat(step, failed, period = PERIOD) {
   let timer = null;
   let misses = 0;
   let isBusy = false;
+  let isWanted = false;
   const next = (delay) => {
     clearTimeout(timer);
     if (!ending.signal.aborted && !document.hidden) timer = setTimeout(run, delay);
@@ -30,6 +31,7 @@ export function repeat(step, failed, period = PERIOD) {
   async function run() {
     if (isBusy) return;
     isBusy = true;
+    isWanted = false;
     try {
       await step(ending.signal);
       if (misses > 0) announce("The service answers again.");
@@ -44,14 +46,17 @@ export function repeat(step, failed, period = PERIOD) {
       pulsed(error instanceof ApiError ? "stopped" : "no connection", "ill");
     } finally {
       isBusy = false;
-      next(misses === 0 ? period : Math.min(LONGEST, period * 2 ** misses));
+      next(isWanted ? 0 : misses === 0 ? period : Math.min(LONGEST, period * 2 ** misses));
     }
   }
   const seen = () => next(0);
   document.addEventListener("visibilitychange", seen);
   run();
   return {
-    now: () => next(0),
+    now() {
+      isWanted = true;
+      next(0);
+    },
     stop() {
       ending.abort();
       clearTimeout(timer);
