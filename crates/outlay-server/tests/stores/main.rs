@@ -9,6 +9,7 @@ mod database;
 mod model;
 mod permutation;
 mod place;
+mod planted;
 mod postgres;
 mod sqlite;
 mod suite;

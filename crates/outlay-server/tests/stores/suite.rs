@@ -49,6 +49,12 @@ pub(crate) fn all(make: &dyn Fn() -> Place) {
     }
 }
 
+/// Runs the check of this name.
+pub(crate) fn named(name: &str, place: &Place) {
+    let (_, check) = CHECKS.iter().find(|(known, _)| *known == name).expect("a check of this name");
+    check(place);
+}
+
 fn begun(place: &Place, tasks: u32) -> Arc<dyn Store> {
     let store = place();
     assert_eq!(one(&*store, create("c", tasks)), Ok(Done::Created));
