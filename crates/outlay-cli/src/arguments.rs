@@ -1,11 +1,15 @@
 //! The arguments of every command.
 
+#[cfg(feature = "serve")]
+mod archive;
 mod daily;
 mod fit;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
 
+#[cfg(feature = "serve")]
+pub(crate) use archive::{BackupArguments, ExportArguments, ImportArguments, RestoreArguments, StorePlace, VerifyArguments};
 pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
 pub(crate) use fit::{FamilyChoice, FitArguments};
 pub(crate) use replay::ReplayArguments;
@@ -80,6 +84,25 @@ pub(crate) enum Command {
     /// Who may use the service: tokens made, listed and revoked
     #[cfg(feature = "serve")]
     Token(TokenArguments),
+    /// Copy the store of a service, also while it runs, and check the copy
+    #[cfg(feature = "serve")]
+    Backup(BackupArguments),
+    /// Make a store from a backup, once it has been checked; never over one that is there
+    #[cfg(feature = "serve")]
+    Restore(RestoreArguments),
+    /// Everything that a service knows as lines of JSON: campaigns, rounds, outcomes, corrections, tokens without their secrets
+    ///
+    /// Idempotency keys are left out: they end within a day.
+    #[cfg(feature = "serve")]
+    Export(ExportArguments),
+    /// Bring an export into an empty store; also the way from a folder to PostgreSQL
+    #[cfg(feature = "serve")]
+    Import(ImportArguments),
+    /// Fold all feedback of a service again and compare it with the counts
+    ///
+    /// Exit code 1 if they differ, or if the file is damaged.
+    #[cfg(feature = "serve")]
+    Verify(VerifyArguments),
 }
 
 #[derive(Debug, Args)]
