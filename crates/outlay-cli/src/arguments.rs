@@ -1,5 +1,7 @@
 //! The arguments of every command.
 
+#[cfg(feature = "serve")]
+mod archive;
 mod daily;
 #[cfg(feature = "serve")]
 mod demo;
@@ -8,6 +10,8 @@ mod replay;
 #[cfg(feature = "serve")]
 mod serve;
 
+#[cfg(feature = "serve")]
+pub(crate) use archive::{BackupArguments, ExportArguments, ImportArguments, RestoreArguments, StorePlace, VerifyArguments};
 pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
 #[cfg(feature = "serve")]
 pub(crate) use demo::DemoArguments;
@@ -87,6 +91,25 @@ pub(crate) enum Command {
     /// See the service at work: it starts with a campaign that plays itself against real auctions, and prints the address of its page
     #[cfg(feature = "serve")]
     Demo(DemoArguments),
+    /// Copy the store of a service, also while it runs, and check the copy
+    #[cfg(feature = "serve")]
+    Backup(BackupArguments),
+    /// Make a store from a backup, once it has been checked; never over one that is there
+    #[cfg(feature = "serve")]
+    Restore(RestoreArguments),
+    /// Everything that a service knows as lines of JSON: campaigns, rounds, outcomes, corrections, tokens without their secrets
+    ///
+    /// Idempotency keys are left out: they end within a day.
+    #[cfg(feature = "serve")]
+    Export(ExportArguments),
+    /// Bring an export into an empty store; also the way from a folder to PostgreSQL
+    #[cfg(feature = "serve")]
+    Import(ImportArguments),
+    /// Fold all feedback of a service again and compare it with the counts
+    ///
+    /// Exit code 1 if they differ, or if the file is damaged.
+    #[cfg(feature = "serve")]
+    Verify(VerifyArguments),
 }
 
 #[derive(Debug, Args)]

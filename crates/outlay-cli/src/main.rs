@@ -4,6 +4,8 @@
 //! usage or input, 130 stopped.
 
 mod allocate;
+#[cfg(feature = "serve")]
+mod archive;
 mod arguments;
 mod bound;
 mod check;
@@ -68,6 +70,16 @@ fn main() -> ExitCode {
         Command::Token(arguments) => serve::token(arguments),
         #[cfg(feature = "serve")]
         Command::Demo(arguments) => demo::run(arguments, quiet),
+        #[cfg(feature = "serve")]
+        Command::Backup(arguments) => archive::backup(arguments),
+        #[cfg(feature = "serve")]
+        Command::Restore(arguments) => archive::restore(arguments),
+        #[cfg(feature = "serve")]
+        Command::Export(arguments) => archive::export(arguments),
+        #[cfg(feature = "serve")]
+        Command::Import(arguments) => archive::import(arguments),
+        #[cfg(feature = "serve")]
+        Command::Verify(arguments) => archive::verify(arguments),
     };
     match report {
         Ok(report) => console::show(&report, quiet),

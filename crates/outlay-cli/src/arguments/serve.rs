@@ -12,6 +12,10 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 
+    /// Also in a folder on a file system that can lose what was acknowledged: in memory, or shared over a network
+    #[arg(long, conflicts_with_all = ["database", "memory"])]
+    pub(crate) any_file_system: bool,
+
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7341")]
     pub(crate) listen: SocketAddr,

@@ -2,7 +2,7 @@
 
 mod log;
 mod signals;
-mod store;
+pub(crate) mod store;
 mod token;
 
 pub(crate) use token::run as token;
@@ -20,12 +20,9 @@ use crate::console;
 use crate::failure::Failure;
 use crate::report::{Ending, Report};
 
-/// Where campaigns are kept if nothing is said.
-const DEFAULT_FOLDER: &str = "outlay-data";
-
 pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Failure> {
     log::begin(arguments.log, arguments.log_format);
-    let store = store::open(&arguments.store)?;
+    let store = store::open(&arguments.store, arguments.any_file_system)?;
     let name = store.name();
     let limits = Limits { requests_per_second: arguments.rate.unwrap_or(0), ..Limits::default() };
     let desk = Desk::open(store, Arc::new(SystemClock), limits).map_err(|error| Failure(error.to_string()))?;

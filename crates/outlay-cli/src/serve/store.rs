@@ -5,27 +5,30 @@ use std::sync::Arc;
 
 use outlay_server::store::{MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
 
-use super::DEFAULT_FOLDER;
 use crate::arguments::StoreArguments;
 use crate::failure::Failure;
 
+/// Where campaigns are kept if nothing is said.
+pub(crate) const DEFAULT_FOLDER: &str = "outlay-data";
+
 /// Opens the store that was asked for; blocks.
-pub(super) fn open(arguments: &StoreArguments) -> Result<Arc<dyn Store>, Failure> {
+pub(super) fn open(arguments: &StoreArguments, any_file_system: bool) -> Result<Arc<dyn Store>, Failure> {
     if arguments.memory {
         return Ok(Arc::new(MemoryStore::new()));
     }
     match &arguments.database {
         Some(url) => database(url),
-        None => folder(arguments.data.as_deref()),
+        None => folder(arguments.data.as_deref(), any_file_system),
     }
 }
 
-pub(super) fn folder(folder: Option<&Path>) -> Result<Arc<dyn Store>, Failure> {
+pub(super) fn folder(folder: Option<&Path>, any_file_system: bool) -> Result<Arc<dyn Store>, Failure> {
     let folder = folder.unwrap_or(Path::new(DEFAULT_FOLDER));
-    Ok(Arc::new(SqliteStore::open(folder, &SqliteOptions::default()).map_err(failure)?))
+    let options = SqliteOptions { any_file_system, ..SqliteOptions::default() };
+    Ok(Arc::new(SqliteStore::open(folder, &options).map_err(failure)?))
 }
 
-pub(super) fn database(url: &str) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) fn database(url: &str) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(PostgresStore::open(PostgresOptions::new(url)).map_err(failure)?))
 }
 

@@ -69,7 +69,8 @@ impl Keeper {
         }
         let store = match &place.database {
             Some(url) => store::database(url),
-            None => store::folder(place.data.as_deref())
+            // `outlay serve` is who insists on a good one.
+            None => store::folder(place.data.as_deref(), true)
                 .map_err(|Failure(what)| Failure(format!("{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"))),
         };
         store.map(Self::Store)

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[cfg(feature = "serve")]
+mod archive;
 mod bound;
 mod daily;
 mod decision_report;

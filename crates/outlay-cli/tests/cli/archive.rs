@@ -1,0 +1,117 @@
+//! Backups and exports: what goes out comes back, what is there is never written over, and messages say what to do.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{run, text};
+
+const EXPORT: &str = "crates/outlay-cli/tests/cli/data/service.ndjson";
+
+/// A folder of this test's own, which is empty.
+fn fresh(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("archive").join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+/// Runs a command whose words may name the folder `AT`; everywhere, because target folders may be in memory.
+fn outlay(words: &str, at: &Path) -> (Option<i32>, String, String) {
+    let at = at.to_str().unwrap();
+    let words: Vec<String> = words.split(' ').map(|word| word.replace("AT", at)).collect();
+    let output = run(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
+    let told = |bytes: &[u8]| text(bytes).replace(at, "AT");
+    (output.status.code(), told(&output.stdout), told(&output.stderr))
+}
+
+#[track_caller]
+fn done(words: &str, at: &Path) -> String {
+    let (code, out, err) = outlay(words, at);
+    assert_eq!((code, err.as_str()), (Some(0), ""));
+    out
+}
+
+#[track_caller]
+fn refused(words: &str, at: &Path, message: &str) {
+    assert_eq!(outlay(words, at), (Some(2), String::new(), format!("error: {message}\n")));
+}
+
+#[test]
+fn everything_comes_back() {
+    let at = fresh("round-trip");
+    let holds = "1 campaign, 3 rounds and 4 outcomes";
+    assert_eq!(done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at), format!("AT/one: {holds}\n"));
+    assert_eq!(done("verify --data AT/one", &at), format!("sound: {holds}; every count is that of its feedback\n"));
+    assert_eq!(
+        done("backup AT/copy --data AT/one", &at),
+        format!("AT/copy: a copy of AT/one with {holds}, up to event 7\nbring it back with `outlay restore AT/copy`\n")
+    );
+    assert_eq!(
+        done("restore AT/copy --data AT/two --any-file-system", &at),
+        format!("AT/two: brought back from AT/copy with {holds}, up to event 7\nserve it with `outlay serve --data AT/two`\n")
+    );
+    assert_eq!(done("export AT/two.ndjson --data AT/two", &at), format!("AT/two.ndjson: {holds}\n"));
+    let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
+    assert_eq!(std::fs::read_to_string(at.join("two.ndjson")).unwrap(), lines);
+    // To standard output, with the remark beside it.
+    assert_eq!(outlay("export --data AT/two", &at), (Some(0), lines, format!("exported {holds}\n")));
+}
+
+#[test]
+fn results_for_programs() {
+    let at = fresh("programs");
+    done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
+    let manifest: Value = serde_json::from_str(&done("backup AT/copy --data AT/one --format json", &at)).unwrap();
+    assert_eq!((&manifest["seq"], &manifest["items"], &manifest["form"]), (&7.into(), &4.into(), &1.into()));
+    assert_eq!(manifest["sha256"].as_str().unwrap().len(), 64);
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(at.join("copy/manifest.json")).unwrap()).unwrap();
+    assert_eq!(kept, manifest);
+    let verified: Value = serde_json::from_str(&done("verify --data AT/one --format json", &at)).unwrap();
+    assert_eq!((&verified["sound"], &verified["faults"]), (&true.into(), &Value::Array(Vec::new())));
+}
+
+#[test]
+fn nothing_is_written_over() {
+    let at = fresh("over");
+    done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
+    done("backup AT/copy --data AT/one", &at);
+    refused("backup AT/copy --data AT/one", &at, "AT/copy is there already: name a folder that is not");
+    refused("restore AT/copy --data AT/one --any-file-system", &at, "AT/one has a store already: name a folder without one");
+    let again = format!("import {EXPORT} --data AT/one --any-file-system");
+    refused(&again, &at, &format!("{EXPORT}: the store is not empty: import into a new one"));
+    assert!(done("verify --data AT/one", &at).starts_with("sound: "));
+}
+
+#[test]
+fn what_cannot_be_done_leaves_nothing() {
+    let at = fresh("nothing");
+    refused("backup AT/copy --data AT/none", &at, "AT/none has no store: there is no AT/none/outlay.db");
+    refused("verify --data AT/none", &at, "AT/none has no store: there is no AT/none/outlay.db");
+    refused("import AT/none.ndjson --data AT/new", &at, "cannot read AT/none.ndjson: no such file");
+    let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
+    let cut: Vec<&str> = lines.lines().take(5).collect();
+    std::fs::write(at.join("cut.ndjson"), cut.join("\n")).unwrap();
+    let message = "AT/cut.ndjson: the export is cut off after line 5: make it anew";
+    refused("import AT/cut.ndjson --data AT/new --any-file-system", &at, message);
+    std::fs::remove_file(at.join("cut.ndjson")).unwrap();
+    assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0);
+}
+
+#[test]
+fn a_store_that_is_not_sound_fails_the_check() {
+    let at = fresh("unsound");
+    done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
+    done("backup AT/copy --data AT/one", &at);
+    // Somewhere in the last page, which is not empty.
+    let path = at.join("one/outlay.db");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let pages = bytes.len() / 4096;
+    (1..pages).for_each(|page| bytes[page * 4096..][..8].fill(0xee));
+    std::fs::write(&path, bytes).unwrap();
+    let (code, out, err) = outlay("verify --data AT/one", &at);
+    assert!(code == Some(1) && out.starts_with("not sound: ") || code == Some(2) && err.contains("malformed"), "{code:?} {out} {err}");
+    let (code, _, err) = outlay("backup AT/again --data AT/one", &at);
+    assert_eq!(code, Some(2), "{err}");
+    assert!(!at.join("again").exists() && !at.join("again.part").exists());
+}
