@@ -123,7 +123,7 @@ fn time(text: &str) -> Option<usize> {
 fn with_outputs(page: &str, outputs: &[String]) -> String {
     let mut text = String::new();
     let mut outputs = outputs.iter();
-    let mut output = None;
+    let mut output: Option<&String> = None;
     let mut is_walk = false;
     for line in page.lines() {
         let is_more = is_walk && line.starts_with("> ");
