@@ -1,12 +1,16 @@
 //! The arguments of every command.
 
 mod daily;
+#[cfg(feature = "serve")]
+mod demo;
 mod fit;
 mod replay;
 #[cfg(feature = "serve")]
 mod serve;
 
 pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
+#[cfg(feature = "serve")]
+pub(crate) use demo::DemoArguments;
 pub(crate) use fit::{FamilyChoice, FitArguments};
 pub(crate) use replay::ReplayArguments;
 #[cfg(feature = "serve")]
@@ -80,6 +84,9 @@ pub(crate) enum Command {
     /// Who may use the service: tokens made, listed and revoked
     #[cfg(feature = "serve")]
     Token(TokenArguments),
+    /// See the service at work: it starts with a campaign that plays itself against real auctions, and prints the address of its page
+    #[cfg(feature = "serve")]
+    Demo(DemoArguments),
 }
 
 #[derive(Debug, Args)]

@@ -10,6 +10,8 @@ mod check;
 mod console;
 mod daily;
 mod decision_report;
+#[cfg(feature = "serve")]
+mod demo;
 mod evaluate;
 mod failure;
 mod fit;
@@ -64,6 +66,8 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => serve::run(arguments, quiet),
         #[cfg(feature = "serve")]
         Command::Token(arguments) => serve::token(arguments),
+        #[cfg(feature = "serve")]
+        Command::Demo(arguments) => demo::run(arguments, quiet),
     };
     match report {
         Ok(report) => console::show(&report, quiet),

@@ -3,6 +3,7 @@
 //! A request goes to the [`desk`], which knows the campaigns; what it decides or takes is written by the [`store`] before anybody is
 //! answered.
 
+pub mod archive;
 pub mod clock;
 pub mod desk;
 pub mod http;

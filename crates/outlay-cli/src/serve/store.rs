@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use outlay_server::store::{MemoryStore, SqliteOptions, SqliteStore, Store, StoreError};
+use outlay_server::store::{MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
 
 use super::DEFAULT_FOLDER;
 use crate::arguments::StoreArguments;
@@ -25,8 +25,8 @@ pub(super) fn folder(folder: Option<&Path>) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(SqliteStore::open(folder, &SqliteOptions::default()).map_err(failure)?))
 }
 
-pub(super) fn database(_url: &str) -> Result<Arc<dyn Store>, Failure> {
-    Err(Failure("--database: this build has no PostgreSQL store; use --data".to_owned()))
+pub(super) fn database(url: &str) -> Result<Arc<dyn Store>, Failure> {
+    Ok(Arc::new(PostgresStore::open(PostgresOptions::new(url)).map_err(failure)?))
 }
 
 fn failure(error: StoreError) -> Failure {

@@ -5,6 +5,8 @@
 mod bound;
 mod daily;
 mod decision_report;
+#[cfg(feature = "serve")]
+mod demo;
 mod errors;
 mod fit;
 mod replay;

@@ -192,7 +192,7 @@ fn etag(state: &CampaignState) -> HeaderValue {
     HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(','));
     let mut known = known.map(|one| one.trim()).map(|one| one.strip_prefix("W/").unwrap_or(one));
     known.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())

@@ -7,6 +7,7 @@
 mod allocate;
 mod campaigns;
 mod connections;
+mod dashboard;
 mod envelope;
 mod extract;
 mod feedback;
@@ -148,6 +149,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let (router, _) = paths().split_for_parts();
     router
         .route_layer(from_fn_with_state(Arc::clone(&app), gate::gate))
+        .merge(dashboard::routes())
         .fallback(|| async { Refusal::new(crate::refusal::Code::NoRoute, "nothing is at this address").into_response() })
         .layer(from_fn_with_state(Arc::clone(&app), envelope::envelope))
         .with_state(app)

@@ -8,11 +8,13 @@
 
 mod command;
 mod memory;
+mod postgres;
 mod record;
 mod sqlite;
 
 pub use command::{Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell, TokenRevocation};
 pub use memory::MemoryStore;
+pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
     CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
 };

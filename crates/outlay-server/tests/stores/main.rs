@@ -2,10 +2,14 @@
 //!
 //! `STORE_CASES=2000` plays more random sequences on the stores that sync to disk; the store in memory always plays them.
 
+mod archive;
 mod commands;
+#[path = "../postgres/database.rs"]
+mod database;
 mod model;
 mod permutation;
 mod place;
+mod postgres;
 mod sqlite;
 mod suite;
 

@@ -98,10 +98,13 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Debug, Default)]
 struct Model {
     campaigns: BTreeMap<String, Campaign>,
-    /// By token and key: the digest, the rounds, until when.
-    keys: BTreeMap<(String, String), ([u8; 32], Range<u64>, i64)>,
+    /// By token and key.
+    keys: BTreeMap<(String, String), Used>,
     tokens: BTreeMap<String, Option<i64>>,
 }
+
+/// The digest of a request, its rounds, until when.
+type Used = ([u8; 32], Range<u64>, i64);
 
 #[derive(Debug, Default)]
 struct Campaign {
@@ -162,10 +165,10 @@ impl Model {
                 let campaign = self.campaigns.get_mut(&ask.campaign).ok_or(Refusal::NoCampaign)?;
                 if let Some(key) = &ask.key {
                     let place = (ask.token.clone(), key.key.clone());
-                    if let Some((request, rounds, until)) = self.keys.get(&place) {
-                        if *until > ask.at {
-                            return Err(Refusal::KeyUsed { request: *request, rounds: rounds.clone() });
-                        }
+                    if let Some((request, rounds, until)) = self.keys.get(&place)
+                        && *until > ask.at
+                    {
+                        return Err(Refusal::KeyUsed { request: *request, rounds: rounds.clone() });
                     }
                 }
                 if ask.rounds.clone().any(|round| campaign.rounds.contains_key(&round)) {

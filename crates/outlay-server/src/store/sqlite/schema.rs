@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension};
 
 use super::failure::{lasting, passing};
@@ -34,8 +35,7 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
         // The writer does it between batches, and minds whether it fails.
         connection.pragma_update(None, "wal_autocheckpoint", 0)?;
         connection.pragma_update(None, "cache_size", -64_000)?;
-        connection.set_prepared_statement_cache_capacity(64);
-        Ok(())
+        keep_prepared(connection)
     };
     prepare(&connection).map_err(|error| passing(&doing, &error))?;
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(|error| passing(&doing, &error))?;
@@ -54,8 +54,14 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
-    connection.set_prepared_statement_cache_capacity(64);
+    keep_prepared(&connection)?;
     Ok(connection)
+}
+
+/// Statements are planned once: without the second line SQLite plans anew whenever a number that is looked for changes.
+fn keep_prepared(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 /// Refuses files that are not a store, or one of a later program. Up to `newest` forms are known.

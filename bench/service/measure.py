@@ -1,0 +1,155 @@
+"""Measures the service, judges the goals, writes results.json and RESULTS.md beside this file."""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent.parent
+PROGRAM = ROOT / "target" / "release" / "examples" / "bench_service"
+NAMES = {
+    "bare": "bare axum handler, the same body back",
+    "durable-tell": "report of 4 tasks, on disk",
+    "durable-ask": "ask, on disk",
+    "ask-from-memory": "ask, store in memory",
+}
+# what, connections, the least share of the bare handler's rate.
+SHARES = [("durable-tell", 64, 0.40), ("durable-tell", 256, 0.60), ("ask-from-memory", 64, 0.70)]
+OPTUNA_GOAL, RESTART_GOAL = 200.0, 2.0
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="bench/service/run", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="short stretches: shows that everything runs, decides nothing")
+    quick = parser.parse_args().quick
+    results = {"command": "bench/service/run" + (" --quick" if quick else ""), "machine": machine()}
+    results |= engine("rates", 0.3 if quick else 4)
+    results["restart"] = engine("restart", 100_000 if quick else 2_000_000)
+    results |= engine("rounds")
+    results["client"] = engine("client", 1 if quick else 10)
+    results["optuna"] = optuna(20 if quick else 200)
+    results["goals"] = goals(results)
+    output = ROOT / "target" / "bench-service" if quick else HERE
+    output.mkdir(parents=True, exist_ok=True)
+    (output / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+    (output / "RESULTS.md").write_text("\n".join(report(results)) + "\n")
+    print(output / "RESULTS.md")
+
+
+def engine(what, *words):
+    """On the disk of the repository: a temporary folder may be in memory, where nothing is ever synced."""
+    folder = tempfile.mkdtemp(dir=ROOT / "target")
+    try:
+        print(f"== {what}", flush=True)
+        done = subprocess.run([PROGRAM, what, f"{folder}/store", *map(str, words)], stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(done.stdout)
+    finally:
+        shutil.rmtree(folder)
+
+
+def optuna(trials):
+    """Asks and tells of one client, eight numbers each, in a SQLite file on the same disk."""
+    import optuna as library
+
+    print("== optuna", flush=True)
+    library.logging.set_verbosity(library.logging.ERROR)
+    folder = tempfile.mkdtemp(dir=ROOT / "target")
+    try:
+        study = library.create_study(storage=f"sqlite:///{folder}/optuna.db", sampler=library.samplers.RandomSampler(seed=1))
+        begin = time.perf_counter()
+        for _ in range(trials):
+            trial = study.ask({f"x{place}": library.distributions.FloatDistribution(0.0, 1.0) for place in range(8)})
+            study.tell(trial, 0.5)
+        took = time.perf_counter() - begin
+    finally:
+        shutil.rmtree(folder)
+    return {"version": library.__version__, "trials": trials, "ask_and_tell_per_second": trials / took}
+
+
+def machine():
+    with open("/proc/cpuinfo") as lines:
+        model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+    return {"processor": model, "cores": os.cpu_count(), "load": os.getloadavg()[0], "python": platform.python_version()}
+
+
+def best(results, what, connections):
+    return max(row["per_second"] for row in results["rates"] if (row["what"], row["connections"]) == (what, connections))
+
+
+def shares(results, what, connections):
+    """Of each turn: the same moment of the machine for both."""
+    turns = {}
+    for row in results["rates"]:
+        if row["connections"] == connections:
+            turns.setdefault(row["turn"], {})[row["what"]] = row["per_second"]
+    return [turn[what] / turn["bare"] for turn in turns.values()]
+
+
+def goals(results):
+    rows = []
+    for what, connections, least in SHARES:
+        found = shares(results, what, connections)
+        share = best(results, what, connections) / best(results, "bare", connections)
+        text = f"{share:.0%} ({min(found):.0%} .. {max(found):.0%})"
+        rows.append([f"{NAMES[what]}, {connections} connections", f">= {least:.0%} of the bare handler", text, share >= least])
+    ratio = results["client"]["ask_and_tell_per_second"] / results["optuna"]["ask_and_tell_per_second"]
+    rows.append(["one client, ask and report, on disk", f">= {OPTUNA_GOAL:g} times Optuna with SQLite", f"{ratio:,.0f} times", ratio >= OPTUNA_GOAL])
+    ready = results["restart"]["first_answer_seconds"]
+    rows.append([f"first answer after a start with {results['restart']['items']:,} outcomes", f"< {RESTART_GOAL:g} s", f"{ready:.2f} s", ready < RESTART_GOAL])
+    asks = results["asks"]
+    slowest = max(row["ask_seconds"] for row in asks) / asks[0]["ask_seconds"]
+    rows.append(["an ask after 10^3 .. 10^7 rounds", "no slower: < 2 times, noise of the disk", f"at most {slowest:.2f} times", slowest < 2.0])
+    return rows
+
+
+def report(results):
+    lines = ["# The service: what it takes", ""]
+    at = results["machine"]
+    lines += [f"Written by `{results['command']}`. {at['processor']}, {at['cores']} cores, load {at['load']:.1f} at the start; Python {at['python']}.", ""]
+    lines += ["Clients and service share the cores. Rates are those of the fastest of three turns; in brackets the least and the most.", ""]
+    lines += table(["what", "goal", "measured", ""], [[what, goal, text, "met" if met else "NOT met"] for what, goal, text, met in results["goals"]])
+    lines += ["", "## Requests a second", ""]
+    rows = []
+    for connections in sorted({row["connections"] for row in results["rates"]}):
+        for what, name in NAMES.items():
+            mine = [row for row in results["rates"] if (row["what"], row["connections"]) == (what, connections)]
+            top = max(mine, key=lambda row: row["per_second"])
+            share = best(results, what, connections) / best(results, "bare", connections)
+            rows.append([f"{connections}", name, f"{top['per_second']:,.0f}", f"{share:.0%}", milli(top["median_seconds"]), milli(top["p99_seconds"])])
+    lines += table(["connections", "request", "a second", "of the bare handler", "median", "99th percentile"], rows)
+    lines += ["", "## One client", ""]
+    one, other = results["client"], results["optuna"]
+    lines += [
+        f"Ask and report over one connection, both on disk: {one['ask_and_tell_per_second']:,.0f} a second. Optuna {other['version']} with SQLite storage, random",
+        f"sampler, eight numbers a trial, on the same disk: {other['ask_and_tell_per_second']:.1f} a second; it commits every number by itself, and does other work.",
+        "",
+        "## Starts and long histories",
+        "",
+    ]
+    again = results["restart"]
+    lines += [
+        f"A store with {again['items']:,} outcomes ({again['file_bytes'] / 1e6:,.0f} MB) is open, every count folded again and compared, after {again['opened_seconds']:.2f} s;",
+        f"the first split is answered after {again['first_answer_seconds']:.2f} s.",
+        "",
+    ]
+    lines += table(["rounds before", "an ask takes"], [[f"{row['rounds']:,}", milli(row["ask_seconds"])] for row in results["asks"]])
+    return lines
+
+
+def milli(seconds):
+    return f"{1000 * seconds:.2f} ms"
+
+
+def table(head, rows):
+    return [f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows]]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+//! What is there after a restart, held against what was promised: identities, not numbers of things.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::{Value, json};
+
+use super::clients::{Promises, TASKS, outcome};
+use super::http::Connection;
+
+/// What is wrong, in sentences; empty: nothing.
+pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<String> {
+    let mut connection = Connection::open(address).expect("a service");
+    let rounds = rounds(&mut connection, campaign);
+    let mut faults = Vec::new();
+    asked(&rounds, promises, &mut faults);
+    told(&rounds, promises, &mut faults);
+    counted(&mut connection, campaign, &rounds, &mut faults);
+    for (key, answer) in &promises.keys {
+        let count = answer["rounds"].as_array().map_or(0, Vec::len);
+        let path = format!("/v1/campaigns/{campaign}/rounds");
+        let again = connection.send("POST", &path, Some(key), Some(&json!({ "count": count }))).expect("an answer");
+        if again.body != *answer {
+            faults.push(format!("key {key}: {} instead of {answer}", again.body));
+        }
+    }
+    faults
+}
+
+/// Every round in the store.
+fn rounds(connection: &mut Connection, campaign: &str) -> BTreeMap<u64, Value> {
+    let (mut rounds, mut after) = (BTreeMap::new(), 0);
+    loop {
+        let path = format!("/v1/campaigns/{campaign}/rounds?after={after}&limit=1000");
+        let page = connection.send("GET", &path, None, None).expect("an answer");
+        assert_eq!(page.status, 200, "{page:?}");
+        for round in page.body["rounds"].as_array().expect("rounds") {
+            let number = round["round"].as_u64().expect("a number");
+            assert!(rounds.insert(number, round.clone()).is_none(), "round {number} is listed twice");
+        }
+        match page.body["next"].as_u64() {
+            Some(next) => after = next,
+            None => return rounds,
+        }
+    }
+}
+
+fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<String>) {
+    let mut seen: HashMap<u64, &Value> = HashMap::new();
+    for answer in &promises.asked {
+        for round in answer["rounds"].as_array().expect("rounds").iter().filter_map(Value::as_u64) {
+            let is_same_ask = |other: &&Value| *other == answer;
+            if seen.insert(round, answer).is_some_and(|other| !is_same_ask(&other)) {
+                faults.push(format!("round {round} was handed out twice"));
+            }
+            let Some(kept) = rounds.get(&round) else {
+                faults.push(format!("round {round} is lost"));
+                continue;
+            };
+            let spends = |tasks: &Value| tasks.as_array().map(|tasks| tasks.iter().map(|task| task["spend"].clone()).collect::<Vec<_>>());
+            if spends(&kept["tasks"]) != spends(&answer["tasks"]) {
+                faults.push(format!("round {round} has another split"));
+            }
+        }
+    }
+}
+
+fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<String>) {
+    let known = |round: u64, task: usize| rounds.get(&round).map(|kept| &kept["tasks"][task]);
+    for &(round, task) in &promises.kept {
+        if known(round, task).is_none_or(|kept| kept["completed"].is_null()) {
+            faults.push(format!("round {round}, {}: acknowledged and lost", TASKS[task]));
+        }
+    }
+    for (&round, kept) in rounds {
+        for (task, name) in TASKS.iter().enumerate() {
+            let kept = &kept["tasks"][task];
+            if kept["completed"].is_null() {
+                continue;
+            }
+            let expected = outcome(round, task);
+            if !promises.sent.contains(&(round, task)) {
+                faults.push(format!("round {round}, {name}: never told"));
+            } else if (kept["completed"].as_bool(), kept["reward"].as_f64()) != (Some(expected.is_some()), expected) {
+                faults.push(format!("round {round}, {name}: {kept} instead of {expected:?}"));
+            }
+        }
+    }
+}
+
+/// The counts are those of the outcomes that are listed.
+fn counted(connection: &mut Connection, campaign: &str, rounds: &BTreeMap<u64, Value>, faults: &mut Vec<String>) {
+    let state = connection.send("GET", &format!("/v1/campaigns/{campaign}"), None, None).expect("an answer").body;
+    let mut version = 0;
+    for (task, name) in TASKS.iter().enumerate() {
+        let told = rounds.values().map(|round| &round["tasks"][task]).filter(|kept| !kept["completed"].is_null());
+        let (mut number, mut completions, mut sum) = (0, 0, 0);
+        for kept in told {
+            number += 1;
+            completions += u64::from(kept["completed"] == true);
+            sum += (kept["reward"].as_f64().unwrap_or(0.0) * 1e9).round() as u64;
+        }
+        version += number;
+        let kept = &state["tasks"][task];
+        let kept = (kept["told"].as_u64(), kept["completions"].as_u64(), kept["reward_sum"].as_f64().map(|sum| (sum * 1e9).round() as u64));
+        if kept != (Some(number), Some(completions), Some(sum)) {
+            faults.push(format!("{name}: counts {kept:?}, but told, completed and brought are {:?}", (number, completions, sum)));
+        }
+    }
+    if state["stats_version"].as_u64() != Some(version) || state["rounds"].as_u64() != Some(rounds.len() as u64) {
+        faults.push(format!(
+            "{} outcomes and {} rounds are counted, {version} and {} are there",
+            state["stats_version"],
+            state["rounds"],
+            rounds.len()
+        ));
+    }
+}

@@ -1,0 +1,129 @@
+//! Clients that ask, tell, tell twice, and write down what they were promised.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use outlay::random::{Draws, Purpose, RoundDraws};
+use serde_json::{Value, json};
+
+use super::http::Connection;
+
+pub const TASKS: [&str; 4] = ["search", "social", "video", "mail"];
+
+/// What was sent, and what was promised.
+#[derive(Debug, Default)]
+pub struct Promises {
+    /// Every answer to an ask.
+    pub asked: Vec<Value>,
+    /// Asks that had a key.
+    pub keys: HashMap<String, Value>,
+    /// Outcomes on their way, promised or not.
+    pub sent: HashSet<(u64, usize)>,
+    /// Outcomes that were acknowledged.
+    pub kept: HashSet<(u64, usize)>,
+}
+
+/// When a client takes something for promised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// When the answer was read to its end.
+    Answers,
+    /// As soon as it was sent: what a service would do that answers before it writes.
+    Sending,
+}
+
+pub fn problem() -> Value {
+    let task = |(place, name): (usize, &&str)| json!({ "name": name, "curve": { "family": "power", "exponent": 0.5, "scale": 100.0 + 50.0 * place as f64 } });
+    json!({ "budget": 100.0, "task": TASKS.iter().enumerate().map(task).collect::<Vec<_>>() })
+}
+
+/// What came back of a task in a round: always the same, whoever tells it.
+pub fn outcome(round: u64, task: usize) -> Option<f64> {
+    let mixed = (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).wrapping_add(task as u64 * 7919) % 1000;
+    (mixed >= 400).then(|| mixed as f64 / 1000.0)
+}
+
+fn result(round: u64, task: usize) -> Value {
+    match outcome(round, task) {
+        Some(reward) => json!({ "task": TASKS[task], "completed": true, "reward": reward }),
+        None => json!({ "task": TASKS[task], "completed": false }),
+    }
+}
+
+/// One client among several.
+pub struct Client<'a> {
+    pub address: &'a str,
+    pub campaign: &'a str,
+    pub number: u64,
+    pub trust: Trust,
+    pub promises: &'a Mutex<Promises>,
+    /// Set when the service is about to be killed, only for those that would otherwise go on for ever.
+    pub is_over: &'a AtomicBool,
+}
+
+impl Client<'_> {
+    /// Goes on until the connection breaks.
+    pub fn run(&self) {
+        let Ok(mut connection) = Connection::open(self.address) else { return };
+        let draws = Draws::new(self.number, Purpose::Learner);
+        for step in 1.. {
+            if self.is_over.load(Ordering::Relaxed) || self.step(&mut connection, &draws.round(step), step).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn step(&self, connection: &mut Connection, draws: &RoundDraws, step: u64) -> std::io::Result<()> {
+        let key = (draws.uniform(0) < 0.5).then(|| format!("{}-{}-{step}", self.campaign, self.number));
+        let count = 1 + (draws.uniform(1) * 3.0) as u64;
+        let path = format!("/v1/campaigns/{}/rounds", self.campaign);
+        let answer = connection.send("POST", &path, key.as_deref(), Some(&json!({ "count": count })))?;
+        assert!(matches!(answer.status, 201 | 503), "{answer:?}");
+        if answer.status != 201 {
+            return Ok(());
+        }
+        let rounds: Vec<u64> = answer.body["rounds"].as_array().expect("rounds").iter().filter_map(Value::as_u64).collect();
+        {
+            let mut promises = self.promises.lock().expect("nobody panicked");
+            promises.keys.extend(key.map(|key| (key, answer.body.clone())));
+            promises.asked.push(answer.body);
+        }
+        for (place, &round) in rounds.iter().enumerate() {
+            let split = 1 + (draws.uniform(10 + place) * 4.0) as usize;
+            self.tell(connection, round, 0..split.min(4))?;
+            self.tell(connection, round, split.min(4)..4)?;
+            // A fifth is told again, some of it long after.
+            if draws.uniform(20 + place) < 0.2 {
+                let old = rounds[0].saturating_sub((draws.uniform(30 + place) * 20.0) as u64).max(1);
+                let known = self.promises.lock().expect("nobody panicked").sent.contains(&(old, 0));
+                if known {
+                    self.tell(connection, old, 0..4)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, connection: &mut Connection, round: u64, tasks: std::ops::Range<usize>) -> std::io::Result<()> {
+        if tasks.is_empty() {
+            return Ok(());
+        }
+        let items = || tasks.clone().map(|task| (round, task));
+        {
+            let mut promises = self.promises.lock().expect("nobody panicked");
+            promises.sent.extend(items());
+            if self.trust == Trust::Sending {
+                promises.kept.extend(items());
+            }
+        }
+        let results: Vec<Value> = tasks.clone().map(|task| result(round, task)).collect();
+        let path = format!("/v1/campaigns/{}/rounds/{round}/feedback", self.campaign);
+        let answer = connection.send("PUT", &path, None, Some(&json!({ "results": results })))?;
+        assert!(matches!(answer.status, 200 | 503), "{answer:?}");
+        if answer.status == 200 {
+            self.promises.lock().expect("nobody panicked").kept.extend(items());
+        }
+        Ok(())
+    }
+}

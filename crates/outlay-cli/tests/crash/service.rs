@@ -1,0 +1,89 @@
+//! The real program, started, killed and started again.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// A service that runs.
+pub struct Service {
+    child: Child,
+    pub address: String,
+}
+
+/// What stands between the program and its disk.
+#[derive(Debug, Clone, Default)]
+pub struct Disk {
+    variables: Vec<(String, String)>,
+}
+
+impl Disk {
+    /// The shim of `shim.c`, over this folder.
+    pub fn shim(folder: &Path, shadow: &Path) -> Self {
+        let folder = folder.display().to_string();
+        Self::default()
+            .with("LD_PRELOAD", shim())
+            .with("OUTLAY_SHIM_FOLDER", &folder)
+            .with("OUTLAY_SHIM_SHADOW", &shadow.display().to_string())
+    }
+
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.variables.push((name.to_owned(), value.to_owned()));
+        self
+    }
+}
+
+/// Compiles the shim, once.
+fn shim() -> &'static str {
+    static SHIM: std::sync::OnceLock<String> = std::sync::OnceLock::new();
+    SHIM.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crash/shim.c");
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outlay-crash-shim.so");
+        let built =
+            Command::new("cc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).args(["-ldl", "-lpthread"]).status();
+        assert!(built.expect("a C compiler").success(), "the shim does not compile");
+        library.display().to_string()
+    })
+}
+
+impl Service {
+    /// Starts the service over a folder; an error is what it said when it did not start.
+    pub fn start(folder: &Path, disk: &Disk) -> Result<Self, String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_outlay"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder);
+        command.envs(disk.variables.iter().map(|(name, value)| (name, value)));
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
+        out.read_line(&mut line).expect("text");
+        match line.trim().split("http://").nth(1) {
+            Some(address) => Ok(Self { child, address: address.trim_end_matches('/').to_owned() }),
+            None => Err(format!("{} {line}", child.wait().expect("an end"))),
+        }
+    }
+
+    /// As a power cut or the system's killer would: without a word.
+    pub fn kill(mut self) {
+        self.child.kill().expect("a process to kill");
+        self.child.wait().expect("an end");
+    }
+
+    /// Asks it to stop, and waits.
+    pub fn stop(mut self) -> ExitStatus {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(told.expect("kill").success());
+        self.child.wait().expect("an end")
+    }
+
+    /// How it ended, if it does within this time.
+    pub fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
+        let until = Instant::now() + within;
+        while Instant::now() < until {
+            if let Some(status) = self.child.try_wait().expect("a state") {
+                return Some(status);
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        None
+    }
+}

@@ -1,0 +1,310 @@
+//! Loads the service over real sockets, next to a bare handler, and prints what came of it as JSON. `bench/service/run` reports it.
+//!
+//! ```text
+//! bench_service rates FOLDER SECONDS     requests a second: a bare handler, durable reports, asks; by connections, in turn
+//! bench_service restart FOLDER ITEMS     how long a store with so many outcomes takes until its first answer
+//! bench_service rounds FOLDER            how long an ask takes after a thousand, and after ten million rounds
+//! bench_service client FOLDER SECONDS    one client, asks and reports one after the other
+//! ```
+#![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
+
+use std::error::Error;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use outlay_server::clock::SystemClock;
+use outlay_server::desk::Desk;
+use outlay_server::http::{Server, Settings};
+use outlay_server::limits::Limits;
+use outlay_server::shapes::{Ask, NewCampaign};
+use outlay_server::store::{Command, Item, MemoryStore, Outcome, SqliteOptions, SqliteStore, Store, Tell};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::{Builder, Runtime};
+
+type Failure = Box<dyn Error + Send + Sync>;
+
+const CAMPAIGN: &str = "bench";
+const CONNECTIONS: [usize; 3] = [1, 64, 256];
+const TURNS: usize = 3;
+/// Rounds that a report can be made of, handed out before a stretch.
+const MOST_COUNT: u32 = 256;
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let answer = match arguments[..] {
+        ["rates", folder, seconds] => rates(Path::new(folder), seconds.parse()?)?,
+        ["restart", folder, items] => restart(Path::new(folder), items.parse()?)?,
+        ["rounds", folder] => rounds(Path::new(folder))?,
+        ["client", folder, seconds] => client(Path::new(folder), seconds.parse()?)?,
+        _ => return Err("usage: bench_service rates|restart|rounds|client FOLDER …; the source says what follows".into()),
+    };
+    println!("{answer}");
+    Ok(())
+}
+
+fn limits() -> Limits {
+    Limits { open_rounds: 20_000_000, ..Limits::default() }
+}
+
+fn request() -> NewCampaign {
+    let task = |name: &str, scale: f64| json!({ "name": name, "curve": { "family": "power", "exponent": 0.5, "scale": scale } });
+    let tasks = [("search", 100.0), ("social", 150.0), ("video", 200.0), ("mail", 250.0)].map(|(name, scale)| task(name, scale));
+    let problem = json!({ "budget": 100.0, "task": tasks });
+    NewCampaign { problem, learner: None, horizon: None, seed: None, guards: None, expiry_seconds: None }
+}
+
+fn runtime() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(2).enable_all().build()
+}
+
+fn embedded(folder: &Path) -> Result<Arc<dyn Store>, Failure> {
+    Ok(Arc::new(SqliteStore::open(folder, &SqliteOptions::default())?))
+}
+
+/// A service that runs, and its address.
+struct Running {
+    desk: Desk,
+    address: String,
+    runtime: Runtime,
+}
+
+impl Running {
+    fn start(store: Arc<dyn Store>) -> Result<Self, Failure> {
+        let runtime = runtime()?;
+        let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
+        let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), tls: None, campaign_metrics: false };
+        let server = runtime.block_on(Server::bind(desk.clone(), &settings))?;
+        let address = server.address()?.to_string();
+        runtime.block_on(desk.create(CAMPAIGN, request(), ""))?;
+        runtime.spawn(server.run(std::future::pending()));
+        Ok(Self { desk, address, runtime })
+    }
+
+    /// Hands out rounds for reports to come.
+    fn hand_out(&self, rounds: u64) -> Result<std::ops::Range<u64>, Failure> {
+        let mut first = None;
+        let mut past = 0;
+        for _ in 0..rounds.div_ceil(u64::from(MOST_COUNT)) {
+            let ask = Ask { count: Some(MOST_COUNT), ..Ask::default() };
+            let handed = self.runtime.block_on(self.desk.ask(CAMPAIGN, ask, None, ""))?.rounds;
+            first = first.or(handed.first().copied());
+            past = handed.last().map_or(past, |last| last + 1);
+        }
+        Ok(first.unwrap_or(1)..past)
+    }
+
+    fn end(self) -> Result<(), Failure> {
+        self.runtime.block_on(self.desk.drain())?;
+        self.runtime.shutdown_timeout(Duration::from_secs(1));
+        Ok(())
+    }
+}
+
+/// A handler that reads JSON and gives it back: what axum itself takes.
+fn bare() -> Result<(String, Runtime), Failure> {
+    let runtime = runtime()?;
+    let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+    let address = listener.local_addr()?.to_string();
+    let echo = axum::routing::put(|axum::Json(body): axum::Json<Value>| async move { axum::Json(body) });
+    let router = axum::Router::new().route("/v1/campaigns/{id}/rounds/{round}/feedback", echo);
+    runtime.spawn(async move { axum::serve(listener, router).await });
+    Ok((address, runtime))
+}
+
+fn feedback(round: u64) -> Vec<u8> {
+    let result = |(place, task): (u64, &str)| {
+        let completed = (round + place) % 3 != 0;
+        if completed { json!({ "task": task, "completed": true, "reward": 0.5 }) } else { json!({ "task": task, "completed": false }) }
+    };
+    let results: Vec<Value> = (0..).zip(["search", "social", "video", "mail"]).map(result).collect();
+    let body = json!({ "results": results }).to_string();
+    let head =
+        format!("PUT /v1/campaigns/{CAMPAIGN}/rounds/{round}/feedback HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n");
+    format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}
+
+fn ask() -> Vec<u8> {
+    let head = format!("POST /v1/campaigns/{CAMPAIGN}/rounds HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n");
+    format!("{head}content-length: 2\r\n\r\n{{}}").into_bytes()
+}
+
+/// One request and its answer, on a connection that stays open. Returns the body.
+async fn exchange(stream: &mut TcpStream, request: &[u8], answer: &mut Vec<u8>) -> Result<(u16, usize), Failure> {
+    stream.write_all(request).await?;
+    answer.clear();
+    loop {
+        if stream.read_buf(answer).await? == 0 {
+            return Err("the connection was closed".into());
+        }
+        let Some(end) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|end| end + 4) else { continue };
+        let head = std::str::from_utf8(&answer[..end])?.to_ascii_lowercase();
+        let length =
+            head.lines().find_map(|line| line.strip_prefix("content-length:")).and_then(|length| length.trim().parse::<usize>().ok());
+        let length = length.ok_or("an answer without its length")?;
+        if answer.len() >= end + length {
+            let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or("no status")?;
+            return Ok((status, end));
+        }
+    }
+}
+
+/// Requests a second, and how long one takes, in seconds: the median and the 99th percentile.
+struct Rate {
+    per_second: f64,
+    median: f64,
+    slow: f64,
+}
+
+/// Where a client takes its next request from; none at the end.
+type Requests = Arc<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
+
+fn load(address: &str, connections: usize, seconds: f64, requests: &Requests) -> Result<Rate, Failure> {
+    let runtime = runtime()?;
+    let begin = Instant::now();
+    let until = begin + Duration::from_secs_f64(seconds);
+    let mut times = runtime.block_on(async {
+        let clients: Vec<_> = (0..connections).map(|_| tokio::spawn(one_client(address.to_owned(), until, Arc::clone(requests)))).collect();
+        let mut times = Vec::new();
+        for client in clients {
+            times.extend(client.await??);
+        }
+        Ok::<_, Failure>(times)
+    })?;
+    let per_second = times.len() as f64 / begin.elapsed().as_secs_f64();
+    times.sort_unstable_by(f64::total_cmp);
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+    Ok(Rate { per_second, median: at(0.5), slow: at(0.99) })
+}
+
+/// Sends one request after the other; returns how long each took.
+async fn one_client(address: String, until: Instant, requests: Requests) -> Result<Vec<f64>, Failure> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (mut answer, mut times) = (Vec::with_capacity(4096), Vec::new());
+    while Instant::now() < until
+        && let Some(request) = requests()
+    {
+        let sent = Instant::now();
+        let (status, _) = exchange(&mut stream, &request, &mut answer).await?;
+        if status >= 300 {
+            return Err(format!("{status}: {}", String::from_utf8_lossy(&answer)).into());
+        }
+        times.push(sent.elapsed().as_secs_f64());
+    }
+    Ok(times)
+}
+
+fn rates(folder: &Path, seconds: f64) -> Result<Value, Failure> {
+    let asks: Requests = Arc::new(|| Some(ask()));
+    let mut rows = Vec::new();
+    for connections in CONNECTIONS {
+        for turn in 0..TURNS {
+            let (address, runtime) = bare()?;
+            let rate = load(&address, connections, seconds, &(Arc::new(|| Some(feedback(1))) as Requests))?;
+            runtime.shutdown_background();
+            rows.push(row("bare", connections, turn, &rate));
+
+            let place = folder.join(format!("{connections}-{turn}"));
+            let running = Running::start(embedded(&place)?)?;
+            let rounds = running.hand_out((rate.per_second * seconds * 2.0) as u64 + 1000)?;
+            let round = AtomicU64::new(rounds.start);
+            let past = rounds.end;
+            let next = move || Some(round.fetch_add(1, Ordering::Relaxed)).filter(|round| *round < past).map(feedback);
+            rows.push(row(
+                "durable-tell",
+                connections,
+                turn,
+                &load(&running.address, connections, seconds, &(Arc::new(next) as Requests))?,
+            ));
+            rows.push(row("durable-ask", connections, turn, &load(&running.address, connections, seconds, &asks)?));
+            running.end()?;
+            std::fs::remove_dir_all(&place)?;
+
+            let running = Running::start(Arc::new(MemoryStore::new()))?;
+            rows.push(row("ask-from-memory", connections, turn, &load(&running.address, connections, seconds, &asks)?));
+            running.end()?;
+        }
+    }
+    Ok(json!({ "rates": rows }))
+}
+
+fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
+    let Rate { per_second, median, slow } = rate;
+    json!({ "what": what, "connections": connections, "turn": turn, "per_second": per_second, "median_seconds": median, "p99_seconds": slow })
+}
+
+/// A store with so many outcomes, four a round.
+fn fill(store: &dyn Store, rounds: std::ops::Range<u64>) -> Result<(), Failure> {
+    let outcome = |round: u64, task: u32| Outcome { completed: (round + u64::from(task)) % 3 != 0, reward: 0 };
+    let tell = |round: u64| {
+        let items = (0..4).map(|task| Item { task, outcome: outcome(round, task), expected: 500_000_000 }).collect();
+        Command::Tell(Tell { campaign: CAMPAIGN.to_owned(), round, items, is_late: false, at: 0, token: String::new() })
+    };
+    let numbers: Vec<u64> = rounds.collect();
+    for part in numbers.chunks(1000) {
+        let batch: Vec<Command> = part.iter().map(|&round| tell(round)).collect();
+        for answer in store.apply(&batch)? {
+            answer.map_err(|refusal| format!("{refusal:?}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn restart(folder: &Path, items: u64) -> Result<Value, Failure> {
+    let running = Running::start(embedded(folder)?)?;
+    let rounds = running.hand_out(items / 4)?;
+    fill(running.desk.store().as_ref(), rounds.start..rounds.start + items / 4)?;
+    running.end()?;
+    let begin = Instant::now();
+    let store = embedded(folder)?;
+    let opened = begin.elapsed().as_secs_f64();
+    let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
+    runtime()?.block_on(desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
+    let answered = begin.elapsed().as_secs_f64();
+    let bytes = std::fs::metadata(folder.join("outlay.db"))?.len();
+    Ok(json!({ "items": items, "opened_seconds": opened, "first_answer_seconds": answered, "file_bytes": bytes }))
+}
+
+fn rounds(folder: &Path) -> Result<Value, Failure> {
+    let running = Running::start(embedded(folder)?)?;
+    let mut rows = Vec::new();
+    let mut handed = 0;
+    for rounds in [1_000_u64, 10_000, 100_000, 1_000_000, 10_000_000] {
+        handed += running.hand_out(rounds - handed)?.count() as u64;
+        let begin = Instant::now();
+        const ASKS: u32 = 200;
+        for _ in 0..ASKS {
+            running.runtime.block_on(running.desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
+            handed += 1;
+        }
+        rows.push(json!({ "rounds": rounds, "ask_seconds": begin.elapsed().as_secs_f64() / f64::from(ASKS) }));
+    }
+    running.end()?;
+    Ok(json!({ "asks": rows }))
+}
+
+/// One client that asks and tells, over one connection: what a person with one scheduler has.
+fn client(folder: &Path, seconds: f64) -> Result<Value, Failure> {
+    let running = Running::start(embedded(folder)?)?;
+    let pairs = runtime()?.block_on(async {
+        let mut stream = TcpStream::connect(&running.address).await?;
+        stream.set_nodelay(true)?;
+        let mut answer = Vec::new();
+        let (begin, mut pairs) = (Instant::now(), 0_u32);
+        while begin.elapsed().as_secs_f64() < seconds {
+            let (_, body) = exchange(&mut stream, &ask(), &mut answer).await?;
+            let rounds: Value = serde_json::from_slice(&answer[body..])?;
+            let round = rounds["rounds"][0].as_u64().ok_or("no round")?;
+            exchange(&mut stream, &feedback(round), &mut answer).await?;
+            pairs += 1;
+        }
+        Ok::<_, Failure>(f64::from(pairs) / begin.elapsed().as_secs_f64())
+    })?;
+    running.end()?;
+    Ok(json!({ "ask_and_tell_per_second": pairs }))
+}

@@ -1,0 +1,128 @@
+//! A backup: a folder with a copy of the file and a manifest that says what it is a copy of.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::{ArchiveError, cannot};
+use crate::store::{Millis, SqliteStore, Store, sync_folder};
+
+pub(super) const DATABASE: &str = "outlay.db";
+pub(super) const MANIFEST: &str = "manifest.json";
+
+/// What a backup is a copy of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The form of this manifest.
+    pub outlay_backup: u32,
+    /// Who the store is.
+    pub store: String,
+    /// The form of the file.
+    pub form: u64,
+    /// The last event in it.
+    pub seq: u64,
+    /// Campaigns in it.
+    pub campaigns: u64,
+    /// Rounds in it.
+    pub rounds: u64,
+    /// Feedback items in it.
+    pub items: u64,
+    /// When it was made, in milliseconds since 1970.
+    pub made_at: Millis,
+    /// The length of the file.
+    pub bytes: u64,
+    /// Its SHA-256, in hexadecimal digits.
+    pub sha256: String,
+}
+
+/// Copies the store in `data` into the new folder `to`, also while it is served, and checks the copy.
+///
+/// # Errors
+/// If `to` is there already, if there is no store, if a file cannot be written, or if the copy does not hold together.
+pub fn backup(data: &Path, to: &Path, now: Millis) -> Result<Manifest, ArchiveError> {
+    if to.exists() {
+        return Err(ArchiveError(format!("{} is there already: name a folder that is not", to.display())));
+    }
+    let store = SqliteStore::open_to_read(data)?;
+    let partial = beside(to);
+    // Whatever an earlier attempt has left.
+    let _ = std::fs::remove_dir_all(&partial);
+    std::fs::create_dir_all(&partial).map_err(|error| cannot("make", &partial, &error))?;
+    let made = copy(&store, &partial, now).and_then(|manifest| {
+        std::fs::rename(&partial, to).map_err(|error| cannot("write", to, &error))?;
+        let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        sync_folder(parent).map_err(|error| cannot("sync", parent, &error))?;
+        Ok(manifest)
+    });
+    if made.is_err() {
+        let _ = std::fs::remove_dir_all(&partial);
+    }
+    made
+}
+
+fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, ArchiveError> {
+    let database = folder.join(DATABASE);
+    store.copy_to(&database)?;
+    let copy = SqliteStore::open_to_read(folder)?;
+    let verified = copy.verify()?;
+    if let Some(fault) = verified.faults.first() {
+        return Err(ArchiveError(format!("no backup was made, because the store is not what was written to it: {fault}")));
+    }
+    let mark = copy.mark()?;
+    drop(copy);
+    let (bytes, sha256) = digest(&database)?;
+    let manifest = Manifest {
+        outlay_backup: 1,
+        store: mark.uuid,
+        form: mark.form,
+        seq: mark.seq,
+        campaigns: verified.campaigns,
+        rounds: verified.rounds,
+        items: verified.items,
+        made_at: now,
+        bytes,
+        sha256,
+    };
+    let path = folder.join(MANIFEST);
+    let text = serde_json::to_string_pretty(&manifest).map_err(|error| ArchiveError(error.to_string()))?;
+    let write = || -> std::io::Result<()> {
+        File::open(&database)?.sync_all()?;
+        let mut file = File::create(&path)?;
+        file.write_all(text.as_bytes())?;
+        file.write_all(b"\n")?;
+        file.sync_all()?;
+        sync_folder(folder)
+    };
+    write().map_err(|error| cannot("write", &path, &error))?;
+    Ok(manifest)
+}
+
+/// Where a folder is made before it gets its name.
+pub(super) fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+/// Length and SHA-256 of a file.
+pub(super) fn digest(path: &Path) -> Result<(u64, String), ArchiveError> {
+    let read = || -> std::io::Result<(u64, String)> {
+        let mut file = File::open(path)?;
+        let (mut hasher, mut length, mut buffer) = (Sha256::new(), 0, vec![0; 1 << 16]);
+        loop {
+            match file.read(&mut buffer)? {
+                0 => break,
+                count => {
+                    hasher.update(&buffer[..count]);
+                    length += count as u64;
+                }
+            }
+        }
+        Ok((length, hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect()))
+    };
+    read().map_err(|error| cannot("read", path, &error))
+}

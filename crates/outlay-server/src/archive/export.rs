@@ -1,0 +1,94 @@
+//! Everything in a store as lines of JSON.
+
+use std::io::Write;
+
+use super::ArchiveError;
+use super::line::{AskLine, Contents, FORM, Line};
+use crate::store::{CampaignRow, Event, EventKind, Store};
+
+/// Campaigns and events are read in pages of so many: little is held in memory, however much there is.
+const PAGE: usize = 500;
+
+/// Writes everything that a store knows, but for idempotency keys: they end within a day. A store that is written to meanwhile is
+/// exported as far as it had come for each campaign.
+///
+/// # Errors
+/// If the store cannot be read or the lines cannot be written.
+pub fn export(store: &dyn Store, out: &mut dyn Write) -> Result<Contents, ArchiveError> {
+    let mut writing = Writing { out, contents: Contents::default() };
+    writing.line(&Line::Export { form: FORM })?;
+    for token in store.tokens()? {
+        writing.contents.tokens += 1;
+        writing.line(&Line::Token((&token).into()))?;
+    }
+    let mut after = None;
+    loop {
+        let page = store.campaigns(after.as_deref(), PAGE)?;
+        for row in &page {
+            writing.campaign(store, row)?;
+        }
+        match page.into_iter().next_back() {
+            Some(row) => after = Some(row.id),
+            None => break,
+        }
+    }
+    let contents = writing.contents;
+    writing.line(&Line::End(contents))?;
+    writing.out.flush().map_err(|error| cannot_write(&error))?;
+    Ok(contents)
+}
+
+fn cannot_write(error: &std::io::Error) -> ArchiveError {
+    ArchiveError(format!("cannot write the export: {error}"))
+}
+
+struct Writing<'a> {
+    out: &'a mut dyn Write,
+    contents: Contents,
+}
+
+impl Writing<'_> {
+    fn line(&mut self, line: &Line) -> Result<(), ArchiveError> {
+        let mut text = serde_json::to_string(line).map_err(|error| ArchiveError(error.to_string()))?;
+        text.push('\n');
+        self.contents.lines += 1;
+        self.out.write_all(text.as_bytes()).map_err(|error| cannot_write(&error))
+    }
+
+    fn campaign(&mut self, store: &dyn Store, row: &CampaignRow) -> Result<(), ArchiveError> {
+        self.contents.campaigns += 1;
+        let mut after = 0;
+        loop {
+            let page = store.events(&row.id, after, PAGE)?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = last.seq;
+            for event in page {
+                let line = self.event(row, event);
+                self.line(&line)?;
+            }
+        }
+    }
+
+    fn event(&mut self, row: &CampaignRow, Event { at, token: by, kind, .. }: Event) -> Line {
+        let campaign = row.id.clone();
+        match kind {
+            EventKind::Created => Line::Campaign { id: campaign, tasks: row.tasks, at, by, spec: row.spec.clone() },
+            EventKind::StatusSet(status) => Line::Status { campaign, at, by, status },
+            EventKind::Asked(split) => {
+                let line = AskLine::new(&campaign, &by, &split);
+                self.contents.rounds += line.count();
+                Line::Ask(line)
+            }
+            EventKind::Told { round, items, is_late } => {
+                self.contents.items += items.len() as u64;
+                let item =
+                    |(task, outcome, expected): (u32, crate::store::Outcome, u64)| (task, outcome.completed, outcome.reward, expected);
+                Line::Tell { campaign, round, at, by, late: is_late, items: items.into_iter().map(item).collect() }
+            }
+            EventKind::Corrected { round, task, to, why, .. } => {
+                self.contents.corrections += 1;
+                Line::Correction { campaign, round, task, at, by, completed: to.completed, reward: to.reward, why }
+            }
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! The lines of an export.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::store::{
+    Ask, CampaignStatus, Command, Correction, Item, Millis, NewCampaign, Outcome, Split, SplitRow, StatusChange, Tell, TokenRow,
+};
+
+/// The form of exports that this program writes.
+pub(super) const FORM: u32 = 1;
+
+/// How much an export holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Contents {
+    /// Lines before the last.
+    pub lines: u64,
+    /// Tokens, revoked ones too.
+    pub tokens: u64,
+    /// Campaigns.
+    pub campaigns: u64,
+    /// Rounds.
+    pub rounds: u64,
+    /// Feedback items.
+    pub items: u64,
+    /// Corrections.
+    pub corrections: u64,
+}
+
+/// One line.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "line", rename_all = "lowercase", deny_unknown_fields)]
+pub(super) enum Line {
+    /// The first.
+    Export {
+        form: u32,
+    },
+    Token(TokenLine),
+    /// A campaign begins; what happened to it follows in its order.
+    Campaign {
+        id: String,
+        tasks: u32,
+        at: Millis,
+        by: String,
+        spec: String,
+    },
+    Status {
+        campaign: String,
+        at: Millis,
+        by: String,
+        status: CampaignStatus,
+    },
+    Ask(AskLine),
+    /// Items are task, whether it succeeded, reward and chance of success, both in billionths.
+    Tell {
+        campaign: String,
+        round: u64,
+        at: Millis,
+        by: String,
+        late: bool,
+        items: Vec<(u32, bool, u64, u64)>,
+    },
+    Correction {
+        campaign: String,
+        round: u64,
+        task: u32,
+        at: Millis,
+        by: String,
+        completed: bool,
+        reward: u64,
+        why: String,
+    },
+    /// The last: a file without it was cut off.
+    End(Contents),
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TokenLine {
+    id: String,
+    /// Of the secret part, in hexadecimal digits.
+    sha256: String,
+    scopes: Vec<String>,
+    campaign: Option<String>,
+    created_at: Millis,
+    expires_at: Option<Millis>,
+    revoked_at: Option<Millis>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AskLine {
+    campaign: String,
+    /// The first round, and how many there are.
+    first: u64,
+    count: u64,
+    at: Millis,
+    expires_at: Millis,
+    by: String,
+    stats_version: u64,
+    budget: Number,
+    available: Option<Vec<bool>>,
+    spend: Vec<Number>,
+    success: Vec<Number>,
+    index: Vec<Number>,
+}
+
+/// A float; what JSON has no number for is a word.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Number {
+    Finite(f64),
+    Word(Word),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Word {
+    Infinity,
+    #[serde(rename = "-infinity")]
+    MinusInfinity,
+    Nan,
+}
+
+impl From<f64> for Number {
+    fn from(number: f64) -> Self {
+        match number {
+            f64::INFINITY => Self::Word(Word::Infinity),
+            f64::NEG_INFINITY => Self::Word(Word::MinusInfinity),
+            number if number.is_nan() => Self::Word(Word::Nan),
+            number => Self::Finite(number),
+        }
+    }
+}
+
+impl From<Number> for f64 {
+    fn from(number: Number) -> Self {
+        match number {
+            Number::Finite(number) => number,
+            Number::Word(Word::Infinity) => f64::INFINITY,
+            Number::Word(Word::MinusInfinity) => f64::NEG_INFINITY,
+            Number::Word(Word::Nan) => f64::NAN,
+        }
+    }
+}
+
+fn numbers<From: Copy, To: std::convert::From<From>>(numbers: &[From]) -> Vec<To> {
+    numbers.iter().map(|number| To::from(*number)).collect()
+}
+
+impl AskLine {
+    pub(super) fn new(campaign: &str, by: &str, row: &SplitRow) -> Self {
+        let split = &row.split;
+        Self {
+            campaign: campaign.to_owned(),
+            first: row.rounds.start,
+            count: row.rounds.end - row.rounds.start,
+            at: row.at,
+            expires_at: row.expires_at,
+            by: by.to_owned(),
+            stats_version: row.stats_version,
+            budget: split.budget.into(),
+            available: split.available.clone(),
+            spend: numbers(&split.spend),
+            success: numbers(&split.success),
+            index: numbers(&split.index),
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// None if the rounds go beyond all numbers.
+    fn rounds(&self) -> Option<Range<u64>> {
+        Some(self.first..self.first.checked_add(self.count)?)
+    }
+}
+
+impl From<&TokenRow> for TokenLine {
+    fn from(row: &TokenRow) -> Self {
+        let TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at } = row.clone();
+        let sha256 = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at }
+    }
+}
+
+impl TokenLine {
+    fn row(self) -> Option<TokenRow> {
+        let Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at } = self;
+        let digits = sha256.as_bytes().as_chunks::<2>();
+        let byte = |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        let bytes: Vec<u8> = digits.0.iter().map(byte).collect::<Option<_>>()?;
+        let hash = if digits.1.is_empty() { bytes.try_into().ok()? } else { return None };
+        Some(TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at })
+    }
+}
+
+impl Line {
+    /// The command that does it again; none if the line cannot be one. `version` is that of the campaign so far.
+    pub(super) fn command(self, version: u64) -> Option<Command> {
+        Some(match self {
+            Self::Export { .. } | Self::End(_) => return None,
+            Self::Token(token) => Command::AddToken(token.row()?),
+            Self::Campaign { id, tasks, at, by, spec } => Command::Create(NewCampaign { id, spec, tasks, at, token: by }),
+            Self::Status { campaign, at, by, status } => {
+                Command::SetStatus(StatusChange { campaign, to: status, only_if: version, at, token: by })
+            }
+            Self::Ask(ask) => {
+                let rounds = ask.rounds()?;
+                let AskLine { campaign, at, expires_at, by, stats_version, budget, available, spend, success, index, .. } = ask;
+                let (spend, success, index) = (numbers(&spend), numbers(&success), numbers(&index));
+                let split = Split { budget: budget.into(), available, spend, success, index };
+                Command::Ask(Ask { campaign, rounds, split, stats_version, at, expires_at, token: by, key: None })
+            }
+            Self::Tell { campaign, round, at, by, late, items } => {
+                let item = |(task, completed, reward, expected)| Item { task, outcome: Outcome { completed, reward }, expected };
+                let items = items.into_iter().map(item).collect();
+                Command::Tell(Tell { campaign, round, items, is_late: late, at, token: by })
+            }
+            Self::Correction { campaign, round, task, at, by, completed, reward, why } => {
+                let to = Outcome { completed, reward };
+                Command::Correct(Correction { campaign, round, task, to, why, at, token: by })
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    #[test]
+    fn every_float_comes_back() {
+        let floats = [-0.0, f64::MIN_POSITIVE / 4.0, 0.1 + 0.2, 1e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5.0];
+        let split =
+            Split { budget: 1.0 / 3.0, available: Some(vec![true, false]), spend: floats.into(), success: vec![], index: vec![7.0] };
+        let row = SplitRow { rounds: 3..9, split: Arc::new(split.clone()), stats_version: u64::MAX, at: -1, expires_at: i64::MAX };
+        let text = serde_json::to_string(&Line::Ask(AskLine::new("c", "t", &row))).unwrap();
+        let Some(Command::Ask(ask)) = serde_json::from_str::<Line>(&text).unwrap().command(1) else { panic!("{text}") };
+        let bits = |split: &Split| split.spend.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(&ask.split), bits(&split));
+        assert_eq!(
+            (ask.split.budget.to_bits(), &ask.split.available, ask.split.index),
+            (split.budget.to_bits(), &split.available, split.index)
+        );
+        assert_eq!((ask.rounds, ask.stats_version, ask.at, ask.expires_at), (3..9, u64::MAX, -1, i64::MAX));
+    }
+}

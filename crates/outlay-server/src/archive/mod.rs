@@ -1,0 +1,35 @@
+//! Copies of a store: backups of the file itself, and exports that any store can read.
+//!
+//! A backup is for the same machine on a worse day: everything, bit for bit, checked as it is made and as it is brought back. An export is
+//! for another store or another program: one line of JSON for everything that happened.
+
+mod backup;
+mod export;
+mod import;
+mod line;
+mod restore;
+
+pub use backup::{Manifest, backup};
+pub use export::export;
+pub use import::import;
+pub use line::Contents;
+pub use restore::restore;
+
+use std::path::Path;
+
+use crate::store::StoreError;
+
+/// Something could not be copied; the sentence says what, where, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ArchiveError(pub String);
+
+impl From<StoreError> for ArchiveError {
+    fn from(error: StoreError) -> Self {
+        Self(error.what)
+    }
+}
+
+fn cannot(what: &str, path: &Path, error: &std::io::Error) -> ArchiveError {
+    ArchiveError(format!("cannot {what} {}: {error}", path.display()))
+}

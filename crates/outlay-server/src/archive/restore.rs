@@ -1,0 +1,83 @@
+//! Bringing a backup back: checked before anything gets its name.
+
+use std::fs::File;
+use std::path::Path;
+
+use super::backup::{DATABASE, MANIFEST, Manifest, beside, digest};
+use super::{ArchiveError, cannot};
+use crate::store::{SqliteOptions, SqliteStore, Store, sync_folder};
+
+/// Makes a store in `data` from the backup in `from`, and checks it as at every start.
+///
+/// # Errors
+/// If `data` has a store already, or if the backup is not what its manifest says.
+pub fn restore(from: &Path, data: &Path, options: &SqliteOptions) -> Result<Manifest, ArchiveError> {
+    let manifest = manifest(from)?;
+    let database = data.join(DATABASE);
+    if database.exists() {
+        return Err(ArchiveError(format!("{} has a store already: name a folder without one", data.display())));
+    }
+    let copied = from.join(DATABASE);
+    let (bytes, sha256) = digest(&copied)?;
+    if (bytes, &sha256) != (manifest.bytes, &manifest.sha256) {
+        return Err(ArchiveError(format!("{} is not the file that its manifest describes: use another backup", copied.display())));
+    }
+    // Beside the folder it may be another disk: within.
+    let partial = beside(&database);
+    let _ = std::fs::remove_dir_all(&partial);
+    std::fs::create_dir_all(&partial).map_err(|error| cannot("make", &partial, &error))?;
+    let placed = check(&copied, &partial, &manifest).and_then(|()| {
+        // A file that appeared meanwhile would be replaced by a rename, not by a link.
+        std::fs::hard_link(partial.join(DATABASE), &database).map_err(|error| cannot("write", &database, &error))?;
+        sync_folder(data).map_err(|error| cannot("sync", data, &error))
+    });
+    let _ = std::fs::remove_dir_all(&partial);
+    placed?;
+    // Brings it to the present form, on a file system that keeps it.
+    let opened = SqliteStore::open(data, options).and_then(|store| store.close());
+    if let Err(error) = opened {
+        let _ = std::fs::remove_file(&database);
+        return Err(error.into());
+    }
+    Ok(manifest)
+}
+
+fn manifest(from: &Path) -> Result<Manifest, ArchiveError> {
+    let path = from.join(MANIFEST);
+    let text = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
+    let manifest: Manifest = serde_json::from_str(&text)
+        .map_err(|error| ArchiveError(format!("{} is not the manifest of a backup: {error}", path.display())))?;
+    if manifest.outlay_backup != 1 {
+        let form = manifest.outlay_backup;
+        return Err(ArchiveError(format!("{} has form {form}, and this outlay knows form 1: use a later outlay", path.display())));
+    }
+    Ok(manifest)
+}
+
+/// Copies the file into a folder of its own and folds it again.
+fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), ArchiveError> {
+    let path = folder.join(DATABASE);
+    let copy = || -> std::io::Result<()> {
+        std::fs::copy(copied, &path)?;
+        // A backup may be kept read-only; a store is written to.
+        let mut permissions = std::fs::metadata(&path)?.permissions();
+        #[allow(clippy::permissions_set_readonly_false)]
+        if permissions.readonly() {
+            permissions.set_readonly(false);
+            std::fs::set_permissions(&path, permissions)?;
+        }
+        File::open(&path)?.sync_all()
+    };
+    copy().map_err(|error| cannot("write", &path, &error))?;
+    let store = SqliteStore::open_to_read(folder)?;
+    let (mark, verified) = (store.mark()?, store.verify()?);
+    if let Some(fault) = verified.faults.first() {
+        return Err(ArchiveError(format!("{} is not what was written to it: {fault}", copied.display())));
+    }
+    let found = (mark.uuid.as_str(), mark.seq, verified.campaigns, verified.rounds, verified.items);
+    let said = (manifest.store.as_str(), manifest.seq, manifest.campaigns, manifest.rounds, manifest.items);
+    if found != said {
+        return Err(ArchiveError(format!("{} is not the store that its manifest describes: use another backup", copied.display())));
+    }
+    Ok(())
+}

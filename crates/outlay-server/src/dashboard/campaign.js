@@ -1,0 +1,161 @@
+// One campaign.
+
+import { ApiError, patch } from "./api.js";
+import { announce, ask, h, write } from "./dom.js";
+import { badge, trouble } from "./campaigns.js";
+import { Campaign, repeat } from "./follow.js";
+import { palette } from "./colours.js";
+import { curvesView } from "./curves.js";
+import { eventsView } from "./events.js";
+import { exportView } from "./export.js";
+import { historyView, rewardPerRound } from "./history.js";
+import { qualityView, quality } from "./quality.js";
+import { roundsView } from "./rounds.js";
+import { splitView } from "./split.js";
+import { amount, count, plural, time } from "./words.js";
+
+const CHANGES = {
+  paused: { name: "Pause", done: "The campaign is paused: it hands out no rounds and still takes what comes back." },
+  open: { name: "Open again", done: "The campaign is open." },
+  closed: { name: "Close", done: "The campaign is closed." },
+};
+
+export function showCampaign(main, id) {
+  const campaign = new Campaign(id);
+  const message = h("div", { role: "status" });
+  const status = h("span", { class: "status" });
+  const buttons = h("div", { class: "buttons" });
+  const facts = h("dl", { class: "facts" });
+  const warning = h("div", { role: "status" });
+  const body = h("div", { hidden: true }, warning, facts);
+  main.append(h("div", { class: "title" }, h("h1", {}, id), status, buttons), message, body);
+  let views = null;
+  let shownStatus = null;
+
+  async function step(signal) {
+    if (!(await campaign.update(signal))) return;
+    views ??= begin();
+    draw();
+  }
+
+  function begin() {
+    const colours = palette(campaign.state.tasks);
+    const again = () => {
+      campaign.forget();
+      following.now();
+    };
+    const made = [
+      splitView(colours),
+      historyView(colours, campaign, again),
+      qualityView(colours),
+      curvesView(colours, campaign),
+      roundsView(),
+      eventsView(),
+      exportView(id, campaign),
+    ];
+    body.append(...made.map((view) => view.element));
+    body.hidden = false;
+    return made;
+  }
+
+  function draw() {
+    drawStatus();
+    drawFacts(facts, campaign);
+    drawWarning(warning, campaign.state);
+    for (const view of views) view.draw(campaign);
+  }
+
+  function drawStatus() {
+    const now = campaign.state.status;
+    if (now === shownStatus) return;
+    if (shownStatus !== null) announce(CHANGES[now].done);
+    shownStatus = now;
+    status.replaceChildren(badge(now));
+    const focused = buttons.contains(document.activeElement);
+    const possible = now === "open" ? ["paused", "closed"] : now === "paused" ? ["open", "closed"] : ["open"];
+    buttons.replaceChildren(...possible.map((to) => h("button", { type: "button", onclick: () => change(to) }, CHANGES[to].name)));
+    if (focused) buttons.firstChild.focus();
+  }
+
+  async function change(to) {
+    if (to === "closed" && !(await isSure(id))) return;
+    try {
+      campaign.take(await patch(campaign.path, { status: to }, campaign.tag));
+      message.replaceChildren();
+      draw();
+    } catch (error) {
+      const hasMoved = error instanceof ApiError && error.code === "version-moved";
+      message.replaceChildren(hasMoved
+        ? h("div", { class: "notice" }, "Somebody else has changed this campaign meanwhile. Below is how it stands now; please decide again.")
+        : trouble(error));
+    }
+    campaign.forget();
+    following.now();
+  }
+
+  function failed(error) {
+    if (error !== null) message.replaceChildren(error.code === "no-campaign" ? missing(id) : trouble(error));
+    else if (message.querySelector(".ill, .missing")) message.replaceChildren();
+  }
+
+  const following = repeat(step, failed);
+  return () => {
+    following.stop();
+    for (const view of views ?? []) view.leave?.();
+  };
+}
+
+const isSure = (id) => ask({
+  title: `Close ${id}?`,
+  content: h("p", {}, "It hands out no more rounds. What comes back of rounds under way is still taken for a while; then the campaign keeps what it has."),
+  action: "Close it",
+  kind: "danger",
+});
+
+const missing = (id) => h("div", { class: "notice missing" },
+  h("p", {}, h("strong", {}, `There is no campaign called ${id}.`)),
+  h("p", {}, "Perhaps it is still to be made: this page shows it as soon as it is there. ", h("a", { href: "#/" }, "All campaigns")));
+
+function drawFacts(list, campaign) {
+  const { state } = campaign;
+  const rounds = [...campaign.rounds.values()];
+  const expired = rounds.filter((round) => round.status === "expired").length;
+  const gain = rewardPerRound(rounds);
+  const entries = [
+    ["Rounds", count(state.rounds), state.horizon === undefined ? "handed out" : `of ${count(state.horizon)} planned`],
+    ["Open rounds", count(state.open_rounds), "wait for outcomes"],
+    ["Expired", count(expired), `of the latest ${count(rounds.length)}`],
+    ["Late outcomes", count(state.late), "came after expiry; counted"],
+    ["Reward a round", gain === null ? "–" : amount(gain), gain === null ? "nothing complete yet" : "mean of complete ones"],
+    ["Successes", state.completions_over_expected === undefined ? "–" : `${state.completions_over_expected.toFixed(2)} ×`, "of what the curves expect"],
+    ["Budget", amount(state.budget), "a round"],
+    ["Learner", state.learner, `begun ${time(state.created_at)}`],
+  ];
+  if (list.childElementCount === 0) {
+    list.append(...entries.map(([name]) => h("div", {}, h("dt", {}, name), h("dd", {}), h("dd", { class: "muted" }))));
+  }
+  entries.forEach(([, value, remark], place) => {
+    write(list.children[place].children[1], value);
+    write(list.children[place].children[2], remark);
+  });
+}
+
+function drawWarning(box, state) {
+  const found = quality(state);
+  const text = found.sentences.join(" ");
+  if (box.dataset.text === text) return;
+  box.dataset.text = text;
+  box.replaceChildren(...(text === "" ? [] : [h("div", { class: "notice warn" },
+    h("p", {}, h("strong", {}, found.title)),
+    found.sentences.map((sentence) => h("p", {}, sentence)),
+    h("p", {}, h("a", { href: "#section-told-against-expected", onclick: jump }, `${plural(found.tasks.length, "task")} to look at`)))]));
+}
+
+/** Within the page: the address belongs to the view. */
+function jump(event) {
+  event.preventDefault();
+  const heading = document.getElementById("section-told-against-expected");
+  heading.tabIndex = -1;
+  heading.scrollIntoView();
+  heading.focus();
+}

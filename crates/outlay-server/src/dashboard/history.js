@@ -1,0 +1,149 @@
+// Shares and rewards over the latest rounds.
+
+import { axis, chart } from "./chart.js";
+import { themed } from "./colours.js";
+import { h, row, section, table, write } from "./dom.js";
+import { amount, count, percent } from "./words.js";
+
+const WINDOWS = [50, 200, 1000];
+/** Rewards jump: the line is the mean of so many rounds. */
+const SMOOTH = 20;
+const TABLE_ROWS = 20;
+
+const gain = (round) => round.tasks.reduce((sum, task) => sum + (task.reward ?? 0), 0);
+
+/** The mean reward of the complete rounds, or null without any. */
+export function rewardPerRound(rounds) {
+  const complete = rounds.filter((round) => round.status === "complete");
+  return complete.length === 0 ? null : complete.reduce((sum, round) => sum + gain(round), 0) / complete.length;
+}
+
+export function historyView(colours, campaign, again) {
+  const select = h("select", { id: "window", onchange: () => {
+    campaign.window = Number(select.value);
+    again();
+  } }, WINDOWS.map((rounds) => h("option", { value: rounds, selected: rounds === campaign.window }, `${count(rounds)} rounds`)));
+  const names = [...colours.names];
+  const hasOthers = campaign.state.tasks.length > names.length;
+  if (hasOthers) names.push(null);
+  const legend = h("ul", { class: "legend" });
+  const where = h("p", { class: "muted" });
+  const shares = h("div", { class: "picture", role: "img", "aria-label": "Shares of the budget over the latest rounds; the table below has them" });
+  const rewards = h("div", { class: "picture", role: "img", "aria-label": "Reward of each complete round and its running mean; the table below has them" });
+  const columns = [{ name: "Round" }, { name: "Status", kind: "word" }, { name: "Reward" },
+    ...names.map((name) => ({ name: name ?? "others" }))];
+  const list = table(`Shares and reward of the latest ${TABLE_ROWS} rounds of the window`, columns);
+  const details = h("details", { ontoggle: () => drawTable() }, h("summary", {}, "As a table"), list.box);
+  const element = section("Over time",
+    h("div", { class: "line" }, h("label", { for: "window" }, "The latest"), select),
+    where,
+    h("div", { class: "pair" },
+      h("figure", {}, h("figcaption", {}, "Shares of the budget"), shares, legend),
+      h("figure", {}, h("figcaption", {}, "Reward of a round"), rewards,
+        h("ul", { class: "legend" },
+          h("li", {}, h("span", { class: "key point" }), "a complete round"),
+          h("li", {}, h("span", { class: "key stroke" }), `mean of ${SMOOTH} complete rounds`)))),
+    details);
+  const charts = [];
+  let rounds = [];
+  let values = [];
+
+  function draw() {
+    rounds = [...campaign.rounds.values()].sort((a, b) => a.round - b.round);
+    const shown = campaign.shown(campaign.state.tasks.length);
+    write(where, rounds.length === 0
+      ? "No round has been asked for yet."
+      : `Rounds ${count(rounds[0].round)} to ${count(rounds.at(-1).round)}.${shown < campaign.window ? ` With so many tasks, ${count(shown)} are shown.` : ""}`);
+    element.querySelector(".pair").hidden = details.hidden = rounds.length === 0;
+    if (rounds.length === 0) return;
+    values = rounds.map((round) => sharesOf(round, colours, names));
+    const [areas, points] = [stacked(), smoothed()];
+    if (charts.length === 0) {
+      charts.push(chart(shares, sharesPicture(), areas), chart(rewards, rewardsPicture(), points));
+    } else {
+      charts[0].plot.setData(areas);
+      charts[1].plot.setData(points);
+    }
+    drawLegend(rounds.length - 1);
+    drawTable();
+  }
+
+  /** Every area reaches from the ground to its top; the tallest is drawn first. */
+  function stacked() {
+    const tops = names.map((_, place) => values.map((shares) => shares.slice(0, place + 1).reduce((sum, share) => sum + share, 0)));
+    return [rounds.map((round) => round.round), ...tops.reverse()];
+  }
+
+  function smoothed() {
+    const each = rounds.map((round) => (round.status === "complete" ? gain(round) : null));
+    const kept = [];
+    const mean = each.map((reward) => {
+      if (reward === null) return null;
+      kept.push(reward);
+      const last = kept.slice(-SMOOTH);
+      return last.length < Math.min(5, SMOOTH) ? null : last.reduce((sum, reward) => sum + reward, 0) / last.length;
+    });
+    return [rounds.map((round) => round.round), each, mean];
+  }
+
+  function sharesPicture() {
+    const areas = names.map((name) => ({
+      label: name ?? "others",
+      fill: name === null ? colours.others : colours.of(name),
+      width: 0,
+      paths: uPlot.paths.stepped({ align: 1 }),
+      points: { show: false },
+    }));
+    return {
+      height: 240,
+      scales: { x: { time: false }, y: { range: [0, 1] } },
+      series: [{}, ...areas.reverse()],
+      axes: [axis({ label: "round", size: 30 }), axis({ size: 48, values: (_, ticks) => ticks.map((tick) => `${Math.round(100 * tick)} %`) })],
+      cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+      hooks: { setCursor: [(plot) => drawLegend(plot.cursor.idx ?? rounds.length - 1)] },
+    };
+  }
+
+  function rewardsPicture() {
+    return {
+      height: 240,
+      scales: { x: { time: false }, y: { range: (_, low, high) => [0, (high || 1) * 1.05] } },
+      series: [
+        {},
+        { label: "round", stroke: () => themed("faint"), paths: () => null, points: { show: true, size: 4, width: 0, fill: () => themed("faint") } },
+        { label: "mean", stroke: () => themed("accent"), width: 2, spanGaps: true, points: { show: false } },
+      ],
+      axes: [axis({ label: "round", size: 30 }), axis({ size: 48 })],
+      cursor: { y: false, drag: { x: false, y: false } },
+    };
+  }
+
+  function drawLegend(place) {
+    if (values[place] === undefined) return;
+    if (legend.childElementCount === 0) {
+      legend.append(...names.map((name) => {
+        const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
+        swatch.style.background = name === null ? colours.others : colours.of(name);
+        return h("li", {}, swatch, h("span", {}, name ?? "others"), " ", h("span", { class: "muted value" }));
+      }));
+    }
+    values[place].forEach((share, task) => write(legend.children[task].lastChild, percent(share)));
+  }
+
+  function drawTable() {
+    if (!details.open) return;
+    const latest = rounds.slice(-TABLE_ROWS).reverse();
+    list.body.replaceChildren(...latest.map((round) => row(columns, [
+      count(round.round), round.status, amount(gain(round)), ...sharesOf(round, colours, names).map(percent),
+    ])));
+  }
+
+  return { element, draw, leave: () => charts.forEach((chart) => chart.leave()) };
+}
+
+/** Shares in the order of `names`; null stands for all others together. */
+function sharesOf(round, colours, names) {
+  const spends = new Map(round.tasks.map((task) => [task.task, task.spend]));
+  const others = round.tasks.reduce((sum, task) => sum + (colours.has(task.task) ? 0 : task.spend), 0);
+  return names.map((name) => (name === null ? others : spends.get(name) ?? 0) / (round.budget || 1));
+}

@@ -1,0 +1,42 @@
+// Which view is shown: the address after # says it.
+
+import { h } from "./dom.js";
+import { showCampaigns } from "./campaigns.js";
+import { showCampaign } from "./campaign.js";
+
+const main = document.getElementById("main");
+const trail = document.getElementById("trail");
+let leave = () => {};
+let isFirst = true;
+
+function place() {
+  const [, kind, id] = location.hash.slice(1).split("/");
+  try {
+    return kind === "campaigns" && id ? decodeURIComponent(id) : null;
+  } catch {
+    return null;
+  }
+}
+
+function show() {
+  leave();
+  const id = place();
+  document.title = id === null ? "Campaigns · outlay" : `${id} · outlay`;
+  trail.replaceChildren(h("ol", {},
+    h("li", {}, h("a", { href: "#/", "aria-current": id === null ? "page" : undefined }, "Campaigns")),
+    id !== null && h("li", {}, h("a", { href: location.hash, "aria-current": "page" }, id))));
+  main.replaceChildren();
+  leave = id === null ? showCampaigns(main) : showCampaign(main, id);
+  window.scrollTo(0, 0);
+  // Those who listen are told where they are; the first time the browser does that.
+  if (!isFirst) main.focus({ preventScroll: true });
+  isFirst = false;
+}
+
+// The address belongs to the view, so a link within the page must not change it.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+addEventListener("hashchange", show);
+show();

@@ -1,0 +1,93 @@
+// Where the budget goes now, and what each task is thought to be worth.
+
+import { h, row, section, table, write } from "./dom.js";
+import { amount, column, count, percent, plural } from "./words.js";
+
+const COLUMNS = [
+  { name: "Task", kind: "word" },
+  { name: "Share of the budget", kind: "picture" },
+  { name: "Share" },
+  { name: "Spend" },
+  { name: "Chance of success" },
+  { name: "Successes" },
+  { name: "Worth of a success", kind: "picture" },
+  { name: "Mean" },
+  { name: "At most" },
+];
+const SHOWN = 30;
+
+export function splitView(colours) {
+  const remark = h("p", { class: "muted" });
+  const list = table("The split of the next round, and what a success of each task is worth", COLUMNS, { hideCaption: true });
+  const more = h("button", { type: "button", hidden: true, onclick: () => {
+    isWhole = true;
+    draw(last);
+  } });
+  let isWhole = false;
+  let last = null;
+  const element = section("Where the budget goes",
+    remark, list.box, more);
+
+  function draw(campaign) {
+    last = campaign;
+    const { state } = campaign;
+    const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => b.spend - a.spend);
+    const shown = isWhole ? tasks : tasks.slice(0, SHOWN);
+    const total = state.tasks.reduce((sum, task) => sum + task.spend, 0);
+    write(remark, `The next round would spend ${amount(total)} of ${amount(state.budget)}. The dot is what a success has brought on average; `
+      + "the line ends where the learner, being optimistic, puts it for now: the shorter, the surer.");
+    const spend = column(shown.map((task) => task.spend));
+    const worth = column(shown.flatMap((task) => [task.mean, task.index]));
+    const largest = Math.max(...state.tasks.map((task) => Math.min(task.spend / state.budget, 1)), 1e-12);
+    const top = Math.max(...state.tasks.flatMap((task) => [task.mean ?? 0, Math.min(task.index ?? 0, state.reward_max)]), 1e-12);
+    list.body.replaceChildren(...shown.map((task) => row(COLUMNS, [
+      named(task.task, colours),
+      bar(task.spend / state.budget / largest, colours.of(task.task)),
+      percent(task.spend / state.budget),
+      spend(task.spend),
+      percent(task.success),
+      count(task.completions),
+      range(task.mean, task.index, top, colours.of(task.task)),
+      worth(task.mean),
+      task.index !== null && task.index >= state.reward_max ? "unknown" : worth(task.index),
+    ])));
+    more.hidden = isWhole || tasks.length <= SHOWN;
+    write(more, `Show all ${plural(tasks.length, "task")}`);
+  }
+  return { element, draw };
+}
+
+/** A task's name with its colour. */
+export function named(name, colours) {
+  const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
+  swatch.style.background = colours.of(name);
+  return [swatch, name];
+}
+
+function bar(share, colour) {
+  const fill = h("span", { class: "fill" });
+  fill.style.width = `${100 * Math.min(1, share)}%`;
+  fill.style.background = colour;
+  return h("span", { class: "bar", "aria-hidden": "true" }, fill);
+}
+
+/** From the mean to the optimistic end. */
+function range(mean, index, top, colour) {
+  const place = (number) => `${100 * Math.max(0, Math.min(1, number / top))}%`;
+  const track = h("span", { class: "range", "aria-hidden": "true" });
+  const high = index === null ? mean : index;
+  if (high !== null) {
+    const [from, to] = [Math.min(mean ?? 0, high), Math.max(mean ?? 0, high)];
+    const line = h("span", { class: mean === null ? "line unknown" : "line" });
+    line.style.left = place(from);
+    line.style.right = `calc(100% - ${place(to)})`;
+    track.append(line);
+  }
+  if (mean !== null) {
+    const dot = h("span", { class: "dot" });
+    dot.style.left = place(mean);
+    dot.style.background = colour;
+    track.append(dot);
+  }
+  return track;
+}

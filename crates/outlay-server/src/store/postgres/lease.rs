@@ -1,0 +1,106 @@
+//! Round ids, taken from the database in blocks: one trip for many rounds.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+/// Ids of one trip; more if more are wanted at once.
+pub(super) const BLOCK: u32 = 64;
+
+/// Blocks that this process has taken, by the campaign's number. Empty ones are kept: ids below their end need no thought.
+#[derive(Debug, Default)]
+pub(super) struct Leases {
+    blocks: HashMap<i32, Range<u64>>,
+    epoch: u64,
+}
+
+impl Leases {
+    /// Forgets what was taken before connections were lost: a standby that took over may not know of it.
+    pub(super) fn since(&mut self, epoch: u64) -> &mut Self {
+        if self.epoch != epoch {
+            self.blocks.clear();
+            self.epoch = epoch;
+        }
+        self
+    }
+
+    /// So many ids, if the block at hand has them.
+    pub(super) fn take(&mut self, campaign: i32, count: u32) -> Option<Range<u64>> {
+        let block = self.blocks.get_mut(&campaign)?;
+        let end = block.start.checked_add(count.into()).filter(|end| *end <= block.end)?;
+        let taken = block.start..end;
+        block.start = end;
+        Some(taken)
+    }
+
+    /// A new block. If nobody else has taken ids since the last one it is longer by so many, and there is no gap; else what is left of
+    /// the last one is given up, so that the ids of one process only go up.
+    pub(super) fn add(&mut self, campaign: i32, new: Range<u64>) {
+        let block = self.blocks.entry(campaign).or_insert_with(|| new.start..new.start);
+        if block.end == new.start {
+            block.end = new.end;
+        } else if new.start > block.end {
+            *block = new;
+        }
+    }
+
+    /// Rounds up to `end` are about to be handed out: none of them will be taken from the block. Whether the database may not know yet
+    /// that they are taken: those that were not leased here come from an import, or were leased before a connection was lost.
+    pub(super) fn pass(&mut self, campaign: i32, end: u64) -> bool {
+        let block = self.blocks.entry(campaign).or_default();
+        let is_unknown = end > block.end;
+        *block = block.start.max(end)..block.end.max(end);
+        is_unknown
+    }
+
+    /// Everything that was not used.
+    pub(super) fn give_up(&mut self) -> Vec<(i32, Range<u64>)> {
+        self.blocks.drain().filter(|(_, block)| !block.is_empty()).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Leases;
+
+    #[test]
+    fn blocks_that_follow_each_other_leave_no_gap() {
+        let mut leases = Leases::default();
+        leases.add(7, 1..65);
+        assert_eq!(leases.take(7, 40), Some(1..41));
+        assert_eq!(leases.take(7, 40), None);
+        leases.add(7, 65..129);
+        assert_eq!(leases.take(7, 40), Some(41..81));
+        assert_eq!(leases.take(8, 1), None, "another campaign has its own");
+    }
+
+    #[test]
+    fn what_others_took_in_between_makes_a_gap_and_ids_only_go_up() {
+        let mut leases = Leases::default();
+        leases.add(7, 1..65);
+        assert_eq!(leases.take(7, 60), Some(1..61));
+        leases.add(7, 129..193);
+        assert_eq!(leases.take(7, 10), Some(129..139));
+        assert_eq!(leases.give_up(), [(7, 139..193)]);
+        assert_eq!(leases.take(7, 1), None);
+    }
+
+    #[test]
+    fn rounds_from_elsewhere_are_passed() {
+        let mut leases = Leases::default();
+        assert!(leases.pass(7, 3), "nothing was leased here");
+        leases.add(7, 3..67);
+        assert_eq!(leases.take(7, 1), Some(3..4));
+        assert!(!leases.pass(7, 4), "it was just leased");
+        assert!(!leases.pass(7, 10), "it is in the block");
+        assert_eq!(leases.take(7, 1), Some(10..11));
+        assert!(leases.pass(7, 100));
+        assert_eq!(leases.take(7, 1), None);
+    }
+
+    #[test]
+    fn nothing_taken_before_a_connection_was_lost_is_used() {
+        let mut leases = Leases::default();
+        leases.since(0).add(7, 1..65);
+        assert_eq!(leases.since(1).take(7, 1), None);
+    }
+}

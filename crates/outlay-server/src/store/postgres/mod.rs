@@ -1,0 +1,350 @@
+//! PostgreSQL: several replicas of the service on one database.
+//!
+//! No replica has anything that another needs: whatever was acknowledged is in the database, and each may be killed at any time.
+//! Nobody takes a lock on a campaign. Feedback is a set, kept once by its primary key; counts are added to rows of each connection's
+//! own ([`slot`]); round ids come in blocks ([`lease`]); idempotency keys are rows. Transactions are short, at READ COMMITTED, and
+//! write in one order, so that they never wait in a circle ([`rounds`]).
+//!
+//! A connection that is lost is made again by the next call. If it was lost while a transaction ended nobody knows what came of it,
+//! and the caller is told so; to send the same again does no harm.
+
+mod campaigns;
+mod columns;
+mod decide;
+mod lease;
+mod pool;
+mod reading;
+mod rounds;
+mod schema;
+mod session;
+mod single;
+mod slot;
+mod tls;
+mod trouble;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio_postgres::types::Type;
+
+pub use slot::Slots;
+
+use super::{
+    CampaignRow, Command, Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey,
+    Verified,
+};
+use campaigns::Campaigns;
+use decide::{Wanted, whole};
+use lease::{BLOCK, Leases};
+use pool::{For, Pool};
+
+/// Events of one transaction are numbered from a multiple of this.
+const SEQ_STEP: i64 = 1024;
+
+/// Rows and numbers of one transaction: more are cut into several, so that no message grows without end.
+const WEIGHT: usize = 100_000;
+
+/// Asks with a key between two looks for keys that have expired, and how many of these are removed at a time.
+const KEYS_BETWEEN: u64 = 4096;
+const KEYS_AT_A_TIME: i64 = 2 * 4096;
+
+/// How to reach the database and what to do there.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    /// `postgres://user:password@host:port/database`, or `key=value` pairs. Several hosts and `target_session_attrs=read-write` find
+    /// the one that can be written to. With `sslmode=require` the connection is encrypted and the server's certificate checked, against
+    /// those of the system or the file named by `sslrootcert`.
+    pub url: String,
+    /// The schema that the tables are in; made if it is not there.
+    pub schema: String,
+    /// A name for this replica, only used where advisory locks do not work: see [`Slots`].
+    pub replica: String,
+    /// How connections come by the rows that they count in.
+    pub slots: Slots,
+    /// Connections at most.
+    pub connections: usize,
+    /// What the database may take for one statement; half of it for a lock.
+    pub timeout: Duration,
+}
+
+impl PostgresOptions {
+    /// The usual ones for a database.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        let replica = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        let (slots, connections, timeout) = (Slots::Locked, 8, Duration::from_secs(10));
+        Self { url: url.into(), schema: "outlay".to_owned(), replica, slots, connections, timeout }
+    }
+}
+
+impl fmt::Debug for PostgresOptions {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Not the address: it may have a password in it.
+        let mut shown = formatter.debug_struct("PostgresOptions");
+        shown.field("schema", &self.schema).field("replica", &self.replica).field("slots", &self.slots);
+        shown.field("connections", &self.connections).field("timeout", &self.timeout).finish_non_exhaustive()
+    }
+}
+
+/// A store in a PostgreSQL database, shared with other processes.
+///
+/// Calls block. They must not come from a thread that runs futures (`spawn_blocking` is fine).
+pub struct PostgresStore {
+    pool: Pool,
+    options: PostgresOptions,
+    campaigns: Mutex<Campaigns>,
+    leases: Mutex<Leases>,
+    keyed: AtomicU64,
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PostgresStore").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl PostgresStore {
+    /// Connects, and brings the tables up to date.
+    ///
+    /// # Errors
+    /// If the database cannot be reached or used, or if its tables are newer than this program.
+    pub fn open(options: PostgresOptions) -> Result<Self, StoreError> {
+        let pool = Pool::new(&options)?;
+        pool.run(For::Reading, async |session| schema::migrate(session, &options.schema, &pool.openings.write).await)?;
+        Ok(Self {
+            pool,
+            options,
+            campaigns: Mutex::new(Campaigns::default()),
+            leases: Mutex::new(Leases::default()),
+            keyed: AtomicU64::new(0),
+        })
+    }
+
+    /// A batch of asks and reports, small enough for one transaction.
+    fn apply_rounds(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        self.pool.run(For::Writing, async |session| {
+            let slot = slot::of(session, self.options.slots, &self.options.schema, &self.options.replica).await?;
+            let mut wanted = Vec::with_capacity(batch.len());
+            let names = batch.iter().filter_map(|command| match command {
+                Command::Ask(ask) => Some(ask.campaign.as_str()),
+                Command::Tell(tell) => Some(tell.campaign.as_str()),
+                _ => None,
+            });
+            let found = campaigns::find(self, session, names).await?;
+            let number = |name: &str| found.get(name).map(|home| home.number);
+            for command in batch {
+                match command {
+                    Command::Ask(ask) => wanted.push(Wanted::Ask(ask, number(&ask.campaign))),
+                    Command::Tell(tell) => wanted.push(Wanted::Tell(tell, number(&tell.campaign))),
+                    _ => {}
+                }
+            }
+            self.pass(session, &wanted).await?;
+            rounds::write(session, slot, &self.pool.openings.write, &wanted).await
+        })
+    }
+
+    /// Nobody is to lease rounds that are asked for here, also if they were not leased here.
+    async fn pass(&self, session: &session::Session, batch: &[Wanted<'_>]) -> Result<(), trouble::Trouble> {
+        let mut unknown = BTreeMap::new();
+        for wanted in batch {
+            let Wanted::Ask(ask, Some(campaign)) = wanted else { continue };
+            if self.leases().since(session.epoch).pass(*campaign, ask.rounds.end) {
+                unknown.insert(*campaign, whole(ask.rounds.end));
+            }
+        }
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let (campaigns, ends): (Vec<i32>, Vec<i64>) = unknown.into_iter().unzip();
+        let sql = "UPDATE lease SET next_round = u.finish FROM (SELECT * FROM unnest($1::int[], $2::bigint[]) AS u (campaign, finish)
+            JOIN lease USING (campaign) WHERE next_round < finish ORDER BY campaign FOR UPDATE OF lease) u
+            WHERE lease.campaign = u.campaign AND lease.next_round < u.finish";
+        let values = [(&campaigns as _, Type::INT4_ARRAY), (&ends as _, Type::INT8_ARRAY)];
+        session.repeatable(&self.pool.openings.write, sql, &values).await.map(drop)
+    }
+
+    fn apply_single(&self, command: &Command) -> Result<Result<Done, Refusal>, StoreError> {
+        self.pool.run(For::Writing, async |session| single::apply(self, session, command).await)
+    }
+
+    /// Removes keys that have expired, now and then. It does not matter whether it succeeds.
+    fn prune_keys(&self, batch: &[Command]) {
+        let keyed = batch.iter().filter_map(|command| match command {
+            Command::Ask(ask) if ask.key.is_some() => Some(ask.at),
+            _ => None,
+        });
+        let (mut count, mut now) = (0, Millis::MIN);
+        for at in keyed {
+            (count, now) = (count + 1, now.max(at));
+        }
+        let before = self.keyed.fetch_add(count, Ordering::Relaxed);
+        if before / KEYS_BETWEEN == (before + count) / KEYS_BETWEEN {
+            return;
+        }
+        let sql = "DELETE FROM idempotency WHERE (token, key) IN
+            (SELECT token, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)";
+        let values = [(&now as _, Type::INT8), (&KEYS_AT_A_TIME as _, Type::INT8)];
+        let _ = self.pool.run(For::Writing, async |session| session.repeatable(&self.pool.openings.write, sql, &values).await);
+    }
+
+    fn read<T>(&self, read: impl AsyncFn(&mut session::Session) -> Result<T, trouble::Trouble>) -> Result<T, StoreError> {
+        self.pool.run(For::Reading, read)
+    }
+
+    fn leases(&self) -> MutexGuard<'_, Leases> {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store for PostgresStore {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn is_shared(&self) -> bool {
+        true
+    }
+
+    fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        let mut answers = Vec::with_capacity(batch.len());
+        let mut rest = batch;
+        while let Some(first) = rest.first() {
+            let together = together(rest);
+            if together == 0 {
+                answers.push(self.apply_single(first)?);
+            } else {
+                answers.extend(self.apply_rounds(&rest[..together])?);
+            }
+            rest = &rest[together.max(1)..];
+        }
+        self.prune_keys(batch);
+        Ok(answers)
+    }
+
+    fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
+        let unknown = || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
+        let known = campaigns::known(self, campaign);
+        let found = if known.is_some() { known } else { self.read(async |session| campaigns::find_one(self, session, campaign).await)? };
+        let home = found.ok_or_else(unknown)?;
+        loop {
+            let epoch = self.pool.epoch();
+            if let Some(taken) = self.leases().since(epoch).take(home.number, count) {
+                return Ok(taken);
+            }
+            let more = i64::from(count.max(BLOCK));
+            let sql = "UPDATE lease SET next_round = next_round + $2 WHERE campaign = $1 RETURNING next_round";
+            let values = [(&home.number as _, Type::INT4), (&more as _, Type::INT8)];
+            let rows = self.pool.run(For::Writing, async |session| session.repeatable(&self.pool.openings.write, sql, &values).await)?;
+            let end: i64 = rows.first().ok_or_else(unknown)?.get(0);
+            if self.pool.epoch() == epoch {
+                self.leases().since(epoch).add(home.number, unsigned(end - more)..unsigned(end));
+            }
+        }
+    }
+
+    fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError> {
+        self.read(async |session| campaigns::read(self, session, id).await)
+    }
+
+    fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError> {
+        self.read(async |session| campaigns::page(self, session, after, limit).await)
+    }
+
+    fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
+        self.read(async |session| reading::standing(self, session, campaign).await)
+    }
+
+    fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError> {
+        self.read(async |session| reading::split(self, session, campaign, round).await)
+    }
+
+    fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError> {
+        self.read(async |session| reading::split_before(self, session, campaign, i64::MAX).await)
+    }
+
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+        self.read(async |session| reading::open_rounds(self, session, campaign, now).await)
+    }
+
+    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        self.read(async |session| reading::rounds(self, session, campaign, after, limit).await)
+    }
+
+    fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.read(async |session| reading::events(self, session, campaign, after, limit).await)
+    }
+
+    fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
+        self.read(async |session| reading::used_key(self, session, token, key, now).await)
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        self.read(async |session| reading::tokens(self, session).await)
+    }
+
+    fn verify(&self) -> Result<Verified, StoreError> {
+        self.pool.run_long(For::Reading, async |session| verify::verify(session, &self.pool.openings.long_view).await)
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        // A number for an event is taken for nothing: a standby cannot do that.
+        self.pool.run(For::Reading, async |session| {
+            session.begin(&self.pool.openings.write).await?;
+            session.commit().await
+        })
+    }
+
+    /// Gives back the round ids that were not used, if nobody has taken later ones, so that a restart leaves no gap.
+    fn close(&self) -> Result<(), StoreError> {
+        let epoch = self.pool.epoch();
+        let blocks = self.leases().since(epoch).give_up();
+        let (campaigns, blocks): (Vec<_>, Vec<_>) = blocks.into_iter().unzip();
+        let (starts, ends): (Vec<_>, Vec<_>) = blocks.into_iter().map(|block| (whole(block.start), whole(block.end))).unzip();
+        let sql = "UPDATE lease SET next_round = u.start FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS u (campaign, start, finish)
+            WHERE lease.campaign = u.campaign AND next_round = u.finish";
+        let values = [(&campaigns as _, Type::INT4_ARRAY), (&starts as _, Type::INT8_ARRAY), (&ends as _, Type::INT8_ARRAY)];
+        if !campaigns.is_empty() {
+            self.pool.run(For::Writing, async |session| session.repeatable(&self.pool.openings.write, sql, &values).await)?;
+        }
+        self.pool.forget_all();
+        Ok(())
+    }
+}
+
+/// How many of the first commands are asks and reports that fit into one transaction; none if the first is something else.
+fn together(batch: &[Command]) -> usize {
+    let mut weight = 0;
+    let most = batch.len().min(SEQ_STEP.try_into().unwrap_or(usize::MAX));
+    let fits = |command: &&Command| {
+        weight += match command {
+            Command::Ask(ask) => 1 + 3 * ask.split.spend.len(),
+            Command::Tell(tell) => 1 + tell.items.len(),
+            _ => return false,
+        };
+        weight <= WEIGHT
+    };
+    let fitting = batch[..most].iter().take_while(fits).count();
+    let is_round = matches!(batch.first(), Some(Command::Ask(_) | Command::Tell(_)));
+    // One that is too large by itself goes by itself.
+    fitting.max(usize::from(is_round))
+}
+
+/// Numbers in the database are never below zero, but for counts of a single slot.
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+fn outcome(completed: bool, reward: i64) -> Outcome {
+    Outcome { completed, reward: unsigned(reward) }
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    bytes.try_into().unwrap_or([0; 32])
+}

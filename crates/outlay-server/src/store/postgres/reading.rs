@@ -1,0 +1,247 @@
+//! What is read: each in one view of the database.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use super::campaigns::{self, Home};
+use super::decide::whole;
+use super::session::{Session, Value};
+use super::trouble::Trouble;
+use super::{PostgresStore, digest, outcome, unsigned};
+use crate::store::{Event, EventKind, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey};
+
+fn page(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// Sums over all slots, of the tasks and (as task -1) of the campaign: one statement, so that they belong together.
+const STANDING: &str = "
+    SELECT task, sum(told)::bigint, sum(completions)::bigint, sum(reward_sum)::bigint, sum(expected)::bigint
+    FROM stat WHERE campaign = $1 GROUP BY task
+    UNION ALL SELECT -1, sum(rounds)::bigint, sum(version)::bigint, sum(late)::bigint, 0 FROM tally WHERE campaign = $1
+    HAVING count(*) > 0";
+
+pub(super) async fn standing(store: &PostgresStore, session: &Session, campaign: &str) -> Result<Standing, Trouble> {
+    let Some(Home { number, tasks }) = campaigns::find_one(store, session, campaign).await? else { return Ok(Standing::default()) };
+    let rows = session.repeatable(&store.pool.openings.read, STANDING, &[(&number, Type::INT4)]).await?;
+    let mut standing = Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };
+    for row in &rows {
+        let (task, [first, second, third, fourth]) = (row.get::<_, i32>(0), [1, 2, 3, 4].map(|column| unsigned(row.get(column))));
+        match usize::try_from(task) {
+            Err(_) => (standing.rounds, standing.version, standing.late) = (first, second, third),
+            Ok(task) if task < standing.tasks.len() => {
+                standing.tasks[task] = TaskCount { told: first, completions: second, reward_sum: third, expected: fourth };
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(standing)
+}
+
+const SPLIT: &str = "SELECT first_round, end_round, budget, available, spend, success, weight, stats_version, at, expires_at, seq, token
+    FROM split WHERE campaign = $1";
+
+fn split_row(row: &Row) -> SplitRow {
+    let split = Split { budget: row.get(2), available: row.get(3), spend: row.get(4), success: row.get(5), index: row.get(6) };
+    SplitRow {
+        rounds: unsigned(row.get(0))..unsigned(row.get(1)),
+        split: Arc::new(split),
+        stats_version: unsigned(row.get(7)),
+        at: row.get(8),
+        expires_at: row.get(9),
+    }
+}
+
+/// The split with the highest rounds that begins at a round or before it.
+pub(super) async fn split_before(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    round: i64,
+) -> Result<Option<SplitRow>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(None) };
+    let sql = format!("{SPLIT} AND first_round <= $2 ORDER BY first_round DESC LIMIT 1");
+    let rows = session.repeatable(&store.pool.openings.read, &sql, &[(&home.number, Type::INT4), (&round, Type::INT8)]).await?;
+    Ok(rows.first().map(split_row))
+}
+
+pub(super) async fn split(store: &PostgresStore, session: &Session, campaign: &str, round: u64) -> Result<Option<SplitRow>, Trouble> {
+    let before = split_before(store, session, campaign, whole(round)).await?;
+    Ok(before.filter(|split| split.rounds.contains(&round)))
+}
+
+const OPEN_ROUNDS: &str = "
+    SELECT asked.number FROM split s CROSS JOIN LATERAL generate_series(s.first_round, s.end_round - 1) AS asked (number)
+    WHERE s.campaign = $1 AND s.expires_at > $2
+        AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = asked.number) < s.there
+    ORDER BY asked.number";
+
+pub(super) async fn open_rounds(store: &PostgresStore, session: &Session, campaign: &str, now: Millis) -> Result<Vec<u64>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+    let values = [(&home.number as _, Type::INT4), (&now as _, Type::INT8)];
+    let rows = session.repeatable(&store.pool.openings.read, OPEN_ROUNDS, &values).await?;
+    Ok(rows.iter().map(|row| unsigned(row.get(0))).collect())
+}
+
+const FEEDBACK: &str = "SELECT round, task, completed, reward FROM feedback WHERE campaign = $1 AND round > $2 AND round <= $3
+    ORDER BY round, task";
+
+const LAST_CORRECTIONS: &str = "SELECT DISTINCT ON (round, task) round, task, to_completed, to_reward FROM correction
+    WHERE campaign = $1 AND round > $2 AND round <= $3 ORDER BY round, task, seq DESC";
+
+pub(super) async fn rounds(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<RoundRow>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+    let after = whole(after);
+    // From the split that the first round is in, if it is in one.
+    let sql = format!(
+        "{SPLIT} AND end_round > $2 AND first_round >= coalesce((SELECT max(first_round) FROM split WHERE campaign = $1
+        AND first_round <= $2), 0) AND end_round - 1 > $2 ORDER BY first_round LIMIT $3"
+    );
+    let values = [(&home.number as _, Type::INT4), (&after as _, Type::INT8), (&page(limit) as _, Type::INT8)];
+    let splits = session.repeatable(&store.pool.openings.read, &sql, &values).await?;
+    let splits = splits.iter().map(|row| Arc::new(split_row(row)));
+    let numbered = splits.flat_map(|split| split.rounds.clone().map(move |round| (round, Arc::clone(&split))));
+    let mut rounds: Vec<_> = numbered
+        .filter(|(round, _)| whole(*round) > after)
+        .take(limit)
+        .map(|(round, split)| RoundRow { round, split, told: Vec::new() })
+        .collect();
+    let last = rounds.last().map_or(after, |last| whole(last.round));
+    let values = [(&home.number as _, Type::INT4), (&after as _, Type::INT8), (&last as _, Type::INT8)];
+    let told = session.repeatable(&store.pool.openings.read, FEEDBACK, &values).await?;
+    let corrected = session.repeatable(&store.pool.openings.read, LAST_CORRECTIONS, &values).await?;
+    let corrected: HashMap<(i64, i32), Outcome> =
+        corrected.iter().map(|row| ((row.get(0), row.get(1)), outcome(row.get(2), row.get(3)))).collect();
+    for row in &told {
+        let (round, task): (i64, i32) = (row.get(0), row.get(1));
+        let counted = corrected.get(&(round, task)).copied().unwrap_or_else(|| outcome(row.get(2), row.get(3)));
+        if let Ok(place) = rounds.binary_search_by_key(&unsigned(round), |row| row.round) {
+            rounds[place].told.push((task.unsigned_abs(), counted));
+        }
+    }
+    Ok(rounds)
+}
+
+const CHANGES: &str = "SELECT seq, at, token, status FROM change WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+const TOLD: &str = "
+    SELECT t.seq, t.at, t.token, t.round, t.is_late, f.tasks, f.completed, f.rewards, f.expected
+    FROM (SELECT * FROM told WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3) t
+    CROSS JOIN LATERAL (SELECT array_agg(task ORDER BY place) AS tasks, array_agg(completed ORDER BY place) AS completed,
+        array_agg(reward ORDER BY place) AS rewards, array_agg(expected ORDER BY place) AS expected
+        FROM feedback f WHERE f.campaign = $1 AND f.round = t.round AND f.seq = t.seq) f
+    ORDER BY t.seq";
+
+const CORRECTIONS: &str = "
+    SELECT seq, at, token, round, task, from_completed, from_reward, to_completed, to_reward, why
+    FROM correction WHERE campaign = $1 AND seq > $2 ORDER BY seq LIMIT $3";
+
+/// Four tables, each in order; the first of all of them together.
+pub(super) async fn events(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Event>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+    let (after, limit_rows) = (whole(after), page(limit));
+    let values: [Value<'_>; 3] = [(&home.number, Type::INT4), (&after, Type::INT8), (&limit_rows, Type::INT8)];
+    let splits = format!("{SPLIT} AND seq > $2 ORDER BY seq LIMIT $3");
+    // One view for all four: else an event could be seen, and an earlier one of another table not yet.
+    let (begun, changes, splits, told, corrections, ended) = tokio::join! {
+        biased;
+        session.client.batch_execute(&store.pool.openings.view),
+        session.client.query_typed(CHANGES, &values),
+        session.client.query_typed(&splits, &values),
+        session.client.query_typed(TOLD, &values),
+        session.client.query_typed(CORRECTIONS, &values),
+        session.client.batch_execute("COMMIT"),
+    };
+    begun?;
+    let (changes, splits, told, corrections) = (changes?, splits?, told?, corrections?);
+    ended?;
+    let mut events = changes.iter().map(change_event).collect::<Result<Vec<_>, _>>()?;
+    let asked =
+        |row: &Row| Event { seq: unsigned(row.get(10)), at: row.get(8), token: row.get(11), kind: EventKind::Asked(split_row(row)) };
+    events.extend(splits.iter().map(asked));
+    events.extend(told.iter().map(|row| event(row, told_kind(row))));
+    events.extend(corrections.iter().map(|row| event(row, corrected_kind(row))));
+    events.sort_by_key(|event| event.seq);
+    events.truncate(limit);
+    Ok(events)
+}
+
+fn event(row: &Row, kind: EventKind) -> Event {
+    Event { seq: unsigned(row.get(0)), at: row.get(1), token: row.get(2), kind }
+}
+
+fn change_event(row: &Row) -> Result<Event, Trouble> {
+    let kind = match row.get::<_, Option<&str>>(3) {
+        None => EventKind::Created,
+        Some(word) => EventKind::StatusSet(campaigns::status(word)?),
+    };
+    Ok(event(row, kind))
+}
+
+fn told_kind(row: &Row) -> EventKind {
+    // No arrays at all if there are no rows, which is never.
+    let tasks: Vec<i32> = row.get::<_, Option<_>>(5).unwrap_or_default();
+    let completed: Vec<bool> = row.get::<_, Option<_>>(6).unwrap_or_default();
+    let rewards: Vec<i64> = row.get::<_, Option<_>>(7).unwrap_or_default();
+    let expected: Vec<i64> = row.get::<_, Option<_>>(8).unwrap_or_default();
+    let items = tasks.iter().zip(completed).zip(rewards).zip(expected);
+    let items = items.map(|(((task, completed), reward), expected)| (task.unsigned_abs(), outcome(completed, reward), unsigned(expected)));
+    EventKind::Told { round: unsigned(row.get(3)), items: items.collect(), is_late: row.get(4) }
+}
+
+fn corrected_kind(row: &Row) -> EventKind {
+    EventKind::Corrected {
+        round: unsigned(row.get(3)),
+        task: row.get::<_, i32>(4).unsigned_abs(),
+        from: outcome(row.get(5), row.get(6)),
+        to: outcome(row.get(7), row.get(8)),
+        why: String::from_utf8_lossy(row.get(9)).into_owned(),
+    }
+}
+
+pub(super) async fn used_key(
+    store: &PostgresStore,
+    session: &Session,
+    token: &str,
+    key: &str,
+    now: Millis,
+) -> Result<Option<UsedKey>, Trouble> {
+    let sql = "SELECT k.request, c.id, k.first_round, k.end_round FROM idempotency k JOIN campaign c ON c.number = k.campaign
+        WHERE k.token = $1 AND k.key = $2 AND k.expires_at > $3";
+    let key = key.as_bytes();
+    let values = [(&token as _, Type::TEXT), (&key as _, Type::BYTEA), (&now as _, Type::INT8)];
+    let rows = session.repeatable(&store.pool.openings.read, sql, &values).await?;
+    let used =
+        |row: &Row| UsedKey { request: digest(row.get(0)), campaign: row.get(1), rounds: unsigned(row.get(2))..unsigned(row.get(3)) };
+    Ok(rows.first().map(used))
+}
+
+pub(super) async fn tokens(store: &PostgresStore, session: &Session) -> Result<Vec<TokenRow>, Trouble> {
+    let sql = "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at FROM token ORDER BY id";
+    let rows = session.repeatable(&store.pool.openings.read, sql, &[]).await?;
+    let token = |row: &Row| TokenRow {
+        id: row.get(0),
+        hash: digest(row.get(1)),
+        scopes: row.get(2),
+        campaign: row.get(3),
+        created_at: row.get(4),
+        expires_at: row.get(5),
+        revoked_at: row.get(6),
+    };
+    Ok(rows.iter().map(token).collect())
+}

@@ -1,0 +1,189 @@
+//! Asks and reports: a batch of them in one transaction, without a lock on any campaign.
+//!
+//! Rows are written in one order everywhere: keys, splits, feedback, counts, each sorted. Whoever has to wait for another's row waits
+//! for somebody who is further on, so nobody waits in a circle.
+
+use std::collections::{HashMap, HashSet};
+
+use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+
+use super::columns::{CompleteColumns, Counts, FeedbackColumns, KeyColumns, SplitColumns, ToldColumns};
+use super::decide::{Answer, Decision, Known, Place, Stored, Wanted, decide, whole};
+use super::session::{Session, Value};
+use super::trouble::Trouble;
+use super::{SEQ_STEP, digest, outcome, unsigned};
+use crate::store::{Done, Refusal, UsedKey};
+
+/// How often a batch is decided again because others wrote the same in between. Each time at least one more of its rows is known, and
+/// few are ever contested.
+const ATTEMPTS: usize = 100;
+
+const READ_KEYS: &str = "
+    SELECT k.token, k.key, k.request, c.id, k.first_round, k.end_round, k.expires_at
+    FROM unnest($1::text[], $2::bytea[]) AS u (token, key)
+    JOIN idempotency k ON k.token = u.token AND k.key = u.key JOIN campaign c ON c.number = k.campaign";
+
+/// What others told before, and the last correction of it. Looked up one by one: the table is large and the batch is not.
+const READ_FEEDBACK: &str = "
+    SELECT u.campaign, u.round, u.task, f.completed, f.reward, c.to_completed, c.to_reward
+    FROM unnest($1::int[], $2::bigint[], $3::int[]) AS u (campaign, round, task)
+    CROSS JOIN LATERAL (SELECT f.completed, f.reward, f.seq FROM feedback f
+        WHERE f.campaign = u.campaign AND f.round = u.round AND f.task = u.task LIMIT 1) f
+    LEFT JOIN LATERAL (SELECT k.to_completed, k.to_reward FROM correction k
+        WHERE k.campaign = u.campaign AND k.round = u.round AND k.task = u.task ORDER BY k.seq DESC LIMIT 1) c ON true
+    WHERE f.seq < $4 OR f.seq >= $4 + $5";
+
+/// Writes a batch of at most [`SEQ_STEP`] commands, and gives an answer to each.
+pub(super) async fn write(
+    session: &Session,
+    slot: i32,
+    opening: &str,
+    batch: &[Wanted<'_>],
+) -> Result<Vec<Result<Done, Refusal>>, Trouble> {
+    let mut known = Known::default();
+    for _ in 0..ATTEMPTS {
+        let tried = decide(batch, &known);
+        let written = insert(session, opening, &tried).await?;
+        learn(session, &tried, &written, &mut known).await?;
+        let decision = decide(batch, &known);
+        if written.is_all_of(&tried, &decision, &known) {
+            return finish(session, slot, opening, written.first_seq, batch, decision).await;
+        }
+        session.rollback().await?;
+    }
+    Err(Trouble::final_one("others write the same all the time", false))
+}
+
+/// What the database took.
+struct Written {
+    first_seq: i64,
+    keys: HashSet<(String, String)>,
+    asks: HashSet<usize>,
+    items: usize,
+}
+
+impl Written {
+    /// Whether just that was written which is to be.
+    fn is_all_of(&self, tried: &Decision<'_>, decision: &Decision<'_>, known: &Known) -> bool {
+        let is_key = |(token, key): &(&str, &str)| self.keys.contains(&((*token).to_owned(), (*key).to_owned()));
+        let keys = tried.keys.iter().filter(|(place, _)| is_key(place)).map(|(place, (at, ..))| (place, at));
+        let items = tried.items.iter().filter(|(place, _)| !known.told.contains_key(*place)).map(|(place, (at, ..))| (place, at));
+        decision.asks.len() == self.asks.len()
+            && decision.asks.iter().all(|(at, ..)| self.asks.contains(at))
+            && keys.eq(decision.keys.iter().map(|(place, (at, ..))| (place, at)))
+            && items.eq(decision.items.iter().map(|(place, (at, ..))| (place, at)))
+    }
+}
+
+async fn insert(session: &Session, opening: &str, decision: &Decision<'_>) -> Result<Written, Trouble> {
+    let (keys, splits, feedback) = (KeyColumns::of(decision), SplitColumns::of(decision), FeedbackColumns::of(decision));
+    let (begun, keys, asks, items) = tokio::join! {
+        biased;
+        session.begin(opening),
+        keys.insert(session),
+        splits.insert(session),
+        feedback.insert(session),
+    };
+    let (first_seq, keys, asks, items) = (begun?, keys?, asks?, items?);
+    let key = |row: &Row| Some((row.get(0), String::from_utf8(row.get(1)).ok()?));
+    Ok(Written {
+        first_seq,
+        keys: keys.iter().filter_map(key).collect(),
+        asks: asks.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0) - first_seq).ok()).collect(),
+        items: usize::try_from(items).unwrap_or(usize::MAX),
+    })
+}
+
+/// Reads why the database has left something out.
+async fn learn(session: &Session, tried: &Decision<'_>, written: &Written, known: &mut Known) -> Result<(), Trouble> {
+    known.taken.extend(tried.asks.iter().map(|(at, ..)| *at).filter(|at| !written.asks.contains(at)));
+    let is_left_out = |(token, key): &(&str, &str)| !written.keys.contains(&((*token).to_owned(), (*key).to_owned()));
+    let (tokens, keys): (Vec<&str>, Vec<&[u8]>) =
+        tried.keys.keys().filter(|place| is_left_out(place)).map(|(token, key)| (*token, key.as_bytes())).unzip();
+    let places: Vec<_> = if written.items < tried.items.len() { tried.items.keys().copied().collect() } else { Vec::new() };
+    let campaigns: Vec<_> = places.iter().map(|(campaign, ..)| *campaign).collect();
+    let rounds: Vec<_> = places.iter().map(|(_, round, _)| *round).collect();
+    let tasks: Vec<_> = places.iter().map(|(.., task)| *task).collect();
+    let key_values: [Value<'_>; 2] = [(&tokens, Type::TEXT_ARRAY), (&keys, Type::BYTEA_ARRAY)];
+    let place_values: [Value<'_>; 5] = [
+        (&campaigns, Type::INT4_ARRAY),
+        (&rounds, Type::INT8_ARRAY),
+        (&tasks, Type::INT4_ARRAY),
+        (&written.first_seq, Type::INT8),
+        (&SEQ_STEP, Type::INT8),
+    ];
+    let (keys, told) = tokio::join! {
+        biased;
+        session.query(!keys.is_empty(), READ_KEYS, &key_values),
+        session.query(!places.is_empty(), READ_FEEDBACK, &place_values),
+    };
+    known.keys.extend(keys?.iter().filter_map(used_key));
+    known.told.extend(told?.iter().map(stored));
+    Ok(())
+}
+
+fn used_key(row: &Row) -> Option<((String, String), (UsedKey, i64))> {
+    let used = UsedKey { request: digest(row.get(2)), campaign: row.get(3), rounds: unsigned(row.get(4))..unsigned(row.get(5)) };
+    Some(((row.get(0), String::from_utf8(row.get(1)).ok()?), (used, row.get(6))))
+}
+
+fn stored(row: &Row) -> (Place, Stored) {
+    let first = outcome(row.get(3), row.get(4));
+    let corrected: (Option<bool>, Option<i64>) = (row.get(5), row.get(6));
+    let counted = if let (Some(completed), Some(reward)) = corrected { outcome(completed, reward) } else { first };
+    ((row.get(0), row.get(1), row.get(2)), Stored { first, counted })
+}
+
+/// Counts what was written, ends the transaction, and looks which rounds are complete: after its end, so that of two replicas that
+/// bring the two halves of a round at the same time at least one sees both.
+async fn finish(
+    session: &Session,
+    slot: i32,
+    opening: &str,
+    first_seq: i64,
+    batch: &[Wanted<'_>],
+    decision: Decision<'_>,
+) -> Result<Vec<Result<Done, Refusal>>, Trouble> {
+    let counts = Counts::of(batch, &decision);
+    let told = ToldColumns::of(batch, &decision, first_seq);
+    let asked = CompleteColumns::of(batch, &decision);
+    let (stats, tallies, events, ended, begun, complete, closed) = tokio::join! {
+        biased;
+        counts.add_stats(session, slot),
+        counts.add_tallies(session, slot),
+        told.insert(session),
+        session.client.batch_execute("COMMIT"),
+        session.statement(!asked.is_empty(), opening),
+        asked.read(session),
+        session.statement(!asked.is_empty(), "COMMIT"),
+    };
+    // If one of these failed the transaction did, whatever its end says.
+    for counted in [stats, tallies, events] {
+        counted.map_err(|error| Trouble::at_commit(&error))?;
+    }
+    ended.map_err(|error| Trouble::of_commit(&error))?;
+    let complete = begun.and(closed).and(complete).map_err(|error| Trouble::of_commit(&error))?;
+    Ok(answers(batch, decision, &complete))
+}
+
+fn answers(batch: &[Wanted<'_>], decision: Decision<'_>, complete: &[Row]) -> Vec<Result<Done, Refusal>> {
+    let there: HashMap<usize, (i64, Option<i64>)> =
+        complete.iter().map(|row| (row.get::<_, i32>(0) as usize, (i64::from(row.get::<_, i32>(1)), row.get(2)))).collect();
+    // New items of each round that are still to come in the batch: reports are answered in their order.
+    let mut to_come: HashMap<(i32, i64), i64> = HashMap::new();
+    for (campaign, round, _) in decision.items.keys() {
+        *to_come.entry((*campaign, *round)).or_default() += 1;
+    }
+    let answer = |(at, (answer, wanted)): (usize, (Answer, &Wanted<'_>))| match (answer, wanted) {
+        (Answer::Refused(refusal), _) => Err(refusal),
+        (Answer::Told(is_new), Wanted::Tell(tell, Some(campaign))) => {
+            let later = to_come.entry((*campaign, whole(tell.round))).or_default();
+            *later -= is_new.iter().filter(|is_new| **is_new).count() as i64;
+            let is_complete = there.get(&at).is_some_and(|(there, told)| told.is_none_or(|told| told - *later >= *there));
+            Ok(Done::Told { is_new, is_complete })
+        }
+        _ => Ok(Done::Asked),
+    };
+    decision.answers.into_iter().zip(batch).enumerate().map(answer).collect()
+}

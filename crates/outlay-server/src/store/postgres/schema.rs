@@ -1,0 +1,202 @@
+//! The tables, and how they come about: numbered steps that only go forward.
+
+use tokio_postgres::types::Type;
+
+use super::session::Session;
+use super::trouble::Trouble;
+
+/// Each step brings the tables from one version to the next. What is written here is never changed, only added to.
+const STEPS: [&str; 1] = [FIRST];
+
+/// Rows are added and never changed, but for three kinds: a campaign's status, counters, and keys that have expired.
+const FIRST: &str = r#"
+-- Numbers of events. A transaction takes one, and has as many events as fit between it and the next (see SEQ_STEP in the code).
+CREATE SEQUENCE event;
+
+CREATE TABLE campaign (
+    number     int    GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id         text   COLLATE "C" NOT NULL UNIQUE,
+    spec       text   NOT NULL,
+    tasks      int    NOT NULL,
+    status     text   NOT NULL,
+    version    bigint NOT NULL,
+    created_at bigint NOT NULL,
+    changed_at bigint NOT NULL
+);
+
+-- The round that nobody has taken yet. Apart from the campaign: this row is rewritten often.
+CREATE TABLE lease (campaign int PRIMARY KEY, next_round bigint NOT NULL) WITH (fillfactor = 50);
+
+-- A campaign began (no status), or its status was set.
+CREATE TABLE change (
+    campaign int    NOT NULL,
+    seq      bigint NOT NULL,
+    status   text,
+    at       bigint NOT NULL,
+    token    text   NOT NULL,
+    PRIMARY KEY (campaign, seq)
+);
+
+-- Rounds first_round .. end_round - 1 were handed out with one split; "there" tasks of them can be told of.
+CREATE TABLE split (
+    first_round   bigint   NOT NULL,
+    end_round     bigint   NOT NULL,
+    seq           bigint   NOT NULL,
+    stats_version bigint   NOT NULL,
+    at            bigint   NOT NULL,
+    expires_at    bigint   NOT NULL,
+    budget        float8   NOT NULL,
+    campaign      int      NOT NULL,
+    there         int      NOT NULL,
+    available     bool[],
+    spend         float8[] NOT NULL,
+    success       float8[] NOT NULL,
+    weight        float8[] NOT NULL,
+    token         text     NOT NULL,
+    PRIMARY KEY (campaign, first_round)
+);
+CREATE UNIQUE INDEX split_seq ON split (campaign, seq);
+CREATE INDEX split_expiry ON split (campaign, expires_at);
+
+-- A report that brought something new. What it brought is in feedback, under the same seq.
+CREATE TABLE told (
+    seq      bigint NOT NULL,
+    round    bigint NOT NULL,
+    at       bigint NOT NULL,
+    campaign int    NOT NULL,
+    is_late  bool   NOT NULL,
+    token    text   NOT NULL,
+    PRIMARY KEY (campaign, seq)
+);
+
+-- What came back of a task in a round, as it was told first, and its place in that report. One row at most: nothing counts twice.
+CREATE TABLE feedback (
+    round     bigint NOT NULL,
+    seq       bigint NOT NULL,
+    reward    bigint NOT NULL,
+    expected  bigint NOT NULL,
+    campaign  int    NOT NULL,
+    task      int    NOT NULL,
+    place     int    NOT NULL,
+    completed bool   NOT NULL,
+    PRIMARY KEY (campaign, round, task)
+);
+
+-- What should have come back. The last of a task in a round counts.
+CREATE TABLE correction (
+    round          bigint NOT NULL,
+    seq            bigint NOT NULL,
+    from_reward    bigint NOT NULL,
+    to_reward      bigint NOT NULL,
+    at             bigint NOT NULL,
+    campaign       int    NOT NULL,
+    task           int    NOT NULL,
+    from_completed bool   NOT NULL,
+    to_completed   bool   NOT NULL,
+    why            bytea  NOT NULL,
+    token          text   NOT NULL,
+    PRIMARY KEY (campaign, round, task, seq)
+);
+CREATE UNIQUE INDEX correction_seq ON correction (campaign, seq);
+
+-- The counts: the sums over all slots. Always what a fold of feedback and corrections gives.
+CREATE TABLE stat (
+    told        bigint NOT NULL,
+    completions bigint NOT NULL,
+    reward_sum  bigint NOT NULL,
+    expected    bigint NOT NULL,
+    campaign    int    NOT NULL,
+    slot        int    NOT NULL,
+    task        int    NOT NULL,
+    PRIMARY KEY (campaign, slot, task)
+) WITH (fillfactor = 50);
+CREATE TABLE tally (
+    rounds   bigint NOT NULL,
+    version  bigint NOT NULL,
+    late     bigint NOT NULL,
+    campaign int    NOT NULL,
+    slot     int    NOT NULL,
+    PRIMARY KEY (campaign, slot)
+) WITH (fillfactor = 50);
+
+CREATE TABLE idempotency (
+    token       text   COLLATE "C" NOT NULL,
+    key         bytea  NOT NULL,
+    request     bytea  NOT NULL,
+    first_round bigint NOT NULL,
+    end_round   bigint NOT NULL,
+    used_at     bigint NOT NULL,
+    expires_at  bigint NOT NULL,
+    campaign    int    NOT NULL,
+    PRIMARY KEY (token, key)
+);
+CREATE INDEX idempotency_expiry ON idempotency (expires_at);
+
+CREATE TABLE token (
+    id         text   COLLATE "C" PRIMARY KEY,
+    hash       bytea  NOT NULL,
+    scopes     text[] NOT NULL,
+    campaign   text,
+    created_at bigint NOT NULL,
+    expires_at bigint,
+    revoked_at bigint
+);
+"#;
+
+const HAS_TABLES: &str = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";
+const VERSION: &str = "SELECT version FROM outlay_schema";
+
+/// Brings the tables up to date. Of several replicas that start together one does it, and the others wait.
+pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> Result<(), Trouble> {
+    if version(session, schema, opening).await? == Some(STEPS.len()) {
+        return Ok(());
+    }
+    session.client.batch_execute(opening).await?;
+    let lock = "SELECT pg_advisory_xact_lock(hashtext('outlay schema ' || $1))";
+    session.client.query_typed(lock, &[(&schema, Type::TEXT)]).await?;
+    let quoted = schema.replace('"', "\"\"");
+    let has_schema = "SELECT FROM pg_namespace WHERE nspname = $1";
+    // Not `IF NOT EXISTS`: that needs the right to make schemas even where there is one.
+    if session.client.query_typed(has_schema, &[(&schema, Type::TEXT)]).await?.is_empty() {
+        session.client.batch_execute(&format!("CREATE SCHEMA \"{quoted}\"")).await?;
+    }
+    let first = match stored_version(session, schema).await? {
+        Some(version) => version,
+        None => {
+            session.client.batch_execute("CREATE TABLE outlay_schema (version int NOT NULL); INSERT INTO outlay_schema VALUES (0)").await?;
+            0
+        }
+    };
+    for step in &STEPS[first.min(STEPS.len())..] {
+        session.client.batch_execute(step).await?;
+    }
+    let known = i32::try_from(STEPS.len()).unwrap_or(i32::MAX);
+    session.client.execute_typed("UPDATE outlay_schema SET version = $1", &[(&known, Type::INT4)]).await?;
+    session.commit().await
+}
+
+/// The version of the tables, if there are any.
+async fn version(session: &Session, schema: &str, opening: &str) -> Result<Option<usize>, Trouble> {
+    session.client.batch_execute(opening).await?;
+    let version = stored_version(session, schema).await?;
+    session.rollback().await?;
+    Ok(version)
+}
+
+async fn stored_version(session: &Session, schema: &str) -> Result<Option<usize>, Trouble> {
+    let has_tables = session.client.query_typed(HAS_TABLES, &[(&schema, Type::TEXT)]).await?;
+    if !has_tables.first().is_some_and(|row| row.get(0)) {
+        return Ok(None);
+    }
+    let rows = session.client.query_typed(VERSION, &[]).await?;
+    let version: i32 = rows.first().map_or(0, |row| row.get(0));
+    let version = usize::try_from(version).unwrap_or(0);
+    if version > STEPS.len() {
+        let what = format!(
+            "the database was written by a newer outlay (tables of version {version}, this one knows {}); install that one or a later one",
+            STEPS.len()
+        );
+        return Err(Trouble::final_one(what, true));
+    }
+    Ok(Some(version))
+}

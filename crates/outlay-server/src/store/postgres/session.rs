@@ -1,0 +1,118 @@
+//! One connection, and the transactions on it.
+//!
+//! Nothing is set for the length of a session: each transaction begins with its own settings in the same message, and no statement is
+//! prepared under a name. So a pooler that hands out another connection for each transaction does no harm. Messages that do not need
+//! an answer of the one before are sent together: a read is one trip to the server and back, a batch of rounds two.
+
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage};
+
+use super::SEQ_STEP;
+use super::trouble::Trouble;
+
+/// A value and its type.
+pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// How transactions begin: settings that hold for one transaction.
+#[derive(Debug)]
+pub(super) struct Openings {
+    pub(super) read: String,
+    /// One view of the database for all statements.
+    pub(super) view: String,
+    /// The same without a limit on time.
+    pub(super) long_view: String,
+    pub(super) write: String,
+}
+
+impl Openings {
+    pub(super) fn new(schema: &str, timeout_ms: u128) -> Self {
+        let schema = schema.replace('"', "\"\"");
+        let path = format!("SET LOCAL search_path TO \"{schema}\"");
+        let waits = format!(
+            "SET LOCAL statement_timeout = {timeout_ms}; SET LOCAL lock_timeout = {}; \
+             SET LOCAL idle_in_transaction_session_timeout = {timeout_ms}",
+            timeout_ms / 2
+        );
+        // What is acknowledged is on the disk, also where the database is set up to be less careful.
+        let durable = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'";
+        Self {
+            read: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; {path}; {waits}"),
+            view: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {path}; {waits}"),
+            long_view: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {path}; SET LOCAL statement_timeout = 0"),
+            write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {path}; {waits}; {durable}"),
+        }
+    }
+}
+
+/// A connection that nobody else uses at the time.
+#[derive(Debug)]
+pub(super) struct Session {
+    pub(super) client: Client,
+    /// Where it counts, see [`slot`](super::slot); none before it writes.
+    pub(super) slot: Option<i32>,
+    /// How often connections had been lost when it was made.
+    pub(super) epoch: u64,
+}
+
+impl Session {
+    /// One statement in a transaction of its own that begins in this way. For statements that may be repeated without harm.
+    pub(super) async fn repeatable(&self, opening: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Trouble> {
+        let (begun, rows, ended) = self.one(opening, sql, values).await;
+        begun?;
+        let rows = rows?;
+        ended?;
+        Ok(rows)
+    }
+
+    /// The same for statements that may not.
+    pub(super) async fn once(&self, opening: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Trouble> {
+        let (begun, rows, ended) = self.one(opening, sql, values).await;
+        begun.map_err(|error| Trouble::at_commit(&error))?;
+        let rows = rows.map_err(|error| Trouble::at_commit(&error))?;
+        ended.map_err(|error| Trouble::of_commit(&error))?;
+        Ok(rows)
+    }
+
+    async fn one(&self, opening: &str, sql: &str, values: &[Value<'_>]) -> (Result<(), Error>, Result<Vec<Row>, Error>, Result<(), Error>) {
+        tokio::join! {
+            biased;
+            self.client.batch_execute(opening),
+            self.client.query_typed(sql, values),
+            self.client.batch_execute("COMMIT"),
+        }
+    }
+
+    /// Begins to write. Gives the first of [`SEQ_STEP`] numbers for events.
+    pub(super) async fn begin(&self, opening: &str) -> Result<i64, Trouble> {
+        let messages = self.client.simple_query(&format!("{opening}; SELECT nextval('event')")).await?;
+        let last = messages.iter().rev().find_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
+            _ => None,
+        });
+        let number: i64 = last.ok_or_else(|| Trouble::final_one("the database gives no number for events", false))?;
+        number.checked_mul(SEQ_STEP).ok_or_else(|| Trouble::final_one("there are no numbers for events any more", false))
+    }
+
+    /// A statement in the transaction that has begun; not sent at all if it has nothing to do.
+    pub(super) async fn execute(&self, is_needed: bool, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
+        if is_needed { self.client.execute_typed(sql, values).await } else { Ok(0) }
+    }
+
+    /// The same, without values: the beginning or the end of a transaction.
+    pub(super) async fn statement(&self, is_needed: bool, sql: &str) -> Result<(), Error> {
+        if is_needed { self.client.batch_execute(sql).await } else { Ok(()) }
+    }
+
+    /// The same, with rows for an answer.
+    pub(super) async fn query(&self, is_needed: bool, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+        if is_needed { self.client.query_typed(sql, values).await } else { Ok(Vec::new()) }
+    }
+
+    pub(super) async fn rollback(&self) -> Result<(), Trouble> {
+        Ok(self.client.batch_execute("ROLLBACK").await?)
+    }
+
+    pub(super) async fn commit(&self) -> Result<(), Trouble> {
+        self.client.batch_execute("COMMIT").await.map_err(|error| Trouble::of_commit(&error))
+    }
+}

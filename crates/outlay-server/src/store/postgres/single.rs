@@ -1,0 +1,185 @@
+//! Commands that are rare: each in a transaction of its own.
+
+use tokio_postgres::types::Type;
+
+use super::campaigns::{self, word};
+use super::columns::Counts;
+use super::decide::whole;
+use super::session::Session;
+use super::trouble::Trouble;
+use super::{PostgresStore, SEQ_STEP, outcome, slot, unsigned};
+use crate::store::{Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow};
+
+type Answer = Result<Result<Done, Refusal>, Trouble>;
+
+pub(super) async fn apply(store: &PostgresStore, session: &mut Session, command: &Command) -> Answer {
+    match command {
+        Command::Create(new) => create(store, session, new).await,
+        Command::SetStatus(change) => set_status(store, session, change).await,
+        Command::Correct(correction) => correct(store, session, correction).await,
+        Command::AddToken(token) => add_token(store, session, token).await,
+        Command::RevokeToken(revocation) => revoke_token(store, session, revocation).await,
+        // These never come alone, see `together`.
+        Command::Ask(_) | Command::Tell(_) => Err(Trouble::final_one("asks and reports are written in batches", false)),
+    }
+}
+
+/// The number of a campaign is only taken where there is none: the numbers are not endless.
+const CREATE: &str = "
+    WITH new AS (INSERT INTO campaign (id, spec, tasks, status, version, created_at, changed_at)
+            SELECT $1, $2, $3, 'open', 1, $4, $4 WHERE NOT EXISTS (SELECT FROM campaign WHERE id = $1)
+            ON CONFLICT (id) DO NOTHING RETURNING number),
+        leased AS (INSERT INTO lease (campaign, next_round) SELECT number, 1 FROM new),
+        changed AS (INSERT INTO change (campaign, seq, status, at, token) SELECT number, currval('event') * $6, NULL, $4, $5 FROM new)
+    SELECT number FROM new";
+
+async fn create(store: &PostgresStore, session: &Session, new: &NewCampaign) -> Answer {
+    let tasks = i32::try_from(new.tasks).unwrap_or(i32::MAX);
+    let values = [
+        (&new.id as _, Type::TEXT),
+        (&new.spec as _, Type::TEXT),
+        (&tasks as _, Type::INT4),
+        (&new.at as _, Type::INT8),
+        (&new.token as _, Type::TEXT),
+        (&SEQ_STEP as _, Type::INT8),
+    ];
+    let spec = [(&new.id as _, Type::TEXT)];
+    let (begun, created, there) = tokio::join! {
+        biased;
+        session.begin(&store.pool.openings.write),
+        session.client.query_typed(CREATE, &values),
+        // A statement of its own: it sees a campaign that another has made just now.
+        session.client.query_typed("SELECT spec FROM campaign WHERE id = $1", &spec),
+    };
+    begun?;
+    let (created, there) = (created?, there?);
+    session.commit().await?;
+    Ok(if !created.is_empty() {
+        Ok(Done::Created)
+    } else if there.first().is_some_and(|row| row.get::<_, &str>(0) == new.spec) {
+        Ok(Done::WasThere)
+    } else {
+        Err(Refusal::OtherCampaign)
+    })
+}
+
+const SET_STATUS: &str = "
+    WITH new AS (UPDATE campaign SET status = $2, version = version + 1, changed_at = $3 WHERE id = $1 AND version = $4
+            RETURNING number, version),
+        changed AS (INSERT INTO change (campaign, seq, status, at, token) SELECT number, currval('event') * $6, $2, $3, $5 FROM new)
+    SELECT version FROM new";
+
+async fn set_status(store: &PostgresStore, session: &Session, change: &StatusChange) -> Answer {
+    if change.campaign.contains('\0') {
+        return Ok(Err(Refusal::NoCampaign));
+    }
+    let (to, only_if) = (word(change.to), whole(change.only_if));
+    let values = [
+        (&change.campaign as _, Type::TEXT),
+        (&to as _, Type::TEXT),
+        (&change.at as _, Type::INT8),
+        (&only_if as _, Type::INT8),
+        (&change.token as _, Type::TEXT),
+        (&SEQ_STEP as _, Type::INT8),
+    ];
+    let (begun, set, there) = tokio::join! {
+        biased;
+        session.begin(&store.pool.openings.write),
+        session.client.query_typed(SET_STATUS, &values),
+        session.client.query_typed("SELECT version FROM campaign WHERE id = $1", &values[..1]),
+    };
+    begun?;
+    let (set, there) = (set?, there?);
+    session.commit().await?;
+    Ok(match (set.first(), there.first()) {
+        (Some(row), _) => Ok(Done::StatusSet { version: unsigned(row.get(0)) }),
+        (None, Some(row)) => Err(Refusal::OtherVersion { version: unsigned(row.get(0)) }),
+        (None, None) => Err(Refusal::NoCampaign),
+    })
+}
+
+/// Others who correct the same wait here, so that each takes from what the one before has set.
+const HOLD_FEEDBACK: &str = "SELECT completed, reward FROM feedback WHERE campaign = $1 AND round = $2 AND task = $3 FOR UPDATE";
+
+const LAST_CORRECTION: &str = "SELECT to_completed, to_reward FROM correction WHERE campaign = $1 AND round = $2 AND task = $3
+    ORDER BY seq DESC LIMIT 1";
+
+/// The event's number is taken here and not at the beginning: the order of the numbers is the order of the corrections.
+const INSERT_CORRECTION: &str = "
+    INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, why, at, token)
+    VALUES ($1, $2, $3, nextval('event') * $4, $5, $6, $7, $8, $9, $10, $11)";
+
+async fn correct(store: &PostgresStore, session: &mut Session, correction: &Correction) -> Answer {
+    let slot = slot::of(session, store.options.slots, &store.options.schema, &store.options.replica).await?;
+    let Some(home) = campaigns::find_one(store, session, &correction.campaign).await? else { return Ok(Err(Refusal::NoCampaign)) };
+    let (round, task) = (whole(correction.round), i32::try_from(correction.task).unwrap_or(i32::MAX));
+    let place = [(&home.number as _, Type::INT4), (&round as _, Type::INT8), (&task as _, Type::INT4)];
+    let (begun, first, last) = tokio::join! {
+        biased;
+        session.client.batch_execute(&store.pool.openings.write),
+        session.client.query_typed(HOLD_FEEDBACK, &place),
+        session.client.query_typed(LAST_CORRECTION, &place),
+    };
+    begun?;
+    let (first, last) = (first?, last?);
+    let Some(counted) = last.first().or(first.first()).filter(|_| !first.is_empty()) else {
+        session.rollback().await?;
+        return Ok(Err(Refusal::NothingToCorrect));
+    };
+    let (from, to) = (outcome(counted.get(0), counted.get(1)), correction.to);
+    let counts = Counts::of_correction(home.number, task, from, to);
+    let (from_reward, to_reward) = (whole(from.reward), whole(to.reward));
+    let why = correction.why.as_bytes();
+    let values = [
+        (&home.number as _, Type::INT4),
+        (&round as _, Type::INT8),
+        (&task as _, Type::INT4),
+        (&SEQ_STEP as _, Type::INT8),
+        (&from.completed as _, Type::BOOL),
+        (&from_reward as _, Type::INT8),
+        (&to.completed as _, Type::BOOL),
+        (&to_reward as _, Type::INT8),
+        (&why as _, Type::BYTEA),
+        (&correction.at as _, Type::INT8),
+        (&correction.token as _, Type::TEXT),
+    ];
+    let (inserted, stats, tallies, ended) = tokio::join! {
+        biased;
+        session.client.execute_typed(INSERT_CORRECTION, &values),
+        counts.add_stats(session, slot),
+        counts.add_tallies(session, slot),
+        session.client.batch_execute("COMMIT"),
+    };
+    for counted in [inserted, stats, tallies] {
+        counted.map_err(|error| Trouble::at_commit(&error))?;
+    }
+    ended.map_err(|error| Trouble::of_commit(&error))?;
+    Ok(Ok(Done::Corrected { from }))
+}
+
+async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -> Answer {
+    let sql = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
+        ON CONFLICT DO NOTHING RETURNING id";
+    let hash = token.hash.as_slice();
+    let values = [
+        (&token.id as _, Type::TEXT),
+        (&hash as _, Type::BYTEA),
+        (&token.scopes as _, Type::TEXT_ARRAY),
+        (&token.campaign as _, Type::TEXT),
+        (&token.created_at as _, Type::INT8),
+        (&token.expires_at as _, Type::INT8),
+        (&token.revoked_at as _, Type::INT8),
+    ];
+    let added = session.once(&store.pool.openings.write, sql, &values).await?;
+    Ok(if added.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenAdded) })
+}
+
+async fn revoke_token(store: &PostgresStore, session: &Session, revocation: &TokenRevocation) -> Answer {
+    let sql = "UPDATE token SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING id";
+    let values = [(&revocation.id as _, Type::TEXT), (&revocation.at as _, Type::INT8)];
+    if revocation.id.contains('\0') {
+        return Ok(Err(Refusal::Token));
+    }
+    let revoked = session.once(&store.pool.openings.write, sql, &values).await?;
+    Ok(if revoked.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenRevoked) })
+}

@@ -1,0 +1,296 @@
+// The dashboard as people meet it. Started by `run`.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+
+import { SIZES, launch, obstacles, open, paleTexts } from "./page.mjs";
+import { PROBLEM, client, generator, makeToken, serve } from "./service.mjs";
+
+const PATIENCE = 30_000;
+const folder = "target/browser";
+const data = `${folder}/data-${process.pid}`;
+mkdirSync(data, { recursive: true });
+
+const browser = await launch();
+let service = await serve(`${data}/open`);
+const { base } = service;
+const api = client(base);
+const random = generator(7);
+const fact = (page, name) => page.locator(".facts > div").filter({ has: page.getByText(name, { exact: true }) }).locator("dd").first();
+const seen = (locator) => locator.waitFor({ timeout: PATIENCE });
+const reads = async (locator, text) => {
+  const handle = await locator.elementHandle({ timeout: PATIENCE });
+  await locator.page().waitForFunction(([element, text]) => element.textContent === text, [handle, text], { timeout: PATIENCE });
+};
+
+async function watched(name, test, options) {
+  const watch = await open(browser, base, options);
+  watch.page.setDefaultTimeout(PATIENCE);
+  await test(watch);
+  assert.deepEqual(watch.faults, [], name);
+  await watch.context.close();
+  console.log(`ok: ${name}`);
+}
+
+/** Presses Tab until something has the focus, and checks on the way that one always sees where one is. */
+async function tabTo(page, text) {
+  for (let presses = 0; presses < 60; presses += 1) {
+    await page.keyboard.press("Tab");
+    const focus = await page.evaluate(() => {
+      const { activeElement: at } = document;
+      return { text: at.textContent.trim(), ring: getComputedStyle(at).outlineStyle, isBody: at === document.body };
+    });
+    if (!focus.isBody) assert.notEqual(focus.ring, "none", `no ring around ${focus.text}`);
+    if (focus.text === text) return;
+  }
+  assert.fail(`the keyboard does not reach ${text}`);
+}
+
+async function firstRun({ page }) {
+  await page.goto(base);
+  await seen(page.getByRole("heading", { name: "No campaign yet" }));
+  await page.screenshot({ path: `${folder}/empty.png` });
+  const command = await page.locator("pre").textContent();
+  execFileSync("bash", ["-c", `set -e; ${command} --fail --silent --show-error -o /dev/null`], { stdio: "inherit" });
+  await seen(page.getByRole("link", { name: "first", exact: true }));
+  assert.deepEqual(await obstacles(page), []);
+}
+
+async function keyboard({ page }) {
+  await page.goto(base);
+  await seen(page.getByRole("link", { name: "first", exact: true }));
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Skip to the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+  await tabTo(page, "first");
+  await page.keyboard.press("Enter");
+  await seen(page.getByRole("heading", { level: 1, name: "first" }));
+  assert.equal(await page.title(), "first · outlay");
+  await seen(page.getByText("No round has been asked for yet.").first());
+  await tabTo(page, "Pause");
+  await page.keyboard.press("Enter");
+  await seen(page.locator(".title .badge.paused"));
+  assert.equal((await api.get("/v1/campaigns/first")).status, "paused");
+  assert.match(await page.locator("#announce").textContent(), /paused/);
+  // The button that was pressed is gone; the focus is not.
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Open again");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await seen(page.getByRole("dialog"));
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "hidden" });
+  assert.equal((await api.get("/v1/campaigns/first")).status, "paused");
+  // Somebody else opens it: the page follows.
+  await api.setStatus("first", "open");
+  await seen(page.locator(".title .badge.open"));
+}
+
+async function follows({ page, answers }) {
+  await api.put("/v1/campaigns/trial", { problem: PROBLEM, expiry_seconds: 3600 });
+  await page.goto(`${base}/#/campaigns/trial`);
+  await reads(fact(page, "Rounds"), "0");
+  await api.play("trial", 120, random);
+  await reads(fact(page, "Rounds"), "120");
+  // Some outcomes never come.
+  await api.play("trial", 80, random, () => random() > 0.02);
+  await reads(fact(page, "Rounds"), "200");
+  const state = await api.get("/v1/campaigns/trial");
+  await reads(fact(page, "Open rounds"), String(state.open_rounds));
+  assert.ok(state.open_rounds > 0);
+  const rows = page.getByRole("region", { name: /split of the next round/ }).locator("tbody tr");
+  assert.equal(await rows.count(), state.tasks.length);
+  for (const [place, task] of state.tasks.entries()) {
+    const cells = await rows.nth(place).locator("th, td").allTextContents();
+    assert.equal(cells[0], task.task);
+    assert.equal(cells[2], `${task.spend.toFixed(1)} %`);
+    assert.equal(cells[5], String(task.completions));
+    assert.ok(Math.abs(Number(cells[7]) - task.mean) < 1e-3, `${cells[7]} for ${task.mean}`);
+  }
+  assert.equal(await page.locator(".notice.warn").count(), 0, await page.locator(".notice.warn").allTextContents());
+  // Every line of the picture has its table.
+  assert.equal(await page.locator("canvas").count(), 2 + state.tasks.length);
+  for (const details of await page.locator("details").all()) {
+    await details.locator("summary").click();
+    await seen(details.locator("tbody tr").first());
+  }
+  assert.deepEqual(await obstacles(page), []);
+  assert.match(await page.locator(".events li").first().textContent(), /Round (199|200)/);
+  // Nothing changes any more: the service says so, and sends nothing.
+  const before = answers.length;
+  await page.waitForResponse((response) => response.status() === 304, { timeout: PATIENCE });
+  assert.ok(answers.slice(before).some(({ status }) => status === 304));
+  await exports(page);
+  await contested(page);
+}
+
+async function saved(page, button) {
+  const [download] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: button }).click()]);
+  return readFileSync(await download.path(), "utf8").trimEnd().split("\n");
+}
+
+async function exports(page) {
+  const tasks = PROBLEM.task.length;
+  const csv = await saved(page, "Rounds as CSV");
+  assert.equal(csv.length, 1 + 200 * tasks);
+  assert.ok(csv.some((line) => line.includes('"social, paid"')) && csv.some((line) => line.includes("'=radio")));
+  const rounds = (await saved(page, "Rounds as NDJSON")).map((line) => JSON.parse(line));
+  assert.deepEqual(rounds, (await api.get("/v1/campaigns/trial/rounds?limit=1000")).rounds);
+  assert.equal((await saved(page, "Tasks as CSV")).length, 1 + tasks);
+  const events = (await saved(page, "Events as NDJSON")).map((line) => JSON.parse(line));
+  assert.equal(events[0].kind, "created");
+  assert.equal(events.filter((event) => event.kind === "asked").length, 200);
+}
+
+/** The page knows a version that has passed; it must not overwrite what somebody else has decided. */
+async function contested(page) {
+  const path = (url) => url.pathname === "/v1/campaigns/trial";
+  await page.route(path, (route) => (route.request().method() === "GET" ? route.fulfill({ status: 304 }) : route.continue()));
+  await api.setStatus("trial", "paused");
+  contestedWatch.forgive(/412/);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await seen(page.getByText("Somebody else has changed this campaign meanwhile."));
+  await page.unroute(path);
+  await seen(page.locator(".title .badge.paused"));
+  await api.setStatus("trial", "open");
+}
+let contestedWatch = null;
+
+async function onlyGood({ page }) {
+  await api.put("/v1/campaigns/rosy", { problem: PROBLEM });
+  await api.play("rosy", 60, random, (result) => result.completed);
+  await page.goto(`${base}/#/campaigns/rosy`);
+  await seen(page.locator(".notice.warn"));
+  assert.match(await page.locator(".notice.warn").textContent(), /clients report only good outcomes/);
+  assert.match(await page.locator(".warned").first().textContent(), /far more than expected/);
+  await page.screenshot({ path: `${folder}/warning.png` });
+}
+
+async function manyCampaigns({ page }) {
+  for (let number = 10; number < 40; number += 1) await api.put(`/v1/campaigns/page-${number}`, { problem: PROBLEM });
+  await page.goto(base);
+  await seen(page.getByRole("link", { name: "page-10" }));
+  await page.getByRole("button", { name: "Next" }).click();
+  await seen(page.getByRole("link", { name: "trial" }));
+  assert.equal(await page.getByRole("link", { name: "page-10" }).count(), 0);
+  await page.getByRole("button", { name: "Previous" }).click();
+  await seen(page.getByRole("link", { name: "page-10" }));
+  await page.goto(`${base}/#/campaigns/nobody`);
+}
+
+async function picture(name, { page }) {
+  await page.goto(`${base}/#/campaigns/trial`);
+  await seen(page.locator("canvas").nth(5));
+  await page.waitForTimeout(500);
+  assert.deepEqual(await paleTexts(page), []);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `${name} is ${wide} too wide`);
+  const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  assert.equal(ground, name === "dark" ? "rgb(18, 23, 29)" : "rgb(255, 255, 255)");
+  await page.screenshot({ path: `${folder}/campaign-${name}.png`, fullPage: true });
+  await page.goto(`${base}/#/`);
+  await seen(page.getByRole("link", { name: "first", exact: true }));
+  assert.deepEqual(await paleTexts(page), []);
+  await page.screenshot({ path: `${folder}/campaigns-${name}.png` });
+}
+
+async function comesBack({ page, forgive }) {
+  await page.goto(`${base}/#/campaigns/trial`);
+  await reads(page.locator("#pulse"), "live");
+  forgive(/ERR_CONNECTION|Failed to fetch/);
+  await service.kill();
+  await seen(page.getByText("The service does not answer."));
+  await reads(page.locator("#pulse"), "no connection");
+  await page.screenshot({ path: `${folder}/away.png` });
+  service = await serve(`${data}/open`, new URL(base).host);
+  await reads(page.locator("#pulse"), "live");
+  assert.equal(await page.locator(".notice.ill").count(), 0);
+  await reads(fact(page, "Rounds"), "200");
+}
+
+async function missing({ page, forgive }) {
+  forgive(/404/);
+  await page.goto(`${base}/#/campaigns/later`);
+  await seen(page.getByText("There is no campaign called later."));
+  await api.put("/v1/campaigns/later", { problem: PROBLEM });
+  await reads(fact(page, "Rounds"), "0");
+}
+
+/** A check of the check: a page that breaks the policy is noticed. */
+async function policyHolds() {
+  const watch = await open(browser, base);
+  await watch.page.goto(base);
+  await watch.page.evaluate(() => {
+    const script = document.createElement("script");
+    script.textContent = "window.ran = true";
+    document.body.append(script);
+  });
+  await watch.page.waitForTimeout(300);
+  assert.equal(await watch.page.evaluate(() => window.ran), undefined);
+  assert.ok(watch.faults.some((fault) => fault.startsWith("policy: script-src")), watch.faults.join());
+  await watch.context.close();
+  console.log("ok: the policy stops what is inline, and this test would notice");
+}
+
+async function tokens() {
+  const place = `${data}/guarded`;
+  const master = makeToken(place, ["read", "decide", "report", "admin"]);
+  const token = makeToken(place, ["read"]);
+  const guarded = await serve(place);
+  const headers = { "Content-Type": "application/json", Authorization: `Bearer ${master}` };
+  const made = await fetch(`${guarded.base}/v1/campaigns/kept`, { method: "PUT", body: JSON.stringify({ problem: PROBLEM }), headers });
+  assert.equal(made.status, 201);
+  const watch = await open(browser, guarded.base);
+  const { page } = watch;
+  page.setDefaultTimeout(PATIENCE);
+  watch.forgive(/401|403/);
+  await page.goto(guarded.base);
+  const field = page.getByLabel("Token");
+  await field.fill("outlay_wrong_wrong");
+  await page.screenshot({ path: `${folder}/token.png` });
+  await page.keyboard.press("Enter");
+  await seen(page.getByText("The service does not take this token"));
+  await field.fill(token);
+  await page.keyboard.press("Enter");
+  await page.getByRole("link", { name: "kept" }).click();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await seen(page.locator(".notice.ill"));
+  await seen(page.locator(".title .badge.open"));
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+  assert.equal(kept, JSON.stringify([{}, {}, "", `${guarded.base}/#/campaigns/kept`]));
+  await page.reload();
+  await seen(field);
+  assert.deepEqual(watch.faults, []);
+  await watch.context.close();
+  await guarded.stop();
+  console.log("ok: a token is asked for, is kept to what it allows, and forgotten");
+}
+
+let code = 0;
+try {
+  await watched("the first run shows a command that works", firstRun);
+  await watched("the keyboard goes everywhere", keyboard);
+  await watched("the page follows 200 rounds", (watch) => {
+    contestedWatch = watch;
+    return follows(watch);
+  });
+  await watched("reports of good outcomes only are warned of", onlyGood);
+  await watched("lists have pages", async (watch) => {
+    watch.forgive(/404/);
+    await manyCampaigns(watch);
+  });
+  for (const [name, options] of Object.entries(SIZES)) await watched(`in ${name}`, (watch) => picture(name, watch), options);
+  await watched("a campaign that is not there yet", missing);
+  await watched("the service goes away and comes back", comesBack);
+  await policyHolds();
+  await tokens();
+} catch (error) {
+  console.error(error);
+  code = 1;
+} finally {
+  await browser.close();
+  await service.stop();
+  rmSync(data, { recursive: true, force: true });
+}
+process.exit(code);

@@ -1,0 +1,76 @@
+// A real service, and a client that plays with it.
+
+import { execFileSync, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+const outlay = process.env.OUTLAY;
+
+/** Starts `outlay serve` on a folder; resolves when it has printed its address. */
+export async function serve(folder, listen = "127.0.0.1:0") {
+  const child = spawn(outlay, ["serve", "--data", folder, "--listen", listen, "--quiet", "--log", "warn"], { stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
+  const address = await Promise.race([
+    new Promise((resolve) => createInterface({ input: child.stdout }).once("line", resolve)),
+    ended.then((code) => Promise.reject(new Error(`outlay serve ended with ${code}`))),
+  ]);
+  const end = async (signal) => {
+    child.kill(signal);
+    return ended;
+  };
+  return { base: address, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
+}
+
+/** A token for a service that does not run. */
+export function makeToken(folder, scopes) {
+  const text = execFileSync(outlay, ["token", "create", "--data", folder, ...scopes.flatMap((scope) => ["--scope", scope])], { encoding: "utf8" });
+  return text.match(/outlay_[A-Za-z0-9]+_[A-Za-z0-9]+/)[0];
+}
+
+export function client(base) {
+  async function call(method, path, body, headers = {}) {
+    const response = await fetch(base + path, { method, body: body && JSON.stringify(body), headers: { "Content-Type": "application/json", ...headers } });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return { value: await response.json(), tag: response.headers.get("etag") };
+  }
+  const get = async (path) => (await call("GET", path)).value;
+  return {
+    get,
+    put: (path, body) => call("PUT", path, body),
+    async setStatus(id, status) {
+      const { tag } = await call("GET", `/v1/campaigns/${id}`);
+      return call("PATCH", `/v1/campaigns/${id}`, { status }, { "If-Match": tag });
+    },
+    /** Plays rounds; `tells` says which outcomes are reported. Chances are those of TASKS. */
+    async play(id, rounds, random, tells = () => true) {
+      for (let round = 0; round < rounds; round += 1) {
+        const asked = (await call("POST", `/v1/campaigns/${id}/rounds`, {})).value;
+        const results = asked.tasks.map(({ task, spend }) => {
+          const { scale, worth } = TASKS.find((one) => one.name === task);
+          const completed = random() < 1 - Math.exp(-spend / scale);
+          return completed ? { task, completed, reward: worth * (0.8 + 0.4 * random()) } : { task, completed };
+        }).filter(tells);
+        if (results.length > 0) await call("PUT", `/v1/campaigns/${id}/rounds/${asked.rounds[0]}/feedback`, { results });
+      }
+    },
+  };
+}
+
+const TASKS = [
+  { name: "search", scale: 30, worth: 0.7 },
+  { name: "social, paid", scale: 45, worth: 0.5 },
+  { name: "=radio", scale: 60, worth: 0.4 },
+  { name: "<b>print</b>", scale: 90, worth: 0.2 },
+];
+
+export const PROBLEM = { budget: 100, task: TASKS.map(({ name, scale }) => ({ name, curve: { family: "exponential", scale } })) };
+
+/** The same numbers each time. */
+export function generator(seed) {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
+  };
+}

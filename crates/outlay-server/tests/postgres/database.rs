@@ -1,0 +1,70 @@
+//! The PostgreSQL that `tests/with-postgres` has started, and places in it for single tests.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use outlay_server::store::{PostgresOptions, PostgresStore};
+use tokio_postgres::{NoTls, SimpleQueryMessage};
+
+/// A schema of its own, removed in the end.
+pub(crate) struct Database {
+    url: String,
+    pub(crate) schema: String,
+}
+
+/// The address of the server. Without one the test is left out, and says so; where it must not be, it fails.
+fn url() -> Option<String> {
+    let url = std::env::var("OUTLAY_TEST_POSTGRES").ok();
+    let is_needed = std::env::var_os("OUTLAY_TEST_POSTGRES_REQUIRED").is_some();
+    assert!(
+        url.is_some() || !is_needed,
+        "there is no PostgreSQL, and this test needs one: run it by crates/outlay-server/tests/with-postgres"
+    );
+    if url.is_none() {
+        eprintln!("LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres");
+    }
+    url
+}
+
+impl Database {
+    pub(crate) fn new() -> Option<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let schema = format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        Some(Self { url: url()?, schema })
+    }
+
+    /// How a replica opens it.
+    pub(crate) fn options(&self) -> PostgresOptions {
+        PostgresOptions { schema: self.schema.clone(), ..PostgresOptions::new(&self.url) }
+    }
+
+    /// A replica's store.
+    pub(crate) fn store(&self) -> PostgresStore {
+        PostgresStore::open(self.options()).unwrap()
+    }
+
+    /// The first column of what a statement gives, as text.
+    pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(&self.url, NoTls).await.unwrap();
+            let driven = tokio::spawn(connection);
+            client.batch_execute(&format!("SET search_path TO {}", self.schema)).await.unwrap();
+            let messages = client.simple_query(sql).await.unwrap();
+            drop(client);
+            let _ = driven.await;
+            let cell = |message: &SimpleQueryMessage| match message {
+                SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
+                _ => None,
+            };
+            messages.iter().filter_map(cell).collect()
+        })
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let drop = || self.sql(&format!("DROP SCHEMA IF EXISTS {} CASCADE", self.schema));
+        // A test that has failed may have left the server stopped: its own message matters more.
+        let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(drop));
+    }
+}

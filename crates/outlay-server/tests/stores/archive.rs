@@ -1,0 +1,246 @@
+//! Copies are copies: nothing is missing, nothing is new, and what is not a copy is refused.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use outlay_server::archive::{Contents, backup, export, import, restore};
+use outlay_server::store::{CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow};
+
+use crate::commands::*;
+use crate::place::{any_file_system, folder};
+use crate::suite::snapshot;
+
+/// Something of everything that can happen.
+fn fill(store: &dyn Store) {
+    let mut masked = asked("ä/\"1\"", 3..6, 3);
+    masked.split.available = Some(vec![true, false, true]);
+    masked.split.index = vec![f64::INFINITY, -0.0, 0.1 + 0.2];
+    masked.key = key("k", 1, DAY);
+    let mut late = told("ä/\"1\"", 4, &[(2, done(999_999_999))]);
+    late.is_late = true;
+    let batch = [
+        create("ä/\"1\"", 3),
+        create("b", 1),
+        ask("b", 7..9, 1),
+        ask("ä/\"1\"", 1..3, 3),
+        tell("b", 8, &[(0, done(1))]),
+        Command::Ask(masked),
+        tell("ä/\"1\"", 1, &[(0, done(5)), (1, FAILED), (2, done(0))]),
+        set_status("ä/\"1\"", CampaignStatus::Paused, 1),
+        Command::Tell(late),
+        correct("ä/\"1\"", 1, 0, done(6)),
+        correct("ä/\"1\"", 1, 0, FAILED),
+        tell("ä/\"1\"", 4, &[(0, FAILED)]),
+        set_status("ä/\"1\"", CampaignStatus::Open, 2),
+        create("nothing happens", 2),
+        Command::AddToken(TokenRow { campaign: Some("b".into()), expires_at: Some(77), ..token("one") }),
+        Command::AddToken(TokenRow { hash: std::array::from_fn(|place| 255 - place as u8), ..token("two") }),
+        Command::RevokeToken(TokenRevocation { id: "two".into(), at: 88 }),
+    ];
+    assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
+}
+
+fn exported(store: &dyn Store) -> String {
+    let mut lines = Vec::new();
+    export(store, &mut lines).unwrap();
+    String::from_utf8(lines).unwrap()
+}
+
+/// What can be read, but for the numbers of events, which are a store's own.
+fn without_seq(store: &dyn Store) -> String {
+    let text = snapshot(store);
+    text.lines().filter(|line| !line.trim_start().starts_with("seq: ")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn an_export_is_imported_into_any_store_and_nothing_changes() {
+    let first = MemoryStore::new();
+    fill(&first);
+    let lines = exported(&first);
+    let place = folder();
+    let second = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    let contents = import(&second, &mut lines.as_bytes()).unwrap();
+    assert_eq!(contents, Contents { lines: 17, tokens: 2, campaigns: 3, rounds: 7, items: 6, corrections: 2 });
+    assert_eq!(without_seq(&second), without_seq(&first));
+    assert_eq!(exported(&second), lines);
+    let third = MemoryStore::new();
+    import(&third, &mut exported(&second).as_bytes()).unwrap();
+    assert_eq!(without_seq(&third), without_seq(&first));
+    // Both go on with rounds that nobody has.
+    assert_eq!((second.lease_rounds("b", 2).unwrap(), third.lease_rounds("b", 2).unwrap()), (9..11, 9..11));
+    assert_eq!(one(&third, tell("b", 8, &[(0, done(1))])), counted(&[false], true));
+}
+
+#[test]
+fn an_export_is_read_and_written_in_pages_and_batches() {
+    let first = MemoryStore::new();
+    for number in 0..1203 {
+        assert!(first.apply(&[create(&format!("c{number}"), 1)]).unwrap()[0].is_ok());
+    }
+    let rounds: Vec<_> = (1..=1500).flat_map(|round| [ask("c7", round..round + 1, 1), tell("c7", round, &[(0, done(round))])]).collect();
+    assert!(first.apply(&rounds).unwrap().iter().all(Result::is_ok));
+    let second = MemoryStore::new();
+    let contents = import(&second, &mut exported(&first).as_bytes()).unwrap();
+    assert_eq!((contents.campaigns, contents.rounds, contents.items), (1203, 1500, 1500));
+    assert_eq!(without_seq(&second), without_seq(&first));
+}
+
+#[test]
+fn what_is_no_export_is_refused() {
+    let store = MemoryStore::new();
+    fill(&store);
+    let whole = exported(&store);
+    let lines: Vec<&str> = whole.lines().collect();
+    let refused = |lines: &[&str]| import(&MemoryStore::new(), &mut lines.join("\n").as_bytes()).unwrap_err().0;
+    // Any one line missing, and any end.
+    for missing in 0..lines.len() {
+        let rest: Vec<&str> = lines.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, line)| *line).collect();
+        let error = refused(&rest);
+        assert!(!error.is_empty(), "without {}", lines[missing]);
+        assert!(!refused(&lines[..missing]).is_empty());
+    }
+    assert!(refused(&lines[..lines.len() - 1]).ends_with(": make it anew"));
+    for twice in 1..lines.len() {
+        let mut lines = lines.clone();
+        lines.insert(twice, lines[twice]);
+        assert!(!refused(&lines).is_empty());
+    }
+    assert_eq!(
+        refused(&["{\"line\":\"export\",\"form\":2}"]),
+        "line 1 cannot be imported: it has form 2, and this outlay knows form 1: use a later outlay"
+    );
+    assert_eq!(refused(&[lines[1]]), "line 1 cannot be imported: an export begins otherwise");
+    assert!(refused(&[lines[0], "no JSON"]).starts_with("line 2 cannot be imported: expected"), "{}", refused(&[lines[0], "no JSON"]));
+    assert!(refused(&[]).contains("cut off"));
+    let error = import(&store, &mut whole.as_bytes()).unwrap_err();
+    assert_eq!(error.0, "the store is not empty: import into a new one");
+}
+
+#[test]
+fn a_line_with_a_number_too_large_is_refused_without_a_panic() {
+    let ask = "{\"line\":\"ask\",\"campaign\":\"c\",\"first\":18446744073709551615,\"count\":9,\"at\":0,\"expires_at\":0,\"by\":\"\",\
+               \"stats_version\":0,\"budget\":1,\"available\":null,\"spend\":[],\"success\":[],\"index\":[]}";
+    let campaign = "{\"line\":\"campaign\",\"id\":\"c\",\"tasks\":1,\"at\":0,\"by\":\"\",\"spec\":\"{}\"}";
+    let text = format!("{{\"line\":\"export\",\"form\":1}}\n{campaign}\n{ask}\n");
+    let error = import(&MemoryStore::new(), &mut text.as_bytes()).unwrap_err();
+    assert_eq!(error.0, "line 3 cannot be imported: a number or a digest cannot be one");
+}
+
+#[test]
+fn a_backup_comes_back_as_it_was() {
+    let (data, place) = (folder(), folder());
+    let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
+    fill(&store);
+    // While the store is open.
+    let copy = place.path().join("copy");
+    let manifest = backup(data.path(), &copy, 1234).unwrap();
+    assert_eq!((manifest.made_at, manifest.campaigns, manifest.rounds, manifest.items), (1234, 3, 7, 6));
+    assert_eq!(manifest.store, store.mark().unwrap().uuid);
+    let mut left: Vec<_> = std::fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["manifest.json", "outlay.db"]);
+    let again = backup(data.path(), &copy, 1234).unwrap_err();
+    assert!(again.0.ends_with("is there already: name a folder that is not"), "{again}");
+    let back = place.path().join("deep/back");
+    assert_eq!(restore(&copy, &back, &any_file_system()).unwrap(), manifest);
+    let restored = SqliteStore::open(&back, &any_file_system()).unwrap();
+    assert_eq!(snapshot(&restored), snapshot(&store));
+    assert_eq!(restored.used_key("asker", "k", 0).unwrap(), store.used_key("asker", "k", 0).unwrap());
+    assert_eq!(restored.mark().unwrap(), store.mark().unwrap());
+    let again = restore(&copy, &back, &any_file_system()).unwrap_err();
+    assert!(again.0.ends_with("has a store already: name a folder without one"), "{again}");
+}
+
+/// The copy is the store as it was at one event, though reports come in all the while.
+#[test]
+fn a_backup_under_load_is_the_store_at_one_moment() {
+    let (data, place) = (folder(), folder());
+    let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
+    assert!(store.apply(&[create("c", 2), ask("c", 1..100_001, 2)]).unwrap().iter().all(Result::is_ok));
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut round = 0;
+            while !ended.load(Ordering::SeqCst) && round < 100_000 {
+                let batch: Vec<_> = (0..20)
+                    .map(|_| {
+                        round += 1;
+                        tell("c", round, &[(0, done(round)), (1, FAILED)])
+                    })
+                    .collect();
+                assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
+            }
+        });
+        for number in 0..5 {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            let copy = place.path().join(number.to_string());
+            let manifest = backup(data.path(), &copy, 0).unwrap();
+            let back = place.path().join(format!("back-{number}"));
+            restore(&copy, &back, &any_file_system()).unwrap();
+            let restored = SqliteStore::open(&back, &any_file_system()).unwrap();
+            let events = restored.events("c", 0, 1_000_000).unwrap();
+            let mut original = store.events("c", 0, 1_000_000).unwrap();
+            original.retain(|event| event.seq <= manifest.seq);
+            assert!(events == original, "{} events, {} in the store", events.len(), original.len());
+            assert_eq!(restored.standing("c").unwrap().version, manifest.items);
+            assert_eq!(manifest.items % 40, 0, "batches are whole");
+        }
+        ended.store(true, Ordering::SeqCst);
+    });
+    assert!(store.standing("c").unwrap().version > 200);
+}
+
+#[test]
+fn what_is_no_backup_is_refused_and_nothing_is_left() {
+    let (data, place) = (folder(), folder());
+    let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
+    fill(&store);
+    let copy = place.path().join("copy");
+    backup(data.path(), &copy, 0).unwrap();
+    let back = place.path().join("back");
+    let (manifest, database) = (copy.join("manifest.json"), copy.join("outlay.db"));
+    let (whole_manifest, whole) = (std::fs::read_to_string(&manifest).unwrap(), std::fs::read(&database).unwrap());
+    let refused = |part: &str| {
+        let error = restore(&copy, &back, &any_file_system()).unwrap_err();
+        assert!(error.0.contains(part), "{error}");
+        assert!(!back.exists() || std::fs::read_dir(&back).unwrap().next().is_none(), "{part}: something is left");
+    };
+    let not_the_file = "is not the file that its manifest describes";
+    for place in [100, whole.len() / 2, whole.len() - 1] {
+        let mut bytes = whole.clone();
+        bytes[place] ^= 1;
+        std::fs::write(&database, bytes).unwrap();
+        refused(not_the_file);
+    }
+    std::fs::write(&database, &whole[..whole.len() - 4096]).unwrap();
+    refused(not_the_file);
+    std::fs::remove_file(&database).unwrap();
+    refused("cannot read");
+    std::fs::write(&database, &whole).unwrap();
+    for (from, to, part) in [
+        ("\"items\": 6", "\"items\": 7", "is not the store that its manifest describes"),
+        ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has form 2"),
+        ("\"seq\"", "\"sequence\"", "is not the manifest of a backup"),
+    ] {
+        std::fs::write(&manifest, whole_manifest.replace(from, to)).unwrap();
+        refused(part);
+    }
+    std::fs::write(&manifest, whole_manifest).unwrap();
+    restore(&copy, &back, &any_file_system()).unwrap();
+}
+
+#[test]
+fn a_store_that_was_tampered_with_gives_no_backup() {
+    let (data, place) = (folder(), folder());
+    let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
+    fill(&store);
+    drop(store);
+    let by_hand = rusqlite::Connection::open(data.path().join("outlay.db")).unwrap();
+    by_hand.execute_batch("UPDATE task_count SET told = told + 1").unwrap();
+    drop(by_hand);
+    let error = backup(data.path(), &place.path().join("copy"), 0).unwrap_err();
+    assert!(error.0.starts_with("no backup was made, because the store is not what was written to it: "), "{error}");
+    assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "something is left");
+    let nowhere = backup(Path::new("/nowhere/at/all"), &place.path().join("copy"), 0).unwrap_err();
+    assert!(nowhere.0.contains("has no store"), "{nowhere}");
+}

@@ -1,0 +1,35 @@
+//! PostgreSQL in the suite.
+
+use std::sync::Arc;
+
+use outlay_server::store::PostgresStore;
+
+use crate::database::Database;
+use crate::place::Place;
+use crate::{model, permutation, some, suite};
+
+fn place() -> Place {
+    let database = Database::new().expect("a server, as there was one before");
+    Box::new(move || Arc::new(PostgresStore::open(database.options()).unwrap()))
+}
+
+#[test]
+fn postgres_does_what_a_store_does() {
+    if Database::new().is_some() {
+        suite::all(&place);
+    }
+}
+
+#[test]
+fn postgres_follows_the_model() {
+    if Database::new().is_some() {
+        model::all(&place, some());
+    }
+}
+
+#[test]
+fn postgres_counts_the_same_in_any_order() {
+    if Database::new().is_some() {
+        permutation::all(&place, some());
+    }
+}
