@@ -14,8 +14,8 @@ pub(super) fn open(arguments: &StoreArguments) -> Result<Arc<dyn Store>, Failure
     if arguments.memory {
         return Ok(Arc::new(MemoryStore::new()));
     }
-    match &arguments.database {
-        Some(url) => database(url),
+    match arguments.database() {
+        Some(url) => database(&url),
         None => folder(arguments.data.as_deref()),
     }
 }
