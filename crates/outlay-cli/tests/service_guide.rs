@@ -80,7 +80,8 @@ fn steady(text: &str) -> String {
         if let Some(length) = time(rest) {
             steady += "2026-11-16T12:00:00Z";
             rest = &rest[length..];
-        } else if let Some(after) = rest.strip_prefix("outlay_") {
+        } else if let Some(after) = rest.strip_prefix("outlay_").filter(|after| after.starts_with(|one: char| one.is_ascii_alphanumeric()))
+        {
             steady += "outlay_7GkW2hTqXb1_…";
             rest = after.trim_start_matches(|one: char| one.is_ascii_alphanumeric() || one == '_');
         } else if let Some((key, after)) = ["\"request_id\":\"", "\"id\":\"", "\"token\":\"", "token "]
@@ -123,7 +124,7 @@ fn time(text: &str) -> Option<usize> {
 fn with_outputs(page: &str, outputs: &[String]) -> String {
     let mut text = String::new();
     let mut outputs = outputs.iter();
-    let mut output = None;
+    let mut output: Option<&String> = None;
     let mut is_walk = false;
     for line in page.lines() {
         let is_more = is_walk && line.starts_with("> ");

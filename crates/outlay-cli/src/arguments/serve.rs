@@ -53,13 +53,26 @@ pub(crate) struct StoreArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Keep campaigns in PostgreSQL: postgres://user:password@host/database; OUTLAY_DATABASE in the environment keeps it out of lists of processes
-    #[arg(long, value_name = "URL", env = "OUTLAY_DATABASE", hide_env_values = true)]
+    /// Keep campaigns in PostgreSQL: postgres://user:password@host/database [default: OUTLAY_DATABASE in the environment, which keeps a
+    /// password out of lists of processes]
+    #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 
     /// Keep campaigns in memory: nothing survives
     #[arg(long)]
     pub(crate) memory: bool,
+}
+
+impl StoreArguments {
+    /// The database that was asked for, here or in the environment.
+    pub(crate) fn database(&self) -> Option<String> {
+        named_database(self.database.as_ref(), self.memory || self.data.is_some())
+    }
+}
+
+/// The environment counts only where nothing is said here.
+fn named_database(here: Option<&String>, is_elsewhere: bool) -> Option<String> {
+    here.cloned().or_else(|| std::env::var("OUTLAY_DATABASE").ok().filter(|url| !is_elsewhere && !url.is_empty()))
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -144,13 +157,20 @@ pub(crate) struct TokenPlace {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// The PostgreSQL database of a service, whether it runs or not
-    #[arg(long, value_name = "URL", env = "OUTLAY_DATABASE", hide_env_values = true)]
+    /// The PostgreSQL database of a service, whether it runs or not [default: OUTLAY_DATABASE in the environment]
+    #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 
     /// A service that runs: http://127.0.0.1:7341; its admin token is read from OUTLAY_TOKEN in the environment
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
+}
+
+impl TokenPlace {
+    /// The database that was asked for, here or in the environment.
+    pub(crate) fn database(&self) -> Option<String> {
+        named_database(self.database.as_ref(), self.url.is_some() || self.data.is_some())
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

@@ -2,8 +2,10 @@
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::filter::LevelFilter;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::arguments::{LogFormat, LogLevel};
 
@@ -16,11 +18,12 @@ pub(super) fn begin(level: LogLevel, format: LogFormat) {
         LogLevel::Debug => LevelFilter::DEBUG,
     };
     let others = level.min(LevelFilter::WARN);
-    let filter = tracing_subscriber::EnvFilter::new(format!("{others},outlay={level},outlay_server={level}"));
-    let builder = fmt().with_writer(std::io::stderr).with_env_filter(filter).with_target(false);
+    let filter = Targets::new().with_default(others).with_target("outlay", level).with_target("outlay_server", level);
+    let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
+    let log = tracing_subscriber::registry().with(filter);
     // A second start in the same process is a test's; the first log goes on.
     let _ = match format {
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).try_init(),
-        LogFormat::Json => builder.json().flatten_event(true).try_init(),
+        LogFormat::Text => log.with(lines.with_ansi(std::io::stderr().is_terminal())).try_init(),
+        LogFormat::Json => log.with(lines.json().flatten_event(true)).try_init(),
     };
 }

@@ -16,8 +16,8 @@ pub(super) fn open(arguments: &StoreArguments, any_file_system: bool) -> Result<
     if arguments.memory {
         return Ok(Arc::new(MemoryStore::new()));
     }
-    match &arguments.database {
-        Some(url) => database(url),
+    match arguments.database() {
+        Some(url) => database(&url),
         None => folder(arguments.data.as_deref(), any_file_system),
     }
 }

@@ -67,8 +67,8 @@ impl Keeper {
         if let Some(url) = &place.url {
             return Ok(Self::Service(Service::new(url)));
         }
-        let store = match &place.database {
-            Some(url) => store::database(url),
+        let store = match place.database() {
+            Some(url) => store::database(&url),
             // `outlay serve` is who insists on a good one.
             None => store::folder(place.data.as_deref(), true)
                 .map_err(|Failure(what)| Failure(format!("{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"))),

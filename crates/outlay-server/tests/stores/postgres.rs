@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use outlay_server::store::PostgresStore;
-
 use crate::database::Database;
 use crate::place::Place;
 use crate::{model, permutation, some, suite};
 
 fn place() -> Place {
     let database = Database::new().expect("a server, as there was one before");
-    Box::new(move || Arc::new(PostgresStore::open(database.options()).unwrap()))
+    Box::new(move || Arc::new(database.store()))
 }
 
 #[test]

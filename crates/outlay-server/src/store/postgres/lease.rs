@@ -43,13 +43,16 @@ impl Leases {
         }
     }
 
-    /// Rounds up to `end` are about to be handed out: none of them will be taken from the block. Whether the database may not know yet
-    /// that they are taken: those that were not leased here come from an import, or were leased before a connection was lost.
-    pub(super) fn pass(&mut self, campaign: i32, end: u64) -> bool {
+    /// Whether the database may not know yet that rounds up to `end` are taken: those that were not leased here come from an import, or
+    /// were leased before a connection was lost.
+    pub(super) fn is_beyond(&self, campaign: i32, end: u64) -> bool {
+        self.blocks.get(&campaign).is_none_or(|block| end > block.end)
+    }
+
+    /// Rounds up to `end` are handed out, and the database knows: none of them is taken from the block any more.
+    pub(super) fn pass(&mut self, campaign: i32, end: u64) {
         let block = self.blocks.entry(campaign).or_default();
-        let is_unknown = end > block.end;
         *block = block.start.max(end)..block.end.max(end);
-        is_unknown
     }
 
     /// Everything that was not used.
@@ -87,13 +90,16 @@ mod tests {
     #[test]
     fn rounds_from_elsewhere_are_passed() {
         let mut leases = Leases::default();
-        assert!(leases.pass(7, 3), "nothing was leased here");
+        assert!(leases.is_beyond(7, 3), "nothing was leased here");
+        leases.pass(7, 3);
         leases.add(7, 3..67);
         assert_eq!(leases.take(7, 1), Some(3..4));
-        assert!(!leases.pass(7, 4), "it was just leased");
-        assert!(!leases.pass(7, 10), "it is in the block");
+        assert!(!leases.is_beyond(7, 67) && leases.is_beyond(7, 68));
+        leases.pass(7, 4);
+        assert_eq!(leases.take(7, 1), Some(4..5), "nothing but what was taken is passed");
+        leases.pass(7, 10);
         assert_eq!(leases.take(7, 1), Some(10..11));
-        assert!(leases.pass(7, 100));
+        leases.pass(7, 100);
         assert_eq!(leases.take(7, 1), None);
     }
 

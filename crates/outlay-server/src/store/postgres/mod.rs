@@ -152,22 +152,33 @@ impl PostgresStore {
 
     /// Nobody is to lease rounds that are asked for here, also if they were not leased here.
     async fn pass(&self, session: &session::Session, batch: &[Wanted<'_>]) -> Result<(), trouble::Trouble> {
-        let mut unknown = BTreeMap::new();
+        let mut ends: BTreeMap<i32, u64> = BTreeMap::new();
         for wanted in batch {
             let Wanted::Ask(ask, Some(campaign)) = wanted else { continue };
-            if self.leases().since(session.epoch).pass(*campaign, ask.rounds.end) {
-                unknown.insert(*campaign, whole(ask.rounds.end));
-            }
+            let end = ends.entry(*campaign).or_default();
+            *end = ask.rounds.end.max(*end);
         }
-        if unknown.is_empty() {
-            return Ok(());
+        let beyond: Vec<_> = {
+            let mut leases = self.leases();
+            let leases = leases.since(session.epoch);
+            ends.iter()
+                .filter(|(campaign, end)| leases.is_beyond(**campaign, **end))
+                .map(|(campaign, end)| (*campaign, whole(*end)))
+                .collect()
+        };
+        if !beyond.is_empty() {
+            let (campaigns, ends): (Vec<i32>, Vec<i64>) = beyond.into_iter().unzip();
+            let sql = "UPDATE lease SET next_round = u.finish FROM (SELECT campaign, finish
+                FROM unnest($1::int[], $2::bigint[]) AS u (campaign, finish) JOIN lease USING (campaign)
+                WHERE next_round < finish ORDER BY campaign FOR UPDATE OF lease) u
+                WHERE lease.campaign = u.campaign AND lease.next_round < u.finish";
+            let values = [(&campaigns as _, Type::INT4_ARRAY), (&ends as _, Type::INT8_ARRAY)];
+            session.repeatable(&self.pool.openings.write, sql, &values).await?;
         }
-        let (campaigns, ends): (Vec<i32>, Vec<i64>) = unknown.into_iter().unzip();
-        let sql = "UPDATE lease SET next_round = u.finish FROM (SELECT * FROM unnest($1::int[], $2::bigint[]) AS u (campaign, finish)
-            JOIN lease USING (campaign) WHERE next_round < finish ORDER BY campaign FOR UPDATE OF lease) u
-            WHERE lease.campaign = u.campaign AND lease.next_round < u.finish";
-        let values = [(&campaigns as _, Type::INT4_ARRAY), (&ends as _, Type::INT8_ARRAY)];
-        session.repeatable(&self.pool.openings.write, sql, &values).await.map(drop)
+        let mut leases = self.leases();
+        let leases = leases.since(session.epoch);
+        ends.into_iter().for_each(|(campaign, end)| leases.pass(campaign, end));
+        Ok(())
     }
 
     fn apply_single(&self, command: &Command) -> Result<Result<Done, Refusal>, StoreError> {

@@ -43,8 +43,12 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(options: &PostgresOptions) -> Result<Self, StoreError> {
         let bad = |what: String| StoreError { what, is_fatal: true };
-        let mut config: Config =
-            options.url.parse().map_err(|error| bad(format!("the address of the database cannot be read: {error}")))?;
+        let (url, certificates) = tls::split(&options.url);
+        let mut config: Config = url.parse().map_err(|error| bad(format!("the address of the database cannot be read: {error}")))?;
+        let tls = match config.get_ssl_mode() {
+            SslMode::Require => Some(tls::connector(certificates.as_deref()).map_err(bad)?),
+            _ => None,
+        };
         if config.get_application_name().is_none() {
             config.application_name("outlay");
         }

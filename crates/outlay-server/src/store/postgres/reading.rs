@@ -103,7 +103,7 @@ pub(super) async fn rounds(
     let after = whole(after);
     // From the split that the first round is in, if it is in one.
     let sql = format!(
-        "{SPLIT} AND end_round > $2 AND first_round >= coalesce((SELECT max(first_round) FROM split WHERE campaign = $1
+        "{SPLIT} AND first_round >= coalesce((SELECT max(first_round) FROM split WHERE campaign = $1
         AND first_round <= $2), 0) AND end_round - 1 > $2 ORDER BY first_round LIMIT $3"
     );
     let values = [(&home.number as _, Type::INT4), (&after as _, Type::INT8), (&page(limit) as _, Type::INT8)];
