@@ -145,7 +145,10 @@ mod tests {
     fn nothing_is_inline_and_nothing_comes_from_elsewhere() {
         let page = ASSETS.iter().find(|asset| asset.name == "index.html").unwrap().content;
         assert!(!page.contains("style=") && !page.contains("<style") && !page.contains(" onclick"));
-        assert_eq!(page.matches("<script").count(), page.matches("<script src=\"/dashboard/").count() + page.matches("<script type=\"module\" src=\"/dashboard/").count());
+        assert_eq!(
+            page.matches("<script").count(),
+            page.matches("<script src=\"/dashboard/").count() + page.matches("<script type=\"module\" src=\"/dashboard/").count()
+        );
         for asset in ASSETS.iter().filter(|asset| !asset.name.starts_with("uplot/")) {
             for elsewhere in ["https://", "//cdn", "innerHTML", "eval("] {
                 assert!(!asset.content.contains(elsewhere), "{} has {elsewhere}", asset.name);
