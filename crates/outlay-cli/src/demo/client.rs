@@ -15,7 +15,7 @@ use super::{NOTICE, auctions};
 use crate::failure::Failure;
 
 /// Rounds are given up for lost after this.
-const EXPIRY_SECONDS: u64 = 60;
+const EXPIRY_SECONDS: u64 = 20;
 const SEED: u64 = 1;
 
 /// What was done.

@@ -48,6 +48,7 @@ export function quality(state) {
 
 function words(task) {
   if (task.told === 0) return "nothing told yet";
+  if (task.expected_completions === 0 && task.completions === 0) return "given nothing so far";
   return { "-1": "far fewer than expected", 0: "as expected", 1: "far more than expected" }[judge(task)];
 }
 

@@ -49,7 +49,7 @@ export function splitView(colours) {
       count(task.completions),
       range(task.mean, task.index, top, colours.of(task.task)),
       worth(task.mean),
-      task.index !== null && task.index >= state.reward_max ? "unknown" : worth(task.index),
+      task.mean === null ? "unknown" : worth(task.index === null ? null : Math.min(task.index, state.reward_max)),
     ])));
     more.hidden = isWhole || tasks.length <= SHOWN;
     write(more, `Show all ${plural(tasks.length, "task")}`);

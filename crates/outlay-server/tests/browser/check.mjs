@@ -200,7 +200,7 @@ async function comesBack({ page, forgive }) {
   await reads(page.locator("#pulse"), "live");
   forgive(/ERR_CONNECTION|Failed to fetch/);
   await service.kill();
-  await seen(page.getByText("The service does not answer."));
+  await seen(page.locator(".notice.ill").getByText("The service does not answer."));
   await reads(page.locator("#pulse"), "no connection");
   await page.screenshot({ path: `${folder}/away.png` });
   service = await serve(`${data}/open`, new URL(base).host);
@@ -246,7 +246,7 @@ async function tokens() {
   page.setDefaultTimeout(PATIENCE);
   watch.forgive(/401|403/);
   await page.goto(guarded.base);
-  const field = page.getByLabel("Token");
+  const field = page.getByRole("textbox", { name: "Token" });
   await field.fill("outlay_wrong_wrong");
   await page.screenshot({ path: `${folder}/token.png` });
   await page.keyboard.press("Enter");

@@ -3,7 +3,7 @@
 import { createRequire } from "node:module";
 import { resolve } from "node:path";
 
-const require = createRequire(resolve("target/browser/tools/"));
+const require = createRequire(resolve("target/browser/tools/package.json"));
 const { chromium } = require("playwright-core");
 
 export const launch = () => chromium.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });

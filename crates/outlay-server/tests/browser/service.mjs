@@ -4,11 +4,17 @@ import { execFileSync, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
 const outlay = process.env.OUTLAY;
+/** Whatever happens here, no service is left behind. */
+const running = new Set();
+process.on("exit", () => running.forEach((child) => child.kill("SIGKILL")));
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
 
 /** Starts `outlay serve` on a folder; resolves when it has printed its address. */
 export async function serve(folder, listen = "127.0.0.1:0") {
   const child = spawn(outlay, ["serve", "--data", folder, "--listen", listen, "--quiet", "--log", "warn"], { stdio: ["ignore", "pipe", "inherit"] });
+  running.add(child);
   const ended = new Promise((resolve) => child.once("exit", resolve));
+  ended.then(() => running.delete(child));
   const address = await Promise.race([
     new Promise((resolve) => createInterface({ input: child.stdout }).once("line", resolve)),
     ended.then((code) => Promise.reject(new Error(`outlay serve ended with ${code}`))),
