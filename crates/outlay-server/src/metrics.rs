@@ -113,8 +113,11 @@ fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), 
     gauge(encoder, "stats_age_seconds", "Since the oldest counts in memory were read", oldest as f64 / 1e3)
 }
 
+/// Name, help, and the number itself.
+type CampaignGauge = (&'static str, &'static str, fn(&CampaignFigures) -> f64);
+
 fn each_campaign(encoder: &mut DescriptorEncoder<'_>, campaigns: &[CampaignFigures]) -> Result<(), fmt::Error> {
-    let figures: [(&str, &str, fn(&CampaignFigures) -> f64); 3] = [
+    let figures: [CampaignGauge; 3] = [
         ("campaign_open_rounds", "Rounds that wait for something and have not expired", |campaign| campaign.open_rounds as f64),
         ("campaign_completions", "Successes told", |campaign| campaign.completions as f64),
         ("campaign_completions_expected", "Successes that the curves expected of the outcomes told", |campaign| {

@@ -74,8 +74,8 @@ impl Problem {
 /// A refusal on its way out, with headers of its own.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    refused: Refused,
-    header: Option<(HeaderName, HeaderValue)>,
+    refused: Box<Refused>,
+    header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
 impl Refusal {
@@ -84,14 +84,14 @@ impl Refusal {
     }
 
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.header = Some((name, value));
+        self.header = Some(Box::new((name, value)));
         self
     }
 }
 
 impl From<Refused> for Refusal {
     fn from(refused: Refused) -> Self {
-        Self { refused, header: None }
+        Self { refused: Box::new(refused), header: None }
     }
 }
 
@@ -108,10 +108,10 @@ impl IntoResponse for Refusal {
             408 | 413 => headers.insert(header::CONNECTION, HeaderValue::from_static("close")),
             _ => None,
         };
-        if let Some((name, value)) = self.header {
+        if let Some((name, value)) = self.header.map(|header| *header) {
             headers.insert(name, value);
         }
-        response.extensions_mut().insert(self.refused);
+        response.extensions_mut().insert(*self.refused);
         response
     }
 }
