@@ -87,8 +87,8 @@ pub(crate) fn import(arguments: &ImportArguments) -> Result<Report, Failure> {
         };
         imported.map_err(|ArchiveError(what)| Failure(format!("{}: {what}", input::place(&arguments.file))))
     };
-    if let Some(url) = &arguments.place.database {
-        let contents = read(&*database(url)?)?;
+    if let Some(url) = arguments.place.database() {
+        let contents = read(&*database(&url)?)?;
         return Ok(Report::new(format!("the database has {}\n", contained(&contents))));
     }
     if !input::is_stdin(&arguments.file) {
@@ -149,8 +149,8 @@ fn data(place: &StorePlace) -> &Path {
 
 /// The store, also while it is served.
 fn to_read(place: &StorePlace) -> Result<Arc<dyn Store>, Failure> {
-    match &place.database {
-        Some(url) => database(url),
+    match place.database() {
+        Some(url) => database(&url),
         None => Ok(Arc::new(SqliteStore::open_to_read(data(place)).map_err(|error| Failure(error.what))?)),
     }
 }

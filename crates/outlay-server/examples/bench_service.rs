@@ -118,7 +118,7 @@ fn bare() -> Result<(String, Runtime), Failure> {
 
 fn feedback(round: u64) -> Vec<u8> {
     let result = |(place, task): (u64, &str)| {
-        let completed = (round + place) % 3 != 0;
+        let completed = !(round + place).is_multiple_of(3);
         if completed { json!({ "task": task, "completed": true, "reward": 0.5 }) } else { json!({ "task": task, "completed": false }) }
     };
     let results: Vec<Value> = (0..).zip(["search", "social", "video", "mail"]).map(result).collect();
@@ -240,7 +240,7 @@ fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
 
 /// A store with so many outcomes, four a round.
 fn fill(store: &dyn Store, rounds: std::ops::Range<u64>) -> Result<(), Failure> {
-    let outcome = |round: u64, task: u32| Outcome { completed: (round + u64::from(task)) % 3 != 0, reward: 0 };
+    let outcome = |round: u64, task: u32| Outcome { completed: !(round + u64::from(task)).is_multiple_of(3), reward: 0 };
     let tell = |round: u64| {
         let items = (0..4).map(|task| Item { task, outcome: outcome(round, task), expected: 500_000_000 }).collect();
         Command::Tell(Tell { campaign: CAMPAIGN.to_owned(), round, items, is_late: false, at: 0, token: String::new() })

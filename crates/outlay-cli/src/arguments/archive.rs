@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::serve::named_database;
 use crate::report::Format;
 
 #[derive(Debug, Args)]
@@ -79,6 +80,13 @@ pub(crate) struct StorePlace {
     pub(crate) data: Option<PathBuf>,
 
     /// The PostgreSQL database of a service
-    #[arg(long, value_name = "URL", env = "OUTLAY_DATABASE", hide_env_values = true)]
-    pub(crate) database: Option<String>,
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
+}
+
+impl StorePlace {
+    /// The database that was asked for, here or in the environment.
+    pub(crate) fn database(&self) -> Option<String> {
+        named_database(self.database.as_ref(), self.data.is_some())
+    }
 }

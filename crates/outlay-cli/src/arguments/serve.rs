@@ -71,7 +71,7 @@ impl StoreArguments {
 }
 
 /// The environment counts only where nothing is said here.
-fn named_database(here: Option<&String>, is_elsewhere: bool) -> Option<String> {
+pub(super) fn named_database(here: Option<&String>, is_elsewhere: bool) -> Option<String> {
     here.cloned().or_else(|| std::env::var("OUTLAY_DATABASE").ok().filter(|url| !is_elsewhere && !url.is_empty()))
 }
 
