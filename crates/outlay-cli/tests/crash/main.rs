@@ -252,8 +252,7 @@ fn a_full_disk_refuses_writes_serves_reads_and_recovers() {
     let mut service = Service::start(&folder, &disk).expect("a start");
     assert_eq!(create(&service.address, "c").expect("an answer"), 201);
     let mut connection = Connection::open(&service.address).expect("a connection");
-    let ask =
-        |connection: &mut Connection| connection.send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({}))).expect("an answer");
+    let ask = |connection: &mut Connection| connection.send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({}))).expect("an answer");
     assert_eq!(ask(&mut connection).status, 201);
     std::fs::write(&sign, "").expect("a sign");
     let refused = ask(&mut connection);
