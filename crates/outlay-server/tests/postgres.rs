@@ -5,6 +5,8 @@
 mod commands;
 #[path = "postgres/database.rs"]
 mod database;
+#[path = "postgres/proxy.rs"]
+mod proxy;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -361,6 +363,43 @@ fn what_cannot_be_reached_is_an_error_without_the_password() {
     assert!(!error.is_fatal && !error.what.contains("secretword") && error.what.contains("cannot be reached"), "{error:?}");
     let error = PostgresStore::open(PostgresOptions::new("postgres://somebody:secretword@[::1")).unwrap_err();
     assert!(error.is_fatal && !error.what.contains("secretword"), "{error:?}");
+}
+
+#[test]
+fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
+    let Some(database) = Database::new() else { return };
+    let direct = replicas(&database, 1, 0).remove(0);
+    let mut options = database.options();
+    let (before, rest) = options.url.rsplit_once(':').unwrap();
+    let (port, after) = rest.split_once('/').unwrap();
+    let proxy = proxy::Proxy::start(port.parse().unwrap());
+    options.url = format!("{before}:{}/{after}", proxy.port);
+    let store = PostgresStore::open(options).unwrap();
+    let keyed = |store: &PostgresStore, name: &str| {
+        let mut keyed = asked("c", store.lease_rounds("c", 1).unwrap(), TASKS);
+        keyed.key = key(name, 3, i64::MAX);
+        Command::Ask(keyed)
+    };
+    // Now the block is leased and everything is known, so that the next commit is that of the ask.
+    let first = keyed(&store, "first");
+    assert_eq!(one(&store, first), Ok(Done::Asked));
+    let second = keyed(&store, "second");
+    proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
+    let error = store.apply(&[second]).unwrap_err();
+    assert!(!error.is_fatal && error.what.contains("not known"), "{error:?}");
+    assert_eq!(direct.rounds("c", 0, 10).unwrap().len(), 2, "it was kept");
+    // The client sends the same again, and is told the rounds that it has.
+    let again = keyed(&store, "second");
+    assert_eq!(one(&store, again), Err(Refusal::KeyUsed { request: [3; 32], rounds: 2..3 }));
+    let report = tell("c", 2, &[(0, done(1))]);
+    proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
+    store.standing("c").unwrap();
+    assert_eq!(one(&store, report.clone()), counted(&[true], false), "a read is repeated, and nobody notices");
+    proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
+    assert!(store.apply(std::slice::from_ref(&report)).is_err());
+    assert_eq!(one(&store, report), counted(&[false], false));
+    assert_eq!(direct.standing("c").unwrap().version, 1);
+    sound(&direct);
 }
 
 #[test]
