@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use outlay_server::store::{Ask, Command, Correction, Done, Item, NewCampaign, Outcome, Refusal, Split, SqliteStore, Store, Tell};
@@ -45,15 +44,15 @@ impl Draws {
 /// Serves until it is killed.
 pub(crate) fn serve(folder: &Path) {
     let seed: u64 = std::env::var("CRASH_SEED").unwrap().parse().unwrap();
-    let plant = std::env::var("CRASH_PLANT").unwrap_or_default();
-    let store = Arc::new(crate::open(folder));
+    let plant = &std::env::var("CRASH_PLANT").unwrap_or_default();
+    let store = &crate::open(folder);
     let new = NewCampaign { id: CAMPAIGN.into(), spec: "{}".into(), tasks: TASKS, at: 0, token: String::new() };
     store.apply(&[Command::Create(new)]).unwrap()[0].clone().unwrap();
     let (queue, waiting) = channel();
     std::thread::scope(|scope| {
-        scope.spawn(|| write(&store, &waiting));
+        scope.spawn(move || write(store, &waiting));
         for number in 0..CLIENTS {
-            let client = Client { store: &store, queue: queue.clone(), draws: Draws(mixed(seed) ^ number), plant: &plant };
+            let client = Client { store, queue: queue.clone(), draws: Draws(mixed(seed) ^ number), plant };
             scope.spawn(move || client.work());
         }
     });
