@@ -124,12 +124,12 @@ fn feedback(round: u64) -> Vec<u8> {
     let results: Vec<Value> = (0..).zip(["search", "social", "video", "mail"]).map(result).collect();
     let body = json!({ "results": results }).to_string();
     let head =
-        format!("PUT /v1/campaigns/{CAMPAIGN}/rounds/{round}/feedback HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n");
+        format!("PUT /v1/campaigns/{CAMPAIGN}/rounds/{round}/feedback HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
     format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 fn ask() -> Vec<u8> {
-    let head = format!("POST /v1/campaigns/{CAMPAIGN}/rounds HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\n");
+    let head = format!("POST /v1/campaigns/{CAMPAIGN}/rounds HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
     format!("{head}content-length: 2\r\n\r\n{{}}").into_bytes()
 }
 
