@@ -12,9 +12,23 @@ const COLUMNS = [
   { name: "Successes" },
   { name: "Worth of a success", kind: "picture" },
   { name: "Mean" },
-  { name: "At most" },
+  { name: "Counted as" },
 ];
 const SHOWN = 30;
+// What the number is that a learner counts a success for; others name their splits themselves.
+const OPTIMISTS = ["sharp", "paper", "tight", "hoeffding", "kl-log", "cucb"];
+const DRAWERS = ["thompson", "epsilon-greedy"];
+
+/** What the line from the dot means. */
+function meaning(learner) {
+  const name = learner.split(":")[0];
+  if (OPTIMISTS.includes(name)) {
+    return "the line ends where the learner, being optimistic, puts it for now: the shorter, the surer.";
+  }
+  return DRAWERS.includes(name)
+    ? "the line ends at the number that the learner has drawn for the next round."
+    : "the learner counts a success for what the line ends at.";
+}
 
 export function splitView(colours) {
   const remark = h("p", { class: "muted" });
@@ -35,7 +49,7 @@ export function splitView(colours) {
     const shown = isWhole ? tasks : tasks.slice(0, SHOWN);
     const total = state.tasks.reduce((sum, task) => sum + task.spend, 0);
     write(remark, `The next round would spend ${amount(total)} of ${amount(state.budget)}. The dot is what a success has brought on average; `
-      + "the line ends where the learner, being optimistic, puts it for now: the shorter, the surer.");
+      + meaning(state.learner));
     const spend = column(shown.map((task) => task.spend));
     const worth = column(shown.flatMap((task) => [task.mean, task.index]));
     const largest = Math.max(...state.tasks.map((task) => Math.min(task.spend / state.budget, 1)), 1e-12);
@@ -71,7 +85,7 @@ function bar(share, colour) {
   return h("span", { class: "bar", "aria-hidden": "true" }, fill);
 }
 
-/** From the mean to the optimistic end. */
+/** From the mean to what it is counted as. */
 function range(mean, index, top, colour) {
   const place = (number) => `${100 * Math.max(0, Math.min(1, number / top))}%`;
   const track = h("span", { class: "range", "aria-hidden": "true" });
