@@ -99,6 +99,20 @@ proptest! {
     }
 }
 
+/// Three spends, four numbers to fit: several families pass through the same points, and their losses differ by rounding alone.
+#[test]
+fn forms_that_cannot_be_told_apart_are_not_chosen_by_the_unit() {
+    let rows = [(56.737334592962235, 1.0, 0.0), (94.97779616774027, 1.0, 1.0), (7.0, 13.0, 9.0), (0.0, 7.0, 1.0)];
+    let kind = |factor: f64| {
+        let log = Observations::new(rows.iter().map(|&(spend, trials, successes)| (spend * factor, trials, successes))).unwrap();
+        fit(&log, Choice::Auto, &Options { folds: 2, ..Options::default() }).unwrap().kind
+    };
+    let here = kind(1.0);
+    for power in -60..=60 {
+        assert_eq!(kind(10_f64.powf(f64::from(power) / 10.0)), here, "{power}");
+    }
+}
+
 /// The likelihood at every point of a dense grid is at most that of the fit.
 #[test]
 fn no_point_of_a_grid_is_more_likely() {

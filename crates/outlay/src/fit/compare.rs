@@ -135,7 +135,7 @@ pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> V
             judged.push((form, losses, loss));
         }
     }
-    judged.sort_by(|one, other| one.2.total_cmp(&other.2));
+    judged.sort_by(|one, other| told_apart(one.2).total_cmp(&told_apart(other.2)));
     let Some((_, best, _)) = judged.first() else { return Vec::new() };
     let candidate = |(form, losses, log_loss): &(Form, Losses, f64)| {
         let difference = |fold: usize, position: usize| {
@@ -146,6 +146,12 @@ pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> V
         Candidate { form: *form, parameters: parameter_count(*form, log), log_loss: *log_loss, worse_by, error }
     };
     judged.iter().map(candidate).collect()
+}
+
+/// A loss without the digits that only the search's rounding decides. Forms that agree wherever there are rows keep the order in which
+/// they were asked for; else the unit of money would choose among them.
+fn told_apart(loss: f64) -> f64 {
+    (loss * 1e7).round()
 }
 
 /// How many numbers a form fits; a nondecreasing curve as many as it has levels.
