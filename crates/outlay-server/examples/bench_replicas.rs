@@ -61,7 +61,7 @@ fn begin_campaign(store: &PostgresStore) -> Result<(), StoreError> {
     let numbers = vec![0.5; TASKS as usize];
     let split = Split { budget: 1.0, available: None, spend: numbers.clone(), success: numbers.clone(), index: numbers };
     let (rounds, token) = (1..ROUNDS, String::new());
-    let ask = Ask { campaign: "hot".into(), rounds, split, stats_version: 0, at: 0, expires_at: 0, token, key: None };
+    let ask = Ask { campaign: "hot".into(), rounds, split: split.into(), stats_version: 0, at: 0, expires_at: 0, token, key: None };
     store.apply(&[Command::Create(new), Command::Ask(ask)]).map(drop)
 }
 

@@ -5,6 +5,7 @@
 
 use std::io::{Seek, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use outlay_server::store::{Ask, Command, Item, NewCampaign, Outcome, Split, SqliteOptions, SqliteStore, Store, Tell};
@@ -18,7 +19,7 @@ fn campaign(number: u64) -> String {
 
 fn ask(campaign: &str, rounds: std::ops::Range<u64>) -> Command {
     let numbers = || vec![0.25; TASKS as usize];
-    let split = Split { budget: 1.0, available: None, spend: numbers(), success: numbers(), index: numbers() };
+    let split = Arc::new(Split { budget: 1.0, available: None, spend: numbers(), success: numbers(), index: numbers() });
     let (campaign, token) = (campaign.to_owned(), "0123456789ab".to_owned());
     Command::Ask(Ask { campaign, rounds, split, stats_version: 0, at: 0, expires_at: 1 << 40, token, key: None })
 }

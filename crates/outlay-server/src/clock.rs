@@ -11,6 +11,12 @@ pub trait Clock: Send + Sync + std::fmt::Debug {
     fn now(&self) -> Millis;
 }
 
+/// A time in RFC 3339. One beyond what a calendar holds is written as the calendar's end.
+pub(crate) fn rfc3339(at: Millis) -> String {
+    let end = if at < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
+    jiff::Timestamp::from_millisecond(at).unwrap_or(end).to_string()
+}
+
 /// The machine's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;

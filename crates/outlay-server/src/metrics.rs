@@ -144,7 +144,6 @@ fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64
     gauge.encode(encoder.encode_descriptor(name, help, None, ConstGauge::<f64>::TYPE)?)
 }
 
-/// The desk counts upwards from bucket to bucket; what is written must be each bucket's own.
 fn histogram(
     encoder: &mut DescriptorEncoder<'_>,
     name: &str,
@@ -152,14 +151,7 @@ fn histogram(
     unit: Option<&Unit>,
     figures: &desk::Histogram,
 ) -> Result<(), fmt::Error> {
-    let mut before = 0;
-    let mut own = |upto: u64| upto - std::mem::replace(&mut before, upto).min(upto);
-    let mut buckets: Vec<(f64, u64)> = figures.buckets.iter().map(|(bound, upto)| (*bound, own(*upto))).collect();
-    buckets.push((f64::INFINITY, own(figures.count)));
-    encoder.encode_descriptor(name, help, unit, MetricType::Histogram)?.encode_histogram::<NoLabelSet>(
-        figures.sum,
-        figures.count,
-        &buckets,
-        None,
-    )
+    let count = figures.buckets.iter().map(|(_, count)| count).sum();
+    let mut encoder = encoder.encode_descriptor(name, help, unit, MetricType::Histogram)?;
+    encoder.encode_histogram::<NoLabelSet>(figures.sum, count, &figures.buckets, None)
 }

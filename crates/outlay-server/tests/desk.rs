@@ -255,6 +255,30 @@ async fn late_feedback_counts_and_expired_rounds_make_room() {
     assert_eq!(world.ask().await.rounds, [5]);
 }
 
+/// A round that had expired before the restart is in nobody's memory; what was spent in it still counts.
+#[tokio::test]
+async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
+    for learner in ["sharp", "lattimore", "explore-then-commit"] {
+        let mut ends = Vec::new();
+        for restarts in [false, true] {
+            let mut world = World::with(learner).await;
+            for _ in 0..6 {
+                world.ask().await;
+            }
+            world.clock.set(NOW + DAY);
+            if restarts {
+                world.restart();
+            }
+            for round in 1..=6 {
+                let results = vec![if round % 2 == 0 { done("tv", 1.0) } else { failed("tv") }, done("web", 0.5), failed("mail")];
+                assert_eq!(world.tell(round, results).await.unwrap().late, 3);
+            }
+            ends.push((spends(&world.ask().await), world.desk.campaign("c").await.unwrap()));
+        }
+        assert_eq!(ends[0], ends[1], "{learner}");
+    }
+}
+
 #[tokio::test]
 async fn keys_give_the_same_rounds_again() {
     let mut world = World::with("sharp").await;

@@ -179,7 +179,7 @@ fn two_halves_at_the_same_time_complete_a_round() {
         });
         assert!(complete.contains(&true), "round {round}");
     }
-    assert_eq!(stores[0].open_rounds("c", 0).unwrap(), Vec::<u64>::new());
+    assert_eq!(stores[0].open_rounds("c", 0).unwrap(), []);
 }
 
 #[test]

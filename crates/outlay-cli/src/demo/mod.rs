@@ -38,7 +38,9 @@ pub(crate) fn run(arguments: &DemoArguments, quiet: bool) -> Result<Report, Fail
 
 /// Serves and plays until all rounds are played or somebody stops it.
 async fn serve(arguments: &DemoArguments, folder: &Folder, stop: &'static AtomicBool, quiet: bool) -> Result<Tally, Failure> {
-    let store = SqliteStore::open(&folder.0, &SqliteOptions::default()).map_err(|error| Failure(error.what))?;
+    // The system's folder for temporary files may be in memory; nothing here is to last.
+    let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
+    let store = SqliteStore::open(&folder.0, &options).map_err(|error| Failure(error.what))?;
     let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), Limits::default())?;
     let settings = Settings { listen: arguments.listen, tls: None, campaign_metrics: true };
     let server = Server::bind(desk.clone(), &settings).await?;

@@ -1,6 +1,7 @@
 //! The lines of an export.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -212,7 +213,7 @@ impl Line {
                 let rounds = ask.rounds()?;
                 let AskLine { campaign, at, expires_at, by, stats_version, budget, available, spend, success, index, .. } = ask;
                 let (spend, success, index) = (numbers(&spend), numbers(&success), numbers(&index));
-                let split = Split { budget: budget.into(), available, spend, success, index };
+                let split = Arc::new(Split { budget: budget.into(), available, spend, success, index });
                 Command::Ask(Ask { campaign, rounds, split, stats_version, at, expires_at, token: by, key: None })
             }
             Self::Tell { campaign, round, at, by, late, items } => {
@@ -230,7 +231,6 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
 
@@ -245,8 +245,8 @@ mod tests {
         let bits = |split: &Split| split.spend.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&ask.split), bits(&split));
         assert_eq!(
-            (ask.split.budget.to_bits(), &ask.split.available, ask.split.index),
-            (split.budget.to_bits(), &split.available, split.index)
+            (ask.split.budget.to_bits(), &ask.split.available, &ask.split.index),
+            (split.budget.to_bits(), &split.available, &split.index)
         );
         assert_eq!((ask.rounds, ask.stats_version, ask.at, ask.expires_at), (3..9, u64::MAX, -1, i64::MAX));
     }

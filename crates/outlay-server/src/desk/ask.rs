@@ -39,11 +39,11 @@ impl Desk {
         {
             return Ok(rounds);
         }
-        let row = Arc::new(self.decide(&live, wish).await?);
+        let row = self.decide(&live, wish).await?;
         let command = Ask {
             campaign: id.to_owned(),
             rounds: row.rounds.clone(),
-            split: Split::clone(&row.split),
+            split: Arc::clone(&row.split),
             stats_version: row.stats_version,
             at: row.at,
             expires_at: row.expires_at,
@@ -96,10 +96,13 @@ impl Desk {
             return Ok(row);
         }
         let row = self.read(&live.id, move |store, id| store.split(&id, round)).await?;
-        row.map(Arc::new).ok_or_else(|| Refused::new(Code::NoRound, format!("round {round} of campaign {} was never handed out", live.id)))
+        let never = || Refused::new(Code::NoRound, format!("round {round} of campaign {} was never handed out", live.id));
+        let row = Arc::new(row.ok_or_else(never)?);
+        live.state().remember(&row);
+        Ok(row)
     }
 
-    async fn decide(&self, live: &Arc<Live>, wish: Wish) -> Result<SplitRow, Refused> {
+    async fn decide(&self, live: &Arc<Live>, wish: Wish) -> Result<Arc<SplitRow>, Refused> {
         let is_quick = !self.store().is_shared() && live.plan.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
         let (desk, live) = (self.clone(), Arc::clone(live));
         if is_quick {
@@ -110,7 +113,7 @@ impl Desk {
     }
 
     /// Takes round ids and decides their split. From here on the split is in memory; nobody knows of it before the store does.
-    fn decide_here(&self, live: &Live, wish: Wish) -> Result<SplitRow, Refused> {
+    fn decide_here(&self, live: &Live, wish: Wish) -> Result<Arc<SplitRow>, Refused> {
         let now = self.now();
         // Where others take ids as well this may take a while, and must not hold up those who only look.
         let is_shared = self.store().is_shared();
@@ -127,7 +130,8 @@ impl Desk {
         let split = Arc::new(Split { budget: wish.budget, available: wish.available, spend, success, index });
         let row =
             SplitRow { rounds, split, stats_version: state.standing.version, at: now, expires_at: now.saturating_add(live.plan.expiry) };
-        state.keep(&Arc::new(row.clone()));
+        let row = Arc::new(row);
+        state.keep(&row);
         Ok(row)
     }
 

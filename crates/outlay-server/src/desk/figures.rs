@@ -28,24 +28,17 @@ impl<const N: usize> Buckets<N> {
     }
 
     fn read(&self) -> Histogram {
-        let mut total = 0;
-        let mut upto = |count: &AtomicU64| {
-            total += count.load(Ordering::Relaxed);
-            total
-        };
-        let buckets = self.bounds.iter().zip(&self.counts).map(|(bound, count)| (*bound, upto(count))).collect();
-        let count = upto(&self.above);
-        Histogram { buckets, count, sum: self.sum.load(Ordering::Relaxed) as f64 / 1e6 }
+        let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
+        let counts = self.counts.iter().chain([&self.above]).map(|count| count.load(Ordering::Relaxed));
+        Histogram { buckets: bounds.zip(counts).collect(), sum: self.sum.load(Ordering::Relaxed) as f64 / 1e6 }
     }
 }
 
-/// A histogram as Prometheus has it.
+/// How often a number was how large.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Histogram {
-    /// A bound, and how many numbers were at most that.
+    /// A bound, and how many numbers were at most that and above the bound before; the last bound is infinite.
     pub buckets: Vec<(f64, u64)>,
-    /// How many numbers there were.
-    pub count: u64,
     /// Their sum.
     pub sum: f64,
 }

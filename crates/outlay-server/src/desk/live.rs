@@ -28,9 +28,11 @@ pub(super) struct State {
     /// When the counts were read from a store that others write to as well.
     pub(super) read_at: Millis,
     pub(super) open: OpenRounds,
-    /// Splits of rounds that may still wait, by the first of them.
+    /// Splits that were handed out or asked for lately, by the first of their rounds.
     splits: BTreeMap<u64, Arc<SplitRow>>,
     pub(super) last: Option<Arc<SplitRow>>,
+    /// Counts are not all that the learner learns from.
+    learns_from_order: bool,
     /// The decider must be made again from the store: what it learnt from was corrected.
     pub(super) is_outdated: bool,
 }
@@ -78,23 +80,13 @@ impl Live {
     pub(super) fn load(store: &dyn Store, row: CampaignRow, plan: Plan, now: Millis) -> Result<Self, StoreError> {
         let (decider, standing, last) = learnt(store, &row.id, &plan)?;
         let mut open = OpenRounds::default();
-        let mut splits = BTreeMap::new();
-        let mut latest: Option<Arc<SplitRow>> = None;
-        for round in store.open_rounds(&row.id, now)? {
-            let known = latest.as_ref().filter(|split| split.rounds.contains(&round)).cloned();
-            let split = match known {
-                Some(split) => split,
-                None => match store.split(&row.id, round)? {
-                    Some(split) => Arc::new(split),
-                    None => continue,
-                },
-            };
-            open.add(round, split.expires_at);
-            splits.insert(split.rounds.start, Arc::clone(&split));
-            latest = Some(split);
+        for (round, expires_at) in store.open_rounds(&row.id, now)? {
+            open.add(round, expires_at);
         }
         let id = row.id.clone();
-        let state = State { row, decider, standing, read_at: now, open, splits, last, is_outdated: false };
+        let learns_from_order = !plan.learner.learns_by_counting();
+        let splits = BTreeMap::new();
+        let state = State { row, decider, standing, read_at: now, open, splits, last, learns_from_order, is_outdated: false };
         Ok(Self { id, plan, state: Mutex::new(state) })
     }
 
@@ -166,13 +158,18 @@ impl State {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
     }
 
-    /// Keeps a split that is about to be handed out.
-    pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
+    /// Keeps a split at hand.
+    pub(super) fn remember(&mut self, split: &Arc<SplitRow>) {
         let numbers = 3 * split.split.spend.len().max(1);
         while self.splits.len() >= MOST_SPLITS.min(MOST_SPLIT_NUMBERS / numbers).max(1) {
             self.splits.pop_first();
         }
         self.splits.insert(split.rounds.start, Arc::clone(split));
+    }
+
+    /// Takes up a split that is about to be handed out.
+    pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
+        self.remember(split);
         for round in split.rounds.clone() {
             self.open.add(round, split.expires_at);
         }
@@ -192,6 +189,8 @@ impl State {
 
     fn told(&mut self, tell: &Tell, is_new: &[bool]) {
         let split = self.split(tell.round);
+        // What was spent on it is then known to the store alone.
+        self.is_outdated |= split.is_none() && self.learns_from_order;
         for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {
             let task = item.task as usize;
             self.standing.tasks[task].add(item.outcome, item.expected);

@@ -11,7 +11,7 @@ mod show;
 mod tell;
 
 pub use figures::{CampaignFigures, Figures, Histogram};
-pub(crate) use plan::{bad_problem, check_size};
+pub(crate) use plan::read_problem;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -33,12 +33,7 @@ const MOST_EXPIRY_SECONDS: u64 = 36_525 * 24 * 3600;
 impl Plan {
     /// Checks a request. Everything that is wrong with the problem is said at once.
     pub(super) fn new(request: &NewCampaign, limits: &Limits, is_shared: bool) -> Result<Self, Refused> {
-        check_size(&request.problem, limits)?;
-        let problem = Problem::from_json(&request.problem.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
-        if problem.tasks().len() > limits.tasks {
-            let detail = format!("the problem has {} tasks; the service takes up to {}", problem.tasks().len(), limits.tasks);
-            return Err(Refused::new(Code::TooLarge, detail).at("/problem/task"));
-        }
+        let problem = read_problem(&request.problem, limits)?;
         let learner = learner(request.learner.as_deref(), is_shared)?;
         let horizon = request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
         let expiry_seconds = request.expiry_seconds.unwrap_or(DEFAULT_EXPIRY_SECONDS);
@@ -86,8 +81,23 @@ impl Plan {
     }
 }
 
+/// The problem in a request. Everything that is wrong with it is said at once.
+pub(crate) fn read_problem(document: &serde_json::Value, limits: &Limits) -> Result<Problem, Refused> {
+    if !document.is_object() {
+        return Err(Refused::new(Code::BadProblem, "/problem: must be an object with the keys of a problem file").at("/problem"));
+    }
+    check_size(document, limits)?;
+    let problem = Problem::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
+    let tasks = problem.tasks().len();
+    if tasks > limits.tasks {
+        let refused = Refused::new(Code::TooLarge, format!("the problem has {tasks} tasks, more than {}", limits.tasks));
+        return Err(refused.at("/problem/task").hint("the limit is tasks"));
+    }
+    Ok(problem)
+}
+
 /// Counts the numbers of the curves before anything is built from them.
-pub(crate) fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refused> {
+fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refused> {
     fn numbers(value: &serde_json::Value) -> usize {
         match value {
             serde_json::Value::Array(entries) => entries.iter().map(numbers).sum(),
@@ -138,7 +148,7 @@ fn not_made(error: &CampaignError) -> Refused {
     Refused::new(Code::BadProblem, error.to_string()).at(pointer)
 }
 
-pub(crate) fn bad_problem(errors: &ProblemErrors) -> Refused {
+fn bad_problem(errors: &ProblemErrors) -> Refused {
     let shown = errors.0.iter().take(ProblemErrors::SHOWN);
     let errors: Vec<(String, String)> = shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
     let (pointer, detail) = errors.first().cloned().unwrap_or_default();

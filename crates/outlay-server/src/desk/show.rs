@@ -5,16 +5,12 @@ use outlay::feedback::Reward;
 use super::figures::CampaignFigures;
 use super::live::Live;
 use super::plan::Plan;
+use crate::clock::rfc3339;
 use crate::refusal::{Code, Refused};
 use crate::shapes::{
     CampaignState, CampaignSummary, EventEntry, Happening, RoundState, RoundStatus, RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
 };
 use crate::store::{CampaignRow, Event, EventKind, Millis, Outcome, RoundRow, SplitRow};
-
-/// A time in RFC 3339.
-pub(super) fn time(at: Millis) -> String {
-    jiff::Timestamp::from_millisecond(at).unwrap_or_default().to_string()
-}
 
 fn shares(billionths: u64) -> f64 {
     billionths as f64 / Reward::UNITS as f64
@@ -59,7 +55,7 @@ pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<Camp
         stats_version: standing.version,
         stats_age_ms: age(state.read_at, now, is_shared),
         completions_over_expected: (told > 0 && expected > 0).then(|| completions as f64 / shares(expected)),
-        created_at: time(state.row.created_at),
+        created_at: rfc3339(state.row.created_at),
         tasks: tasks.collect(),
     })
 }
@@ -99,7 +95,7 @@ pub(super) fn summary(row: &CampaignRow, learner: &str, rounds: u64) -> Campaign
         learner: learner.to_owned(),
         tasks: row.tasks,
         rounds,
-        created_at: time(row.created_at),
+        created_at: rfc3339(row.created_at),
     }
 }
 
@@ -123,7 +119,7 @@ pub(super) fn rounds(plan: &Plan, row: &SplitRow) -> Rounds {
         budget: row.split.budget,
         tasks: spends(plan, row),
         stats_version: row.stats_version,
-        expires_at: time(row.expires_at),
+        expires_at: rfc3339(row.expires_at),
     }
 }
 
@@ -165,8 +161,8 @@ pub(super) fn round(plan: &Plan, row: &RoundRow, now: Millis) -> RoundState {
         status,
         budget: row.split.split.budget,
         stats_version: row.split.stats_version,
-        asked_at: time(row.split.at),
-        expires_at: time(row.split.expires_at),
+        asked_at: rfc3339(row.split.at),
+        expires_at: rfc3339(row.split.expires_at),
         tasks,
     }
 }
@@ -181,7 +177,7 @@ pub(super) fn event(plan: &Plan, event: Event) -> EventEntry {
             budget: row.split.budget,
             tasks: spends(plan, &row),
             stats_version: row.stats_version,
-            expires_at: time(row.expires_at),
+            expires_at: rfc3339(row.expires_at),
         },
         EventKind::Told { round, items, is_late } => {
             let results = items.into_iter().map(|(task, outcome, _)| result(plan, task, outcome)).collect();
@@ -191,5 +187,5 @@ pub(super) fn event(plan: &Plan, event: Event) -> EventEntry {
             Happening::Corrected { round, from: result(plan, task, from), to: result(plan, task, to), why }
         }
     };
-    EventEntry { seq: event.seq, at: time(event.at), token: event.token, what }
+    EventEntry { seq: event.seq, at: rfc3339(event.at), token: event.token, what }
 }

@@ -6,7 +6,6 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 use outlay::oracle::Status;
-use outlay::problem::NoFiles;
 use outlay::{Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -15,7 +14,7 @@ use super::App;
 use super::extract::free_body;
 use super::json::escaped;
 use super::problem::{Problem, Refusal};
-use crate::desk::{bad_problem, check_size};
+use crate::desk::read_problem;
 use crate::limits::Limits;
 use crate::refusal::{Code, Refused};
 
@@ -117,20 +116,6 @@ fn word(status: Status) -> &'static str {
         Status::WithinTolerance => "within_tolerance",
         Status::Limit => "limit",
     }
-}
-
-fn read_problem(document: &serde_json::Value, limits: &Limits) -> Result<Task, Refused> {
-    if !document.is_object() {
-        return Err(Refused::new(Code::BadProblem, "/problem: must be an object with the keys of a problem file").at("/problem"));
-    }
-    check_size(document, limits)?;
-    let problem = Task::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
-    let tasks = problem.tasks().len();
-    if tasks > limits.tasks {
-        let refused = Refused::new(Code::TooLarge, format!("the problem has {tasks} tasks, more than {}", limits.tasks));
-        return Err(refused.at("/problem/task").hint("the limit is tasks"));
-    }
-    Ok(problem)
 }
 
 fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Value>>) -> Result<Vec<f64>, Refused> {

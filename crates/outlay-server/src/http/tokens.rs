@@ -12,6 +12,7 @@ use utoipa::ToSchema;
 use super::App;
 use super::extract::{Place, body};
 use super::problem::{Problem, Refusal};
+use crate::clock::rfc3339;
 use crate::refusal::{Code, Refused};
 use crate::store::{Millis, TokenRow};
 use crate::tokens::{Scope, Wish, check_first, make};
@@ -102,12 +103,6 @@ impl From<&TokenRow> for TokenInfo {
             revoked_at: row.revoked_at.map(rfc3339),
         }
     }
-}
-
-/// A time beyond what a calendar holds is written as its end.
-fn rfc3339(millis: Millis) -> String {
-    let bound = if millis < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX };
-    jiff::Timestamp::from_millisecond(millis).unwrap_or(bound).to_string()
 }
 
 /// Tokens in the order in which they were made.

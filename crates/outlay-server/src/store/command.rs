@@ -1,6 +1,7 @@
 //! What a store is told to do, and what it answers.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::Millis;
 use super::record::{CampaignStatus, Outcome, Split, TokenRow};
@@ -62,7 +63,7 @@ pub struct Ask {
     /// Ids from [`lease_rounds`](super::Store::lease_rounds), one after the other.
     pub rounds: Range<u64>,
     /// The split of each.
-    pub split: Split,
+    pub split: Arc<Split>,
     /// What was known when it was decided: see [`Standing::version`](super::Standing::version).
     pub stats_version: u64,
     /// When.

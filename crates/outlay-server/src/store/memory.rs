@@ -128,7 +128,7 @@ impl Kept {
         }
         let row = SplitRow {
             rounds: ask.rounds.clone(),
-            split: Arc::new(ask.split.clone()),
+            split: Arc::clone(&ask.split),
             stats_version: ask.stats_version,
             at: ask.at,
             expires_at: ask.expires_at,
@@ -277,10 +277,10 @@ impl Store for MemoryStore {
         Ok(self.read(campaign, |campaign| campaign.splits.values().next_back().cloned()).flatten())
     }
 
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         let open = |campaign: &Campaign| {
             let waiting = campaign.rounds_after(0).filter(|(_, split)| split.expires_at > now);
-            waiting.map(|(round, _)| round).filter(|round| !campaign.is_complete(*round)).collect()
+            waiting.filter(|(round, _)| !campaign.is_complete(*round)).map(|(round, split)| (round, split.expires_at)).collect()
         };
         Ok(self.read(campaign, open).unwrap_or_default())
     }

@@ -77,8 +77,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The split with the highest rounds.
     fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError>;
 
-    /// Rounds that expire after `now` and of which something is still to be told: their numbers, in order.
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError>;
+    /// Rounds that expire after `now` and of which something is still to be told, in order: the number of each, and when it expires.
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError>;
 
     /// Rounds in order, those after `after`, with what was told of them. What was corrected is shown as corrected.
     fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError>;

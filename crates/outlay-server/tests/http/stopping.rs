@@ -120,7 +120,7 @@ impl Store for Failing {
         self.inner.last_split(campaign)
     }
 
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         self.inner.open_rounds(campaign, now)
     }
 

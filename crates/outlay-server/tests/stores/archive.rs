@@ -1,6 +1,7 @@
 //! Copies are copies: nothing is missing, nothing is new, and what is not a copy is refused.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use outlay_server::archive::{Contents, backup, export, import, restore};
@@ -13,8 +14,9 @@ use crate::suite::snapshot;
 /// Something of everything that can happen.
 fn fill(store: &dyn Store) {
     let mut masked = asked("ä/\"1\"", 3..6, 3);
-    masked.split.available = Some(vec![true, false, true]);
-    masked.split.index = vec![f64::INFINITY, -0.0, 0.1 + 0.2];
+    let split = Arc::make_mut(&mut masked.split);
+    split.available = Some(vec![true, false, true]);
+    split.index = vec![f64::INFINITY, -0.0, 0.1 + 0.2];
     masked.key = key("k", 1, DAY);
     let mut late = told("ä/\"1\"", 4, &[(2, done(999_999_999))]);
     late.is_late = true;

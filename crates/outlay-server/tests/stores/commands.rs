@@ -1,6 +1,7 @@
 //! Commands in short, for the tests.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use outlay_server::store::{
     Ask, Command, Correction, Done, Item, Key, NewCampaign, Outcome, Refusal, Split, StatusChange, Store, Tell, TokenRow,
@@ -28,7 +29,7 @@ pub(crate) fn split(tasks: u32, first: u64) -> Split {
 }
 
 pub(crate) fn asked(campaign: &str, rounds: Range<u64>, tasks: u32) -> Ask {
-    let split = split(tasks, rounds.start);
+    let split = Arc::new(split(tasks, rounds.start));
     Ask { campaign: campaign.into(), rounds, split, stats_version: 0, at: 3000, expires_at: 3000 + DAY, token: "asker".into(), key: None }
 }
 

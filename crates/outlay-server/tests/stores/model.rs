@@ -264,7 +264,7 @@ impl Play<'_> {
                 let id = self.id(campaign);
                 let rounds = self.store().lease_rounds(&id, count).unwrap();
                 let mut ask = asked(&id, rounds, TASKS);
-                ask.split.available = mask.map(Vec::from);
+                Arc::make_mut(&mut ask.split).available = mask.map(Vec::from);
                 (ask.at, ask.expires_at) = (self.now, self.now + 3_600_000 * hours);
                 // Keys live longer than time moves within a sequence, but for one of them.
                 let until = self.now + if used == Some(0) { 3_600_000 } else { 1000 * DAY };
@@ -339,7 +339,7 @@ impl Play<'_> {
                 assert_eq!(store.split(id, row.round).unwrap().as_ref(), Some(&*row.split));
             }
             let open = campaign.rounds.iter().filter(|(round, (until, _))| *until > self.now && !campaign.is_complete(**round));
-            assert_eq!(store.open_rounds(id, self.now).unwrap(), open.map(|(round, _)| *round).collect::<Vec<_>>());
+            assert_eq!(store.open_rounds(id, self.now).unwrap(), open.map(|(round, (until, _))| (*round, *until)).collect::<Vec<_>>());
             let last = store.last_split(id).unwrap().map(|row| row.rounds.end - 1);
             assert_eq!(last, campaign.rounds.keys().next_back().copied());
             assert_eq!(store.events(id, 0, 10_000).unwrap().len() as u64, campaign.events);

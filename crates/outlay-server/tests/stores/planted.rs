@@ -140,7 +140,7 @@ impl Store for Planted {
         self.store.last_split(campaign)
     }
 
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         self.store.open_rounds(campaign, now)
     }
 

@@ -134,6 +134,8 @@ impl<'a> Decision<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::{Answer, Known, Stored, Wanted, decide};
     use crate::store::{Ask, Item, Key, Outcome, Refusal, Split, Tell};
 
@@ -148,7 +150,7 @@ mod tests {
     fn ask(rounds: std::ops::Range<u64>, key: Option<&str>) -> Ask {
         let split = Split { budget: 1.0, available: None, spend: vec![], success: vec![], index: vec![] };
         let key = key.map(|key| Key { key: key.into(), request: [rounds.start as u8; 32], expires_at: 10 });
-        Ask { campaign: "c".into(), rounds, split, stats_version: 0, at: 0, expires_at: 5, token: "t".into(), key }
+        Ask { campaign: "c".into(), rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at: 5, token: "t".into(), key }
     }
 
     #[test]

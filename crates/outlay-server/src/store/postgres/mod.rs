@@ -280,7 +280,7 @@ impl Store for PostgresStore {
         self.read(async |session| reading::split_before(self, session, campaign, i64::MAX).await)
     }
 
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         self.read(async |session| reading::open_rounds(self, session, campaign, now).await)
     }
 

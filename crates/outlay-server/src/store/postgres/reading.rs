@@ -74,16 +74,21 @@ pub(super) async fn split(store: &PostgresStore, session: &Session, campaign: &s
 }
 
 const OPEN_ROUNDS: &str = "
-    SELECT asked.number FROM split s CROSS JOIN LATERAL generate_series(s.first_round, s.end_round - 1) AS asked (number)
+    SELECT asked.number, s.expires_at FROM split s CROSS JOIN LATERAL generate_series(s.first_round, s.end_round - 1) AS asked (number)
     WHERE s.campaign = $1 AND s.expires_at > $2
         AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = asked.number) < s.there
     ORDER BY asked.number";
 
-pub(super) async fn open_rounds(store: &PostgresStore, session: &Session, campaign: &str, now: Millis) -> Result<Vec<u64>, Trouble> {
+pub(super) async fn open_rounds(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    now: Millis,
+) -> Result<Vec<(u64, Millis)>, Trouble> {
     let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
     let values = [(&home.number as _, Type::INT4), (&now as _, Type::INT8)];
     let rows = session.repeatable(&store.pool.openings.read, OPEN_ROUNDS, &values).await?;
-    Ok(rows.iter().map(|row| unsigned(row.get(0))).collect())
+    Ok(rows.iter().map(|row| (unsigned(row.get(0)), row.get(1))).collect())
 }
 
 const FEEDBACK: &str = "SELECT round, task, completed, reward FROM feedback WHERE campaign = $1 AND round > $2 AND round <= $3

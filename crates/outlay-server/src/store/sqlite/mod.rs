@@ -236,7 +236,7 @@ impl Store for SqliteStore {
         self.read_campaign(campaign, read::last_split)
     }
 
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<u64>, StoreError> {
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         self.read_campaign(campaign, |connection, number| read::open_rounds(connection, number, now))
     }
 

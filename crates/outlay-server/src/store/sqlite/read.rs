@@ -118,18 +118,18 @@ fn split_row(row: &Row<'_>) -> Read<SplitRow> {
     })
 }
 
-pub(super) fn open_rounds(connection: &Connection, campaign: i64, now: Millis) -> Read<Vec<u64>> {
-    let waiting = "SELECT first, past, there FROM ask WHERE campaign = ?1 AND expires_at > ?2";
+pub(super) fn open_rounds(connection: &Connection, campaign: i64, now: Millis) -> Read<Vec<(u64, Millis)>> {
+    let waiting = "SELECT first, past, there, expires_at FROM ask WHERE campaign = ?1 AND expires_at > ?2";
     let mut waiting = connection.prepare_cached(waiting)?;
-    let ask = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
-    let mut waiting: Vec<(i64, i64, i64)> = waiting.query_map(params![campaign, now], ask)?.collect::<Read<_>>()?;
+    let ask = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
+    let mut waiting: Vec<(i64, i64, i64, Millis)> = waiting.query_map(params![campaign, now], ask)?.collect::<Read<_>>()?;
     waiting.sort_unstable();
     let Some(&(from, ..)) = waiting.first() else { return Ok(Vec::new()) };
     let mut told = connection.prepare_cached("SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 ORDER BY round")?;
     let mut rows = told.query([campaign, from])?;
     let mut next = next_count(&mut rows)?;
     let mut open = Vec::new();
-    for (first, past, there) in waiting {
+    for (first, past, there, expires_at) in waiting {
         for round in first..past {
             let mut told = 0;
             while let Some((at, items)) = next.filter(|(at, _)| *at <= round) {
@@ -137,7 +137,7 @@ pub(super) fn open_rounds(connection: &Connection, campaign: i64, now: Millis) -
                 next = next_count(&mut rows)?;
             }
             if told < there {
-                open.push(round as u64);
+                open.push((round as u64, expires_at));
             }
         }
     }

@@ -477,6 +477,8 @@ fn sum(total: i64, more: i64) -> rusqlite::Result<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::store::{DISK_FULL, Split};
 
@@ -488,7 +490,7 @@ mod tests {
         let numbers = vec![0.5; 20_000];
         let split = Split { budget: 1.0, available: None, spend: numbers.clone(), success: numbers.clone(), index: numbers };
         let (campaign, token) = ("c".into(), String::new());
-        Command::Ask(Ask { campaign, rounds, split, stats_version: 0, at: 0, expires_at: 9, token, key: None })
+        Command::Ask(Ask { campaign, rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at: 9, token, key: None })
     }
 
     /// A limit on pages stands for the disk: the message is the same, and what comes after it finds everything as it was.
