@@ -136,9 +136,12 @@ impl Observations {
         Self { groups }
     }
 
-    /// The same log with spends as multiples of `unit`.
+    /// The same log with spends as multiples of `unit`, to about twelve digits: the rounding of the division, which differs from one
+    /// currency to another, must not decide where a search in a flat likelihood ends.
     pub(super) fn in_units_of(&self, unit: f64) -> Self {
-        Self { groups: self.groups.iter().map(|group| Group { spend: group.spend / unit, ..*group }).collect() }
+        const HALF: u64 = 1 << 11;
+        let rounded = |number: f64| f64::from_bits((number.to_bits() + HALF) & !(2 * HALF - 1));
+        Self { groups: self.groups.iter().map(|group| Group { spend: rounded(group.spend / unit), ..*group }).collect() }
     }
 }
 
