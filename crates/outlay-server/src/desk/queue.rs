@@ -38,6 +38,8 @@ pub(super) enum Trouble {
 pub(super) struct Queue {
     sender: Mutex<Option<SyncSender<Job>>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
+    /// For a store that keeps nobody waiting: two changes of threads cost more than what there is to do.
+    at_once: Option<Mutex<Writer>>,
     depth: Arc<AtomicU64>,
     failure: Arc<Failure>,
 }
@@ -50,6 +52,7 @@ struct Failure {
 }
 
 /// One thread's view of the queue.
+#[derive(Debug)]
 struct Writer {
     store: Arc<dyn Store>,
     jobs: Arc<Mutex<Receiver<Job>>>,
@@ -68,19 +71,26 @@ impl Queue {
         let (sender, jobs) = sync_channel(most_waiting);
         let (depth, failure) = (Arc::new(AtomicU64::new(0)), Arc::new(Failure::default()));
         let jobs = Arc::new(Mutex::new(jobs));
-        let writers = (0..if store.is_shared() { SHARED_WRITERS } else { 1 }).filter_map(|number| {
-            let writer = Writer {
-                store: Arc::clone(store),
-                jobs: Arc::clone(&jobs),
-                tallies: Arc::clone(tallies),
-                depth: Arc::clone(&depth),
-                failure: Arc::clone(&failure),
-                most_commands,
-            };
+        let writer = || Writer {
+            store: Arc::clone(store),
+            jobs: Arc::clone(&jobs),
+            tallies: Arc::clone(tallies),
+            depth: Arc::clone(&depth),
+            failure: Arc::clone(&failure),
+            most_commands,
+        };
+        let at_once = store.is_in_memory().then(|| Mutex::new(writer()));
+        let threads = match (at_once.is_some(), store.is_shared()) {
+            (true, _) => 0,
+            (false, false) => 1,
+            (false, true) => SHARED_WRITERS,
+        };
+        let start = |number: usize| {
+            let writer = writer();
             std::thread::Builder::new().name(format!("store-{number}")).spawn(move || writer.run()).ok()
-        });
-        let writers = Mutex::new(writers.collect());
-        Self { sender: Mutex::new(Some(sender)), writers, depth, failure }
+        };
+        let writers = Mutex::new((0..threads).filter_map(start).collect());
+        Self { sender: Mutex::new(Some(sender)), writers, at_once, depth, failure }
     }
 
     /// Has these commands carried out in one transaction.
@@ -91,7 +101,14 @@ impl Queue {
         let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let ended = || Trouble::Store(StoreError { what: "the service is stopping".to_owned(), is_fatal: false });
         let (reply, answer) = oneshot::channel();
-        match sender.ok_or_else(ended)?.try_send(Job { commands, live, reply }) {
+        let sender = sender.ok_or_else(ended)?;
+        let job = Job { commands, live, reply };
+        if let Some(writer) = &self.at_once {
+            // One at a time: what memory learns has the order of what was written.
+            writer.lock().unwrap_or_else(PoisonError::into_inner).write(vec![job]);
+            return answer.await.map_err(|_| ended())?.map_err(Trouble::Store);
+        }
+        match sender.try_send(job) {
             Ok(()) => self.depth.fetch_add(1, Ordering::Relaxed),
             Err(TrySendError::Full(_)) => return Err(Trouble::Full),
             Err(TrySendError::Disconnected(_)) => return Err(ended()),

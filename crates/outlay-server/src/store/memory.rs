@@ -241,6 +241,10 @@ impl Store for MemoryStore {
         false
     }
 
+    fn is_in_memory(&self) -> bool {
+        true
+    }
+
     fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
         let mut kept = self.kept();
         Ok(batch.iter().map(|command| kept.apply(command)).collect())

@@ -45,6 +45,11 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Whether other processes may write to the same campaigns: counts must then be read again now and then.
     fn is_shared(&self) -> bool;
 
+    /// Whether nothing is waited for: no disk, no network. Such a store is written to by whoever asks, not by a thread of its own.
+    fn is_in_memory(&self) -> bool {
+        false
+    }
+
     /// Carries out the commands in their order, each of them wholly or not at all. A command that is refused changes nothing and does
     /// not hinder the others. Everything is durable when this returns; one answer a command.
     ///
