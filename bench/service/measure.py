@@ -14,6 +14,7 @@ import time
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 PROGRAM = ROOT / "target" / "release" / "examples" / "bench_service"
+REPLICAS = [ROOT / "crates/outlay-server/tests/with-postgres", ROOT / "target" / "release" / "examples" / "bench_replicas"]
 NAMES = {
     "bare": "bare axum handler, the same body back",
     "durable-tell": "report of 4 tasks, on disk",
@@ -22,7 +23,7 @@ NAMES = {
 }
 # what, connections, the least share of the bare handler's rate.
 SHARES = [("durable-tell", 64, 0.40), ("durable-tell", 256, 0.60), ("ask-from-memory", 64, 0.70)]
-OPTUNA_GOAL, RESTART_GOAL = 200.0, 2.0
+OPTUNA_GOAL, RESTART_GOAL, ROW_LOCK_GOAL = 200.0, 2.0, 4.0
 
 
 def main():
@@ -35,6 +36,7 @@ def main():
     results |= engine("rounds")
     results["client"] = engine("client", 1 if quick else 10)
     results["optuna"] = optuna(20 if quick else 200)
+    results["replicas"] = replicas(1 if quick else 4)
     results["goals"] = goals(results)
     output = ROOT / "target" / "bench-service" if quick else HERE
     output.mkdir(parents=True, exist_ok=True)
@@ -52,6 +54,13 @@ def engine(what, *words):
         return json.loads(done.stdout)
     finally:
         shutil.rmtree(folder)
+
+
+def replicas(seconds):
+    """On a PostgreSQL of its own."""
+    print("== replicas", flush=True)
+    done = subprocess.run([*REPLICAS, str(seconds), "3", "16"], stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def optuna(trials):
@@ -106,6 +115,10 @@ def goals(results):
     asks = results["asks"]
     slowest = max(row["ask_seconds"] for row in asks) / asks[0]["ask_seconds"]
     rows.append(["an ask after 10^3 .. 10^7 rounds", "no slower: < 2 times, noise of the disk", f"at most {slowest:.2f} times", slowest < 2.0])
+    ours, theirs = results["replicas"]["outlay"], results["replicas"]["row_lock"]
+    alone, grouped, as_they_run = ours["alone"] / theirs["alone"], ours["group_commit"] / theirs["group_commit"], ours["group_commit"] / theirs["alone"]
+    text = f"{as_they_run:.1f} times ({alone:.1f} with a transaction a report, {grouped:.1f} if the lock had our group commit)"
+    rows.append(["two replicas on PostgreSQL, one hot campaign", f">= {ROW_LOCK_GOAL:g} times a lock on the campaign's row", text, as_they_run >= ROW_LOCK_GOAL])
     return rows
 
 
@@ -140,6 +153,17 @@ def report(results):
         "",
     ]
     lines += table(["rounds before", "an ask takes"], [[f"{row['rounds']:,}", milli(row["ask_seconds"])] for row in results["asks"]])
+    at = results["replicas"]
+    lines += [
+        "",
+        "## Two replicas on PostgreSQL",
+        "",
+        f"One hot campaign, {at['clients']} clients a replica, reports of {at['tasks']} tasks, {at['seconds']} s a cell, medians of {at['repeats']}; reports a second. The other design",
+        "locks the campaign's row first and keeps one row of counts a task. Group commit: reports that wait share a transaction, as the service does it.",
+        "",
+    ]
+    cells = lambda name: [f"{at[name][kind]:,.0f}" for kind in ("alone", "group_commit")]
+    lines += table(["", "a transaction a report", "group commit"], [["the row locked first", *cells("row_lock")], ["outlay", *cells("outlay")]])
     return lines
 
 

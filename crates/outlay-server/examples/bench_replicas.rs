@@ -1,4 +1,5 @@
-//! Two replicas on PostgreSQL tell of one hot campaign, next to a design that locks the campaign's row first; all in one run.
+//! Two replicas on PostgreSQL tell of one hot campaign, next to a design that locks the campaign's row first; all in one run. Prints reports a
+//! second as JSON; `bench/service/run` reports it.
 //!
 //!     crates/outlay-server/tests/with-postgres cargo run --release -p outlay-server --example bench_replicas [SECONDS [REPEATS [CLIENTS]]]
 //!
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 use outlay_server::store::{
     Ask, Command, Done, Item, NewCampaign, Outcome, PostgresOptions, PostgresStore, Refusal, Split, Store, StoreError, Tell,
 };
+use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, NoTls, Statement};
 
@@ -31,8 +33,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = PostgresOptions { connections: clients as usize + 1, ..PostgresOptions::new(&url) };
     let stores = (0..REPLICAS).map(|_| PostgresStore::open(options.clone())).collect::<Result<Vec<_>, _>>()?;
     begin_campaign(&stores[0])?;
-    println!("{REPLICAS} replicas, {clients} clients each, reports of {TASKS} tasks, {seconds} s a cell, one hot campaign; reports/s");
-    println!("{:>44} {:>12} {:>12}", "", "alone", "group commit");
     let (mut locked, mut outlay) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for _ in 0..repeats {
         for (grouped, (locked, outlay)) in [false, true].into_iter().zip(locked.iter_mut().zip(&mut outlay)) {
@@ -40,12 +40,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             outlay.push(measure(seconds, clients, grouped, |replica| Ok(Slots(&stores[replica])))?);
         }
     }
-    for (name, cells) in [("the campaign's row locked first", &locked), ("outlay: rows of its own for each connection", &outlay)] {
-        println!("{name:>44} {:>12.0} {:>12.0}", median(&cells[0]), median(&cells[1]));
-    }
-    let ratio = |ours: &[f64], theirs: &[f64]| median(ours) / median(theirs);
-    println!("outlay / row lock: {:.1} alone, {:.1} with group commit", ratio(&outlay[0], &locked[0]), ratio(&outlay[1], &locked[1]));
-    println!("outlay as it is / row lock, a transaction a report: {:.1}", ratio(&outlay[1], &locked[0]));
+    let cells = |[alone, grouped]: &[Vec<f64>; 2]| json!({ "alone": median(alone), "group_commit": median(grouped) });
+    let answer = json!({
+        "replicas": REPLICAS, "clients": clients, "tasks": TASKS, "seconds": seconds, "repeats": repeats,
+        "row_lock": cells(&locked), "outlay": cells(&outlay),
+    });
+    println!("{answer}");
     let faults = stores[0].verify()?.faults;
     if faults.is_empty() { Ok(()) } else { Err(faults.join("; ").into()) }
 }
