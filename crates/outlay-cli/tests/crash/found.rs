@@ -73,7 +73,8 @@ impl Found {
         let Some(path) = std::env::var_os(RESULTS) else { return };
         let seconds = self.begun.elapsed().as_secs();
         let version = env!("CARGO_PKG_VERSION");
-        let row = format!("{name},{cycles},{outcomes},{asks},{lost},{double},{invented},{seconds},{version},{detail}\n");
+        let build = if cfg!(debug_assertions) { " (debug)" } else { "" };
+        let row = format!("{name},{cycles},{outcomes},{asks},{lost},{double},{invented},{seconds},{version}{build},{detail}\n");
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         // In one piece: others may write next to it.
         file.and_then(|mut file| file.write_all(row.as_bytes())).expect("a row for the results");

@@ -53,7 +53,7 @@ fn folder(name: &str) -> PathBuf {
 /// From time to time a loop begins with an empty folder: what is there is read at each start, so that thousands of cycles over one folder
 /// would mostly be spent reading.
 fn start_afresh(folders: &[&Path], cycle: u64) {
-    if cycle % 50 == 0 {
+    if cycle.is_multiple_of(50) {
         folders.iter().for_each(|folder| clear(folder));
     }
 }
