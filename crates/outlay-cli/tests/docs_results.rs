@@ -1,6 +1,6 @@
-//! Numbers on the pages of the docs are those of the committed results: what `docs/reproduction/run` has measured.
+//! Numbers on the pages of the docs are those of the committed results: what `docs/reproduction/run` and `tests/crash/long` have measured.
 //!
-//! After a new run: `DOCS=overwrite cargo test -p outlay-cli --test docs_results`.
+//! After a new run (the latter does it itself): `DOCS=overwrite cargo test -p outlay-cli --test docs_results`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,6 +57,45 @@ fn pages_show_the_committed_results() {
         assert!(shown.iter().any(|shown| shown == name), "no page shows {name}");
         assert_ne!(claim["verdict"], "not shown", "{name}");
     }
+}
+
+/// The table of `docs/reliability.md` between its two marks, made of what `tests/crash/long` has left.
+#[test]
+fn reliability_shows_the_committed_results() {
+    let (open, close) = ("<!-- reliability -->", "<!-- end of reliability -->");
+    let path = docs().join("reliability.md");
+    let page = fs::read_to_string(&path).unwrap();
+    let (before, rest) = page.split_once(open).expect("a block begins");
+    let (_, after) = rest.split_once(close).expect("a block ends");
+    let text = format!("{before}{open}\n\n{}\n{close}{after}", reliability());
+    if std::env::var("DOCS").is_ok_and(|value| value == "overwrite") {
+        fs::write(&path, &text).unwrap();
+    } else {
+        assert!(page == text, "{} does not show the committed results: see the head of this test", path.display());
+    }
+}
+
+fn reliability() -> String {
+    let mut rows = csv::Reader::from_path(docs().join("reliability/results.csv")).unwrap();
+    let mut table = "| | cycles | outcomes acknowledged | asks acknowledged | lost | double | invented | seconds |\n".to_owned();
+    table += "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    let mut versions = Vec::new();
+    for row in rows.records() {
+        let row = row.unwrap();
+        assert_eq!([&row[4], &row[5], &row[6]], ["0"; 3], "the page says that nothing is lost, double or invented: {row:?}");
+        let detail = if row[9].is_empty() { String::new() } else { format!(" ({})", &row[9]) };
+        let numbers: Vec<String> = (1..8).map(|place| grouped(&row[place])).collect();
+        table += &format!("| {}{detail} | {} |\n", &row[0], numbers.join(" | "));
+        versions.push(row[8].to_owned());
+    }
+    versions.dedup();
+    format!("{table}\noutlay {}.\n", versions.join(", "))
+}
+
+/// Thousands apart, as everywhere on the pages.
+fn grouped(digits: &str) -> String {
+    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    groups.join(",")
 }
 
 /// Every picture that a page shows is there.

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 
 use commands::*;
 use database::Database;
-use outlay_server::store::{Command, Done, PostgresOptions, PostgresStore, Refusal, Slots, Standing, Store, TaskCount};
+use outlay_server::store::{Command, Done, PostgresOptions, PostgresStore, Refusal, Slots, Standing, Store, StoreError, TaskCount};
 
 const TASKS: u32 = 4;
 
@@ -365,8 +365,11 @@ fn what_cannot_be_reached_is_an_error_without_the_password() {
     assert!(error.is_fatal && !error.what.contains("secretword"), "{error:?}");
 }
 
-#[test]
-fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
+/// What a store makes of a batch.
+type Applied = Result<Vec<Result<Done, Refusal>>, StoreError>;
+
+/// A commit reaches the server and its answer never arrives; `apply` is how the store is called.
+fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
     let Some(database) = Database::new() else { return };
     let direct = replicas(&database, 1, 0).remove(0);
     let mut options = database.options();
@@ -385,7 +388,7 @@ fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
     assert_eq!(one(&store, first), Ok(Done::Asked));
     let second = keyed(&store, "second");
     proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
-    let error = store.apply(&[second]).unwrap_err();
+    let error = apply(&store, &[second]).unwrap_err();
     assert!(!error.is_fatal && error.what.contains("not known"), "{error:?}");
     assert_eq!(direct.rounds("c", 0, 10).unwrap().len(), 2, "it was kept");
     // The client sends the same again, and is told the rounds that it has.
@@ -396,10 +399,25 @@ fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
     store.standing("c").unwrap();
     assert_eq!(one(&store, report.clone()), counted(&[true], false), "a read is repeated, and nobody notices");
     proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
-    assert!(store.apply(std::slice::from_ref(&report)).is_err());
+    assert!(apply(&store, std::slice::from_ref(&report)).is_err());
     assert_eq!(one(&store, report), counted(&[false], false));
     assert_eq!(direct.standing("c").unwrap().version, 1);
     sound(&direct);
+}
+
+#[test]
+fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
+    a_lost_answer(|store, batch| store.apply(batch));
+}
+
+/// A test of the test: a store that takes a commit of which nothing is known for one that failed, and does it again by itself.
+#[test]
+fn doing_an_unknown_commit_again_is_caught() {
+    let Some(_) = Database::new() else { return };
+    let planted = || a_lost_answer(|store, batch| store.apply(batch).or_else(|_| store.apply(batch)));
+    let caught = std::panic::catch_unwind(planted).unwrap_err();
+    let said = caught.downcast_ref::<String>().expect("words");
+    assert!(said.contains("unwrap_err") && said.contains("KeyUsed"), "{said}");
 }
 
 #[test]

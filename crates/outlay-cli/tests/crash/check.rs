@@ -1,14 +1,28 @@
 //! What is there after a restart, held against what was promised: identities, not numbers of things.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Value, json};
 
 use super::clients::{Promises, TASKS, outcome};
 use super::http::Connection;
 
-/// What is wrong, in sentences; empty: nothing.
-pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<String> {
+/// What can be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It was promised and is not there.
+    Lost,
+    /// It was handed out or counted more than once, or its count is not that of what is there.
+    Double,
+    /// It is there and nobody sent it, or not like this.
+    Invented,
+}
+
+/// Something that is wrong, in a sentence.
+pub type Fault = (Kind, String);
+
+/// What is wrong; empty: nothing.
+pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<Fault> {
     let mut connection = Connection::open(address).expect("a service");
     let rounds = rounds(&mut connection, campaign);
     let mut faults = Vec::new();
@@ -20,7 +34,7 @@ pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<String>
         let path = format!("/v1/campaigns/{campaign}/rounds");
         let again = connection.send("POST", &path, Some(key), Some(&json!({ "count": count }))).expect("an answer");
         if again.body != *answer {
-            faults.push(format!("key {key}: {} instead of {answer}", again.body));
+            faults.push((Kind::Double, format!("key {key}: {} instead of {answer}", again.body)));
         }
     }
     faults
@@ -44,31 +58,31 @@ fn rounds(connection: &mut Connection, campaign: &str) -> BTreeMap<u64, Value> {
     }
 }
 
-fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<String>) {
-    let mut seen: HashMap<u64, &Value> = HashMap::new();
+fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
+    let mut seen = HashSet::new();
     for answer in &promises.asked {
         for round in answer["rounds"].as_array().expect("rounds").iter().filter_map(Value::as_u64) {
-            let is_same_ask = |other: &&Value| *other == answer;
-            if seen.insert(round, answer).is_some_and(|other| !is_same_ask(&other)) {
-                faults.push(format!("round {round} was handed out twice"));
+            // Every answer is written down once, so that even two that are alike are two.
+            if !seen.insert(round) {
+                faults.push((Kind::Double, format!("round {round} was handed out twice")));
             }
             let Some(kept) = rounds.get(&round) else {
-                faults.push(format!("round {round} is lost"));
+                faults.push((Kind::Lost, format!("round {round} is lost")));
                 continue;
             };
             let spends = |tasks: &Value| tasks.as_array().map(|tasks| tasks.iter().map(|task| task["spend"].clone()).collect::<Vec<_>>());
             if spends(&kept["tasks"]) != spends(&answer["tasks"]) {
-                faults.push(format!("round {round} has another split"));
+                faults.push((Kind::Invented, format!("round {round} has another split")));
             }
         }
     }
 }
 
-fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<String>) {
+fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fault>) {
     let known = |round: u64, task: usize| rounds.get(&round).map(|kept| &kept["tasks"][task]);
     for &(round, task) in &promises.kept {
         if known(round, task).is_none_or(|kept| kept["completed"].is_null()) {
-            faults.push(format!("round {round}, {}: acknowledged and lost", TASKS[task]));
+            faults.push((Kind::Lost, format!("round {round}, {}: acknowledged and lost", TASKS[task])));
         }
     }
     for (&round, kept) in rounds {
@@ -79,16 +93,16 @@ fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Str
             }
             let expected = outcome(round, task);
             if !promises.sent.contains(&(round, task)) {
-                faults.push(format!("round {round}, {name}: never told"));
+                faults.push((Kind::Invented, format!("round {round}, {name}: never told")));
             } else if (kept["completed"].as_bool(), kept["reward"].as_f64()) != (Some(expected.is_some()), expected) {
-                faults.push(format!("round {round}, {name}: {kept} instead of {expected:?}"));
+                faults.push((Kind::Invented, format!("round {round}, {name}: {kept} instead of {expected:?}")));
             }
         }
     }
 }
 
 /// The counts are those of the outcomes that are listed.
-fn counted(connection: &mut Connection, campaign: &str, rounds: &BTreeMap<u64, Value>, faults: &mut Vec<String>) {
+fn counted(connection: &mut Connection, campaign: &str, rounds: &BTreeMap<u64, Value>, faults: &mut Vec<Fault>) {
     let state = connection.send("GET", &format!("/v1/campaigns/{campaign}"), None, None).expect("an answer").body;
     let mut version = 0;
     for (task, name) in TASKS.iter().enumerate() {
@@ -103,15 +117,12 @@ fn counted(connection: &mut Connection, campaign: &str, rounds: &BTreeMap<u64, V
         let kept = &state["tasks"][task];
         let kept = (kept["told"].as_u64(), kept["completions"].as_u64(), kept["reward_sum"].as_f64().map(|sum| (sum * 1e9).round() as u64));
         if kept != (Some(number), Some(completions), Some(sum)) {
-            faults.push(format!("{name}: counts {kept:?}, but told, completed and brought are {:?}", (number, completions, sum)));
+            let there = (number, completions, sum);
+            faults.push((Kind::Double, format!("{name}: counts {kept:?}, but told, completed and brought are {there:?}")));
         }
     }
     if state["stats_version"].as_u64() != Some(version) || state["rounds"].as_u64() != Some(rounds.len() as u64) {
-        faults.push(format!(
-            "{} outcomes and {} rounds are counted, {version} and {} are there",
-            state["stats_version"],
-            state["rounds"],
-            rounds.len()
-        ));
+        let counted = format!("{} outcomes and {} rounds are counted", state["stats_version"], state["rounds"]);
+        faults.push((Kind::Double, format!("{counted}, {version} and {} are there", rounds.len())));
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use outlay::random::{Draws, Purpose, RoundDraws};
 use serde_json::{Value, json};
 
-use super::http::Connection;
+use super::http::{Answer, Connection};
 
 pub const TASKS: [&str; 4] = ["search", "social", "video", "mail"];
 
@@ -51,9 +51,20 @@ fn result(round: u64, task: usize) -> Value {
     }
 }
 
+/// What a client talks into.
+pub trait Line {
+    /// Gives the answer once it was read to its end.
+    fn send(&mut self, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> std::io::Result<Answer>;
+}
+
+impl Line for Connection {
+    fn send(&mut self, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> std::io::Result<Answer> {
+        Self::send(self, method, path, key, body)
+    }
+}
+
 /// One client among several.
 pub struct Client<'a> {
-    pub address: &'a str,
     pub campaign: &'a str,
     pub number: u64,
     pub trust: Trust,
@@ -63,22 +74,28 @@ pub struct Client<'a> {
 }
 
 impl Client<'_> {
-    /// Goes on until the connection breaks.
-    pub fn run(&self) {
-        let Ok(mut connection) = Connection::open(self.address) else { return };
-        let draws = Draws::new(self.number, Purpose::Learner);
-        for step in 1.. {
-            if self.is_over.load(Ordering::Relaxed) || self.step(&mut connection, &draws.round(step), step).is_err() {
-                return;
-            }
-        }
+    /// Goes on until it is over or the line breaks.
+    pub fn run(&self, line: &mut impl Line) -> std::io::Result<()> {
+        self.run_for(line, u64::MAX)
     }
 
-    fn step(&self, connection: &mut Connection, draws: &RoundDraws, step: u64) -> std::io::Result<()> {
+    /// Asks so many times, if nothing comes in between.
+    pub fn run_for(&self, line: &mut impl Line, steps: u64) -> std::io::Result<()> {
+        let draws = Draws::new(self.number, Purpose::Learner);
+        for step in 1..=steps {
+            if self.is_over.load(Ordering::Relaxed) {
+                break;
+            }
+            self.step(line, &draws.round(step), step)?;
+        }
+        Ok(())
+    }
+
+    fn step(&self, line: &mut impl Line, draws: &RoundDraws, step: u64) -> std::io::Result<()> {
         let key = (draws.uniform(0) < 0.5).then(|| format!("{}-{}-{step}", self.campaign, self.number));
         let count = 1 + (draws.uniform(1) * 3.0) as u64;
         let path = format!("/v1/campaigns/{}/rounds", self.campaign);
-        let answer = connection.send("POST", &path, key.as_deref(), Some(&json!({ "count": count })))?;
+        let answer = line.send("POST", &path, key.as_deref(), Some(&json!({ "count": count })))?;
         assert!(matches!(answer.status, 201 | 503), "{answer:?}");
         if answer.status != 201 {
             return Ok(());
@@ -91,21 +108,21 @@ impl Client<'_> {
         }
         for (place, &round) in rounds.iter().enumerate() {
             let split = 1 + (draws.uniform(10 + place) * 4.0) as usize;
-            self.tell(connection, round, 0..split.min(4))?;
-            self.tell(connection, round, split.min(4)..4)?;
+            self.tell(line, round, 0..split.min(4))?;
+            self.tell(line, round, split.min(4)..4)?;
             // A fifth is told again, some of it long after.
             if draws.uniform(20 + place) < 0.2 {
                 let old = rounds[0].saturating_sub((draws.uniform(30 + place) * 20.0) as u64).max(1);
                 let known = self.promises.lock().expect("nobody panicked").sent.contains(&(old, 0));
                 if known {
-                    self.tell(connection, old, 0..4)?;
+                    self.tell(line, old, 0..4)?;
                 }
             }
         }
         Ok(())
     }
 
-    fn tell(&self, connection: &mut Connection, round: u64, tasks: std::ops::Range<usize>) -> std::io::Result<()> {
+    fn tell(&self, line: &mut impl Line, round: u64, tasks: std::ops::Range<usize>) -> std::io::Result<()> {
         if tasks.is_empty() {
             return Ok(());
         }
@@ -119,7 +136,7 @@ impl Client<'_> {
         }
         let results: Vec<Value> = tasks.clone().map(|task| result(round, task)).collect();
         let path = format!("/v1/campaigns/{}/rounds/{round}/feedback", self.campaign);
-        let answer = connection.send("PUT", &path, None, Some(&json!({ "results": results })))?;
+        let answer = line.send("PUT", &path, None, Some(&json!({ "results": results })))?;
         assert!(matches!(answer.status, 200 | 503), "{answer:?}");
         if answer.status == 200 {
             self.promises.lock().expect("nobody panicked").kept.extend(items());

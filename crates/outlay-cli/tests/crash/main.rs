@@ -1,15 +1,20 @@
-//! The service is killed, loses its power, and meets every fault of its disk: nothing acknowledged is lost, nothing counted twice,
-//! nothing made up.
+//! The service is killed, loses its power, meets every fault of its disk and a clock that jumps, alone or as one of several replicas:
+//! nothing acknowledged is lost, nothing counted twice, nothing made up.
 //!
-//! `OUTLAY_CRASH_CYCLES=2000 cargo test --release -p outlay-cli --test crash` runs the long version of the loops.
+//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long form of all of them.
 
 #![cfg(all(feature = "serve", target_os = "linux"))]
 #![allow(unreachable_pub, missing_docs, clippy::print_stdout, reason = "a test of several files")]
 
 mod check;
 mod clients;
+mod clock;
+mod cluster;
+mod disk;
+mod found;
 mod http;
 mod power;
+mod replicas;
 mod service;
 
 use std::path::{Path, PathBuf};
@@ -17,13 +22,20 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use check::{Fault, Kind};
 use clients::{Client, Promises, Trust};
+use found::Found;
 use http::Connection;
-use outlay::random::{Draws, Purpose};
+use outlay::random::{Draws, Purpose, RoundDraws};
 use serde_json::json;
 use service::{Disk, Service};
 
 const CLIENTS: u64 = 8;
+
+/// Nothing is done for a while.
+fn a_moment(draws: &RoundDraws) {
+    std::thread::sleep(Duration::from_secs_f64(0.03 + 0.2 * draws.uniform(0)));
+}
 
 /// How many cycles a loop has.
 fn cycles(few: u64) -> u64 {
@@ -38,109 +50,92 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
+/// From time to time a loop begins with an empty folder: what is there is read at each start, so that thousands of cycles over one folder
+/// would mostly be spent reading.
+fn start_afresh(folders: &[&Path], cycle: u64) {
+    if cycle.is_multiple_of(50) {
+        folders.iter().for_each(|folder| clear(folder));
+    }
+}
+
 fn create(address: &str, campaign: &str) -> std::io::Result<u16> {
     let body = json!({ "problem": clients::problem() });
     Ok(Connection::open(address)?.send("PUT", &format!("/v1/campaigns/{campaign}"), None, Some(&body))?.status)
 }
 
-/// Clients at work until the service is killed.
-fn work(service: Service, campaign: &str, cycle: u64, trust: Trust) -> Promises {
+/// Clients at work until the service is killed, after what is done to it meanwhile.
+fn work(service: Service, campaign: &str, cycle: u64, trust: Trust, meanwhile: impl FnOnce(&RoundDraws)) -> Promises {
     assert_eq!(create(&service.address, campaign).expect("an answer"), 201);
     let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
     let address = service.address.clone();
-    let wait = Draws::new(cycle, Purpose::Delay).round(1).uniform(0);
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
-            let client =
-                Client { address: &address, campaign, number: cycle * CLIENTS + number, trust, promises: &promises, is_over: &is_over };
-            scope.spawn(move || client.run());
+            let (address, promises, is_over) = (&address, &promises, &is_over);
+            let client = Client { campaign, number: cycle * CLIENTS + number, trust, promises, is_over };
+            // Its line breaks when the service dies: that is its end.
+            scope.spawn(move || Connection::open(address).and_then(|mut line| client.run(&mut line)));
         }
-        std::thread::sleep(Duration::from_secs_f64(0.03 + 0.2 * wait));
+        meanwhile(&Draws::new(cycle, Purpose::Delay).round(1));
         service.kill();
         is_over.store(true, Ordering::Relaxed);
     });
     promises.into_inner().expect("nobody panicked")
 }
 
-/// What a loop found.
-#[derive(Debug, Default)]
-struct Found {
-    faulty_cycles: u64,
-    first: Vec<String>,
-    outcomes: usize,
-    rounds: usize,
-}
-
-impl Found {
-    fn add(&mut self, cycle: u64, promises: &Promises, faults: Vec<String>) {
-        self.outcomes += promises.kept.len();
-        self.rounds += promises.asked.len();
-        self.faulty_cycles += u64::from(!faults.is_empty());
-        if self.first.is_empty() {
-            self.first = faults.into_iter().take(5).map(|fault| format!("cycle {cycle}: {fault}")).collect();
-        }
-    }
-
-    fn told(&self, name: &str, cycles: u64) {
-        println!(
-            "{name}: {cycles} cycles, {} outcomes and {} asks acknowledged, {} cycles with faults",
-            self.outcomes, self.rounds, self.faulty_cycles
-        );
-    }
-}
-
 fn kill_loop(name: &str, cycles: u64) -> Found {
     let folder = folder(name);
-    let mut found = Found::default();
+    let mut found = Found::nothing_yet(name, cycles);
     for cycle in 0..cycles {
+        start_afresh(&[&folder], cycle);
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &Disk::default()).expect("a start");
-        let promises = work(service, &campaign, cycle, Trust::Answers);
+        let promises = work(service, &campaign, cycle, Trust::Answers, a_moment);
         let again = Service::start(&folder, &Disk::default()).expect("a start after a kill");
         let faults = check::faults(&again.address, &campaign, &promises);
         again.kill();
-        found.add(cycle, &promises, faults);
+        found.add(1, &promises, faults);
     }
-    found.told(name, cycles);
     std::fs::remove_dir_all(folder).ok();
     found
+}
+
+/// What is wrong with what a power cut has left.
+fn faults_after(folder: &Path, campaign: &str, promises: &Promises) -> Vec<Fault> {
+    let again = match Service::start(folder, &Disk::default()) {
+        Ok(again) => again,
+        Err(said) => return vec![(Kind::Lost, format!("it does not start: {said}"))],
+    };
+    let faults = if is_there(&again.address, campaign) {
+        check::faults(&again.address, campaign, promises)
+    } else {
+        vec![(Kind::Lost, "the campaign is lost".to_owned())]
+    };
+    again.kill();
+    faults
 }
 
 fn power_loop(name: &str, cycles: u64, lies: bool, trust: Trust) -> Found {
     let (folder, shadow) = (folder(name), folder(&format!("{name}-shadow")));
     let disk = Disk::shim(&folder, &shadow);
     let disk = if lies { disk.with("OUTLAY_SHIM_LIE", "1") } else { disk };
-    let mut found = Found::default();
+    let mut found = Found::nothing_yet(name, cycles);
     for cycle in 0..cycles {
+        start_afresh(&[&folder, &shadow], cycle);
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &disk).expect("a start");
-        let promises = work(service, &campaign, cycle, trust);
+        let promises = work(service, &campaign, cycle, trust, a_moment);
         let draws = Draws::new(cycle, Purpose::Availability).round(1);
         power::cut(&folder, &shadow, (cycle % 2 == 1).then_some(&draws));
-        let faults = match Service::start(&folder, &Disk::default()) {
-            Ok(again) => {
-                let faults = if is_there(&again.address, &campaign) {
-                    check::faults(&again.address, &campaign, &promises)
-                } else {
-                    vec!["the campaign is lost".to_owned()]
-                };
-                again.kill();
-                faults
-            }
-            Err(said) => vec![format!("it does not start: {said}")],
-        };
-        found.add(cycle, &promises, faults);
+        let faults = faults_after(&folder, &campaign, &promises);
+        found.add(1, &promises, faults);
         if lies {
             // There is nothing left to go on from.
             clear(&folder);
             clear(&shadow);
         } else {
-            // What was written without the shim is synced by the kernel sooner or later.
-            clear(&shadow);
-            copy(&folder, &shadow);
+            all_synced(&folder, &shadow);
         }
     }
-    found.told(name, cycles);
     std::fs::remove_dir_all(folder).ok();
     std::fs::remove_dir_all(shadow).ok();
     found
@@ -157,7 +152,9 @@ fn clear(folder: &Path) {
     std::fs::create_dir_all(folder).expect("a folder");
 }
 
-fn copy(from: &Path, to: &Path) {
+/// What was written without the shim is synced by the kernel sooner or later.
+fn all_synced(from: &Path, to: &Path) {
+    clear(to);
     for entry in std::fs::read_dir(from).expect("a folder") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().expect("a name");
@@ -170,15 +167,15 @@ fn copy(from: &Path, to: &Path) {
 #[test]
 fn nothing_is_lost_when_it_is_killed() {
     let found = kill_loop("killed", cycles(20));
-    assert!(found.outcomes > 100, "the clients hardly got to work: {found:?}");
-    assert_eq!(found.faulty_cycles, 0, "{:#?}", found.first);
+    found.tell("");
+    found.must_be_nothing();
 }
 
 #[test]
 fn nothing_is_lost_when_the_power_fails() {
     let found = power_loop("power", cycles(20), false, Trust::Answers);
-    assert!(found.outcomes > 100, "the clients hardly got to work: {found:?}");
-    assert_eq!(found.faulty_cycles, 0, "{:#?}", found.first);
+    found.tell("");
+    found.must_be_nothing();
 }
 
 /// A test of the test: a disk that never syncs must be noticed.
@@ -193,75 +190,4 @@ fn a_program_that_does_not_sync_is_caught() {
 fn a_program_that_answers_before_it_writes_is_caught() {
     let found = power_loop("early", 12, false, Trust::Sending);
     assert!(found.faulty_cycles >= 3, "{found:?}");
-}
-
-/// A short script over a disk on which the `fail`-th call fails: what was promised until then.
-fn script(folder: &Path, disk: &Disk) -> Promises {
-    let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
-    let Ok(mut service) = Service::start(folder, disk) else { return promises.into_inner().expect("nobody panicked") };
-    if create(&service.address, "c").is_ok_and(|status| status == 201) {
-        let client =
-            Client { address: &service.address, campaign: "c", number: 1, trust: Trust::Answers, promises: &promises, is_over: &is_over };
-        std::thread::scope(|scope| {
-            scope.spawn(|| client.run());
-            std::thread::sleep(Duration::from_millis(150));
-            is_over.store(true, Ordering::Relaxed);
-        });
-    }
-    if service.ended(Duration::from_millis(0)).is_none() {
-        service.kill();
-    }
-    promises.into_inner().expect("nobody panicked")
-}
-
-#[test]
-fn no_fault_of_the_disk_loses_what_was_acknowledged() {
-    let (folder, shadow) = (folder("faults"), folder("faults-shadow"));
-    // Early calls make the file; later ones are reports.
-    let step = if cycles(0) > 0 { 1 } else { 9 };
-    let (mut runs, mut outcomes, mut hit) = (0, 0, 0);
-    for (place, error) in ["5", "28", "0"].into_iter().enumerate() {
-        for fail in (1 + place..150).step_by(step) {
-            clear(&folder);
-            clear(&shadow);
-            let disk = Disk::shim(&folder, &shadow).with("OUTLAY_SHIM_FAIL", &fail.to_string()).with("OUTLAY_SHIM_ERROR", error);
-            let promises = script(&folder, &disk);
-            power::cut(&folder, &shadow, None);
-            let again = Service::start(&folder, &Disk::default()).unwrap_or_else(|said| panic!("call {fail}, error {error}: {said}"));
-            if promises.asked.is_empty() && promises.kept.is_empty() {
-                hit += 1;
-            } else {
-                let faults = check::faults(&again.address, "c", &promises);
-                assert_eq!(faults, Vec::<String>::new(), "call {fail}, error {error}");
-            }
-            again.kill();
-            runs += 1;
-            outcomes += promises.kept.len();
-        }
-    }
-    println!("faults: {runs} runs, {outcomes} outcomes acknowledged before the fault; {hit} did not get so far");
-    assert!(outcomes > 50);
-}
-
-#[test]
-fn a_full_disk_refuses_writes_serves_reads_and_recovers() {
-    let (folder, shadow) = (folder("full"), folder("full-shadow"));
-    let sign = folder.with_extension("is-full");
-    std::fs::remove_file(&sign).ok();
-    let disk = Disk::shim(&folder, &shadow).with("OUTLAY_SHIM_FULL", &sign.display().to_string());
-    let mut service = Service::start(&folder, &disk).expect("a start");
-    assert_eq!(create(&service.address, "c").expect("an answer"), 201);
-    let mut connection = Connection::open(&service.address).expect("a connection");
-    let ask = |connection: &mut Connection| connection.send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({}))).expect("an answer");
-    assert_eq!(ask(&mut connection).status, 201);
-    std::fs::write(&sign, "").expect("a sign");
-    let refused = ask(&mut connection);
-    assert!(matches!(refused.status, 503 | 507), "{refused:?}");
-    assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("disk is full")), "{refused:?}");
-    assert_eq!(connection.send("GET", "/v1/campaigns/c", None, None).expect("an answer").status, 200);
-    std::fs::remove_file(&sign).expect("the sign");
-    assert_eq!(service.ended(Duration::from_millis(50)), None, "a full disk passes");
-    let again = ask(&mut connection);
-    assert_eq!((again.status, &again.body["rounds"]), (201, &json!([3])), "{again:?}");
-    assert!(service.stop().success());
 }

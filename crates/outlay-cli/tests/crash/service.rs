@@ -11,7 +11,7 @@ pub struct Service {
     pub address: String,
 }
 
-/// What stands between the program and its disk.
+/// What stands between the program and its disk, or its clock.
 #[derive(Debug, Clone, Default)]
 pub struct Disk {
     variables: Vec<(String, String)>,
@@ -25,6 +25,11 @@ impl Disk {
             .with("LD_PRELOAD", shim())
             .with("OUTLAY_SHIM_FOLDER", &folder)
             .with("OUTLAY_SHIM_SHADOW", &shadow.display().to_string())
+    }
+
+    /// A true disk, and a clock that is off by what this file says.
+    pub fn clock(file: &Path) -> Self {
+        Self::default().with("LD_PRELOAD", shim()).with("OUTLAY_SHIM_CLOCK", &file.display().to_string())
     }
 
     pub fn with(mut self, name: &str, value: &str) -> Self {
@@ -46,18 +51,43 @@ fn shim() -> &'static str {
     })
 }
 
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_outlay"));
+    command.args(["serve", "--listen", "127.0.0.1:0"]);
+    command
+}
+
+/// No service outlives its test, whatever becomes of that.
+impl Drop for Service {
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
 impl Service {
     /// Starts the service over a folder; an error is what it said when it did not start.
     pub fn start(folder: &Path, disk: &Disk) -> Result<Self, String> {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_outlay"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(folder);
+        let mut command = program();
+        command.arg("--data").arg(folder);
         command.envs(disk.variables.iter().map(|(name, value)| (name, value)));
+        Self::begin(command)
+    }
+
+    /// Starts a replica on a database.
+    pub fn replica(url: &str) -> Result<Self, String> {
+        let mut command = program();
+        command.args(["--database", url]);
+        Self::begin(command)
+    }
+
+    fn begin(mut command: Command) -> Result<Self, String> {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         out.read_line(&mut line).expect("text");
         match line.trim().split("http://").nth(1) {
-            Some(address) => Ok(Self { child, address: address.trim_end_matches('/').to_owned() }),
+            Some(address) => Ok(Self { address: address.trim_end_matches('/').to_owned(), child }),
             None => Err(format!("{} {line}", child.wait().expect("an end"))),
         }
     }

@@ -1,4 +1,4 @@
-/* Between a program and its disk, by LD_PRELOAD.
+/* Between a program and its disk and clock, by LD_PRELOAD.
  *
  * Files below OUTLAY_SHIM_FOLDER are written as always. A second folder, OUTLAY_SHIM_SHADOW, holds what would be left after a power
  * cut: bytes get there when the file is synced, and not before. Whoever plays the power cut kills the program and puts the shadow in
@@ -8,6 +8,8 @@
  * OUTLAY_SHIM_FAIL=N      the N-th call that writes, syncs, cuts or opens for writing fails, and every later sync, too
  * OUTLAY_SHIM_ERROR=E     with this error number; 0: the write is cut short and then fails with EIO
  * OUTLAY_SHIM_FULL=FILE   while this file exists, nothing can be written
+ * OUTLAY_SHIM_CLOCK=FILE  the time of day is off by as many seconds as this file says: eight bytes, a number of the machine's own, read at
+ *                         each look at the clock; time since the start of the machine goes on as it is
  * OUTLAY_SHIM_COUNT=FILE  the number of such calls so far, written at the end
  */
 #define _GNU_SOURCE
@@ -20,8 +22,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FILES = 1024, RANGES = 1 << 16 };
@@ -43,6 +48,8 @@ static int (*real_fsync)(int);
 static int (*real_unlink)(const char *);
 static int (*real_rename)(const char *, const char *);
 static int (*real_close)(int);
+static int (*real_clock_gettime)(clockid_t, struct timespec *);
+static volatile long long *clock_off;
 
 __attribute__((constructor)) static void begin(void) {
     real_open = dlsym(RTLD_NEXT, "open");
@@ -53,6 +60,15 @@ __attribute__((constructor)) static void begin(void) {
     real_unlink = dlsym(RTLD_NEXT, "unlink");
     real_rename = dlsym(RTLD_NEXT, "rename");
     real_close = dlsym(RTLD_NEXT, "close");
+    real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
+    const char *clock_file = getenv("OUTLAY_SHIM_CLOCK");
+    if (clock_file) {
+        int descriptor = real_open(clock_file, O_RDONLY | O_CLOEXEC);
+        void *place = mmap(NULL, sizeof *clock_off, PROT_READ, MAP_SHARED, descriptor, 0);
+        if (place == MAP_FAILED) abort();
+        clock_off = place;
+        real_close(descriptor);
+    }
     folder = getenv("OUTLAY_SHIM_FOLDER");
     shadow = getenv("OUTLAY_SHIM_SHADOW");
     full = getenv("OUTLAY_SHIM_FULL");
@@ -235,4 +251,28 @@ int rename(const char *from, const char *to) {
     }
     pthread_mutex_unlock(&lock);
     return done;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    /* Whoever is loaded first may ask before we have begun. */
+    if (!real_clock_gettime) real_clock_gettime = dlsym(RTLD_NEXT, "clock_gettime");
+    int done = real_clock_gettime(clock, now);
+    if (done == 0 && clock_off && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) now->tv_sec += *clock_off;
+    return done;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    struct timespec precise;
+    (void)zone;
+    if (clock_gettime(CLOCK_REALTIME, &precise) != 0) return -1;
+    now->tv_sec = precise.tv_sec;
+    now->tv_usec = precise.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *out) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0) return -1;
+    if (out) *out = now.tv_sec;
+    return now.tv_sec;
 }

@@ -1,7 +1,7 @@
 //! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read again from the store.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use outlay::campaign::{CampaignError, Decider};
 use outlay::feedback::{Outcome as Observed, Reward};
@@ -17,6 +17,9 @@ pub(super) struct Live {
     pub(super) id: String,
     pub(super) plan: Plan,
     state: Mutex<State>,
+    /// Held for writing while the counts are read, and for reading from before a transaction until the memory has followed it: what is
+    /// committed and not yet followed would be in the counts that are read, and be added to them once more.
+    reading: RwLock<()>,
 }
 
 /// What changes.
@@ -87,27 +90,35 @@ impl Live {
         let learns_from_order = !plan.learner.learns_by_counting();
         let splits = BTreeMap::new();
         let state = State { row, decider, standing, read_at: now, open, splits, last, learns_from_order, is_outdated: false };
-        Ok(Self { id, plan, state: Mutex::new(state) })
+        Ok(Self { id, plan, state: Mutex::new(state), reading: RwLock::new(()) })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As long as this is held, nobody reads the counts. Whoever holds several takes them in the order of [`address`](Self::address).
+    pub(super) fn keep_from_reading(&self) -> RwLockReadGuard<'_, ()> {
+        self.reading.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Some order among campaigns in memory.
+    pub(super) fn address(self: &Arc<Self>) -> usize {
+        Arc::as_ptr(self).addr()
+    }
+
     /// Reads the counts again: others may have counted.
     pub(super) fn refresh(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
+        let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         let row = store.campaign(&self.id)?;
         let (standing, last) = (store.standing(&self.id)?, store.last_split(&self.id)?);
         let mut state = self.state();
         if let Some(row) = row.filter(|row| row.version >= state.row.version) {
             state.row = row;
         }
-        // A reading that is older than what was counted here meanwhile would be a step back.
-        if standing.version > state.standing.version {
+        if standing != state.standing {
             set_counts(&mut state.decider, &standing).map_err(|error| damaged(&self.id, &error))?;
             state.standing = standing;
-        } else {
-            state.standing.rounds = state.standing.rounds.max(standing.rounds);
         }
         let known = state.last.as_ref().map_or(0, |last| last.rounds.start);
         if let Some(last) = last.filter(|last| last.rounds.start > known) {
@@ -120,6 +131,7 @@ impl Live {
 
     /// Makes the decider again from the store.
     pub(super) fn rebuild(&self, store: &dyn Store) -> Result<(), StoreError> {
+        let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         let (decider, standing, last) = learnt(store, &self.id, &self.plan)?;
         let mut state = self.state();
         (state.decider, state.standing, state.last, state.is_outdated) = (decider, standing, last, false);

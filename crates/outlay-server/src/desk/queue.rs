@@ -166,6 +166,10 @@ impl Writer {
             jobs.push((commands.len()..commands.len() + job.commands.len(), job.live, job.reply));
             commands.extend(job.commands);
         }
+        let mut touched: Vec<Arc<Live>> = jobs.iter().filter_map(|(_, live, _)| live.clone()).collect();
+        touched.sort_by_key(Live::address);
+        touched.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        let _kept_from_reading: Vec<_> = touched.iter().map(|live| live.keep_from_reading()).collect();
         let begin = Instant::now();
         let answers = if self.failure.is_failed.load(Ordering::Acquire) {
             Err(StoreError { what: self.failure.what.lock().unwrap_or_else(PoisonError::into_inner).clone(), is_fatal: true })
