@@ -77,7 +77,7 @@ impl Running {
     fn start(store: Arc<dyn Store>) -> Result<Self, Failure> {
         let runtime = runtime()?;
         let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
-        let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), tls: None, campaign_metrics: false };
+        let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), metrics: None, tls: None, campaign_metrics: false };
         let server = runtime.block_on(Server::bind(desk.clone(), &settings))?;
         let address = server.address()?.to_string();
         runtime.block_on(desk.create(CAMPAIGN, request(), ""))?;

@@ -9,6 +9,7 @@ pub mod desk;
 pub mod http;
 pub mod limits;
 mod metrics;
+pub mod problem_file;
 pub mod refusal;
 pub mod shapes;
 pub mod store;

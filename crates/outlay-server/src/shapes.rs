@@ -11,7 +11,7 @@ use crate::store::CampaignStatus;
 #[serde(deny_unknown_fields)]
 pub struct NewCampaign {
     /// The keys of a problem file.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::problem_file::ProblemFile)]
     pub problem: serde_json::Value,
     /// Who decides; `sharp` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,11 +24,28 @@ pub struct NewCampaign {
     pub seed: Option<u64>,
     /// What every split is held within.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Option<GuardsShape>)]
     pub guards: Option<Guards>,
     /// After so many seconds a round is given up for lost; a day if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 3_155_760_000_u64)]
     pub expiry_seconds: Option<u64>,
+}
+
+/// What every split is held within.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(as = Guards)]
+pub struct GuardsShape {
+    /// No task's spend moves by more than this.
+    #[schema(minimum = 0)]
+    pub max_change: Option<f64>,
+    /// Every task that is there gets at least this.
+    #[schema(minimum = 0)]
+    pub floor: Option<f64>,
+    /// A task whose spend would move by less than this keeps what it had.
+    #[schema(minimum = 0)]
+    pub min_move: Option<f64>,
 }
 
 /// A change of a campaign.
@@ -135,6 +152,7 @@ pub struct CampaignList {
 pub struct Ask {
     /// How many, all with the same split; 1 if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 256)]
     pub count: Option<u32>,
     /// What each may spend; the problem's if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,6 +191,7 @@ pub struct TaskSpend {
 #[serde(deny_unknown_fields)]
 pub struct Feedback {
     /// One entry a task.
+    #[schema(example = json!([{"task": "a", "completed": true, "reward": 0.7}, {"task": "b", "completed": false}]))]
     pub results: Vec<TaskResult>,
 }
 
@@ -222,6 +241,7 @@ pub struct Correction {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reward: Option<f64>,
     /// Why it is corrected.
+    #[schema(min_length = 1, max_length = 1000, example = "typing error")]
     pub why: String,
 }
 

@@ -224,7 +224,7 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
         (vec![failed("mail"), TaskResult { reward: Some(0.5), ..failed("tv") }], Code::BadFeedback, "/results/1/reward"),
         (vec![failed("tv"), failed("tv")], Code::BadFeedback, "/results/1/task"),
         (vec![failed("web")], Code::BadFeedback, "/results/0/task"),
-        (vec![failed("radio")], Code::BadRequest, "/results/0/task"),
+        (vec![failed("radio")], Code::BadFeedback, "/results/0/task"),
     ];
     for (results, code, pointer) in cases {
         let refused = world.tell(round, results.clone()).await.unwrap_err();
@@ -381,7 +381,7 @@ async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
         (Ask { count: Some(257), ..Ask::default() }, Code::BadRound, "/count"),
         (Ask { budget: Some(-1.0), ..Ask::default() }, Code::BadRound, "/budget"),
         (Ask { without: all, ..Ask::default() }, Code::BadRound, "/without"),
-        (Ask { without: vec!["radio".to_owned()], ..Ask::default() }, Code::BadRequest, "/without/0"),
+        (Ask { without: vec!["radio".to_owned()], ..Ask::default() }, Code::BadRound, "/without/0"),
     ];
     for (request, code, pointer) in cases {
         let refused = ask(request.clone()).await.unwrap_err();

@@ -20,6 +20,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7341")]
     pub(crate) listen: SocketAddr,
 
+    /// Where to serve `/metrics`, and then only there [default: where everything else is]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics: Option<SocketAddr>,
+
     /// The chain of certificates as a PEM file: serve over TLS
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,

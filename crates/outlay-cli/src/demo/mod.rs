@@ -42,7 +42,7 @@ async fn serve(arguments: &DemoArguments, folder: &Folder, stop: &'static Atomic
     let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
     let store = SqliteStore::open(&folder.0, &options).map_err(|error| Failure(error.what))?;
     let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), Limits::default())?;
-    let settings = Settings { listen: arguments.listen, tls: None, campaign_metrics: true };
+    let settings = Settings { listen: arguments.listen, metrics: None, tls: None, campaign_metrics: true };
     let server = Server::bind(desk.clone(), &settings).await?;
     let address = server.address()?;
     let client = Client::begin(desk, CAMPAIGN).await?;

@@ -28,6 +28,7 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
     let desk = Desk::open(store, Arc::new(SystemClock), limits).map_err(|error| Failure(error.to_string()))?;
     let settings = Settings {
         listen: arguments.listen,
+        metrics: arguments.metrics,
         tls: arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref()).map(|(certificate, key)| tls(certificate, key)),
         campaign_metrics: arguments.campaign_metrics,
     };
@@ -39,6 +40,9 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let address = server.address()?;
         console::announce(&format!("{scheme}://{address}"))?;
+        if let Some(metrics) = server.metrics_address()? {
+            console::remark(&format!("figures: {scheme}://{metrics}/metrics"), quiet);
+        }
         if server.is_open() {
             console::remark("no tokens yet: everybody on this machine may do everything; `outlay token create` makes the first", quiet);
         }

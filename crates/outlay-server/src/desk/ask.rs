@@ -168,7 +168,7 @@ fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
     let budget = ask.budget.unwrap_or(live.plan.problem.budget());
     let mut available = (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
     for (position, name) in ask.without.iter().enumerate() {
-        let place = live.plan.place(name).ok_or_else(|| live.plan.unknown_task(name, format!("/without/{position}")))?;
+        let place = live.plan.place(name).ok_or_else(|| live.plan.unknown_task(Code::BadRound, name, format!("/without/{position}")))?;
         if let Some(there) = available.as_mut().and_then(|available| available.get_mut(place as usize)) {
             *there = false;
         }

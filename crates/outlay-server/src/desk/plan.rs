@@ -73,11 +73,11 @@ impl Plan {
     }
 
     /// The name of a task that is not there, with the nearest one that is.
-    pub(super) fn unknown_task(&self, name: &str, pointer: String) -> Refused {
+    pub(super) fn unknown_task(&self, code: Code, name: &str, pointer: String) -> Refused {
         let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
         let names: Vec<&str> = self.problem.tasks().iter().take(5).map(|task| task.name()).collect();
         let more = if self.problem.tasks().len() > names.len() { ", …" } else { "" };
-        Refused::new(Code::BadRequest, format!("no task is named {shown}")).at(pointer).hint(format!("tasks: {}{more}", names.join(", ")))
+        Refused::new(code, format!("no task is named {shown}")).at(pointer).hint(format!("tasks: {}{more}", names.join(", ")))
     }
 }
 

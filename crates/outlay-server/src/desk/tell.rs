@@ -113,7 +113,8 @@ fn check_once(live: &Live, items: &[Item]) -> Result<(), Refused> {
 }
 
 fn outcome(live: &Live, row: &SplitRow, round: u64, result: &TaskResult, pointer: &str) -> Result<(u32, Outcome), Refused> {
-    let place = live.plan.place(&result.task).ok_or_else(|| live.plan.unknown_task(&result.task, format!("{pointer}/task")))?;
+    let place =
+        live.plan.place(&result.task).ok_or_else(|| live.plan.unknown_task(Code::BadFeedback, &result.task, format!("{pointer}/task")))?;
     let is_there = row.split.available.as_ref().is_none_or(|available| available[place as usize]);
     if !is_there {
         let detail = format!("task {} was not there in round {round}", result.task);

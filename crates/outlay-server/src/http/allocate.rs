@@ -23,7 +23,7 @@ use crate::refusal::{Code, Refused};
 #[serde(deny_unknown_fields)]
 pub struct AllocateRequest {
     /// The keys of a problem file.
-    #[schema(value_type = Object)]
+    #[schema(value_type = crate::problem_file::ProblemFile)]
     pub problem: serde_json::Value,
     /// What may be spent; the problem's budget if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]

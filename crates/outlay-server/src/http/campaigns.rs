@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::App;
-use super::extract::{Asked, NamedPage, Page, Place, body, free_body, within};
+use super::extract::{Asked, InCampaign, NamedPage, Page, Place, body, free_body, within};
 use super::gate::Caller;
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
@@ -25,7 +25,7 @@ use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, Even
     path = "/v1/campaigns/{campaign}",
     operation_id = "begin_campaign",
     tag = "campaigns",
-    params(("campaign" = String, Path, description = "Its id: letters, digits, `-`, `_`, `.`")),
+    params(InCampaign),
     request_body = NewCampaign,
     responses(
         (status = 201, description = "It has begun.", body = CampaignState, headers(("etag" = String), ("location" = String))),
@@ -35,7 +35,12 @@ use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, Even
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn put(State(app): State<Arc<App>>, Place(id): Place<String>, caller: Caller, bytes: Bytes) -> Result<Response, Refusal> {
+pub(crate) async fn put(
+    State(app): State<Arc<App>>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
+    caller: Caller,
+    bytes: Bytes,
+) -> Result<Response, Refusal> {
     let request: NewCampaign = free_body(&bytes, &app, &["guards"])?;
     let (state, is_new) = app.desk.create(&id, request, &caller.0).await?;
     let tag = etag(&state);
@@ -53,7 +58,7 @@ pub(crate) async fn put(State(app): State<Arc<App>>, Place(id): Place<String>, c
     operation_id = "get_campaign",
     tag = "campaigns",
     params(
-        ("campaign" = String, Path, description = "Its id"),
+        InCampaign,
         ("if-none-match" = Option<String>, Header, description = "An `ETag` that you have: if it still is the right one, the answer is 304 and empty"),
     ),
     responses(
@@ -64,7 +69,11 @@ pub(crate) async fn put(State(app): State<Arc<App>>, Place(id): Place<String>, c
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn get(State(app): State<Arc<App>>, Place(id): Place<String>, headers: HeaderMap) -> Result<Response, Refusal> {
+pub(crate) async fn get(
+    State(app): State<Arc<App>>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
     let state = app.desk.campaign(&id).await?;
     let tag = etag(&state);
     let head = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
@@ -81,8 +90,8 @@ pub(crate) async fn get(State(app): State<Arc<App>>, Place(id): Place<String>, h
     operation_id = "change_campaign",
     tag = "campaigns",
     params(
-        ("campaign" = String, Path, description = "Its id"),
-        ("if-match" = Option<String>, Header, description = "The `ETag` of the campaign as you know it; needed. Only its version counts, so rounds and feedback in between do not matter"),
+        InCampaign,
+        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,2}")$"#, example = "\"1.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version counts, so rounds and feedback in between do not matter"),
     ),
     request_body = CampaignChange,
     responses(
@@ -94,7 +103,7 @@ pub(crate) async fn get(State(app): State<Arc<App>>, Place(id): Place<String>, h
 )]
 pub(crate) async fn patch(
     State(app): State<Arc<App>>,
-    Place(id): Place<String>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
     headers: HeaderMap,
     bytes: Bytes,
@@ -133,7 +142,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>, Asked(page): Asked<NamedPa
     path = "/v1/campaigns/{campaign}/events",
     operation_id = "list_events",
     tag = "campaigns",
-    params(("campaign" = String, Path, description = "Its id"), Page),
+    params(InCampaign, Page),
     responses(
         (status = 200, description = "A page of it.", body = EventList),
         (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
@@ -143,7 +152,7 @@ pub(crate) async fn list(State(app): State<Arc<App>>, Asked(page): Asked<NamedPa
 )]
 pub(crate) async fn events(
     State(app): State<Arc<App>>,
-    Place(id): Place<String>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
     Asked(page): Asked<Page>,
 ) -> Result<Json<EventList>, Refusal> {
     let limit = page.limit(&app)?;
@@ -166,7 +175,7 @@ pub(crate) struct Fineness {
     path = "/v1/campaigns/{campaign}/curves",
     operation_id = "get_curves",
     tag = "campaigns",
-    params(("campaign" = String, Path, description = "Its id"), Fineness),
+    params(InCampaign, Fineness),
     responses(
         (status = 200, description = "One a task.", body = CurveList),
         (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
@@ -176,7 +185,7 @@ pub(crate) struct Fineness {
 )]
 pub(crate) async fn curves(
     State(app): State<Arc<App>>,
-    Place(id): Place<String>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
     Asked(fineness): Asked<Fineness>,
 ) -> Result<Json<CurveList>, Refusal> {
     let points = within(fineness.points, 100, app.limits().page, "points")?;

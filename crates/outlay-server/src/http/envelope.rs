@@ -13,7 +13,7 @@ use futures_util::FutureExt;
 
 use super::App;
 use super::problem::{Refusal, spell_out};
-use crate::refusal::Code;
+use crate::refusal::{Code, Refused};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer ones are nobody's id.
@@ -35,7 +35,10 @@ pub(crate) async fn envelope(State(app): State<Arc<App>>, request: Request, next
     let id = request_id(request.headers());
     let method = known(request.method());
     let route = request.extensions().get::<MatchedPath>().cloned();
-    let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
+    let answer = match check_head(&request, app.limits().header_bytes) {
+        Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await,
+        Err(refusal) => Ok(refusal.into_response()),
+    };
     // The panic hook has told what happened; the client only learns that it was not its fault.
     let mut response = answer.unwrap_or_else(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it").into_response());
     let refused = spell_out(&mut response, &id);
@@ -43,7 +46,7 @@ pub(crate) async fn envelope(State(app): State<Arc<App>>, request: Request, next
     let (status, taken) = (response.status().as_u16(), begun.elapsed());
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     app.metrics.count_request(method, route, status, taken);
-    let code = refused.as_ref().map_or("", |refused| refused.code.facts().0);
+    let code = refused.as_ref().map_or("", |refused| refused.code.facts().word);
     let milliseconds = taken.as_secs_f64() * 1e3;
     if status >= 500 && is_first_this_second() {
         let detail = refused.as_ref().map_or("", |refused| refused.detail.as_str());
@@ -52,6 +55,17 @@ pub(crate) async fn envelope(State(app): State<Arc<App>>, request: Request, next
         tracing::debug!(request_id = id, method, route, status, milliseconds, code, "request");
     }
     response
+}
+
+/// The connection takes somewhat longer heads, so that who is just above the limit learns why.
+fn check_head(request: &Request, most: usize) -> Result<(), Refusal> {
+    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let line = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
+    if line + headers.sum::<usize>() <= most {
+        return Ok(());
+    }
+    let refused = Refused::new(Code::HeadersTooLarge, format!("address and headers have more than {most} bytes"));
+    Err(refused.hint("the limit is header_bytes").into())
 }
 
 /// A store that cannot be reached fails thousands of requests a second; the log needs one of them, the figures have them all.
@@ -87,7 +101,7 @@ fn request_id(headers: &HeaderMap) -> String {
 }
 
 /// Different within a process by counting, between processes by chance.
-fn new_id() -> String {
+pub(super) fn new_id() -> String {
     static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let process = PROCESS.get_or_init(|| getrandom::u32().unwrap_or_default());

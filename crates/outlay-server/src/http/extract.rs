@@ -56,6 +56,27 @@ impl FromRequestParts<Arc<App>> for Caller {
     }
 }
 
+/// The campaign that an address names.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct InCampaign {
+    /// Its id: up to 128 letters, digits, `-`, `_`, `.`
+    #[param(pattern = "^[A-Za-z0-9._-]{1,128}$", example = "shop")]
+    pub(crate) campaign: String,
+}
+
+/// The round that an address names.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct InRound {
+    /// Its campaign's id
+    #[param(pattern = "^[A-Za-z0-9._-]{1,128}$", example = "shop")]
+    pub(crate) campaign: String,
+    /// Its number
+    #[param(minimum = 1, example = 1)]
+    pub(crate) round: u64,
+}
+
 /// A page of a list that is numbered.
 #[derive(Debug, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

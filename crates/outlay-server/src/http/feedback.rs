@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use super::extract::{Place, body};
+use super::extract::{InCampaign, InRound, Place, body};
 use super::gate::Caller;
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
@@ -24,7 +24,7 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
     path = "/v1/campaigns/{campaign}/rounds/{round}/feedback",
     operation_id = "tell",
     tag = "feedback",
-    params(("campaign" = String, Path, description = "Its id"), ("round" = u64, Path, description = "Its number")),
+    params(InRound),
     request_body = Feedback,
     responses(
         (status = 200, description = "Counted.", body = Told),
@@ -35,7 +35,7 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
 )]
 pub(crate) async fn put(
     State(app): State<Arc<App>>,
-    Place((id, round)): Place<(String, u64)>,
+    Place(InRound { campaign: id, round }): Place<InRound>,
     caller: Caller,
     bytes: Bytes,
 ) -> Result<Json<Told>, Refusal> {
@@ -83,7 +83,7 @@ pub struct RefusedLine {
     path = "/v1/campaigns/{campaign}/feedback",
     operation_id = "tell_many",
     tag = "feedback",
-    params(("campaign" = String, Path, description = "Its id")),
+    params(InCampaign),
     request_body(content = BulkLine, content_type = "application/x-ndjson", description = "A line a round, up to 10000"),
     responses(
         (status = 200, description = "Counted, except for the lines named.", body = BulkTold),
@@ -94,7 +94,7 @@ pub struct RefusedLine {
 )]
 pub(crate) async fn bulk(
     State(app): State<Arc<App>>,
-    Place(id): Place<String>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
     bytes: Bytes,
 ) -> Result<Json<BulkTold>, Refusal> {
@@ -112,7 +112,7 @@ pub(crate) async fn bulk(
             Err(Refused { code, detail, pointer, stored, .. }) => {
                 sum.refused.push(RefusedLine {
                     line,
-                    code: code.facts().0.to_owned(),
+                    code: code.facts().word.to_owned(),
                     detail,
                     pointer,
                     stored: stored.map(|stored| *stored),
@@ -155,7 +155,7 @@ fn lines(bytes: &Bytes, app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
     path = "/v1/campaigns/{campaign}/rounds/{round}/corrections",
     operation_id = "correct",
     tag = "feedback",
-    params(("campaign" = String, Path, description = "Its id"), ("round" = u64, Path, description = "Its number")),
+    params(InRound),
     request_body = Correction,
     responses(
         (status = 200, description = "Counted instead.", body = Corrected),
@@ -166,7 +166,7 @@ fn lines(bytes: &Bytes, app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
 )]
 pub(crate) async fn correct(
     State(app): State<Arc<App>>,
-    Place((id, round)): Place<(String, u64)>,
+    Place(InRound { campaign: id, round }): Place<InRound>,
     caller: Caller,
     bytes: Bytes,
 ) -> Result<Json<Corrected>, Refusal> {

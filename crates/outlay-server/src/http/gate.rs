@@ -16,6 +16,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use utoipa::openapi::OpenApi;
 
 use super::App;
+use super::connections::Taken;
 use super::problem::Refusal;
 use crate::refusal::{Code, Refused};
 use crate::tokens::{Scope, Subject};
@@ -82,6 +83,7 @@ pub(crate) async fn gate(
         let caller = admit(&app, door, path.as_str(), campaign, request.headers())?;
         let (mut head, body) = request.into_parts();
         head.extensions.insert(caller);
+        let seat = head.extensions.remove::<Arc<Taken>>();
         let body = match &door.media {
             Some(media) => {
                 check_media(&head.headers, media)?;
@@ -89,10 +91,11 @@ pub(crate) async fn gate(
             }
             None => Bytes::new(),
         };
-        Ok(Request::from_parts(head, Body::from(body)))
+        // The whole request is there: from here on the connection is not closed for somebody else's.
+        Ok((Request::from_parts(head, Body::from(body)), seat.map(|seat| seat.busy())))
     };
-    let request = match passed.await {
-        Ok(request) => request,
+    let (request, _busy) = match passed.await {
+        Ok(passed) => passed,
         Err(refusal) => return Refusal::into_response(refusal),
     };
     // In a task of its own: what has begun is finished even if nobody waits for it any more.

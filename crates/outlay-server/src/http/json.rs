@@ -10,7 +10,7 @@ use crate::refusal::{Code, Refused};
 
 /// Reads an object whose every key is known.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, Refused> {
-    let text = text(body, depth)?;
+    let text = text(body, depth, false)?;
     // Tracking the place costs something; only who is wrong pays for it.
     serde_json::from_str(text)
         .map_err(|_| explained(serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text)).err(), text))
@@ -19,7 +19,7 @@ pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, 
 /// Reads an object with a part of any shape; the plain reader would take the last of two equal keys there. A record in it must be
 /// written as an object, too: `records` are their keys.
 pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize, records: &[&str]) -> Result<T, Refused> {
-    let text = text(body, depth)?;
+    let text = text(body, depth, true)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let strict: Strict = serde_path_to_error::deserialize(&mut reader).map_err(|error| explained(Some(error), text))?;
     reader.end().map_err(|error| malformed(&error))?;
@@ -29,18 +29,18 @@ pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize, records:
     serde_path_to_error::deserialize(strict.0).map_err(|error| explained(Some(error), text))
 }
 
-fn text(body: &[u8], depth: usize) -> Result<&str, Refused> {
+fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, Refused> {
     let text = std::str::from_utf8(body).map_err(|error| {
         let place = error.valid_up_to();
         Refused::new(Code::BadRequest, format!("the body is not UTF-8 from byte {place} on")).hint("JSON is always UTF-8")
     })?;
-    scan(text, depth)?;
+    scan(text, depth, is_free)?;
     Ok(text)
 }
 
 /// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands where an object belongs. A record
-/// can be read from a list of its values; nobody should rely on it.
-fn scan(text: &str, most: usize) -> Result<(), Refused> {
+/// can be read from a list of its values; nobody should rely on it. What stands in a free part is looked at by whoever reads it.
+fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
     let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
     let mut before = None;
     for byte in text.bytes() {
@@ -57,7 +57,7 @@ fn scan(text: &str, most: usize) -> Result<(), Refused> {
             b' ' | b'\t' | b'\r' | b'\n' => continue,
             b'"' => is_text = true,
             b'{' | b'[' => {
-                let is_list_in_list = byte == b'[' && open.last() == Some(&b'[');
+                let is_list_in_list = byte == b'[' && open.last() == Some(&b'[') && !is_free;
                 if (open.is_empty() && byte == b'[') || is_list_in_list {
                     return Err(Refused::new(Code::BadRequest, "a list stands where an object belongs"));
                 }

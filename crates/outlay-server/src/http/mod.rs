@@ -6,6 +6,7 @@
 
 mod allocate;
 mod campaigns;
+mod codes;
 mod connections;
 mod dashboard;
 mod envelope;
@@ -26,7 +27,7 @@ pub use feedback::{BulkTold, RefusedLine};
 pub use problem::{Fault, Problem};
 pub use server::{Ending, Server, Settings, StartError};
 pub use tls::TlsFiles;
-pub use tokens::{NewToken, TokenInfo, TokenList, TokenMade};
+pub use tokens::{NewToken, ScopeWord, TokenInfo, TokenList, TokenMade};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -120,14 +121,14 @@ fn paths() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(tokens::delete))
         .routes(routes!(health::livez))
         .routes(routes!(health::readyz))
-        .routes(routes!(health::metrics))
         .routes(routes!(health::openapi))
+        .routes(routes!(codes::explain))
 }
 
 /// The description of the API.
 #[must_use]
 pub fn description() -> utoipa::openapi::OpenApi {
-    let mut api = paths().into_openapi();
+    let mut api = paths().routes(routes!(health::metrics)).into_openapi();
     let token = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("`outlay token create` makes one; a store without tokens needs none."));
@@ -144,12 +145,24 @@ pub fn openapi_json() -> String {
     text
 }
 
-/// Everything that can be asked for.
-pub(crate) fn router(app: Arc<App>) -> Router {
+/// Everything that can be asked for; without the figures if they are to be had elsewhere.
+pub(crate) fn router(app: Arc<App>, has_figures: bool) -> Router {
     let (router, _) = paths().split_for_parts();
+    let router = if has_figures { router.merge(figures()) } else { router };
+    enclosed(router.route_layer(from_fn_with_state(Arc::clone(&app), gate::gate)).merge(dashboard::routes()), app)
+}
+
+/// The figures and nothing else, for an address of their own.
+pub(crate) fn figures_router(app: Arc<App>) -> Router {
+    enclosed(figures().route_layer(from_fn_with_state(Arc::clone(&app), gate::gate)), app)
+}
+
+fn figures() -> Router<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(health::metrics)).split_for_parts().0
+}
+
+fn enclosed(router: Router<Arc<App>>, app: Arc<App>) -> Router {
     router
-        .route_layer(from_fn_with_state(Arc::clone(&app), gate::gate))
-        .merge(dashboard::routes())
         .fallback(|| async { Refusal::new(crate::refusal::Code::NoRoute, "nothing is at this address").into_response() })
         .layer(from_fn_with_state(Arc::clone(&app), envelope::envelope))
         .with_state(app)

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::refusal::{Code, Refused};
+use crate::refusal::{Code, Facts, Refused};
 
 /// The media type of every error.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
@@ -55,13 +55,13 @@ pub struct Fault {
 
 impl Problem {
     pub(crate) fn new(refused: &Refused, request_id: &str) -> Self {
-        let (code, status, title) = refused.code.facts();
+        let Facts { word, status, title, .. } = refused.code.facts();
         Self {
-            kind: format!("/problems/{code}"),
+            kind: format!("/problems/{word}"),
             title: title.to_owned(),
             status,
             detail: refused.detail.clone(),
-            code: code.to_owned(),
+            code: word.to_owned(),
             pointer: refused.pointer.clone(),
             hint: refused.hint.clone(),
             request_id: request_id.to_owned(),
@@ -97,7 +97,7 @@ impl From<Refused> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let (_, status, _) = self.refused.code.facts();
+        let Facts { status, .. } = self.refused.code.facts();
         let mut response = Response::new(Body::empty());
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
@@ -105,7 +105,7 @@ impl IntoResponse for Refusal {
             401 => headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
             503 => headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1")),
             // The rest of the body is not read: the connection cannot be used again.
-            408 | 413 => headers.insert(header::CONNECTION, HeaderValue::from_static("close")),
+            408 | 413 | 431 => headers.insert(header::CONNECTION, HeaderValue::from_static("close")),
             _ => None,
         };
         if let Some((name, value)) = self.header.map(|header| *header) {

@@ -8,7 +8,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 
 use super::App;
-use super::extract::{Asked, Page, Place, body};
+use super::extract::{Asked, InCampaign, Page, Place, body};
 use super::gate::Caller;
 use super::problem::{Problem, Refusal};
 use crate::refusal::Code;
@@ -25,8 +25,8 @@ const KEY: &str = "idempotency-key";
     operation_id = "ask",
     tag = "rounds",
     params(
-        ("campaign" = String, Path, description = "Its id"),
-        ("idempotency-key" = Option<String>, Header, description = "Your name for this request, up to 256 visible ASCII characters"),
+        InCampaign,
+        ("idempotency-key" = Option<String>, Header, pattern = "^[!-~]{1,256}$", description = "Your name for this request, up to 256 visible ASCII characters"),
     ),
     request_body = Ask,
     responses(
@@ -38,7 +38,7 @@ const KEY: &str = "idempotency-key";
 )]
 pub(crate) async fn post(
     State(app): State<Arc<App>>,
-    Place(id): Place<String>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
     headers: HeaderMap,
     bytes: Bytes,
@@ -64,7 +64,7 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     path = "/v1/campaigns/{campaign}/rounds",
     operation_id = "list_rounds",
     tag = "rounds",
-    params(("campaign" = String, Path, description = "Its id"), Page),
+    params(InCampaign, Page),
     responses(
         (status = 200, description = "A page of them.", body = RoundList),
         (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
@@ -74,7 +74,7 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
 )]
 pub(crate) async fn list(
     State(app): State<Arc<App>>,
-    Place(id): Place<String>,
+    Place(InCampaign { campaign: id }): Place<InCampaign>,
     Asked(page): Asked<Page>,
 ) -> Result<Json<RoundList>, Refusal> {
     let limit = page.limit(&app)?;

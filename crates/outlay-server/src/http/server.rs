@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::http::Request;
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -21,11 +21,14 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::connections::{Connections, Taken};
+use super::envelope::new_id;
+use super::problem::{MEDIA_TYPE, Problem};
 use super::tls::{TlsFiles, acceptor};
-use super::{App, router};
+use super::{App, figures_router, router};
 use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::refusal::{Code, Refused};
 use crate::tokens::Tokens;
 
 /// Tokens that another process may have made or revoked are read again this often.
@@ -35,11 +38,18 @@ const WATCH: Duration = Duration::from_millis(100);
 /// What is under way when the store has failed is given this long to be answered.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
+/// Connections at the figures' own address.
+const WATCHERS: usize = 32;
+/// A head so many times over its limit is still read, to be refused in words; a longer one gets a bare status.
+const HEAD_ROOM: usize = 4;
+
 /// Where and how to serve.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The address to listen on.
     pub listen: SocketAddr,
+    /// An address of their own for the figures: then they are only there.
+    pub metrics: Option<SocketAddr>,
     /// With TLS, or in the clear.
     pub tls: Option<TlsFiles>,
     /// Whether figures may name campaigns: as many time series as there are campaigns.
@@ -64,6 +74,7 @@ pub enum Ending {
 pub struct Server {
     app: Arc<App>,
     listener: TcpListener,
+    metrics: Option<TcpListener>,
     tls: Option<TlsAcceptor>,
 }
 
@@ -72,6 +83,53 @@ impl std::fmt::Debug for Server {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Server").field("listener", &self.listener).field("has_tls", &self.tls.is_some()).finish_non_exhaustive()
     }
+}
+
+/// Where connections come in.
+struct Entrance {
+    listener: TcpListener,
+    connections: Arc<Connections>,
+    parts: Arc<ServerParts>,
+}
+
+impl Entrance {
+    fn new(listener: TcpListener, connections: Arc<Connections>, router: Router, tls: Option<TlsAcceptor>, limits: &Limits) -> Self {
+        let mut builder = http1::Builder::new();
+        let most = limits.header_bytes.saturating_mul(HEAD_ROOM);
+        builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_header_size(most);
+        Self { listener, connections, parts: Arc::new(ServerParts { router, builder, tls, limits: limits.clone() }) }
+    }
+
+    /// Lets everybody in, for ever.
+    async fn open(&self, told: &watch::Receiver<bool>) -> Infallible {
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, _)) => welcome(stream, &self.connections, &self.parts, told),
+                Err(error) => {
+                    // Out of file descriptors, mostly: others must leave first.
+                    tracing::warn!(%error, "cannot accept a connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn open_if_any(entrance: Option<&Entrance>, told: &watch::Receiver<bool>) -> Infallible {
+    match entrance {
+        Some(entrance) => entrance.open(told).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
+    TcpListener::bind(address).await.map_err(|error| StartError(format!("cannot listen on {address}: {error}")))
+}
+
+/// Waits until nobody is left anywhere, but not for ever; whether nobody is.
+async fn are_gone(seats: &[Arc<Connections>], patience: Duration) -> bool {
+    let gone = futures_util::future::join_all(seats.iter().map(|seats| seats.are_gone(patience))).await;
+    gone.into_iter().all(|is_gone| is_gone)
 }
 
 /// What every connection needs.
@@ -93,18 +151,22 @@ impl Server {
         let tokens = tokio::task::spawn_blocking(move || Tokens::load(store)).await;
         let tokens = tokens.map_err(|error| StartError(error.to_string()))?;
         let tokens = tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
-        if tokens.is_open() && !settings.listen.ip().is_loopback() {
-            return Err(StartError(format!(
-                "there are no tokens yet, so everybody who can reach {} could do everything; \
-                 make one with `outlay token create`, or listen on 127.0.0.1",
-                settings.listen
-            )));
+        for address in settings.metrics.iter().chain([&settings.listen]) {
+            if tokens.is_open() && !address.ip().is_loopback() {
+                return Err(StartError(format!(
+                    "there are no tokens yet, so everybody who can reach {address} could do everything; \
+                     make one with `outlay token create`, or listen on 127.0.0.1"
+                )));
+            }
         }
-        let listener = TcpListener::bind(settings.listen).await;
-        let listener = listener.map_err(|error| StartError(format!("cannot listen on {}: {error}", settings.listen)))?;
+        let listener = listen(settings.listen).await?;
+        let figures = match settings.metrics {
+            Some(address) => Some(listen(address).await?),
+            None => None,
+        };
         let metrics = Metrics::new(desk.clone(), settings.campaign_metrics);
         let app = Arc::new(App::new(desk, tokens, metrics, tls.is_some()));
-        Ok(Self { app, listener, tls })
+        Ok(Self { app, listener, metrics: figures, tls })
     }
 
     /// Where it listens.
@@ -113,6 +175,14 @@ impl Server {
     /// If the system does not say.
     pub fn address(&self) -> std::io::Result<SocketAddr> {
         self.listener.local_addr()
+    }
+
+    /// Where the figures are, if they have an address of their own.
+    ///
+    /// # Errors
+    /// If the system does not say.
+    pub fn metrics_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.metrics.as_ref().map(TcpListener::local_addr).transpose()
     }
 
     /// Whether nobody is asked for a token.
@@ -124,40 +194,36 @@ impl Server {
     /// Serves until `stop` comes or the store fails.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Ending {
         let limits = self.app.limits().clone();
-        let connections = Arc::clone(&self.app.connections);
-        let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_header_size(limits.header_bytes);
-        let parts = Arc::new(ServerParts { router: router(Arc::clone(&self.app)), builder, tls: self.tls, limits: limits.clone() });
         let (stopping, told) = watch::channel(false);
         let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&self.app)));
+        let tls = self.tls.clone();
+        let entrance = |listener, connections, router| Entrance::new(listener, connections, router, tls.clone(), &limits);
+        let main = router(Arc::clone(&self.app), self.metrics.is_none());
+        let main = entrance(self.listener, Arc::clone(&self.app.connections), main);
+        // Seats of its own: who watches is let in even when everybody else is there.
+        let beside = self.metrics.map(|listener| entrance(listener, Connections::new(WATCHERS), figures_router(Arc::clone(&self.app))));
+        let seats: Vec<_> = [Some(&main), beside.as_ref()].into_iter().flatten().map(|one| Arc::clone(&one.connections)).collect();
         let mut stop = pin!(stop);
         let mut failed = pin!(fails(&self.app.desk));
-        let ending = loop {
-            tokio::select! {
-                biased;
-                what = &mut failed => break Ending::StoreFailed(what),
-                () = &mut stop => break Ending::Stopped,
-                accepted = self.listener.accept() => match accepted {
-                    Ok((stream, _)) => welcome(stream, &connections, &parts, &told),
-                    Err(error) => {
-                        // Out of file descriptors, mostly: others must leave first.
-                        tracing::warn!(%error, "cannot accept a connection");
-                        tokio::time::sleep(Duration::from_millis(50)).await;
-                    }
-                },
-            }
+        let ending = tokio::select! {
+            biased;
+            what = &mut failed => Ending::StoreFailed(what),
+            () = &mut stop => Ending::Stopped,
+            never = main.open(&told) => match never {},
+            never = open_if_any(beside.as_ref(), &told) => match never {},
         };
         self.app.is_stopping.store(true, Ordering::SeqCst);
-        drop(self.listener);
+        drop((main, beside));
         let _ = stopping.send(true);
         tokens.abort();
         if ending != Ending::Stopped {
-            connections.are_gone(LAST_WORDS).await;
+            are_gone(&seats, LAST_WORDS).await;
             return ending;
         }
         tokio::select! {
-            is_idle = connections.are_gone(limits.drain_timeout) => if !is_idle {
-                tracing::warn!(connections = connections.count(), "stopped with requests under way");
+            is_idle = are_gone(&seats, limits.drain_timeout) => if !is_idle {
+                let connections: usize = seats.iter().map(|seats| seats.count()).sum();
+                tracing::warn!(connections, "stopped with requests under way");
             },
             what = &mut failed => return Ending::StoreFailed(what),
         }
@@ -204,8 +270,11 @@ fn welcome(stream: TcpStream, connections: &Arc<Connections>, parts: &Arc<Server
 
 /// Everybody connected is being served right now: the newcomer may come back.
 async fn turn_away(mut stream: TcpStream) {
-    const SORRY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 1\r\nconnection: close\r\n\r\n";
-    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(SORRY)).await;
+    let refused = Refused::new(Code::Busy, "all connections are taken, and every one has a request under way");
+    let body = serde_json::to_string(&Problem::new(&refused, &new_id())).unwrap_or_default();
+    let head = format!("content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\nretry-after: 1\r\nconnection: close", body.len());
+    let sorry = format!("HTTP/1.1 503 Service Unavailable\r\n{head}\r\n\r\n{body}");
+    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(sorry.as_bytes())).await;
 }
 
 async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>, told: watch::Receiver<bool>) {
@@ -229,8 +298,10 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>, told: w
 /// Answers requests of one connection until it ends.
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Arc<Taken>, parts: &ServerParts, mut told: watch::Receiver<bool>) {
     let inner = TowerToHyperService::new(parts.router.clone());
-    let service = service_fn(|request: Request<Incoming>| {
-        let busy = seat.busy();
+    let service = service_fn(|mut request: Request<Incoming>| {
+        // Whoever is still sending has not asked yet; the gate knows when it has.
+        let busy = request.body().is_end_stream().then(|| seat.busy());
+        request.extensions_mut().insert(Arc::clone(seat));
         let answer = inner.call(request);
         async move {
             let answer = answer.await;

@@ -22,7 +22,7 @@ use crate::tokens::{Scope, Wish, check_first, make};
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
     /// What it is to allow: `read`, `decide`, `report`, `admin`.
-    #[schema(min_items = 1)]
+    #[schema(min_items = 1, value_type = Vec<ScopeWord>)]
     pub scopes: Vec<String>,
     /// The one campaign that it is to be good for; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,6 +31,21 @@ pub struct NewToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub expires_in_seconds: Option<u64>,
+}
+
+/// What a token may allow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = Scope)]
+pub enum ScopeWord {
+    /// To look.
+    Read,
+    /// To ask for rounds.
+    Decide,
+    /// To tell what came back.
+    Report,
+    /// All of that, and to change campaigns, outcomes and tokens.
+    Admin,
 }
 
 impl NewToken {

@@ -1,5 +1,6 @@
 //! Every call once, and the errors that clients rely on.
 
+use outlay_server::refusal::{Code, Facts};
 use serde_json::{Value, json};
 
 use crate::{CAMPAIGN, Running};
@@ -152,11 +153,29 @@ fn every_error_is_a_problem() {
         (client.get("/v1/campaigns?offset=3"), 400, "bad-parameter"),
         (client.json("PUT", SHOP, r#"{"problem": 7}"#), 422, "bad-problem"),
         (client.json("POST", "/v1/tokens", r#"{"scopes": ["wizard"]}"#), 400, "bad-request"),
+        (client.json("POST", "/v1/allocate", r#"{"problem": {"task": [[1, 2]]}}"#), 422, "bad-problem"),
     ];
     for (answer, status, code) in cases {
         assert_eq!((answer.status, answer.code().as_str()), (status, code), "{answer:?}");
     }
     assert_eq!(client.send("DELETE", SHOP, &[], None).header("allow").map(|allow| allow.contains("PATCH")), Some(true));
+}
+
+#[test]
+fn the_type_of_every_error_leads_to_a_page() {
+    let service = Running::new();
+    let client = service.client();
+    for code in Code::ALL {
+        let Facts { word, status, title, meaning, advice } = code.facts();
+        let page = client.get(&format!("/problems/{word}"));
+        assert_eq!((page.status, page.header("content-type")), (200, Some("text/plain; charset=utf-8")), "{word}");
+        for part in [word, &status.to_string(), title, meaning, advice] {
+            assert!(!part.is_empty() && page.body.contains(part), "{word}: no {part} in {}", page.body);
+        }
+    }
+    let error = client.get("/v1/campaigns/none").json();
+    assert_eq!(client.get(error["type"].as_str().unwrap()).status, 200);
+    assert_eq!(client.get("/problems/nothing-known").code(), "no-route");
 }
 
 #[test]

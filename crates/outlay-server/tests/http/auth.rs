@@ -27,7 +27,7 @@ enum Needs {
 
 use Needs::{All, Any, Campaign, Nothing};
 
-const TABLE: [(&str, &str, Needs); 19] = [
+const TABLE: [(&str, &str, Needs); 20] = [
     ("get", "/v1/campaigns", All("read")),
     ("put", "/v1/campaigns/{campaign}", Campaign("admin")),
     ("get", "/v1/campaigns/{campaign}", Campaign("read")),
@@ -47,6 +47,7 @@ const TABLE: [(&str, &str, Needs); 19] = [
     ("get", "/livez", Nothing),
     ("get", "/readyz", Nothing),
     ("get", "/openapi.json", Nothing),
+    ("get", "/problems/{code}", Nothing),
 ];
 
 /// A token, what it is called here, and what it is: scope and whether for one campaign.
@@ -112,7 +113,7 @@ fn described() -> BTreeSet<(String, String)> {
 
 /// Sends what passes the gate; what the handler makes of it does not matter here.
 fn knock(client: &Client, method: &str, path: &str) -> u16 {
-    let real = path.replace("{campaign}", "shop").replace("{round}", "1").replace("{token}", "nobody");
+    let real = path.replace("{campaign}", "shop").replace("{round}", "1").replace("{token}", "nobody").replace("{code}", "busy");
     let media = if path.ends_with("{campaign}/feedback") { "application/x-ndjson" } else { "application/json" };
     let body = matches!(method, "put" | "post" | "patch").then_some(b"{}".as_slice());
     client.send(&method.to_uppercase(), &real, &[("content-type", media)], body).status

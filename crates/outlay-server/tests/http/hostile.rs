@@ -105,6 +105,59 @@ fn sockets_that_are_held_do_not_keep_others_out() {
     }
 }
 
+/// Half of them begin a body, which is no request either until it is there.
+#[test]
+fn slow_sockets_are_cut_and_healthy_clients_are_all_served() {
+    const SEATS: usize = 60;
+    const SLOW: usize = 200;
+    let service = running(Limits { connections: SEATS, ..Limits::default() });
+    assert_eq!(service.client().json("PUT", SHOP, CAMPAIGN).status, 201);
+    let begin = |number: usize| match number % 2 {
+        0 => "GET /livez HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned(),
+        _ => format!("POST {SHOP}/rounds HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{{"),
+    };
+    let mut slow: Vec<_> = (0..SLOW).map(|_| connect(service.address())).collect();
+    for (number, socket) in slow.iter_mut().enumerate() {
+        let _ = socket.write_all(begin(number).as_bytes());
+    }
+    for turn in 0..50 {
+        for socket in &mut slow {
+            let _ = socket.write_all(b" ");
+        }
+        let asked = service.client().json("POST", &format!("{SHOP}/rounds"), "{}");
+        assert_eq!((asked.status, &asked.json()["rounds"][0]), (201, &serde_json::json!(turn + 1)), "{asked:?}");
+        let report = r#"{"results": [{"task": "a", "completed": false}]}"#;
+        assert_eq!(service.client().json("PUT", &format!("{SHOP}/rounds/{}/feedback", turn + 1), report).status, 200);
+    }
+    let is_cut = |socket: &mut std::net::TcpStream| {
+        socket.set_nonblocking(true).unwrap();
+        !matches!(socket.read(&mut [0; 4096]), Err(error) if error.kind() == std::io::ErrorKind::WouldBlock)
+    };
+    let cut = slow.iter_mut().filter_map(|socket| is_cut(socket).then_some(())).count();
+    assert!(cut >= SLOW - SEATS, "{cut} of {SLOW} were cut for {SEATS} seats");
+}
+
+#[test]
+fn when_everybody_is_being_served_a_newcomer_is_told_so() {
+    let service = running(Limits { connections: 0, ..Limits::default() });
+    let answer = service.client().raw(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
+    assert_eq!(answer.json()["type"], "/problems/busy");
+}
+
+#[test]
+fn long_headers_are_refused_in_words() {
+    let service = Running::new();
+    let most = Limits::default().header_bytes;
+    let with = |length: usize| service.client().send("GET", "/livez", &[("x-long", &"y".repeat(length))], None);
+    assert_eq!(with(most / 2).status, 200);
+    let long = with(most);
+    assert_eq!((long.status, long.code().as_str()), (431, "headers-too-large"));
+    // Far above the limit nobody reads to the end: a bare status.
+    let endless = with(most * 5);
+    assert_eq!((endless.status, endless.body.as_str()), (431, ""));
+}
+
 #[test]
 fn several_requests_at_once_are_answered_in_order() {
     let service = Running::new();

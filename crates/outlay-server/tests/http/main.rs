@@ -5,6 +5,7 @@
 mod api;
 mod auth;
 mod client;
+mod figures;
 mod hostile;
 mod openapi;
 mod stopping;
@@ -25,6 +26,7 @@ use client::Client;
 /// A service in a thread of its own, told to stop when it is dropped.
 pub(crate) struct Running {
     address: SocketAddr,
+    figures: Option<SocketAddr>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<std::thread::JoinHandle<Ending>>,
 }
@@ -35,22 +37,28 @@ impl Running {
     }
 
     pub(crate) fn with(store: Arc<dyn Store>, limits: Limits) -> Self {
+        Self::with_settings(store, limits, None)
+    }
+
+    /// With the figures at an address of their own, if there is one.
+    pub(crate) fn with_settings(store: Arc<dyn Store>, limits: Limits, metrics: Option<SocketAddr>) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let ended = std::thread::spawn(move || {
             let desk = Desk::open(store, Arc::new(SystemClock), limits).unwrap();
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
             runtime.block_on(async move {
-                let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), tls: None, campaign_metrics: true };
+                let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), metrics, tls: None, campaign_metrics: true };
                 let server = Server::bind(desk, &settings).await.unwrap();
-                tell.send(server.address().unwrap()).unwrap();
+                tell.send((server.address().unwrap(), server.metrics_address().unwrap())).unwrap();
                 let told = async {
                     let _ = stopped.await;
                 };
                 server.run(told).await
             })
         });
-        Self { address: told.recv().unwrap(), stop: Some(stop), ended: Some(ended) }
+        let (address, figures) = told.recv().unwrap();
+        Self { address, figures, stop: Some(stop), ended: Some(ended) }
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
@@ -59,6 +67,11 @@ impl Running {
 
     pub(crate) fn client(&self) -> Client {
         Client::new(self.address)
+    }
+
+    /// Whoever asks for figures where they have an address of their own.
+    pub(crate) fn watcher(&self) -> Client {
+        Client::new(self.figures.unwrap())
     }
 
     /// Tells it to stop.

@@ -68,7 +68,7 @@ fn a_store_that_fails_ends_it_within_a_second() {
 fn nobody_else_is_served_without_tokens() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let desk = Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
-    let settings = Settings { listen: "0.0.0.0:0".parse().unwrap(), tls: None, campaign_metrics: false };
+    let settings = Settings { listen: "0.0.0.0:0".parse().unwrap(), metrics: None, tls: None, campaign_metrics: false };
     let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use outlay_server::limits::Limits;
-use outlay_server::refusal::Code;
+use outlay_server::refusal::{Code, Facts};
 
 fn codes() -> Vec<String> {
     let row = |code: &Code| {
-        let (word, status, title) = code.facts();
+        let Facts { word, status, title, .. } = code.facts();
         format!("| `{word}` | {status} | {title} |")
     };
     Code::ALL.iter().map(row).collect()

@@ -1,0 +1,43 @@
+//! What the `type` of an error leads to.
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::extract::Place;
+use super::problem::{Problem, Refusal};
+use crate::refusal::{Code, Facts};
+
+/// The code that an address names.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Path)]
+pub(crate) struct InCode {
+    /// The `code` of an error
+    #[param(pattern = "^[a-z-]{1,40}$", example = "conflict")]
+    code: String,
+}
+
+/// What an error means and what to do about it, for people.
+#[utoipa::path(
+    get,
+    path = "/problems/{code}",
+    operation_id = "explain",
+    tag = "operations",
+    params(InCode),
+    responses(
+        (status = 200, description = "In a few lines.", body = String, content_type = "text/plain"),
+        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+    ),
+    security(())
+)]
+pub(crate) async fn explain(Place(InCode { code }): Place<InCode>) -> Result<Response, Refusal> {
+    let code = Code::named(&code).ok_or_else(|| Refusal::new(Code::NoRoute, "no error has this code"))?;
+    let media = HeaderValue::from_static("text/plain; charset=utf-8");
+    Ok(([(header::CONTENT_TYPE, media)], page(code)).into_response())
+}
+
+fn page(code: Code) -> String {
+    let Facts { word, status, title, meaning, advice } = code.facts();
+    format!("{title}\n\ncode {word}, HTTP status {status}\n\n{meaning}\n\nWhat to do: {advice}\n")
+}

@@ -1,0 +1,191 @@
+//! The keys of a problem file as the description of the API names them. They are read by the library, which also says what is wrong.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What is to be split, and over what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[schema(example = json!({"budget": 10, "task": [
+    {"name": "a", "value": 1, "curve": {"family": "exponential", "scale": 2}},
+    {"name": "b", "value": 1, "curve": {"family": "hill", "half_at": 4, "steepness": 2}}]}))]
+pub struct ProblemFile {
+    /// What a round may spend; 1 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, nullable = false, exclusive_minimum = 0)]
+    pub budget: Option<f64>,
+    /// Rounds planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = u64, required = false, minimum = 1)]
+    pub horizon: Option<u64>,
+    /// The largest reward of a success; 1 if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, exclusive_minimum = 0)]
+    pub reward_max: Option<f64>,
+    /// What becomes of budget that buys nothing; it is kept if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = LeftoverWord, required = false)]
+    pub leftover: Option<LeftoverWord>,
+    /// For simulation, which the service does not do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, required = false)]
+    pub environment: Option<serde_json::Map<String, serde_json::Value>>,
+    /// One entry a task.
+    #[schema(min_items = 1)]
+    pub task: Vec<ProblemTask>,
+}
+
+/// Budget that buys nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LeftoverWord {
+    /// Is reported as unspent.
+    Keep,
+    /// Is spent on the first task with room.
+    Spend,
+}
+
+/// A task of a problem.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProblemTask {
+    /// Unlike all others; `task-1`, `task-2`, … if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = String, required = false, min_length = 1)]
+    pub name: Option<String>,
+    /// The chance of success by what is spent.
+    pub curve: ProblemCurve,
+    /// What a success brings on average, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, minimum = 0)]
+    pub value: Option<f64>,
+    /// For simulation, which the service does not do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Object, required = false)]
+    pub reward: Option<serde_json::Map<String, serde_json::Value>>,
+    /// At least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, minimum = 0)]
+    pub min: Option<f64>,
+    /// At most this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, minimum = 0)]
+    pub max: Option<f64>,
+    /// Nothing, or at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, minimum = 0)]
+    pub at_least: Option<f64>,
+    /// Exactly this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, minimum = 0)]
+    pub fixed: Option<f64>,
+    /// Nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = bool, required = false)]
+    pub exclude: Option<bool>,
+    /// What is spent today.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = f64, required = false, minimum = 0)]
+    pub current: Option<f64>,
+}
+
+/// The chance of success by what is spent. Every family also takes `floor` and `ceiling`, the chances that it begins with and never exceeds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "family", rename_all = "lowercase")]
+pub enum ProblemCurve {
+    /// min(1, (x/scale)^exponent)
+    Power {
+        /// Above 0, at most 1.
+        #[schema(exclusive_minimum = 0, maximum = 1)]
+        exponent: f64,
+        /// The budget if absent.
+        #[schema(value_type = f64, required = false, exclusive_minimum = 0)]
+        scale: Option<f64>,
+    },
+    /// min(1, x/full_at)
+    Saturating {
+        /// Where success is certain.
+        #[schema(exclusive_minimum = 0)]
+        full_at: f64,
+    },
+    /// 1 − exp(−x/scale)
+    Exponential {
+        /// The spend at which 63 % succeed.
+        #[schema(exclusive_minimum = 0)]
+        scale: f64,
+    },
+    /// x^steepness / (x^steepness + half_at^steepness)
+    Hill {
+        /// Where half succeed.
+        #[schema(exclusive_minimum = 0)]
+        half_at: f64,
+        /// S-shaped above 1.
+        #[schema(exclusive_minimum = 0)]
+        steepness: f64,
+    },
+    /// An S from nothing at 0.
+    Logistic {
+        /// Where it is steepest.
+        mid: f64,
+        /// How far it reaches.
+        #[schema(exclusive_minimum = 0)]
+        width: f64,
+    },
+    /// Certain from a spend on, impossible below.
+    Threshold {
+        /// That spend.
+        #[schema(exclusive_minimum = 0)]
+        at: f64,
+    },
+    /// A chance from each spend on.
+    Steps {
+        /// The spends, rising.
+        #[schema(min_items = 1)]
+        at: Vec<f64>,
+        /// The chances, as many.
+        #[schema(min_items = 1)]
+        success: Vec<f64>,
+    },
+    /// Linear between points.
+    Piecewise {
+        /// The spends, rising from 0.
+        #[schema(min_items = 1)]
+        spend: Vec<f64>,
+        /// The chances, as many.
+        #[schema(min_items = 1)]
+        success: Vec<f64>,
+    },
+    /// The share of samples that a spend covers.
+    Empirical {
+        /// What successes needed.
+        #[schema(min_items = 1)]
+        samples: Vec<f64>,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use outlay::problem::{NoFiles, Problem};
+
+    use super::*;
+
+    /// A task of every family with every key.
+    const ALL: &str = r#"{"budget": 10, "horizon": 5, "reward_max": 2, "leftover": "spend", "environment": {"available": 0.5}, "task": [
+        {"name": "a", "curve": {"family": "power", "exponent": 0.5, "scale": 3}, "value": 1, "min": 0, "max": 4, "current": 1},
+        {"curve": {"family": "saturating", "full_at": 3}, "at_least": 1, "reward": {"law": "bernoulli", "mean": 0.5}},
+        {"curve": {"family": "exponential", "scale": 3}, "fixed": 1},
+        {"curve": {"family": "hill", "half_at": 3, "steepness": 2}, "exclude": true},
+        {"curve": {"family": "logistic", "mid": 3, "width": 2}},
+        {"curve": {"family": "threshold", "at": 3}},
+        {"curve": {"family": "steps", "at": [1, 2], "success": [0.5, 1]}},
+        {"curve": {"family": "piecewise", "spend": [0, 2], "success": [0, 1]}},
+        {"curve": {"family": "empirical", "samples": [1, 2]}}]}"#;
+
+    #[test]
+    fn what_is_described_is_what_the_library_reads() {
+        let file: ProblemFile = serde_json::from_str(ALL).unwrap();
+        assert_eq!(file.task.len(), 9);
+        let written = serde_json::to_string(&file).unwrap();
+        assert_eq!(Problem::from_json(&written, &NoFiles).unwrap(), Problem::from_json(ALL, &NoFiles).unwrap());
+    }
+}

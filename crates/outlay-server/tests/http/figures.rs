@@ -1,0 +1,61 @@
+//! Figures at an address of their own.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use outlay_server::clock::SystemClock;
+use outlay_server::desk::Desk;
+use outlay_server::http::{Ending, Server, Settings};
+use outlay_server::limits::Limits;
+use outlay_server::store::MemoryStore;
+
+use crate::client::connect;
+use crate::{CAMPAIGN, Running};
+
+fn apart(limits: Limits) -> Running {
+    Running::with_settings(Arc::new(MemoryStore::new()), limits, Some("127.0.0.1:0".parse().unwrap()))
+}
+
+#[test]
+fn they_are_there_and_only_there() {
+    let mut service = apart(Limits::default());
+    let (client, watcher) = (service.client(), service.watcher());
+    assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
+    assert_eq!(client.get("/metrics").code(), "no-route");
+    let figures = watcher.get("/metrics");
+    assert_eq!(figures.status, 200);
+    assert!(figures.body.contains("route=\"/v1/campaigns/{campaign}\",status=\"201\"} 1"), "{}", figures.body);
+    for path in ["/v1/campaigns", "/", "/openapi.json"] {
+        assert_eq!(watcher.get(path).code(), "no-route", "{path}");
+    }
+    service.stop();
+    assert_eq!(service.ending(), Ending::Stopped);
+}
+
+#[test]
+fn they_need_a_token_as_everything_does() {
+    let service = apart(Limits::default());
+    let (client, watcher) = (service.client(), service.watcher());
+    let host = watcher.raw(b"GET /metrics HTTP/1.1\r\nhost: example.com\r\nconnection: close\r\n\r\n");
+    assert_eq!(host.code(), "forbidden");
+    let made = client.json("POST", "/v1/tokens", r#"{"scopes": ["admin"]}"#).json();
+    assert_eq!(watcher.get("/metrics").code(), "unauthorised");
+    assert_eq!(watcher.with_token(made["token"].as_str().unwrap()).get("/metrics").status, 200);
+}
+
+#[test]
+fn a_full_house_does_not_keep_the_watcher_out() {
+    let service = apart(Limits { connections: 2, ..Limits::default() });
+    let _held: Vec<_> = (0..10).map(|_| connect(service.address())).collect();
+    assert_eq!(service.watcher().get("/metrics").status, 200);
+}
+
+#[test]
+fn they_are_not_shown_to_others_without_tokens() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let desk = Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
+    let (here, everywhere): (SocketAddr, SocketAddr) = ("127.0.0.1:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap());
+    let settings = Settings { listen: here, metrics: Some(everywhere), tls: None, campaign_metrics: false };
+    let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
+    assert!(refused.to_string().contains("outlay token create"), "{refused}");
+}
