@@ -14,3 +14,4 @@ pub mod refusal;
 pub mod shapes;
 pub mod store;
 pub mod tokens;
+mod whole;

@@ -17,10 +17,10 @@ pub struct NewCampaign {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learner: Option<String>,
     /// Rounds planned, for learners that must know.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
     pub horizon: Option<u64>,
     /// For the learner's own draws; 1 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// What every split is held within.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,6 +224,7 @@ pub struct Told {
 #[serde(deny_unknown_fields)]
 pub struct BulkLine {
     /// The round.
+    #[serde(deserialize_with = "crate::whole::number")]
     pub round: u64,
     /// One entry a task.
     pub results: Vec<TaskResult>,

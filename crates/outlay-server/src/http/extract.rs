@@ -74,6 +74,7 @@ pub(crate) struct InRound {
     pub(crate) campaign: String,
     /// Its number
     #[param(minimum = 1, example = 1)]
+    #[serde(deserialize_with = "crate::whole::number")]
     pub(crate) round: u64,
 }
 
@@ -83,6 +84,7 @@ pub(crate) struct InRound {
 #[into_params(parameter_in = Query)]
 pub(crate) struct Page {
     /// Only what comes after this one: `next` of the page before; from the start if absent.
+    #[serde(default, deserialize_with = "crate::whole::maybe")]
     pub(crate) after: Option<u64>,
     /// How many at most, up to 1000; 100 if absent.
     #[param(minimum = 1, maximum = 1000)]
