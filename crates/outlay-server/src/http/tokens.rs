@@ -28,7 +28,7 @@ pub struct NewToken {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub campaign: Option<String>,
     /// After so many seconds it is not good any more; for ever if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub expires_in_seconds: Option<u64>,
 }
@@ -177,7 +177,7 @@ pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<(S
     path = "/v1/tokens/{token}",
     operation_id = "revoke_token",
     tag = "tokens",
-    params(("token" = String, Path, description = "Its public part")),
+    params(("token" = String, Path, description = "Its public part", pattern = "^[A-Za-z0-9]+$")),
     responses(
         (status = 200, description = "It is no longer good.", body = TokenInfo),
         (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
