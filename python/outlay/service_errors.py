@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from .errors import OutlayError
 
-class ServiceError(Exception):
+
+class ServiceError(OutlayError):
     """The service refused a request.
 
     ``code`` is the kind of error as a word that does not change, ``detail`` what exactly, ``pointer`` the place in the request (JSON
@@ -68,7 +70,7 @@ class Unavailable(ServiceError):
     """The service cannot do it now; nothing is wrong with the request."""
 
 
-class Unreachable(ConnectionError):
+class Unreachable(OutlayError, ConnectionError):
     """No answer came. ``is_repeatable`` says whether the same may simply be sent again; if not, look first whether it was done."""
 
     def __init__(self, url: str, reason: BaseException, is_repeatable: bool = True) -> None:

@@ -1,0 +1,30 @@
+"""The code of the guides runs as it stands: the Python blocks of a page, one after the other."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+
+import pytest
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+
+
+def run_blocks(page: str) -> dict:
+    text = (DOCS / page).read_text(encoding="utf-8")
+    blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    assert blocks, f"{page} has no code"
+    names: dict = {"__name__": f"guide of {page}"}
+    for block in blocks:
+        # Empty lines before it, so that a traceback names the line of the page.
+        line = text.count("\n", 0, block.start(1))
+        exec(compile("\n" * line + block.group(1), str(DOCS / page), "exec"), names)
+    return names
+
+
+@pytest.mark.parametrize("page", ["interop.md"])
+def test_a_guide_runs(page, capsys):
+    names = run_blocks(page)
+    if page == "interop.md":
+        assert sum(names["best"].spend) == pytest.approx(2500.0)
+        assert "display" in capsys.readouterr().out
