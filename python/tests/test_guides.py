@@ -14,7 +14,7 @@ def run_blocks(page: str) -> dict:
     text = (DOCS / page).read_text(encoding="utf-8")
     blocks = list(re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
     assert blocks, f"{page} has no code"
-    names: dict = {"__name__": f"guide of {page}"}
+    names: dict = {"__name__": "__main__"}
     for block in blocks:
         # Empty lines before it, so that a traceback names the line of the page.
         line = text.count("\n", 0, block.start(1))
@@ -22,9 +22,14 @@ def run_blocks(page: str) -> dict:
     return names
 
 
-@pytest.mark.parametrize("page", ["interop.md"])
-def test_a_guide_runs(page, capsys):
-    names = run_blocks(page)
-    if page == "interop.md":
-        assert sum(names["best"].spend) == pytest.approx(2500.0)
-        assert "display" in capsys.readouterr().out
+def test_curves_you_already_have(capsys):
+    names = run_blocks("interop.md")
+    assert sum(names["best"].spend) == pytest.approx(2500.0)
+    assert "display" in capsys.readouterr().out
+
+
+def test_sweeps_on_a_cluster():
+    pytest.importorskip("distributed")
+    pytest.importorskip("ray")
+    names = run_blocks("sweeps.md")
+    assert names["there"] is not names["here"] and len(names["here"].summaries) == 2
