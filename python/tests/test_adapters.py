@@ -9,10 +9,8 @@ import pytest
 
 import outlay.adapters
 from outlay.adapters import MAB, Policy
-from outlay.curves import Threshold
+from outlay import Learner, Problem, Task, Threshold
 from outlay.errors import ObservationError
-from outlay.learner import Learner
-from outlay.problem import Problem, Task
 
 MEANS = np.array([0.2, 0.45, 0.8, 0.5])
 ARMS = ["red", "green", "blue", "grey"]

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import doctest
+import os
+import pathlib
 import pickle
+import re
+import signal
 import socket
 import ssl
+import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -16,8 +21,8 @@ from outlay.client import BULK_LINES, Client, bulks
 from outlay.service_errors import (
     BadRequest, Conflict, Forbidden, NotFound, ServiceError, TooMany, Unauthorised, Unavailable, Unreachable, VersionMoved, error_of,
 )
-from service import ROOT, Service, program
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "crates/outlay-cli/tests/cli/data"
 
 PROBLEM = {
@@ -28,6 +33,54 @@ PROBLEM = {
         {"name": "social", "curve": {"family": "hill", "half_at": 11, "steepness": 3}},
     ],
 }
+
+
+def program() -> str:
+    """The command to test: `$OUTLAY`, or what cargo builds here."""
+    if "OUTLAY" in os.environ:
+        return os.environ["OUTLAY"]
+    subprocess.run(["cargo", "build", "--quiet", "--package", "outlay-cli"], cwd=ROOT, check=True)
+    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
+    return str(pathlib.Path(target) / "debug" / "outlay")
+
+
+class Service:
+    """A real service in a folder of its own, on a free port, killed and started again at will."""
+
+    def __init__(self, program: str, folder: pathlib.Path, *options: str) -> None:
+        self.program, self.folder, self.options = program, folder, options
+        self.listen = "127.0.0.1:0"
+        self.start()
+
+    def start(self) -> None:
+        command = [self.program, "serve", "--data", str(self.folder), "--any-file-system", "--listen", self.listen, *self.options]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        said = []
+        for line in self.process.stdout:
+            said.append(line)
+            if found := re.search(r"(https?)://127\.0\.0\.1:(\d+)", line):
+                self.url = found.group(0)
+                self.listen = f"127.0.0.1:{found.group(2)}"
+                return
+        raise RuntimeError(f"the service did not start:\n{''.join(said)}")
+
+    def kill(self) -> None:
+        """As by a power cut."""
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+        self.process.stdout.close()
+
+    def token(self, *scopes: str) -> str:
+        words = [word for scope in scopes for word in ("--scope", scope)]
+        made = subprocess.run(
+            [self.program, "token", "create", *words, "--url", self.url],
+            env={**os.environ, **({"OUTLAY_TOKEN": self.admin} if hasattr(self, "admin") else {})},
+            capture_output=True, text=True, check=True,
+        )
+        token = made.stdout.strip()
+        if not hasattr(self, "admin"):
+            self.admin = token
+        return token
 
 
 @pytest.fixture(scope="session")

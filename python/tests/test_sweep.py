@@ -101,14 +101,12 @@ def test_what_is_wrong_with_the_input_is_not_tried_again():
 
 
 def test_a_pool_that_is_broken_is_said_to_be():
-    executor = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-    killer = Wrapped(executor, die)
-    with executor, pytest.raises(SimulationError, match="sharp on m-set, replications 1 to 8: .*BrokenProcessPool"):
-        simulate(**SWEEP, executor=killer)
+    class Deadly:
+        def submit(self, *call):
+            return pool.submit(os._exit, 9)
 
-
-def die(number, function, *arguments):
-    os.kill(os.getpid(), signal.SIGKILL)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool, pytest.raises(SimulationError, match="sharp on m-set, replications 1 to 8: .*BrokenProcessPool"):
+        simulate(**SWEEP, executor=Deadly())
 
 
 def test_an_interrupt_cancels_what_waits():
