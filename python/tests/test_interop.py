@@ -98,6 +98,24 @@ def test_meridian_as_a_data_frame():
     assert meridian(frame)["radio"] == meridian(table)["radio"]
 
 
+def test_meridian_as_it_comes():
+    """The dimensions, coordinates and variables of `Analyzer.response_curves()`."""
+    xarray = pytest.importorskip("xarray")
+    table, _ = response_table(step=0.2)
+    shape = (12, 2, 2)
+    multipliers = np.arange(0.0, 2.21, 0.2)
+    spend, outcome = (np.array(table[name]).reshape(2, 12, 2).transpose(1, 0, 2) for name in ("spend", "incremental_outcome"))
+    assert outcome.shape == shape
+    dataset = xarray.Dataset(
+        {
+            "spend": (("spend_multiplier", "channel"), spend[:, :, 0]),
+            "incremental_outcome": (("spend_multiplier", "channel", "metric"), outcome),
+        },
+        {"channel": ["tv", "radio"], "metric": ["mean", "ci_hi"], "spend_multiplier": multipliers},
+    )
+    assert meridian(dataset, periods=52) == meridian(table, periods=52)
+
+
 def test_the_split_of_other_peoples_curves_is_theirs():
     """Two Michaelis-Menten channels: the best split has equal marginal returns, which has a closed form."""
     a = pymc_marketing("michaelis_menten", alpha=0.8, lam=0.5, channel_scale=200.0, target_scale=1000.0)
