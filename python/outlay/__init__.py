@@ -36,6 +36,7 @@ from .errors import (
     SimulationError,
     StateError,
 )
+from .fitting import Fit, TaskFit, fit
 from .learner import Learner
 from .problem import Frontier, Problem, Task
 from .simulation import Result, simulate
@@ -51,6 +52,7 @@ __all__ = [
     "Evaluation",
     "Exponential",
     "FileError",
+    "Fit",
     "FitError",
     "Frontier",
     "Hill",
@@ -71,7 +73,9 @@ __all__ = [
     "StateError",
     "Steps",
     "Task",
+    "TaskFit",
     "Threshold",
     "errors",
+    "fit",
     "simulate",
 ]
