@@ -38,6 +38,7 @@ from .errors import (
     SimulationError,
     StateError,
 )
+from .fitting import Fit, TaskFit, fit
 from .learner import Learner
 from .problem import Frontier, Problem, Task
 from .simulation import Result, simulate
@@ -57,6 +58,7 @@ __all__ = [
     "Evaluation",
     "Exponential",
     "FileError",
+    "Fit",
     "FitError",
     "Frontier",
     "Hill",
@@ -77,8 +79,10 @@ __all__ = [
     "StateError",
     "Steps",
     "Task",
+    "TaskFit",
     "Threshold",
     "errors",
+    "fit",
     "simulate",
 ]
 

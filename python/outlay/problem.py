@@ -104,7 +104,7 @@ class Problem(_outlay.Problem):
 
     @classmethod
     def _made(cls, text: str, form: str, place: str, folder: str, changes: Sequence[tuple[str, float]] = ()) -> Problem:
-        made = super().__new__(cls, text, form, place, folder, list(changes))
+        made: Problem = super().__new__(cls, text, form, place, folder, list(changes))
         made._origin = (text, form, place, folder, tuple(changes))
         return made
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Union
 
 from . import _outlay
-from .errors import ProblemError, SimulationError
+from .errors import SimulationError
 from .problem import Problem
 from .progress import Bar
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     Arrays = dict[str, NDArray[Any]]
@@ -119,7 +118,7 @@ def simulate(
     >>> from outlay import simulate
     >>> result = simulate("power", ["sharp", "uniform"], rounds=1000, replications=8)
     >>> [round(learner["regret"]["mean"], 4) for learner in result.summaries[0]["learners"]]
-    [8.8461, 80.5103]
+    [9.8604, 80.5214]
     """
     names = [learners] if isinstance(learners, str) else list(learners)
     cases = list(_cases(problem, rounds, grid))
