@@ -1,12 +1,17 @@
-"""The classical bandit, one arm a round, with the faces of river's policies and of mabwiser's ``MAB``."""
+"""Other libraries' faces: the classical bandit as a policy of river and as mabwiser's ``MAB``, a fitted curve as a classifier of scikit-learn."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
+from . import _outlay
 from .curves import Threshold
-from .errors import ObservationError
+from .errors import FitError, ObservationError
+from .fitting import fit
 from .learner import Learner
 from .problem import Problem, Task
 
@@ -66,3 +71,51 @@ class MAB(Policy):
     def predict(self) -> Any:
         """The arm to try next."""
         return self.pull()
+
+
+class CurveClassifier:
+    """A curve fitted to one column of spends and whether each succeeded, as a classifier of scikit-learn: it can be scored and searched over.
+
+    Parameters are those of :func:`outlay.fit`; ``fitted_`` has the curve with its intervals.
+    """
+
+    def __init__(self, family: str = "auto", ceiling: bool = False, floor: bool = False, seed: int = 1) -> None:
+        self.family, self.ceiling, self.floor, self.seed = family, ceiling, floor, seed
+
+    def fit(self, X: Any, y: Any) -> CurveClassifier:
+        log = {"spend": self._spends(X), "success": np.asarray(y, dtype=float)}
+        self.fitted_ = fit(log, spend="spend", success="success", **self.get_params()).tasks[0]
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict_proba(self, X: Any) -> Any:
+        """The chances of failure and of success."""
+        if not hasattr(self, "fitted_") or self.fitted_.curve is None:
+            raise FitError("predict: there is no curve yet: fit one first")
+        success = _outlay.success(json.dumps(self.fitted_.curve), 1.0, self._spends(X))
+        return np.column_stack([1.0 - success, success])
+
+    def predict(self, X: Any) -> Any:
+        return (self.predict_proba(X)[:, 1] >= 0.5).astype(int)
+
+    def score(self, X: Any, y: Any) -> float:
+        return float((self.predict(X) == np.asarray(y)).mean())
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("family", "ceiling", "floor", "seed")}
+
+    def set_params(self, **parameters: Any) -> CurveClassifier:
+        vars(self).update({**self.get_params(), **parameters})
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
+
+        return Tags(estimator_type="classifier", target_tags=TargetTags(required=True), classifier_tags=ClassifierTags(multi_class=False))
+
+    @staticmethod
+    def _spends(X: Any) -> Any:
+        table = np.asarray(X, dtype=float)
+        if table.ndim != 1 and (table.ndim != 2 or table.shape[1] != 1):
+            raise FitError(f"X: must be one column of spends, not an array of shape {table.shape}")
+        return np.ascontiguousarray(table.ravel())

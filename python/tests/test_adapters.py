@@ -7,10 +7,9 @@ import inspect
 import numpy as np
 import pytest
 
-import outlay.adapters
-from outlay.adapters import MAB, Policy
+from outlay.adapters import MAB, CurveClassifier, Policy
 from outlay import Learner, Problem, Task, Threshold
-from outlay.errors import ObservationError
+from outlay.errors import FitError, ObservationError
 
 MEANS = np.array([0.2, 0.45, 0.8, 0.5])
 ARMS = ["red", "green", "blue", "grey"]
@@ -21,7 +20,7 @@ def draws(rounds):
 
 
 def test_each_adapter_is_short():
-    for adapter in (Policy, MAB):
+    for adapter in (Policy, MAB, CurveClassifier):
         assert len(inspect.getsource(adapter).splitlines()) < 50
 
 
@@ -81,3 +80,39 @@ def test_what_was_decided_elsewhere_is_learnt_from():
     assert again.predict() == "red"
     with pytest.raises(ValueError):
         whole.partial_fit(["red"], [1.0, 0.0])
+
+
+def spends_and_successes(rows=4000):
+    world = np.random.default_rng(9)
+    spends = world.uniform(1.0, 300.0, size=(rows, 1))
+    chance = spends[:, 0] ** 3 / (spends[:, 0] ** 3 + 90.0**3)
+    return spends, (world.random(rows) < chance).astype(int), chance
+
+
+def test_a_curve_is_a_classifier():
+    spends, success, chance = spends_and_successes()
+    classifier = CurveClassifier("hill").fit(spends, success)
+    assert [name for name, *_ in classifier.fitted_.parameters] == ["half_at", "steepness"]
+    assert classifier.fitted_.parameters[0][1] == pytest.approx(90.0, rel=0.05)
+    found = classifier.predict_proba(spends)
+    assert found.shape == (4000, 2) and np.abs(found.sum(axis=1) - 1.0).max() < 1e-12
+    assert np.abs(found[:, 1] - chance).max() < 0.03
+    assert classifier.predict([[10.0], [290.0]]).tolist() == [0, 1]
+    with pytest.raises(FitError, match="fit one first"):
+        CurveClassifier().predict(spends)
+    with pytest.raises(FitError, match="one column of spends"):
+        CurveClassifier().fit(np.ones((3, 2)), [0, 1, 1])
+
+
+def test_scikit_learn_takes_it_for_its_own():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
+    spends, success, chance = spends_and_successes(1500)
+    classifier = CurveClassifier(family="exponential", seed=4)
+    assert is_classifier(classifier) and clone(classifier).get_params() == classifier.get_params()
+    best = (np.where(chance >= 0.5, 1, 0) == success).mean()
+    assert cross_val_score(CurveClassifier("hill"), spends, success, cv=3).mean() == pytest.approx(best, abs=0.03)
+    search = GridSearchCV(classifier, {"family": ["exponential", "hill"]}, cv=3, scoring="neg_log_loss").fit(spends, success)
+    assert search.best_params_ == {"family": "hill"}

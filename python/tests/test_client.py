@@ -35,15 +35,6 @@ PROBLEM = {
 }
 
 
-def program() -> str:
-    """The command to test: `$OUTLAY`, or what cargo builds here."""
-    if "OUTLAY" in os.environ:
-        return os.environ["OUTLAY"]
-    subprocess.run(["cargo", "build", "--quiet", "--package", "outlay-cli"], cwd=ROOT, check=True)
-    target = os.environ.get("CARGO_TARGET_DIR", str(ROOT / "target"))
-    return str(pathlib.Path(target) / "debug" / "outlay")
-
-
 class Service:
     """A real service in a folder of its own, on a free port, killed and started again at will."""
 
@@ -83,14 +74,9 @@ class Service:
         return token
 
 
-@pytest.fixture(scope="session")
-def outlay_program():
-    return program()
-
-
 @pytest.fixture
-def service(outlay_program, tmp_path):
-    service = Service(outlay_program, tmp_path / "data")
+def service(program, tmp_path):
+    service = Service(program, tmp_path / "data")
     yield service
     if service.process.poll() is None:
         service.kill()
@@ -109,6 +95,17 @@ def test_the_docstring_is_true(service):
         for test in tests:
             runner.run(test)
         assert runner.summarize().attempted >= 8 and runner.failures == 0
+
+
+def test_the_guide_is_true(service, capsys):
+    page = (ROOT / "docs/service.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert "http://127.0.0.1:7341" in code
+    exec(code.replace("http://127.0.0.1:7341", service.url), {})
+    assert capsys.readouterr().out.startswith("conflict {'task': 'search', 'completed': True, 'reward': 14.49")
+    with Client(service.url) as client:
+        state = client.get("from-python")
+    assert (state["status"], state["rounds"], [task["told"] for task in state["tasks"]]) == ("paused", 2, [1, 2])
 
 
 def test_a_campaign_from_its_beginning_to_its_end(client):
@@ -352,9 +349,9 @@ def test_what_is_no_problem_json_is_an_error_all_the_same():
     assert type(error_of(502, b"[1]")) is Unavailable and type(error_of(429, b"{}")) is TooMany
 
 
-def test_tls(outlay_program, tmp_path, monkeypatch):
+def test_tls(program, tmp_path, monkeypatch):
     key, certificate = DATA / "localhost-key.pem", DATA / "localhost.pem"
-    service = Service(outlay_program, tmp_path / "data", "--tls-cert", str(certificate), "--tls-key", str(key))
+    service = Service(program, tmp_path / "data", "--tls-cert", str(certificate), "--tls-key", str(key))
     real, attempts = Client._once, []
 
     def counted(self, *request, **how):
