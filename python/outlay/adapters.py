@@ -109,7 +109,7 @@ class CurveClassifier:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        from sklearn.utils import ClassifierTags, Tags, TargetTags
+        from sklearn.utils import ClassifierTags, Tags, TargetTags  # type: ignore[import-untyped, import-not-found, unused-ignore]
 
         return Tags(estimator_type="classifier", target_tags=TargetTags(required=True), classifier_tags=ClassifierTags(multi_class=False))
 
