@@ -50,7 +50,7 @@ class Custom(Curve):
         lipschitz: float | None = None,
         up_to: float | None = None,
         tolerance: float = 1e-6,
-        points: int = 1000,
+        points: int = 2000,
         ceiling: float | None = None,
         floor: float | None = None,
     ) -> None:
