@@ -111,7 +111,7 @@ def simulated_without_python(instance, learner, rounds, replications):
 
 def measure(quick):
     turns, rounds, replications = (2, 2_000, 16) if quick else (5, 20_000, 64)
-    means = np.array([task["value"] if "value" in task else task["reward"]["mean"] for task in outlay.Problem.load(ARMED).to_dict()["task"]])
+    means = np.array(outlay.Problem.load(ARMED).values)
     armed, regrets, power, simulation, apart = {}, {}, {}, {}, []
     for turn in range(turns):
         for name, loop in armed_loops(rounds).items():

@@ -1,4 +1,4 @@
-"""Other libraries' faces: the classical bandit as a policy of river and as mabwiser's ``MAB``, a fitted curve as a classifier of scikit-learn."""
+"""Other libraries' faces: the classical bandit as river and mabwiser have it, a fitted curve as a classifier of scikit-learn."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MAB(Policy):
 
 
 class CurveClassifier:
-    """A curve fitted to one column of spends and whether each succeeded, as a classifier of scikit-learn: it can be scored and searched over.
+    """A curve fitted to one column of spends and whether each succeeded: a classifier for scikit-learn to score and to search over.
 
     Parameters are those of :func:`outlay.fit`; ``fitted_`` has the curve with its intervals.
     """

@@ -105,8 +105,9 @@ def test_a_pool_that_is_broken_is_said_to_be():
         def submit(self, *call):
             return pool.submit(os._exit, 9)
 
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool, pytest.raises(SimulationError, match="sharp on m-set, replications 1 to 8: .*BrokenProcessPool"):
-        simulate(**SWEEP, executor=Deadly())
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        with pytest.raises(SimulationError, match="sharp on m-set, replications 1 to 8: .*BrokenProcessPool"):
+            simulate(**SWEEP, executor=Deadly())
 
 
 def test_an_interrupt_cancels_what_waits():
