@@ -256,15 +256,14 @@ class Client:
                 return
 
     def _json(self, method: str, address: str, body: Any = None, **how: Any) -> Json:
-        _, _, content = self._request(method, address, body, **how)
-        answer: Json = json.loads(content)
-        return answer
+        status, _, content = self._request(method, address, body, **how)
+        return read(status, content)
 
     def _state(self, method: str, address: str, body: Any = None, known: CampaignState | None = None, **how: Any) -> CampaignState:
         status, headers, content = self._request(method, address, body, **how)
         if status == 304 and known is not None:
             return known
-        state = CampaignState(json.loads(content))
+        state = CampaignState(read(status, content))
         state.etag = headers.get("etag", "")
         return state
 
@@ -344,6 +343,16 @@ def document(problem: Any) -> Any:
     return write()
 
 
+def read(status: int, content: bytes) -> Json:
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ServiceError(status, {"detail": f"the answer (status {status}) is no JSON object: is there an outlay service at this url?"})
+    return answer
+
+
 def written(body: Any) -> bytes:
     try:
         return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
@@ -359,8 +368,9 @@ def outcomes(results: Results) -> list[Json]:
     for task, brought in results.items():
         if brought is None:
             raise ValueError(f"results: `{task}` is None: say False if it did not succeed, and leave it out if you do not know")
-        is_word = isinstance(brought, bool)
-        told.append({"task": task, "completed": brought} if is_word else {"task": task, "completed": True, "reward": float(brought)})
+        # Also numpy's own true and false, which are no `bool` and would count as rewards.
+        is_word = isinstance(brought, bool) or getattr(getattr(brought, "dtype", None), "kind", "") == "b"
+        told.append({"task": task, "completed": bool(brought)} if is_word else {"task": task, "completed": True, "reward": float(brought)})
     return told
 
 

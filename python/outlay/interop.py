@@ -136,7 +136,8 @@ def robyn(
 
     The formula: https://rdrr.io/cran/Robyn/man/saturation_hill.html
     """
-    positive("alpha", alpha), positive("carryover", carryover)
+    positive("alpha", alpha)
+    positive("carryover", carryover)
     if inflexion is None:
         if gamma is None or spend_range is None:
             raise ProblemError("inflexion: is missing: give it, or gamma and spend_range")

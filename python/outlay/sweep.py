@@ -56,6 +56,8 @@ def play_on(executor: Any, cells: Sequence[Cell], progress: bool | None = None, 
                 send(executor, one)
             for one in sent:
                 played[one.chunk.cell].append((one.chunk, arrived(executor, one)))
+                # A cluster keeps a result for as long as somebody holds its future.
+                one.future = None
                 bar.step(one.chunk.count)
     except BaseException:
         for one in sent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import http.server
 import os
 import pathlib
 import pickle
@@ -14,6 +15,7 @@ import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pytest
 
 import outlay.client
@@ -160,6 +162,14 @@ def test_no_bulk_is_longer_or_larger_than_the_service_takes():
     assert lengths == [BULK_LINES, BULK_LINES, 5_000]
     sizes = [sum(map(len, lines)) for lines in bulks((number, {"a" * 9_000: 1.0}) for number in range(300))]
     assert max(sizes) <= 1_000_000 and len(sizes) == 4
+
+
+def test_numpy_is_taken_at_its_word(client):
+    client.create("shop", PROBLEM)
+    client.ask("shop")
+    client.tell("shop", np.int64(1), {"search": np.float64(14.5), "social": np.array([False])[0]})
+    (told,) = client.rounds("shop")
+    assert [(task["completed"], task.get("reward")) for task in told["tasks"]] == [(True, pytest.approx(14.5, abs=1e-6)), (False, None)]
 
 
 def test_an_ask_with_a_key_gets_the_same_rounds_and_without_one_new_ones(client, service):
@@ -342,6 +352,22 @@ def test_threads_share_a_client(client):
         numbers = list(pool.map(work, range(64)))
     assert sorted(numbers) == list(range(1, 65)) and client.get("shop")["tasks"][0]["told"] == 64
     assert len(client._idle) <= 8
+
+
+def test_what_is_no_service_is_said_to_be_none():
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>welcome</html>")
+
+        def log_message(self, *words):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.handle_request, daemon=True).start()
+        with Client(f"http://127.0.0.1:{server.server_port}") as client, pytest.raises(ServiceError, match="is there an outlay service"):
+            client.get("shop")
 
 
 def test_what_is_no_problem_json_is_an_error_all_the_same():
