@@ -13,11 +13,12 @@ from outlay import _outlay
 
 LONG = {
     "simulate": "outlay.simulate('power', 'sharp', rounds=10**12, replications=4, threads=2, progress=False)",
+    "frontier": "outlay.Problem([outlay.Task(curve=outlay.Hill(1 + k, 3), value=1) for k in range(5000)], 1e6).frontier(points=10000)",
     "play": "outlay._outlay.play('m-set', 'thompson', 10**12, 1, 0, 1)",
 }
 
 
-@pytest.mark.parametrize("work", ["simulate", "play"])
+@pytest.mark.parametrize("work", list(LONG))
 def test_ctrl_c(work: str) -> None:
     code = f"""
 import outlay

@@ -124,6 +124,14 @@ def test_guards_hold_and_are_saved() -> None:
     assert play(again, 20, 2) == play(learner, 20, 2)
 
 
+def test_what_it_was_made_with_is_saved() -> None:
+    learner = Learner(problem(), "thompson", horizon=70, feedback="full", seed=9, search_afresh=True)
+    again = Learner.from_json(learner.to_json())
+    keys = ("learner", "horizon", "feedback", "seed", "search_afresh", "names", "rounds", "open_rounds", "reward_max")
+    assert [getattr(again, key) for key in keys] == [getattr(learner, key) for key in keys]
+    assert again.search_afresh and again.problem == problem()
+
+
 def test_damaged_states_are_refused() -> None:
     learner = Learner(problem())
     play(learner, 3, 1)

@@ -1,6 +1,7 @@
 //! Problems: read, checked, and asked for splits.
 
 use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -220,12 +221,13 @@ impl Problem {
         }
         let mut found = Vec::with_capacity(points);
         let budgets = evenly_spaced(start, end, points);
-        // One budget after the other, so that Ctrl-C is heard between them; a search starts where the last one ended, as in one call.
-        let mut signal = Ok(());
-        let solved = frontier(&self.problem, &values, &budgets, &options, |_| {
-            if signal.is_ok() {
-                signal = py.check_signals().and_then(|()| each.call0().map(|_| ()));
-            }
+        // Ctrl-C is heard between budgets.
+        let (mut signal, each) = (Ok(()), each.clone().unbind());
+        let solved = py.detach(|| {
+            frontier(&self.problem, &values, &budgets, &options, |_| {
+                signal = Python::attach(|py| py.check_signals().and_then(|()| each.call0(py).map(|_| ())));
+                if signal.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })
         });
         signal?;
         for allocation in solved.map_err(|error| errors::allocation(&error))? {
