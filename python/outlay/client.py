@@ -186,7 +186,7 @@ class Client:
         """Tell what came back of many rounds, as pairs of a round and its results.
 
         Sent in as few requests as the service's limits allow, each taken as a whole. Lines that are refused (``refused``, counted from
-        1 over all reports) do not hinder the others.
+        1 over all reports) do not hinder the others. If this fails in between, send everything again: an outcome counts once.
         """
         told: Json = {"accepted": 0, "duplicate": 0, "late": 0, "refused": []}
         before = 0
