@@ -166,6 +166,7 @@ def report(results):
     ]
     text += tables.table(["who", "rounds/s", "turns", "of the fastest library", "regret"], rows)
     text += ["", "## Splits, K = 10 power curves", ""]
+    text += [f"Rounds of a batch of {BATCH} have the same split: without feedback in between there is little to decide anew.", ""]
     rows = [[name, *rate(speeds), tables.times(max(speeds) / GOAL)] for name, speeds in figures["power"].items()]
     text += tables.table(["what", "rounds/s", "turns", "of the goal"], rows)
     text += ["", "## `simulate` next to `outlay simulate`", "", "The same replications, and the same regrets to the last bit.", ""]
