@@ -112,8 +112,7 @@ class Problem:
     def _frontier(
         self,
         values: Values | None,
-        start: float | None,
-        end: float | None,
+        span: tuple[float | None, float | None],
         points: int,
         asked: _Asked,
         each: Callable[[], None],
@@ -186,6 +185,8 @@ class Learner:
     def names(self) -> list[str]: ...
     @property
     def rounds(self) -> int: ...
+    @property
+    def reward_max(self) -> float: ...
     @property
     def open_rounds(self) -> int: ...
     @property

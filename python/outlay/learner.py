@@ -36,11 +36,6 @@ class Learner(_outlay.Learner):
     """
 
     @property
-    def reward_max(self) -> float:
-        """The largest reward of one completion."""
-        return float(json.loads(self.problem_json())["reward_max"])
-
-    @property
     def problem(self) -> Problem:
         """The problem it was made for."""
         return Problem.from_json(self.problem_json())

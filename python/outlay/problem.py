@@ -192,7 +192,7 @@ class Problem(_outlay.Problem):
     ) -> Frontier:
         """The best split at each of ``points`` budgets from ``start`` to ``end`` (from a tenth to twice the problem's, if nobody says)."""
         with Bar("budgets", points, progress) as bar:
-            found = self._frontier(values, start, end, points, Asked(tolerance, leftover, None), bar.step)
+            found = self._frontier(values, (start, end), points, Asked(tolerance, leftover, None), bar.step)
         return Frontier(found)
 
     def __reduce__(self) -> tuple[Any, ...]:

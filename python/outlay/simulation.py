@@ -7,6 +7,7 @@ alone, so it does not matter who plays it, where, or together with which others.
 from __future__ import annotations
 
 import json
+import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -104,7 +105,7 @@ def simulate(
     replications: int = 100,
     seed: int = 1,
     feedback: str | None = None,
-    grid: Mapping[str, Sequence[float]] | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
     threads: int | None = None,
     executor: Any = None,
     progress: bool | None = None,
@@ -121,13 +122,12 @@ def simulate(
     [9.8604, 80.5214]
     """
     names = [learners] if isinstance(learners, str) else list(learners)
+    rounds = rounds if rounds is None else _whole("rounds", rounds, 1)
+    replications, seed = _whole("replications", replications, 1), _whole("seed", seed, 0)
     cases = list(_cases(problem, rounds, grid))
     if not cases:
         raise SimulationError("no problem: give one, or several")
-    shown = []
-    for case in cases:
-        full = _checked(case, names, seed, replications, feedback)
-        shown.append(full)
+    shown = [_checked(case, names, seed, replications, feedback) for case in cases]
     cells = [
         Cell(case.problem, name, case.rounds, seed, replications, feedback, case.label())
         for case, full in zip(cases, shown)
@@ -143,10 +143,17 @@ def simulate(
     return Result._of(cases, shown[0], seed, replications, feedback, results)
 
 
+def _whole(what: str, number: int, least: int) -> int:
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        whole = least - 1
+    if not least <= whole < 2**64:
+        raise SimulationError(f"{what}: must be a whole number of at least {least}, not {number}")
+    return whole
+
+
 def _checked(case: Case, learners: list[str], seed: int, replications: int, feedback: str | None) -> list[str]:
-    for what, number, least in (("rounds", case.rounds, 1), ("replications", replications, 1), ("seed", seed, 0)):
-        if not isinstance(number, int) or not least <= number < 2**64:
-            raise SimulationError(f"{what}: must be a whole number of at least {least}, not {number}")
     try:
         return _outlay.check(case.problem, learners, case.rounds, seed, replications, feedback)
     except (SimulationError, ValueError) as error:
@@ -160,7 +167,7 @@ def _number(number: float) -> str:
 def _cases(
     problem: Problems | Sequence[Problems] | Mapping[str, Problems],
     rounds: int | None,
-    grid: Mapping[str, Sequence[float]] | None,
+    grid: Mapping[str, Sequence[Any]] | None,
 ) -> Iterator[Case]:
     if isinstance(problem, Mapping):
         named = list(problem.items())
@@ -179,7 +186,7 @@ def _cases(
                 raise SimulationError("the horizon is given twice: by a grid and as rounds; leave one out")
             for value in values:
                 changed = loaded if parameter == "horizon" else loaded.with_number(parameter, value)
-                length = int(value) if parameter == "horizon" else rounds
+                length = _whole("horizon", value, 1) if parameter == "horizon" else rounds
                 yield _case(name, changed, length, (parameter, float(value)))
         if grid is None:
             yield _case(name, loaded, rounds, None)

@@ -109,54 +109,89 @@ pub(crate) fn fit(py: Python<'_>, columns: Columns<'_>, request: Request) -> PyR
     Ok((serde_json::to_string(&record).map_err(json)?, serde_json::to_string(&problem).map_err(json)?))
 }
 
+/// Every column as numbers, all of one length.
+struct Table {
+    task: Vec<usize>,
+    amount: Vec<f64>,
+    success: Option<Vec<f64>>,
+    trials: Option<Vec<f64>>,
+    reward: Option<Vec<f64>>,
+}
+
+impl Table {
+    fn new(columns: &Columns<'_>) -> PyResult<Self> {
+        let (amount_title, success_title, trials_title, reward_title) = &columns.titles;
+        let read = |given: &Bound<'_, PyAny>, title: &str| numbers(given, title, FitError::new_err).map(|list| list.as_slice().to_vec());
+        let amount = read(&columns.amount, amount_title)?;
+        let optional = |given: &Option<Bound<'_, PyAny>>, title: &str| {
+            let list = given.as_ref().map(|given| read(given, title)).transpose()?;
+            match list.as_ref().filter(|list| list.len() != amount.len()) {
+                Some(list) => Err(FitError::new_err(format!("{title}: {} rows, but {amount_title} has {}", list.len(), amount.len()))),
+                None => Ok(list),
+            }
+        };
+        let success = optional(&columns.success, success_title)?;
+        let trials = optional(&columns.trials, trials_title)?;
+        let reward = optional(&columns.reward, reward_title)?;
+        let task: Vec<usize> = columns.task.extract()?;
+        if task.len() != amount.len() || task.iter().any(|task| *task >= columns.names.len()) {
+            return Err(FitError::new_err("task: every row needs its task"));
+        }
+        if amount.is_empty() {
+            return Err(FitError::new_err("the log has no rows: there is nothing to fit"));
+        }
+        Ok(Self { task, amount, success, trials, reward })
+    }
+}
+
+/// Rows of one task.
+#[derive(Clone, Default)]
+struct Collected {
+    rows: Vec<(f64, f64, f64)>,
+    rewards: Rewards,
+}
+
+impl Collected {
+    fn finish(self, name: &str, is_needs: bool) -> PyResult<TaskLog> {
+        let rows = self.rows.into_iter();
+        let data = match is_needs {
+            true => Needs::new(rows.map(|(amount, _, successes)| (amount, successes > 0.0))).map(Data::Needs),
+            false => Observations::new(rows).map(Data::Outcomes),
+        };
+        let data = data.map_err(|error| FitError::new_err(error.to_string()))?;
+        Ok(TaskLog { name: name.to_owned(), data, rewards: self.rewards })
+    }
+}
+
 /// What was seen of each task, or everything that is wrong with the log.
 fn logs(columns: &Columns<'_>) -> PyResult<Vec<TaskLog>> {
-    let (amount_title, success_title, trials_title, reward_title) = &columns.titles;
-    let read = |given: &Bound<'_, PyAny>, title: &str| numbers(given, title, FitError::new_err).map(|list| list.as_slice().to_vec());
-    let optional = |given: &Option<Bound<'_, PyAny>>, title: &str| given.as_ref().map(|given| read(given, title)).transpose();
-    let task: Vec<usize> = columns.task.extract()?;
-    let amount = read(&columns.amount, amount_title)?;
-    let (success, trials) = (optional(&columns.success, success_title)?, optional(&columns.trials, trials_title)?);
-    let reward = optional(&columns.reward, reward_title)?;
-    for (title, list) in [(success_title, &success), (trials_title, &trials), (reward_title, &reward)] {
-        if let Some(list) = list.as_ref().filter(|list| list.len() != amount.len()) {
-            return Err(FitError::new_err(format!("{title}: {} rows, but {amount_title} has {}", list.len(), amount.len())));
-        }
-    }
-    if task.len() != amount.len() || task.iter().any(|task| *task >= columns.names.len()) {
-        return Err(FitError::new_err("task: every row needs its task"));
-    }
-    if amount.is_empty() {
-        return Err(FitError::new_err("the log has no rows: there is nothing to fit"));
-    }
-    let mut rows: Vec<(Vec<(f64, f64, f64)>, Rewards)> = vec![(Vec::new(), Rewards::default()); columns.names.len()];
+    let table = Table::new(columns)?;
+    let mut tasks = vec![Collected::default(); columns.names.len()];
     let mut wrong = Vec::new();
-    for row in 0..amount.len() {
-        let seen = Row { titles: &columns.titles, amount: amount[row], success: success.as_ref().map(|list| list[row]) };
-        match seen.read(trials.as_ref().map(|list| list[row]), reward.as_ref().map(|list| list[row])) {
+    for row in 0..table.amount.len() {
+        let at = |column: &Option<Vec<f64>>| column.as_ref().map(|list| list[row]);
+        let seen = Row { titles: &columns.titles, amount: table.amount[row], success: at(&table.success) };
+        match seen.read(at(&table.trials), at(&table.reward)) {
             Err(message) => wrong.push(format!("row {row}: {message}")),
             Ok((trials, successes, reward)) => {
-                let (collected, rewards) = &mut rows[task[row]];
-                collected.push((seen.amount, trials, successes));
-                reward.into_iter().for_each(|reward| rewards.add(successes, reward));
+                let collected = &mut tasks[table.task[row]];
+                collected.rows.push((seen.amount, trials, successes));
+                reward.into_iter().for_each(|reward| collected.rewards.add(successes, reward));
             }
         }
     }
     if !wrong.is_empty() {
-        let count = if wrong.len() == 1 { "1 error".to_owned() } else { format!("{} errors", wrong.len()) };
-        let more = if wrong.len() > SHOWN { format!("\n  and {} more", wrong.len() - SHOWN) } else { String::new() };
-        wrong.truncate(SHOWN);
-        return Err(FitError::new_err(format!("the log has {count}\n  {}{more}", wrong.join("\n  "))));
+        return Err(many(wrong));
     }
-    let finished = |(name, (rows, rewards)): (&String, (Vec<(f64, f64, f64)>, Rewards))| {
-        let data = match columns.is_needs {
-            true => Needs::new(rows.into_iter().map(|(amount, _, successes)| (amount, successes > 0.0))).map(Data::Needs),
-            false => Observations::new(rows).map(Data::Outcomes),
-        };
-        let data = data.map_err(|error| FitError::new_err(error.to_string()))?;
-        Ok(TaskLog { name: name.clone(), data, rewards })
-    };
-    columns.names.iter().zip(rows).map(finished).collect()
+    columns.names.iter().zip(tasks).map(|(name, collected)| collected.finish(name, columns.is_needs)).collect()
+}
+
+/// Everything wrong with a log at once.
+fn many(mut wrong: Vec<String>) -> PyErr {
+    let count = if wrong.len() == 1 { "1 error".to_owned() } else { format!("{} errors", wrong.len()) };
+    let more = if wrong.len() > SHOWN { format!("\n  and {} more", wrong.len() - SHOWN) } else { String::new() };
+    wrong.truncate(SHOWN);
+    FitError::new_err(format!("the log has {count}\n  {}{more}", wrong.join("\n  ")))
 }
 
 /// One row of a log.

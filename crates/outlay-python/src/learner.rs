@@ -308,6 +308,12 @@ impl Learner {
         self.problem.tasks().iter().map(|task| task.name().to_owned()).collect()
     }
 
+    /// The largest reward of one completion.
+    #[getter]
+    fn reward_max(&self) -> f64 {
+        self.problem.reward_max()
+    }
+
     /// Rounds handed out so far.
     #[getter]
     fn rounds(&self, py: Python<'_>) -> PyResult<u64> {

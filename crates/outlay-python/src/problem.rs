@@ -197,13 +197,12 @@ impl Problem {
         Evaluation::new(&self.problem, &values, found)
     }
 
-    #[pyo3(signature = (values, start, end, points, asked, each))]
+    #[pyo3(signature = (values, span, points, asked, each))]
     fn _frontier(
         &self,
         py: Python<'_>,
         values: Option<&Bound<'_, PyAny>>,
-        start: Option<f64>,
-        end: Option<f64>,
+        span: (Option<f64>, Option<f64>),
         points: usize,
         asked: Asked,
         each: &Bound<'_, PyAny>,
@@ -211,8 +210,8 @@ impl Problem {
         let values = values::values(&self.problem, values)?;
         let options = self.options(&asked)?;
         let needed: f64 = self.problem.tasks().iter().map(|task| task.bounds().min).sum();
-        let start = start.unwrap_or((self.problem.budget() / 10.0).max(needed));
-        let end = end.unwrap_or(2.0 * self.problem.budget());
+        let start = span.0.unwrap_or((self.problem.budget() / 10.0).max(needed));
+        let end = span.1.unwrap_or(2.0 * self.problem.budget());
         if !(start < end) {
             return Err(AllocationError::new_err(format!("start {start} must be less than end {end}")));
         }

@@ -35,17 +35,8 @@ pub(crate) fn learner(text: &str) -> PyResult<LearnerSpec> {
 }
 
 /// One problem and these learners.
-fn experiment(
-    problem: &str,
-    learners: &[String],
-    rounds: u64,
-    seed: u64,
-    replications: u64,
-    shown: Option<&str>,
-    name: &str,
-    parameter: Option<(String, f64)>,
-) -> PyResult<Experiment> {
-    let case = Case { name: name.to_owned(), source: source(problem)?, horizon: rounds, parameter };
+fn experiment(problem: &str, learners: &[String], rounds: u64, seed: u64, replications: u64, shown: Option<&str>) -> PyResult<Experiment> {
+    let case = Case { name: String::new(), source: source(problem)?, horizon: rounds, parameter: None };
     let learners = learners.iter().map(|text| learner(text)).collect::<PyResult<_>>()?;
     Ok(Experiment { cases: vec![case], learners, feedback: feedback(shown)?, replications, seed })
 }
@@ -61,7 +52,7 @@ pub(crate) fn check(
     replications: u64,
     feedback: Option<&str>,
 ) -> PyResult<Vec<String>> {
-    let experiment = experiment(problem, &learners, rounds, seed, replications, feedback, "", None)?;
+    let experiment = experiment(problem, &learners, rounds, seed, replications, feedback)?;
     let specs = &experiment.learners;
     if let Some((_, twice)) = specs.iter().enumerate().find(|(position, learner)| specs[..*position].contains(learner)) {
         return Err(SimulationError::new_err(format!("learner {twice} is given twice")));
@@ -100,7 +91,7 @@ pub(crate) fn play<'py>(
     feedback: Option<&str>,
     stop: Option<&Stop>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let experiment = experiment(problem, &[learner], rounds, seed, first.saturating_add(count), feedback, "", None)?;
+    let experiment = experiment(problem, &[learner], rounds, seed, first.saturating_add(count), feedback)?;
     experiment.check().map_err(|error| errors::experiment(&error))?;
     let jobs: Vec<Job> = (first..first.saturating_add(count)).map(|replication| Job { case: 0, learner: 0, replication }).collect();
     let flag = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |stop| Arc::clone(&stop.flag));
@@ -184,7 +175,10 @@ pub(crate) fn summarise(
     feedback: Option<&str>,
     results: Vec<Bound<'_, PyDict>>,
 ) -> PyResult<String> {
-    let experiment = experiment(problem, &learners, rounds, seed, replications, feedback, name, parameter)?;
+    let mut experiment = experiment(problem, &learners, rounds, seed, replications, feedback)?;
+    for case in &mut experiment.cases {
+        (case.name, case.parameter) = (name.to_owned(), parameter.clone());
+    }
     let results = results.iter().map(self::replications).collect::<PyResult<Vec<_>>>()?;
     let summaries = experiment.summaries(&[results]).map_err(|error| errors::experiment(&error))?;
     serde_json::to_string(&summaries.first()).map_err(|error| SimulationError::new_err(error.to_string()))
