@@ -92,6 +92,9 @@ def test_tasks_that_are_away_get_nothing_and_tell_nothing() -> None:
         learner.observe(handed_out, [True, True, False], [1.0, 1.0, 0.0])
     learner.observe(handed_out, [True, False, False], [1.0, 0.0, 0.0])
     assert learner.open_rounds == 0
+    # Nobody completes who is not there, whatever a curve's floor says.
+    lucky = Learner(Problem([Task("a", curve=Power(0.5, floor=0.3)), Task("b", curve=Power(0.5))]))
+    assert lucky.allocate(mask=[False, True]).success[0] == 0.0 and lucky.allocate(budget=0.0).success[0] == 0.3
 
 
 def test_many_at_once_is_the_same_as_one_by_one() -> None:
