@@ -340,6 +340,14 @@ def test_connections_are_kept_and_outlive_the_service_closing_them(client):
     assert client.get("shop")["rounds"] == 0
 
 
+def test_what_is_sent_once_does_not_trust_a_kept_connection(client):
+    client.create("shop", PROBLEM)
+    client.ask("shop")
+    client.tell("shop", 1, {"search": 14.5})
+    client._idle[-1].sock.shutdown(socket.SHUT_RDWR)
+    assert client.correct("shop", 1, "search", completed=False, why="returned goods")["to"]["completed"] is False
+
+
 def test_threads_share_a_client(client):
     client.create("shop", PROBLEM)
 
