@@ -1,5 +1,7 @@
 //! `outlay frontier`: what other budgets would buy.
 
+use std::ops::ControlFlow;
+
 use outlay::plan::{evenly_spaced, frontier};
 use outlay::{Allocation, Problem, Status};
 use serde::Serialize;
@@ -23,7 +25,10 @@ pub(crate) fn run(arguments: &FrontierArguments, quiet: bool) -> Result<Report, 
     let values = values(&problem, arguments.solve.values.as_deref())?;
     let budgets = budgets(arguments, &problem)?;
     let mut progress = Progress::new("budgets", budgets.len(), quiet);
-    let points = frontier(&problem, &values, &budgets, &arguments.solve.options(&problem), |_| progress.step())?;
+    let points = frontier(&problem, &values, &budgets, &arguments.solve.options(&problem), |_| {
+        progress.step();
+        ControlFlow::Continue(())
+    })?;
     drop(progress);
     let result = match arguments.solve.format {
         Format::Table => table(&points),

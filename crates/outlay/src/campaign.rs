@@ -185,6 +185,12 @@ impl Campaign {
         self.open.len()
     }
 
+    /// What the learner has learnt, as it is saved: for most of them `completions` and `reward_sum`, one a task.
+    #[must_use]
+    pub fn learnt(&self) -> serde_json::Value {
+        self.decider.learner.save()
+    }
+
     /// What the learner wrote for the last round: weights, or a split of its own.
     #[must_use]
     pub fn weights(&self) -> &[f64] {

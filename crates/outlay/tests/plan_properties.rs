@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+use std::ops::ControlFlow;
+
 use outlay::curve::Shape;
 use outlay::plan::{evaluate, evenly_spaced, frontier, round, value_of, violations};
 use outlay::{Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
@@ -70,7 +72,7 @@ proptest! {
     fn the_frontier_rises(case in any_case()) {
         let Case { problem, values, .. } = case;
         let budgets = evenly_spaced(problem.budget(), 3.0 * problem.budget(), 8);
-        let points = frontier(&problem, &values, &budgets, &Options::default(), |_| {}).unwrap();
+        let points = frontier(&problem, &values, &budgets, &Options::default(), |_| ControlFlow::Continue(())).unwrap();
         for pair in points.windows(2) {
             prop_assert!(pair[0].value <= pair[1].value);
         }

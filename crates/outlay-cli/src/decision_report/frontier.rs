@@ -1,5 +1,7 @@
 //! What other budgets would buy: the best value and the price against the budget.
 
+use std::ops::ControlFlow;
+
 use outlay::plan::frontier;
 use outlay::{Allocation, Options, Problem};
 
@@ -62,7 +64,10 @@ pub(crate) fn around(
 ) -> Result<Vec<Allocation>, Failure> {
     let budgets = budgets(problem, budget, also);
     let mut progress = Progress::new("budgets of the report", budgets.len(), quiet);
-    Ok(frontier(problem, values, &budgets, options, |_| progress.step())?)
+    Ok(frontier(problem, values, &budgets, options, |_| {
+        progress.step();
+        ControlFlow::Continue(())
+    })?)
 }
 
 impl Frontier {

@@ -61,7 +61,9 @@ impl Case {
     fn frontier_page(&self) -> FrontierPage<'_> {
         let needed: f64 = self.problem.tasks().iter().map(|task| task.bounds().min).sum();
         let budgets = evenly_spaced(needed, needed + 2.0 * self.problem.budget(), 7);
-        let points = outlay::plan::frontier(&self.problem, &self.values, &budgets, &Options::default(), |_| ()).unwrap();
+        let points =
+            outlay::plan::frontier(&self.problem, &self.values, &budgets, &Options::default(), |_| std::ops::ControlFlow::Continue(()))
+                .unwrap();
         FrontierPage {
             title: "other budgets".to_owned(),
             command: "outlay frontier".to_owned(),

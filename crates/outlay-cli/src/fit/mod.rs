@@ -88,7 +88,7 @@ fn amounts(arguments: &FitArguments, logs: &[TaskLog]) -> Result<Amounts, Failur
     if seen == 0.0 && arguments.budget.is_none() {
         return Err(Failure("no row spends anything: say with --budget what one round may spend".to_owned()));
     }
-    let reward = largest(&mut logs.iter().map(|log| log.rewards.largest));
+    let reward = largest(&mut logs.iter().map(|log| log.rewards.largest()));
     if let Some(given) = arguments.reward_max.filter(|&given| given < reward) {
         return Err(Failure(format!("--reward-max {given} is less than the largest reward in the log, {reward}")));
     }

@@ -31,6 +31,7 @@ mod needs;
 mod observations;
 mod parametric;
 mod resample;
+mod rewards;
 mod step;
 mod warning;
 
@@ -40,6 +41,7 @@ use goodness::wilson;
 pub use goodness::{Bin, bins, calibration};
 pub use needs::{Need, Needs};
 pub use observations::{Group, Observations};
+pub use rewards::Rewards;
 pub use warning::Warning;
 
 use std::fmt;

@@ -1,5 +1,7 @@
 //! What other budgets would buy.
 
+use std::ops::ControlFlow;
+
 use super::value_of;
 use super::violation::allows;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle, UnspentReason};
@@ -15,7 +17,8 @@ pub fn evenly_spaced(from: f64, to: f64, points: usize) -> Vec<f64> {
     (0..points).map(|point| if point > 0 && point + 1 == points { to } else { between(point) }).collect()
 }
 
-/// The best split at each of `budgets`, which must not decrease; `each` is called with every one as it is found.
+/// The best split at each of `budgets`, which must not decrease; `each` is called with every one as it is found, and may
+/// break off: then those found so far are returned.
 ///
 /// Value never falls along the way: where a search that hit its limit found less than a smaller budget brings, the
 /// smaller budget's split is used, with the rest on the task that gains most from it.
@@ -27,7 +30,7 @@ pub fn frontier(
     values: &[f64],
     budgets: &[f64],
     options: &Options,
-    mut each: impl FnMut(&Allocation),
+    mut each: impl FnMut(&Allocation) -> ControlFlow<()>,
 ) -> Result<Vec<Allocation>, AllocationError> {
     let mut oracle = Oracle::new(problem);
     let mut points: Vec<Allocation> = Vec::with_capacity(budgets.len());
@@ -36,8 +39,11 @@ pub fn frontier(
         if let Some(previous) = points.last().filter(|previous| previous.budget <= budget && previous.value > point.value) {
             carry(problem, values, previous, &mut point, options.leftover);
         }
-        each(&point);
+        let goes_on = each(&point);
         points.push(point);
+        if goes_on.is_break() {
+            break;
+        }
     }
     Ok(points)
 }
@@ -108,11 +114,26 @@ mod tests {
         let problem = problem(tasks.collect());
         let mut seen = 0;
         let budgets = evenly_spaced(0.0, 20.0, 21);
-        let points = frontier(&problem, &[0.5, 1.0, 0.4], &budgets, &Options::default(), |_| seen += 1).unwrap();
+        let points = frontier(&problem, &[0.5, 1.0, 0.4], &budgets, &Options::default(), |_| {
+            seen += 1;
+            ControlFlow::Continue(())
+        })
+        .unwrap();
         assert_eq!((points.len(), seen), (21, 21));
         assert!(points.windows(2).all(|pair| pair[0].value <= pair[1].value));
         assert!(points.iter().all(|point| point.value <= point.upper_bound));
         assert_eq!(points[0].value, 0.0);
+    }
+
+    #[test]
+    fn it_breaks_off_when_told_to() {
+        let problem = problem(vec![TaskSpec::new("search", Curve::exponential(2.0).unwrap())]);
+        let mut left = 2;
+        let points = frontier(&problem, &[1.0], &evenly_spaced(0.0, 20.0, 21), &Options::default(), |_| {
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert_eq!(points.unwrap().iter().map(|point| point.budget).collect::<Vec<_>>(), [0.0, 1.0]);
     }
 
     #[test]

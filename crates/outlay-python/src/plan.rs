@@ -1,0 +1,112 @@
+//! A plan next to the best split.
+
+use std::sync::Arc;
+
+use numpy::PyArray1;
+use outlay::plan::Comparison;
+use pyo3::prelude::*;
+
+use crate::allocation::{Allocation, shown};
+
+/// What a plan is worth, and what the best split would bring.
+#[pyclass(frozen, module = "outlay")]
+pub(crate) struct Evaluation {
+    found: outlay::plan::Evaluation,
+    best: Py<Allocation>,
+    best_for_total: Option<Py<Allocation>>,
+}
+
+impl Evaluation {
+    pub(crate) fn new(problem: &Arc<outlay::Problem>, values: &[f64], found: outlay::plan::Evaluation) -> PyResult<Self> {
+        Python::attach(|py| {
+            let split = |comparison: &Comparison| {
+                Py::new(py, Allocation::new(Arc::clone(problem), values.to_vec(), comparison.allocation.clone(), None))
+            };
+            let (best, best_for_total) = (split(&found.best)?, found.best_for_total.as_ref().map(split).transpose()?);
+            Ok(Self { found, best, best_for_total })
+        })
+    }
+}
+
+#[pymethods]
+impl Evaluation {
+    /// What a round may spend.
+    #[getter]
+    fn budget(&self) -> f64 {
+        self.found.budget
+    }
+
+    /// What the plan gives each task.
+    #[getter]
+    fn plan<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.found.plan)
+    }
+
+    /// What the plan spends.
+    #[getter]
+    fn total(&self) -> f64 {
+        self.found.total
+    }
+
+    /// Expected reward of a round under the plan.
+    #[getter]
+    fn value(&self) -> f64 {
+        self.found.value
+    }
+
+    /// What the plan breaks, in words; empty if it could be carried out.
+    #[getter]
+    fn violations(&self) -> Vec<String> {
+        self.found.violations.iter().map(ToString::to_string).collect()
+    }
+
+    /// The best split of the budget.
+    #[getter]
+    fn best(&self, py: Python<'_>) -> Py<Allocation> {
+        self.best.clone_ref(py)
+    }
+
+    /// The best split of what the plan itself spends; None if that is the budget.
+    #[getter]
+    fn best_for_total(&self, py: Python<'_>) -> Option<Py<Allocation>> {
+        self.best_for_total.as_ref().map(|best| best.clone_ref(py))
+    }
+
+    /// The best split's value less the plan's.
+    #[getter]
+    fn lift(&self) -> f64 {
+        self.found.best.lift
+    }
+
+    /// The lift as a share of the plan's value; None if the plan is worth nothing.
+    #[getter]
+    fn relative_lift(&self) -> Option<f64> {
+        self.found.best.relative_lift
+    }
+
+    /// What to add to each task's spend to get to the best split.
+    #[getter]
+    fn moves<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        PyArray1::from_slice(py, &self.found.best.moves)
+    }
+
+    /// Whether the plan itself is the best split known.
+    #[getter]
+    fn keeps_plan(&self) -> bool {
+        self.found.best.keeps_plan
+    }
+
+    /// One row a task, as a data frame: pandas if it is installed, else polars.
+    #[pyo3(signature = (library=None))]
+    fn table<'py>(slf: &Bound<'py, Self>, library: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "evaluation_table", (slf, library))
+    }
+
+    fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "evaluation_text", (slf,))
+    }
+
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        shown(slf, "evaluation_html", (slf,))
+    }
+}

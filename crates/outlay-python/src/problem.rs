@@ -1,0 +1,292 @@
+//! Problems: read, checked, and asked for splits.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use outlay::instance::Instance;
+use outlay::plan::{evaluate, evenly_spaced, frontier, round};
+use outlay::problem::{Document, Files};
+use outlay::{Leftover, Options, Oracle};
+use pyo3::prelude::*;
+
+use crate::allocation::Allocation;
+use crate::errors::{self, AllocationError, ProblemError};
+use crate::plan::Evaluation;
+use crate::values;
+
+/// Rounds of an instance that depends on them, where nobody gives another number.
+const DEFAULT_HORIZON: u64 = 10_000;
+/// The seed of an instance that depends on one, where nobody gives another.
+const DEFAULT_SEED: u64 = 1;
+
+/// A checked problem. `outlay.Problem` is this with Python's conveniences.
+#[pyclass(subclass, frozen, module = "outlay._outlay")]
+pub(crate) struct Problem {
+    pub(crate) problem: Arc<outlay::Problem>,
+    /// The name, if it was made by one: such a problem may depend on horizon and seed.
+    instance: Option<String>,
+    /// Buffers for the next split; whoever finds none makes new ones.
+    oracle: Mutex<Option<Oracle>>,
+}
+
+/// The folder that paths in a problem file are relative to.
+struct Folder<'a>(&'a Path);
+
+impl Files for Folder<'_> {
+    fn read(&self, path: &str) -> Result<String, String> {
+        std::fs::read_to_string(self.0.join(path)).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            std::io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+            std::io::ErrorKind::InvalidData => "it is not UTF-8 text".to_owned(),
+            _ => error.to_string(),
+        })
+    }
+}
+
+/// How to solve, as the caller wrote it.
+#[derive(FromPyObject)]
+pub(crate) struct Asked {
+    tolerance: Option<f64>,
+    leftover: Option<String>,
+    threads: Option<usize>,
+}
+
+#[pymethods]
+impl Problem {
+    /// The problem that a text describes: `form` is json, toml or instance. `place` names it in messages, `folder` is where the files are
+    /// that it names, `changes` are numbers written into it before it is read.
+    #[new]
+    #[pyo3(signature = (text, form, place, folder, changes))]
+    fn new(text: &str, form: &str, place: &str, folder: PathBuf, changes: Vec<(String, f64)>) -> PyResult<Self> {
+        if form == "instance" {
+            return Self::of_instance(text, &changes);
+        }
+        let document = if form == "json" { Document::from_json(text) } else { Document::from_toml(text) };
+        let refuse = |errors| errors::problem(place, &errors);
+        let mut document = document.map_err(refuse)?;
+        for (path, number) in &changes {
+            document.set(path, *number).map_err(refuse)?;
+        }
+        let problem = document.problem(&Folder(&folder)).map_err(refuse)?;
+        Ok(Self { problem: Arc::new(problem), instance: None, oracle: Mutex::new(None) })
+    }
+
+    /// What one round may spend.
+    #[getter]
+    fn budget(&self) -> f64 {
+        self.problem.budget()
+    }
+
+    /// Rounds planned, if said.
+    #[getter]
+    fn horizon(&self) -> Option<u64> {
+        self.problem.horizon()
+    }
+
+    /// The largest reward of one completion.
+    #[getter]
+    fn reward_max(&self) -> f64 {
+        self.problem.reward_max()
+    }
+
+    /// What happens to budget that buys nothing: keep or spend.
+    #[getter]
+    fn leftover(&self) -> &'static str {
+        match self.problem.leftover() {
+            Leftover::Keep => "keep",
+            Leftover::Spend => "spend",
+        }
+    }
+
+    /// The tasks' names, in order.
+    #[getter]
+    fn names(&self) -> Vec<String> {
+        self.problem.tasks().iter().map(|task| task.name().to_owned()).collect()
+    }
+
+    /// The tasks' values, none where a task has none.
+    #[getter]
+    fn values(&self) -> Vec<Option<f64>> {
+        self.problem.tasks().iter().map(outlay::Task::value).collect()
+    }
+
+    /// Each curve's shape in words.
+    #[getter]
+    fn shapes(&self) -> Vec<String> {
+        self.problem.tasks().iter().map(|task| task.curve().shape().to_string()).collect()
+    }
+
+    /// The whole problem as JSON: the same keys as a problem file, its files written out.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(self.problem.as_ref()).map_err(|error| ProblemError::new_err(error.to_string()))
+    }
+
+    /// The whole problem as TOML.
+    fn to_toml(&self) -> PyResult<String> {
+        self.problem.to_toml().map_err(|errors| errors::problem("the problem", &errors))
+    }
+
+    /// What `play` takes: the problem as JSON, or the name of an instance, which may depend on horizon and seed.
+    fn source(&self) -> PyResult<String> {
+        self.instance.clone().map_or_else(|| self.to_json(), Ok)
+    }
+
+    fn __len__(&self) -> usize {
+        self.problem.tasks().len()
+    }
+
+    fn __eq__(&self, other: &Self) -> bool {
+        self.problem == other.problem
+    }
+
+    fn __hash__(&self) -> PyResult<u64> {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.to_json()?.hash(&mut hasher);
+        Ok(hasher.finish())
+    }
+
+    #[pyo3(signature = (values, budget, asked, unit))]
+    fn _allocate(
+        &self,
+        py: Python<'_>,
+        values: Option<&Bound<'_, PyAny>>,
+        budget: Option<f64>,
+        asked: Asked,
+        unit: Option<f64>,
+    ) -> PyResult<Allocation> {
+        let values = values::values(&self.problem, values)?;
+        let (options, budget) = (self.options(&asked)?, budget.unwrap_or(self.problem.budget()));
+        let mut oracle = self.take_oracle();
+        oracle.use_threads(asked.threads());
+        let solved = py.detach(|| oracle.allocate(&values, budget, &options).cloned());
+        self.put_back(oracle);
+        let mut allocation = solved.map_err(|error| errors::allocation(&error))?;
+        let rounded = match unit {
+            None => None,
+            Some(unit) => {
+                let rounded = py.detach(|| round(&self.problem, &values, &allocation, unit));
+                Some(rounded.map_err(|error| errors::rounding(&error))?)
+            }
+        };
+        if let Some(rounded) = &rounded {
+            // Bound, price and status stay what was proved before rounding.
+            allocation.set_spend(&self.problem, &rounded.spend);
+            allocation.value = rounded.value;
+            allocation.upper_bound = allocation.upper_bound.max(rounded.value);
+            allocation.unspent = rounded.unspent;
+        }
+        Ok(Allocation::new(Arc::clone(&self.problem), values, allocation, rounded))
+    }
+
+    #[pyo3(signature = (plan, values, budget, asked))]
+    fn _evaluate(
+        &self,
+        py: Python<'_>,
+        plan: Option<&Bound<'_, PyAny>>,
+        values: Option<&Bound<'_, PyAny>>,
+        budget: Option<f64>,
+        asked: Asked,
+    ) -> PyResult<Evaluation> {
+        let (values, plan) = (values::values(&self.problem, values)?, values::plan(&self.problem, plan)?);
+        let (options, budget) = (self.options(&asked)?, budget.unwrap_or(self.problem.budget()));
+        let found = py.detach(|| evaluate(&self.problem, &values, budget, &plan, &options)).map_err(|error| errors::plan(&error))?;
+        Evaluation::new(&self.problem, &values, found)
+    }
+
+    #[pyo3(signature = (values, span, points, asked, each))]
+    fn _frontier(
+        &self,
+        py: Python<'_>,
+        values: Option<&Bound<'_, PyAny>>,
+        span: (Option<f64>, Option<f64>),
+        points: usize,
+        asked: Asked,
+        each: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Allocation>> {
+        let values = values::values(&self.problem, values)?;
+        let options = self.options(&asked)?;
+        let needed: f64 = self.problem.tasks().iter().map(|task| task.bounds().min).sum();
+        let start = span.0.unwrap_or((self.problem.budget() / 10.0).max(needed));
+        let end = span.1.unwrap_or(2.0 * self.problem.budget());
+        if !(start < end) {
+            return Err(AllocationError::new_err(format!("start {start} must be less than end {end}")));
+        }
+        if !(2..=10_000).contains(&points) {
+            return Err(AllocationError::new_err(format!("points: must be between 2 and 10000, not {points}")));
+        }
+        let mut found = Vec::with_capacity(points);
+        let budgets = evenly_spaced(start, end, points);
+        // Ctrl-C is heard between budgets.
+        let (mut signal, each) = (Ok(()), each.clone().unbind());
+        let solved = py.detach(|| {
+            frontier(&self.problem, &values, &budgets, &options, |_| {
+                signal = Python::attach(|py| py.check_signals().and_then(|()| each.call0(py).map(|_| ())));
+                if signal.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            })
+        });
+        signal?;
+        for allocation in solved.map_err(|error| errors::allocation(&error))? {
+            found.push(Allocation::new(Arc::clone(&self.problem), values.clone(), allocation, None));
+        }
+        Ok(found)
+    }
+}
+
+impl Problem {
+    fn of_instance(text: &str, changes: &[(String, f64)]) -> PyResult<Self> {
+        let refuse = |error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string());
+        let mut text = text.to_owned();
+        for (parameter, value) in changes {
+            text = with_parameter(&text, parameter, *value);
+        }
+        let problem = text.parse::<Instance>().and_then(|instance| instance.problem(DEFAULT_HORIZON, DEFAULT_SEED)).map_err(refuse)?;
+        Ok(Self { problem: Arc::new(problem), instance: Some(text), oracle: Mutex::new(None) })
+    }
+
+    fn options(&self, asked: &Asked) -> PyResult<Options> {
+        let leftover = match asked.leftover.as_deref() {
+            None => self.problem.leftover(),
+            Some("keep") => Leftover::Keep,
+            Some("spend") => Leftover::Spend,
+            Some(other) => return Err(AllocationError::new_err(format!("leftover: must be keep or spend, not {other}"))),
+        };
+        let default = Options::default();
+        Ok(Options { tolerance: asked.tolerance.unwrap_or(default.tolerance), leftover, ..default })
+    }
+
+    /// An oracle that starts as a new one would: a split never depends on what was asked before.
+    fn take_oracle(&self) -> Oracle {
+        let kept = self.oracle.lock().ok().and_then(|mut kept| kept.take());
+        let mut oracle = kept.unwrap_or_else(|| Oracle::new(&self.problem));
+        oracle.forget();
+        oracle
+    }
+
+    fn put_back(&self, oracle: Oracle) {
+        if let Ok(mut kept) = self.oracle.lock() {
+            *kept = Some(oracle);
+        }
+    }
+}
+
+impl Asked {
+    /// As many as there are cores, if nobody says; the answer does not depend on it.
+    fn threads(&self) -> NonZeroUsize {
+        static CORES: OnceLock<NonZeroUsize> = OnceLock::new();
+        let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+        self.threads.and_then(NonZeroUsize::new).unwrap_or_else(cores)
+    }
+}
+
+/// The instance with another value of a parameter.
+fn with_parameter(text: &str, parameter: &str, value: f64) -> String {
+    let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
+    let is_other = |part: &&str| !part.trim().is_empty() && part.split('=').next().map(str::trim) != Some(parameter);
+    let mut parts = vec![format!("{parameter}={value}")];
+    parts.extend(parameters.split(',').filter(is_other).map(|part| part.trim().to_owned()));
+    format!("{name}:{}", parts.join(","))
+}

@@ -1,0 +1,109 @@
+//! What a success of each task is worth, or what a plan gives each: in order, or by name.
+
+use outlay::{Problem, Task};
+use pyo3::prelude::*;
+use pyo3::types::PyMapping;
+
+use crate::arrays::numbers;
+use crate::errors::AllocationError;
+
+/// The tasks' values, `given` before the problem's own. By name some may be given, in order all.
+pub(crate) fn values(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<f64>> {
+    let mut values: Vec<Option<f64>> = problem.tasks().iter().map(Task::value).collect();
+    match given.map(|given| (given, given.cast::<PyMapping>())) {
+        Some((_, Ok(named))) => {
+            for (position, number) in by_name(problem, named, "values")? {
+                values[position] = Some(number);
+            }
+        }
+        Some((given, Err(_))) => return in_order(problem, given),
+        None => {}
+    }
+    let missing: Vec<&str> =
+        problem.tasks().iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(task, _)| task.name()).collect();
+    if missing.is_empty() {
+        Ok(values.into_iter().flatten().collect())
+    } else {
+        Err(AllocationError::new_err(format!("no value for {}: give value, reward.mean, or values", listed(&missing))))
+    }
+}
+
+/// What a plan gives each task; every task must be named.
+pub(crate) fn plan(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<f64>> {
+    let mut spends: Vec<Option<f64>> = vec![None; problem.tasks().len()];
+    match given.map(|given| (given, given.cast::<PyMapping>())) {
+        None => {
+            spends.iter_mut().zip(problem.tasks()).for_each(|(spend, task)| *spend = task.current());
+            let missing = unnamed(problem, &spends);
+            if !missing.is_empty() {
+                return Err(AllocationError::new_err(format!("no plan: give plan, or current for {}", listed(&missing))));
+            }
+        }
+        Some((_, Ok(named))) => {
+            for (position, number) in by_name(problem, named, "plan")? {
+                spends[position] = Some(number);
+            }
+            let missing = unnamed(problem, &spends);
+            if !missing.is_empty() {
+                let message = format!("plan: no spend for {}: give every task, with spend 0 if it gets nothing", listed(&missing));
+                return Err(AllocationError::new_err(message));
+            }
+        }
+        Some((given, Err(_))) => return Ok(numbers(given, "plan", AllocationError::new_err)?.as_slice().to_vec()),
+    }
+    Ok(spends.into_iter().flatten().collect())
+}
+
+fn unnamed<'a>(problem: &'a Problem, numbers: &[Option<f64>]) -> Vec<&'a str> {
+    problem.tasks().iter().zip(numbers).filter(|(_, number)| number.is_none()).map(|(task, _)| task.name()).collect()
+}
+
+fn in_order(problem: &Problem, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
+    let given = numbers(given, "values", AllocationError::new_err)?;
+    let (list, tasks) = (given.as_slice(), problem.tasks().len());
+    if list.len() != tasks {
+        return Err(AllocationError::new_err(format!(
+            "values: {} numbers for {tasks} tasks; a mapping from names sets only some",
+            list.len()
+        )));
+    }
+    Ok(list.to_vec())
+}
+
+fn by_name(problem: &Problem, named: &Bound<'_, PyMapping>, what: &str) -> PyResult<Vec<(usize, f64)>> {
+    let mut found = Vec::new();
+    for item in named.items()?.iter() {
+        let (name, number): (String, Bound<'_, PyAny>) = item.extract()?;
+        let position = position(problem, &name).map_err(|message| AllocationError::new_err(format!("{what}: {message}")))?;
+        match number.extract::<f64>() {
+            Ok(number) if number >= 0.0 && number.is_finite() => found.push((position, number)),
+            Ok(number) => return Err(AllocationError::new_err(format!("{what}: {name}={number} must be finite and not negative"))),
+            Err(_) => return Err(AllocationError::new_err(format!("{what}: {name} is not a number"))),
+        }
+    }
+    Ok(found)
+}
+
+/// Where a task stands, or which one may have been meant.
+pub(crate) fn position(problem: &Problem, name: &str) -> Result<usize, String> {
+    let names = || problem.tasks().iter().map(Task::name);
+    names().position(|known| known == name).ok_or_else(|| match nearest(name, names()) {
+        Some(nearest) => format!("no task is named {name}; did you mean {nearest}?"),
+        None => format!("no task is named {name}"),
+    })
+}
+
+/// The known name that was probably meant.
+pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const CLOSE: f64 = 0.7;
+    let likeness = |other: &str| strsim::jaro_winkler(name, other);
+    known.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).filter(|nearest| likeness(nearest) > CLOSE)
+}
+
+/// A few names, and how many more there are.
+pub(crate) fn listed(names: &[&str]) -> String {
+    const NAMED: usize = 8;
+    let more = names.len().saturating_sub(NAMED);
+    let named = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{named} and {more} more") } else { named }
+}

@@ -1,0 +1,96 @@
+"""Split a budget over tasks whose chance of success rises with what is spent on them, and learn what a success is worth.
+
+>>> import outlay
+>>> problem = outlay.Problem.load("square-roots:means=0.6;0.8")
+>>> best = problem.allocate()
+>>> round(best.value, 12), best.status, best.spend.round(12).tolist()
+(1.0, 'optimal', [0.36, 0.64])
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import errors
+from ._outlay import Allocation, Evaluation, Round
+from .curves import (
+    Curve,
+    Empirical,
+    Exponential,
+    Hill,
+    Logistic,
+    Piecewise,
+    Power,
+    Saturating,
+    Steps,
+    Threshold,
+)
+from .custom import Custom
+from .errors import (
+    AllocationError,
+    FileError,
+    FitError,
+    LearnerError,
+    MissingLibraryError,
+    ObservationError,
+    OutlayError,
+    ProblemError,
+    SimulationError,
+    StateError,
+)
+from .fitting import Fit, TaskFit, fit
+from .learner import Learner
+from .problem import Frontier, Problem, Task
+from .simulation import Result, simulate
+
+if TYPE_CHECKING:
+    from .client import Client
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Allocation",
+    "AllocationError",
+    "Client",
+    "Curve",
+    "Custom",
+    "Empirical",
+    "Evaluation",
+    "Exponential",
+    "FileError",
+    "Fit",
+    "FitError",
+    "Frontier",
+    "Hill",
+    "Learner",
+    "LearnerError",
+    "Logistic",
+    "MissingLibraryError",
+    "ObservationError",
+    "OutlayError",
+    "Piecewise",
+    "Power",
+    "Problem",
+    "ProblemError",
+    "Result",
+    "Round",
+    "Saturating",
+    "SimulationError",
+    "StateError",
+    "Steps",
+    "Task",
+    "TaskFit",
+    "Threshold",
+    "errors",
+    "fit",
+    "simulate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Only who talks to a service waits for the libraries of the network.
+    if name == "Client":
+        from .client import Client
+
+        return Client
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,390 @@
+"""A client for ``outlay serve``: ask for rounds, tell what came back. Only the standard library is needed.
+
+Names and answers are those of the API (``docs/service.md``): a JSON object is a ``dict`` with the same keys.
+
+>>> from outlay.client import Client
+>>> client = Client("http://127.0.0.1:7341")                             # doctest: +SKIP
+>>> problem = {
+...     "budget": 40, "reward_max": 30,
+...     "task": [
+...         {"name": "search", "curve": {"family": "exponential", "scale": 9}},
+...         {"name": "social", "curve": {"family": "hill", "half_at": 11, "steepness": 3}},
+...     ],
+... }
+>>> client.create("shop", problem)["status"]
+'open'
+>>> asked = client.ask("shop", count=2)
+>>> asked["rounds"]
+[1, 2]
+>>> client.tell("shop", 1, {"search": 14.5, "social": False})            # False: it did not succeed
+{'accepted': 2, 'duplicate': 0, 'late': 0}
+>>> client.tell_many("shop", [(2, {"social": 9.0})])["accepted"]
+1
+>>> [entry["status"] for entry in client.rounds("shop")]
+['complete', 'open']
+>>> client.close()
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+import ssl
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Union
+from urllib.parse import quote, urlencode, urlsplit
+
+from .service_errors import ServiceError, Unreachable, VersionMoved, error_of
+
+Json = dict[str, Any]
+Results = Union[Mapping[str, Any], Iterable[Mapping[str, Any]]]
+
+# What the service takes in one bulk report: lines, and bytes of a body (with room for what a proxy may add).
+BULK_LINES = 10_000
+BULK_BYTES = 900_000
+# Sent again after these: the service had too much to do, or the request came too slowly.
+WORTH_ANOTHER_TRY = (408, 503)
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+
+
+class CampaignState(dict[str, Any]):
+    """Where a campaign stands: the keys of the answer, and ``etag``, the version that was seen."""
+
+    etag: str = ""
+
+
+class Client:
+    """A client for the service at ``url``.
+
+    ``token`` is sent with every request. ``timeout`` is how long to wait for the service at each step, in seconds. What may safely be
+    sent twice is sent again up to ``retries`` times, with growing pauses, when the service is away or has too much to do: everything
+    but corrections, and changes for a version that you name. Asks carry an ``Idempotency-Key``, so that no round is handed out twice.
+
+    Several threads may share a client: each request has a connection to itself, and connections are kept for the next ones.
+    A client is not pickled; make one where it is needed. Proxies of the environment are not used.
+    """
+
+    def __init__(
+        self, url: str, token: str | None = None, *, timeout: float = 30.0, retries: int = 6, context: ssl.SSLContext | None = None
+    ) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"url: `{url}` is no address of a service: write it as http://127.0.0.1:7341 or https://host")
+        if parts.query or parts.fragment or parts.username:
+            raise ValueError(f"url: `{parts.scheme}://{parts.hostname}` may be followed by a port and a path only")
+        if retries < 0:
+            raise ValueError(f"retries: must be at least 0, not {retries}")
+        self._host, self._port, self._path = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+        self._token, self._timeout, self._retries = token, timeout, retries
+        self._idle: list[http.client.HTTPConnection] = []
+        self._guard = threading.Lock()
+        self.url = url
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r})"
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections that are kept. A client that is used again makes new ones."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    # Campaigns
+
+    def create(
+        self,
+        campaign: str,
+        problem: Any,
+        *,
+        learner: str | None = None,
+        horizon: int | None = None,
+        seed: int | None = None,
+        expiry_seconds: int | None = None,
+        guards: Mapping[str, Any] | None = None,
+    ) -> CampaignState:
+        """Begin a campaign under an id of your own. The same again changes nothing; another problem under the same id is refused.
+
+        ``problem`` has the keys of a problem file, or is a :class:`outlay.Problem`.
+        """
+        options = {"learner": learner, "horizon": horizon, "seed": seed, "expiry_seconds": expiry_seconds, "guards": guards}
+        body = {"problem": document(problem), **{key: value for key, value in options.items() if value is not None}}
+        return self._state("PUT", self._campaign(campaign), body)
+
+    def get(self, campaign: str, known: CampaignState | None = None) -> CampaignState:
+        """Where a campaign stands. With ``known``, an earlier answer, that one is given back if nothing has changed since."""
+        headers = {"if-none-match": known.etag} if known is not None else {}
+        return self._state("GET", self._campaign(campaign), headers=headers, known=known)
+
+    def campaigns(self, page: int = 1000) -> Iterator[Json]:
+        """All campaigns in the order of their ids, in short."""
+        return self._pages("/v1/campaigns", "campaigns", None, page)
+
+    def pause(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
+        """Hand out no more rounds for now. With ``seen``, only if the campaign is still as it was then."""
+        return self._change(campaign, "paused", seen)
+
+    def resume(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
+        """Hand out rounds again. With ``seen``, only if the campaign is still as it was then."""
+        return self._change(campaign, "open", seen)
+
+    def close_campaign(self, campaign: str, seen: CampaignState | None = None) -> CampaignState:
+        """End a campaign for good; it takes feedback for another week. With ``seen``, only if it is still as it was then."""
+        return self._change(campaign, "closed", seen)
+
+    def curves(self, campaign: str, points: int = 101) -> list[Json]:
+        """The curves of a campaign's tasks as points to draw."""
+        answer: list[Json] = self._json("GET", f"{self._campaign(campaign)}/curves?points={points}")["curves"]
+        return answer
+
+    # Rounds
+
+    def ask(
+        self,
+        campaign: str,
+        count: int = 1,
+        *,
+        budget: float | None = None,
+        without: Iterable[str] = (),
+        key: str | None = None,
+    ) -> Json:
+        """Ask for ``count`` rounds, all with the same split: ``rounds``, ``budget``, and ``tasks`` with the ``spend`` of each.
+
+        ``budget`` and ``without`` (tasks that are not there) are for these rounds only. With a ``key`` of your own the same ask gets
+        the same rounds for a day, also from another process; otherwise each call asks for new ones.
+        """
+        if isinstance(without, str):
+            raise ValueError(f"without: must be a list of tasks, not the text `{without}`")
+        body: Json = {"count": count, "without": list(without)}
+        if budget is not None:
+            body["budget"] = budget
+        headers = {"idempotency-key": key or uuid.uuid4().hex}
+        return self._json("POST", f"{self._campaign(campaign)}/rounds", body, headers=headers)
+
+    def tell(self, campaign: str, round: int, results: Results) -> Json:
+        """Tell what came back of a round: ``accepted``, ``duplicate`` and ``late`` outcomes are counted in the answer.
+
+        ``results`` names tasks with what each brought, ``False`` for one that did not succeed, as ``{"search": 14.5, "social": False}``;
+        or is a list of ``{"task", "completed", "reward"}`` as in the API. Leave out what you know nothing of.
+        """
+        return self._json("PUT", f"{self._campaign(campaign)}/rounds/{int(round)}/feedback", {"results": outcomes(results)})
+
+    def tell_many(self, campaign: str, reports: Iterable[tuple[int, Results] | Mapping[str, Any]]) -> Json:
+        """Tell what came back of many rounds, as pairs of a round and its results.
+
+        Sent in as few requests as the service's limits allow, each taken as a whole. Lines that are refused (``refused``, counted from
+        1 over all reports) do not hinder the others. If this fails in between, send everything again: an outcome counts once.
+        """
+        told: Json = {"accepted": 0, "duplicate": 0, "late": 0, "refused": []}
+        before = 0
+        for lines in bulks(reports):
+            content = "".join(lines).encode()
+            answer = self._json("POST", f"{self._campaign(campaign)}/feedback", content, kind="application/x-ndjson")
+            for count in ("accepted", "duplicate", "late"):
+                told[count] += answer[count]
+            told["refused"] += [{**line, "line": line["line"] + before} for line in answer["refused"]]
+            before += len(lines)
+        return told
+
+    def correct(self, campaign: str, round: int, task: str, *, completed: bool, why: str, reward: float | None = None) -> Json:
+        """Correct what was told of a task in a round; both stay on record. Needs the scope ``admin``. Never sent twice by itself."""
+        body: Json = {"task": task, "completed": completed, "why": why}
+        if reward is not None:
+            body["reward"] = reward
+        return self._json("POST", f"{self._campaign(campaign)}/rounds/{int(round)}/corrections", body, repeatable=False)
+
+    def rounds(self, campaign: str, after: int = 0, page: int = 1000) -> Iterator[Json]:
+        """Rounds in their order, from the one after ``after`` on, with what came back of them."""
+        return self._pages(f"{self._campaign(campaign)}/rounds", "rounds", after, page)
+
+    def events(self, campaign: str, after: int = 0, page: int = 1000) -> Iterator[Json]:
+        """What happened to a campaign, in order, from the event after ``after`` on."""
+        return self._pages(f"{self._campaign(campaign)}/events", "events", after, page)
+
+    def allocate(self, problem: Any, *, values: Mapping[str, float] | None = None, budget: float | None = None) -> Json:
+        """The best split of a budget for values that are known; needs no campaign."""
+        body: Json = {"problem": document(problem)}
+        if values is not None:
+            body["values"] = dict(values)
+        if budget is not None:
+            body["budget"] = budget
+        return self._json("POST", "/v1/allocate", body)
+
+    # How it is done
+
+    @staticmethod
+    def _campaign(campaign: str) -> str:
+        return f"/v1/campaigns/{quote(campaign, safe='')}"
+
+    def _change(self, campaign: str, status: str, seen: CampaignState | None) -> CampaignState:
+        address, body = self._campaign(campaign), {"status": status}
+        if seen is not None:
+            return self._state("PATCH", address, body, headers={"if-match": seen.etag}, repeatable=False)
+        # Nobody named a version: what is wanted is the status, so that doing it again after a lost answer does no harm.
+        for attempt in range(self._retries + 1):
+            now = self.get(campaign)
+            if now["status"] == status:
+                return now
+            try:
+                return self._state("PATCH", address, body, headers={"if-match": now.etag}, repeatable=False)
+            except (Unreachable, VersionMoved):
+                if attempt == self._retries:
+                    raise
+        raise AssertionError("the loop ends with a return or an error")
+
+    def _pages(self, address: str, entries: str, after: int | None, page: int) -> Iterator[Json]:
+        position: Any = after
+        while True:
+            query = {"limit": page} if position is None else {"after": position, "limit": page}
+            answer = self._json("GET", f"{address}?{urlencode(query)}")
+            yield from answer[entries]
+            position = answer.get("next")
+            if position is None:
+                return
+
+    def _json(self, method: str, address: str, body: Any = None, **how: Any) -> Json:
+        status, _, content = self._request(method, address, body, **how)
+        return read(status, content)
+
+    def _state(self, method: str, address: str, body: Any = None, known: CampaignState | None = None, **how: Any) -> CampaignState:
+        status, headers, content = self._request(method, address, body, **how)
+        if status == 304 and known is not None:
+            return known
+        state = CampaignState(read(status, content))
+        state.etag = headers.get("etag", "")
+        return state
+
+    def _request(
+        self,
+        method: str,
+        address: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        kind: str = "application/json",
+        repeatable: bool = True,
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        sent = {"accept": "application/json", **(headers or {})}
+        if self._token is not None:
+            sent["authorization"] = f"Bearer {self._token}"
+        content = body if body is None or isinstance(body, bytes) else written(body)
+        if content is not None:
+            sent["content-type"] = kind
+        for attempt in range(self._retries + 1):
+            is_last = attempt == self._retries
+            try:
+                status, received, answer = self._once(method, self._path + address, content, sent, fresh=not repeatable or attempt > 0)
+            except (OSError, http.client.HTTPException) as error:
+                # A refused connection carried nothing, so that anything may be sent again.
+                is_safe = repeatable or isinstance(error, ConnectionRefusedError)
+                if is_last or not is_safe or isinstance(error, ssl.SSLCertVerificationError):
+                    raise Unreachable(self.url, error, is_safe) from error
+            else:
+                if status < 400:
+                    return status, received, answer
+                if is_last or not repeatable or status not in WORTH_ANOTHER_TRY:
+                    raise error_of(status, answer)
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0**attempt)
+            # Spread out, so that clients that lost the same service do not come back all at once.
+            time.sleep(pause * random.uniform(0.5, 1.0))
+        raise AssertionError("the loop ends with a return or an error")
+
+    def _once(
+        self, method: str, address: str, content: bytes | None, headers: Mapping[str, str], fresh: bool
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """One request on a kept connection, or on a new one: a kept one may have been closed by the other side, unseen."""
+        connection = self._connect() if fresh else self._kept()
+        try:
+            connection.request(method, address, content, dict(headers))
+            response = connection.getresponse()
+            answer = response.read()
+        except BaseException:
+            connection.close()
+            raise
+        if response.will_close:
+            connection.close()
+        else:
+            with self._guard:
+                self._idle.append(connection)
+        return response.status, {key.lower(): value for key, value in response.getheaders()}, answer
+
+    def _kept(self) -> http.client.HTTPConnection:
+        with self._guard:
+            if self._idle:
+                return self._idle.pop()
+        return self._connect()
+
+    def _connect(self) -> http.client.HTTPConnection:
+        if self._context is not None:
+            return http.client.HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
+        return http.client.HTTPConnection(self._host, self._port, timeout=self._timeout)
+
+
+def document(problem: Any) -> Any:
+    """The keys of a problem file: of a mapping as they are, of an :class:`outlay.Problem` as it writes them."""
+    if isinstance(problem, Mapping):
+        return dict(problem)
+    write = getattr(problem, "to_dict", None)
+    if write is None:
+        raise TypeError(f"problem: must be a Problem or have the keys of a problem file, not {type(problem).__name__}")
+    return write()
+
+
+def read(status: int, content: bytes) -> Json:
+    try:
+        answer = json.loads(content)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict):
+        raise ServiceError(status, {"detail": f"the answer (status {status}) is no JSON object: is there an outlay service at this url?"})
+    return answer
+
+
+def written(body: Any) -> bytes:
+    try:
+        return json.dumps(body, allow_nan=False, separators=(",", ":")).encode()
+    except ValueError as error:
+        raise ValueError("a number of the request is none: nan and inf cannot be sent") from error
+
+
+def outcomes(results: Results) -> list[Json]:
+    """Results as the API has them, from either form."""
+    if not isinstance(results, Mapping):
+        return [dict(result) for result in results]
+    told: list[Json] = []
+    for task, brought in results.items():
+        if brought is None:
+            raise ValueError(f"results: `{task}` is None: say False if it did not succeed, and leave it out if you do not know")
+        # Also numpy's own true and false, which are no `bool` and would count as rewards.
+        is_word = isinstance(brought, bool) or getattr(getattr(brought, "dtype", None), "kind", "") == "b"
+        told.append({"task": task, "completed": bool(brought)} if is_word else {"task": task, "completed": True, "reward": float(brought)})
+    return told
+
+
+def bulks(reports: Iterable[tuple[int, Results] | Mapping[str, Any]]) -> Iterator[list[str]]:
+    """Lines of JSON, in lists that one request may have."""
+    lines: list[str] = []
+    size = 0
+    for report in reports:
+        number, results = (report["round"], report["results"]) if isinstance(report, Mapping) else report
+        line = written({"round": int(number), "results": outcomes(results)}).decode() + "\n"
+        if lines and (len(lines) == BULK_LINES or size + len(line) > BULK_BYTES):
+            yield lines
+            lines, size = [], 0
+        lines.append(line)
+        size += len(line)
+    if lines:
+        yield lines

@@ -1,0 +1,193 @@
+"""A curve from a Python function: sampled to points that the engine knows, with what is declared of it checked."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .curves import Curve
+from .errors import ProblemError
+
+__all__ = ["Custom"]
+
+SHAPES = ("concave", "lipschitz", "monotone")
+#: Points that every function is looked at first: evenly, and by halves towards zero, where curves may start vertically.
+EVEN = 64
+HALVES = 40
+#: Narrower stretches are a jump.
+NARROW = 1e-12
+#: What rounding may do to a function that is as declared.
+SLACK = 1e-9
+
+
+class Custom(Curve):
+    """A success curve of your own: ``Custom(lambda x: 1 - math.exp(-x / 90), shape="concave")``.
+
+    The function takes a spend and gives a chance of success. It is evaluated at up to ``points`` spends between 0 and ``up_to`` (twice the
+    budget, if nobody says) where it bends most, until a straight line between neighbours misses it by no more than ``tolerance`` midway;
+    ``error`` tells what was reached. Beyond ``up_to`` the curve is taken to be flat. From then on the points are the curve: what
+    ``allocate`` certifies, it certifies for them, and a split's value under the function itself differs by at most the sum of
+    value times error over the tasks. The function is not called again, so problems can be pickled, saved and sent elsewhere.
+
+    ``shape`` is what you know of it, and is checked at the points: ``"concave"``, ``"lipschitz"`` (slope at most ``lipschitz``), or
+    ``"monotone"`` (nondecreasing, which all must be). Concave curves are solved exactly, the others by search.
+
+    >>> import math
+    >>> curve = Custom(lambda x: 1 - math.exp(-x / 90), shape="concave")
+    >>> abs(float(curve(90.0, budget=200.0)) - (1 - math.exp(-1))) < 1e-6
+    True
+    """
+
+    family = "piecewise"
+
+    def __init__(
+        self,
+        function: Callable[[float], float],
+        shape: str = "monotone",
+        *,
+        lipschitz: float | None = None,
+        up_to: float | None = None,
+        tolerance: float = 1e-6,
+        points: int = 2000,
+        ceiling: float | None = None,
+        floor: float | None = None,
+    ) -> None:
+        super().__init__(ceiling=ceiling, floor=floor)
+        if shape not in SHAPES:
+            raise ProblemError(f"shape: must be concave, lipschitz or monotone, not {shape}")
+        if (shape == "lipschitz") != (lipschitz is not None):
+            raise ProblemError("lipschitz: give the largest slope with shape lipschitz, and only then")
+        if lipschitz is not None and not (lipschitz > 0 and math.isfinite(lipschitz)):
+            raise ProblemError(f"lipschitz: must be positive and finite, not {lipschitz}")
+        if up_to is not None and not (up_to > 0 and math.isfinite(up_to)):
+            raise ProblemError(f"up_to: must be positive and finite, not {up_to}")
+        if not tolerance > 0:
+            raise ProblemError(f"tolerance: must be positive, not {tolerance}")
+        if not points > EVEN + HALVES:
+            raise ProblemError(f"points: must be more than {EVEN + HALVES}, not {points}")
+        for name, value in {
+            "function": function,
+            "shape": shape,
+            "lipschitz": lipschitz,
+            "up_to": up_to,
+            "tolerance": tolerance,
+            "points": points,
+            "_sampled": {},
+        }.items():
+            object.__setattr__(self, name, value)
+
+    function: Callable[[float], float]
+    shape: str
+    lipschitz: float | None
+    up_to: float | None
+    tolerance: float
+    points: int
+    _sampled: dict[float, tuple[list[float], list[float], float]]
+
+    def to_dict(self, budget: float = 1.0) -> dict[str, Any]:
+        spend, success, _ = self._samples(budget)
+        written: dict[str, Any] = {"family": "piecewise", "spend": spend, "success": success}
+        scales = {"ceiling": self.ceiling, "floor": self.floor}
+        return written | {key: value for key, value in scales.items() if value is not None}
+
+    def error(self, budget: float = 1.0) -> float:
+        """How far the points miss the function midway between neighbours, at most."""
+        return self._samples(budget)[2]
+
+    def __repr__(self) -> str:
+        return f"Custom({getattr(self.function, '__name__', 'function')}, shape={self.shape!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    __hash__ = object.__hash__
+
+    def _samples(self, budget: float) -> tuple[list[float], list[float], float]:
+        end = self.up_to if self.up_to is not None else 2.0 * budget
+        if end not in self._sampled:
+            # A budget that is none has its own error, from the problem.
+            good = end if end > 0 and math.isfinite(end) else 1.0
+            known, error = self._refined(good)
+            spend = sorted(known)
+            success = self._checked(spend, [known[place] for place in spend])
+            if self.shape == "concave":
+                spend, success = hull(spend, success)
+            self._sampled[end] = (spend, success, error)
+        return self._sampled[end]
+
+    def _value(self, spend: float) -> float:
+        value = float(self.function(spend))
+        if not -SLACK <= value <= 1.0 + SLACK:
+            raise ProblemError(f"custom curve: must be between 0 and 1, but is {value} at spend {spend}")
+        return min(max(value, 0.0), 1.0)
+
+    def _refined(self, end: float) -> tuple[dict[float, float], float]:
+        first = {end * step / EVEN for step in range(EVEN + 1)} | {end * 0.5**half for half in range(7, HALVES)}
+        known = {spend: self._value(spend) for spend in first}
+        gaps: list[tuple[float, float, float, float, float]] = []
+
+        def look(low: float, high: float) -> None:
+            middle = 0.5 * (low + high)
+            if high - low > NARROW * end:
+                value = self._value(middle)
+                heapq.heappush(gaps, (-abs(value - 0.5 * (known[low] + known[high])), low, high, middle, value))
+
+        ordered = sorted(first)
+        for low, high in zip(ordered, ordered[1:]):
+            look(low, high)
+        while gaps and len(known) < self.points and -gaps[0][0] > self.tolerance:
+            _, low, high, middle, value = heapq.heappop(gaps)
+            known[middle] = value
+            look(low, middle)
+            look(middle, high)
+        return known, -gaps[0][0] if gaps else 0.0
+
+    def _checked(self, spend: list[float], success: list[float]) -> list[float]:
+        """The values if they are as declared, without the last digits in which they are not."""
+        highest = 0.0
+        rising = []
+        for place, value in zip(spend, success):
+            if value < highest - SLACK:
+                raise ProblemError(f"custom curve: falls from {highest} to {value} at spend {place}, but a curve must not decrease")
+            highest = max(highest, value)
+            rising.append(highest)
+        places = list(zip(spend, spend[1:], rising, rising[1:]))
+        if self.lipschitz is not None:
+            for low, high, start, end in places:
+                if end - start > self.lipschitz * (high - low) * (1.0 + SLACK) + SLACK:
+                    self._refuse(f"declared Lipschitz with constant {self.lipschitz}", low, high)
+        if self.shape == "concave":
+            upper = hull(spend, rising)
+            for (low, high), value in zip(zip(spend, spend[1:]), rising):
+                if between(upper, low) - value > SLACK:
+                    self._refuse("declared concave", low, high)
+        return rising
+
+    def _refuse(self, declared: str, low: float, high: float) -> None:
+        raise ProblemError(f"custom curve: {declared}, but it is not so around spends {low} to {high}")
+
+
+def hull(spend: list[float], success: list[float]) -> tuple[list[float], list[float]]:
+    """The points that no line between two others is above."""
+    kept: list[tuple[float, float]] = []
+    for place, value in zip(spend, success):
+        while len(kept) > 1 and _turns_up(kept[-2], kept[-1], (place, value)):
+            kept.pop()
+        kept.append((place, value))
+    return [place for place, _ in kept], [value for _, value in kept]
+
+
+def _turns_up(one: tuple[float, float], two: tuple[float, float], three: tuple[float, float]) -> bool:
+    return (two[1] - one[1]) * (three[0] - two[0]) <= (three[1] - two[1]) * (two[0] - one[0])
+
+
+def between(points: tuple[list[float], list[float]], place: float) -> float:
+    """The height of a broken line."""
+    from bisect import bisect_right
+
+    spend, success = points
+    right = min(max(bisect_right(spend, place), 1), len(spend) - 1)
+    low, high = spend[right - 1], spend[right]
+    return success[right - 1] + (success[right] - success[right - 1]) * (place - low) / (high - low)

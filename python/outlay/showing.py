@@ -1,0 +1,433 @@
+"""How things look: text for a terminal, HTML for a notebook, data frames for what comes next."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from .errors import MissingLibraryError
+
+if TYPE_CHECKING:
+    from ._outlay import Allocation, Evaluation, Round
+    from .fitting import Fit
+    from .learner import Learner
+    from .problem import Frontier, Problem
+    from .simulation import Result
+
+    Columns = dict[str, list[Any]]
+
+#: More rows than this are not shown.
+MOST_ROWS = 40
+
+
+def frame(columns: Columns, library: str | None = None) -> Any:
+    """A data frame: pandas if it is installed, else polars; or the one that is named."""
+    if library not in (None, "pandas", "polars"):
+        raise MissingLibraryError(f"library: must be pandas or polars, not {library}")
+    for name in (library,) if library else ("pandas", "polars"):
+        try:
+            module = __import__(str(name))
+        except ImportError:
+            continue
+        return module.DataFrame(columns)
+    wanted = library or "pandas or polars"
+    raise MissingLibraryError(f"a table needs {wanted}, which is not installed: pip install {library or 'pandas'}")
+
+
+def number(value: Any) -> str:
+    """Four digits that matter; the empty text for nothing."""
+    if value is None:
+        return ""
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return str(value)
+    if not math.isfinite(value):
+        return str(value)
+    if value == 0:
+        return "0"
+    size = abs(value)
+    if not 1e-4 <= size < 1e12:
+        return f"{value:.3e}"
+    decimals = max(0, 3 - math.floor(math.log10(size)))
+    return f"{value:,.{decimals}f}"
+
+
+def percent(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.1f}%"
+
+
+def gap(value: float) -> str:
+    return "below 1e-12" if value < 1e-12 else f"{value:.0e}"
+
+
+class Shown:
+    """A table as texts, and the lines under it."""
+
+    def __init__(self, columns: dict[str, list[str]], lines: Sequence[str], words: Sequence[str] = ("task",)) -> None:
+        self.columns, self.lines, self.words = columns, list(lines), words
+        rows = max((len(cells) for cells in columns.values()), default=0)
+        if rows > MOST_ROWS:
+            self.columns = {title: cells[:MOST_ROWS] for title, cells in columns.items()}
+            self.lines.insert(0, f"and {rows - MOST_ROWS} more")
+
+    def text(self) -> str:
+        widths = {title: max(len(cell) for cell in [title, *cells]) for title, cells in self.columns.items()}
+
+        def line(cells: dict[str, str]) -> str:
+            parts = [cell.ljust(widths[title]) if title in self.words else cell.rjust(widths[title]) for title, cell in cells.items()]
+            return "  ".join(parts).rstrip()
+
+        rows = [dict(zip(self.columns, cells)) for cells in zip(*self.columns.values())]
+        head = line({title: title for title in self.columns})
+        return "\n".join([head, "─" * len(head), *(line(row) for row in rows), "", *self.lines])
+
+    def html(self) -> str:
+        style = {title: ' style="text-align:left"' if title in self.words else ' style="text-align:right"' for title in self.columns}
+        head = "".join(f"<th{style[title]}>{html.escape(title)}</th>" for title in self.columns)
+        rows = [
+            "<tr>" + "".join(f"<td{style[title]}>{html.escape(cell)}</td>" for title, cell in zip(self.columns, cells)) + "</tr>"
+            for cells in zip(*self.columns.values())
+        ]
+        under = "".join(f"<div>{html.escape(line)}</div>" for line in self.lines)
+        return f"<div><table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{under}</div>"
+
+
+# A problem.
+
+
+def _problem(problem: Problem) -> Shown:
+    written = problem.to_dict()["task"]
+    bounds = ("min", "max", "at_least", "current")
+    columns = {
+        "task": [task["name"] for task in written],
+        "family": [task["curve"]["family"] for task in written],
+        "shape": problem.shapes,
+        "value": [number(value) for value in problem.values],
+    }
+    for key in bounds:
+        if any(key in task for task in written):
+            columns[key] = [number(task.get(key)) for task in written]
+    tasks = "1 task" if len(written) == 1 else f"{len(written)} tasks"
+    line = f"{tasks} · budget {number(problem.budget)} per round · reward_max {number(problem.reward_max)}"
+    return Shown(columns, [line], ("task", "family", "shape"))
+
+
+def problem_text(problem: Problem) -> str:
+    return _problem(problem).text()
+
+
+def problem_html(problem: Problem) -> str:
+    return _problem(problem).html()
+
+
+# A split.
+
+
+def allocation_columns(allocation: Allocation) -> Columns:
+    columns: Columns = {"task": allocation.names}
+    if any(current is not None for current in allocation.current):
+        columns["current"] = allocation.current
+    for key in ("spend", "share", "success", "expected_reward", "marginal_return"):
+        columns[key] = getattr(allocation, key).tolist()
+    columns["bound"] = allocation.bound
+    return columns
+
+
+def allocation_table(allocation: Allocation, library: str | None) -> Any:
+    return frame(allocation_columns(allocation), library)
+
+
+def allocation_dict(allocation: Allocation) -> dict[str, Any]:
+    keys = ("budget", "value", "upper_bound", "gap", "price", "status", "unspent", "unspent_reason")
+    record: dict[str, Any] = {key: getattr(allocation, key) for key in keys}
+    if allocation.rounding is not None:
+        record["rounding"] = allocation.rounding
+    columns = {key: cells for key, cells in allocation_columns(allocation).items() if key != "current"}
+    # As JSON has it: no infinity.
+    finite = {key: [None if cell == math.inf else cell for cell in cells] for key, cells in columns.items()}
+    record["tasks"] = [dict(zip(finite, cells)) for cells in zip(*finite.values())]
+    return record
+
+
+def _allocation(allocation: Allocation) -> Shown:
+    columns = allocation_columns(allocation)
+    shares = ("share", "success")
+    texts = {key.replace("_", " "): [percent(cell) if key in shares else number(cell) for cell in cells] for key, cells in columns.items()}
+    standing = {"optimal": "optimal", "within_tolerance": "within tolerance", "limit": "best found before the search limit"}
+    parts = [
+        f"budget {number(allocation.budget)} per round",
+        f"value {number(allocation.value)} per round",
+        f"{standing[allocation.status]} (gap {gap(allocation.gap)})",
+        f"price {number(allocation.price)} per unit",
+        f"unspent {number(allocation.unspent)}",
+    ]
+    return Shown(texts, [" · ".join(parts)], ("task", "bound"))
+
+
+def allocation_text(allocation: Allocation) -> str:
+    return _allocation(allocation).text()
+
+
+def allocation_html(allocation: Allocation) -> str:
+    return _allocation(allocation).html()
+
+
+# A plan.
+
+
+def evaluation_columns(evaluation: Evaluation) -> Columns:
+    best = evaluation.best
+    return {
+        "task": best.names,
+        "plan_spend": evaluation.plan.tolist(),
+        "best_spend": best.spend.tolist(),
+        "move": evaluation.moves.tolist(),
+        "best_reward": best.expected_reward.tolist(),
+    }
+
+
+def evaluation_table(evaluation: Evaluation, library: str | None) -> Any:
+    return frame(evaluation_columns(evaluation), library)
+
+
+def _evaluation(evaluation: Evaluation) -> Shown:
+    columns = {key.replace("_", " "): [number(cell) for cell in cells] for key, cells in evaluation_columns(evaluation).items()}
+    relative = "" if evaluation.relative_lift is None else f" ({100 * evaluation.relative_lift:+.1f}%)"
+    lines = [
+        f"plan  value {number(evaluation.value)} per round · spends {number(evaluation.total)} of {number(evaluation.budget)}",
+        f"best  value {number(evaluation.best.value)} per round · gap {gap(evaluation.best.gap)}",
+        f"lift  {number(evaluation.lift)} per round{relative}",
+        *(f"not allowed: {violation}" for violation in evaluation.violations),
+    ]
+    return Shown(columns, lines)
+
+
+def evaluation_text(evaluation: Evaluation) -> str:
+    return _evaluation(evaluation).text()
+
+
+def evaluation_html(evaluation: Evaluation) -> str:
+    return _evaluation(evaluation).html()
+
+
+# Budgets.
+
+FRONTIER = ("budget", "value", "upper_bound", "gap", "price", "status", "unspent", "unspent_reason")
+
+
+def frontier_table(frontier: Frontier, library: str | None) -> Any:
+    return frame({key: [getattr(point, key) for point in frontier] for key in FRONTIER}, library)
+
+
+def _frontier(frontier: Frontier) -> Shown:
+    columns = {key: [number(getattr(point, key)) for point in frontier] for key in ("budget", "value", "price", "unspent")}
+    columns["gap"] = [gap(point.gap) for point in frontier]
+    return Shown(columns, ["budget, value and unspent per round · price: what one more unit of budget is worth"], ("gap",))
+
+
+def frontier_text(frontier: Frontier) -> str:
+    return _frontier(frontier).text()
+
+
+def frontier_html(frontier: Frontier) -> str:
+    return _frontier(frontier).html()
+
+
+# A round and a learner.
+
+
+def _round(handed_out: Round) -> Shown:
+    mask = handed_out.mask
+    there = [True] * len(handed_out) if mask is None else mask.tolist()
+    columns = {
+        "task": handed_out.names,
+        "spend": [number(spend) if is_there else "not there" for spend, is_there in zip(handed_out.spend.tolist(), there)],
+        "success": [percent(success) for success in handed_out.success.tolist()],
+    }
+    return Shown(columns, [f"round {handed_out.round} · budget {number(handed_out.budget)} · unspent {number(handed_out.unspent)}"])
+
+
+def round_text(handed_out: Round) -> str:
+    return _round(handed_out).text()
+
+
+def round_html(handed_out: Round) -> str:
+    return _round(handed_out).html()
+
+
+def learner_columns(learner: Learner) -> Columns:
+    """What is known of each task: for learners that count, how often it completed and what that brought on average."""
+    learnt = json.loads(learner.learnt())
+    columns: Columns = {"task": learner.names}
+    completions, sums = (learnt.get(key) if isinstance(learnt, dict) else None for key in ("completions", "reward_sum"))
+    if isinstance(completions, list) and isinstance(sums, list):
+        # Sums are in billionths of the largest reward.
+        unit = learner.reward_max / 1e9
+        columns["completions"] = completions
+        columns["mean_reward"] = [total * unit / count if count else None for count, total in zip(completions, sums)]
+    columns["weight"] = (learner.weights * learner.reward_max).tolist()
+    return columns
+
+
+def _learner(learner: Learner) -> Shown:
+    columns = {key.replace("_", " "): [number(cell) for cell in cells] for key, cells in learner_columns(learner).items()}
+    if "completions" in columns:
+        columns["completions"] = [f"{count:,}" for count in learner_columns(learner)["completions"]]
+    rounds = "1 round" if learner.rounds == 1 else f"{learner.rounds:,} rounds"
+    return Shown(columns, [f"{learner.learner} · {rounds} · {learner.open_rounds:,} open · {learner.feedback} feedback"])
+
+
+def learner_text(learner: Learner) -> str:
+    return _learner(learner).text()
+
+
+def learner_html(learner: Learner) -> str:
+    return _learner(learner).html()
+
+
+# A simulation.
+
+
+def _shares(summary: dict[str, Any], learner: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Of the optimum, and of the even split's regret."""
+    optimum = summary["optimum"]["value"] * summary["horizon"]
+    even = summary["uniform_regret_per_round"] * summary["horizon"]
+    for other in summary["learners"]:
+        if other["learner"] == "uniform":
+            even = other["regret"]["mean"]
+    mean = learner["regret"]["mean"]
+    # A regret in the last digits of the optimum is none.
+    return (1 - mean / optimum if optimum > 0 else None, mean / even if even > 1e-9 * optimum else None)
+
+
+def _result_row(summary: dict[str, Any], learner: dict[str, Any]) -> dict[str, Any]:
+    parameter = summary.get("parameter") or (None, None)
+    of_optimum, of_even = _shares(summary, learner)
+    row = {
+        "problem": summary["problem"],
+        "parameter": parameter[0],
+        "parameter_value": parameter[1],
+        "tasks": len(summary["tasks"]),
+        "horizon": summary["horizon"],
+        "replications": summary["replications"],
+        "seed": summary["seed"],
+        "learner": learner["learner"],
+        "feedback": learner["feedback"],
+    }
+    row |= {f"regret_{key}": learner["regret"][key] for key in ("mean", "std_error", "low95", "high95", "median", "q10", "q90")}
+    row |= {f"realised_regret_{key}": learner["realised_regret"][key] for key in ("mean", "std_error")}
+    row |= {"optimum_value": summary["optimum"]["value"], "share_of_optimum": of_optimum, "share_of_even_split_regret": of_even}
+    return row | {"oracle_gap": learner["oracle_gap"], "pending": learner["pending"]}
+
+
+def result_rows(result: Result) -> Columns:
+    rows = [_result_row(summary, learner) for summary in result.summaries for learner in summary["learners"]]
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
+def _heads(result: Result) -> list[tuple[dict[str, Any], dict[str, Any], Any]]:
+    """Each problem's learners with their arrays."""
+    return [
+        (summary, learner, arrays)
+        for summary, played in zip(result.summaries, result.arrays)
+        for learner, arrays in zip(summary["learners"], played)
+    ]
+
+
+def replication_rows(result: Result) -> Columns:
+    columns: Columns = {key: [] for key in ("problem", "parameter_value", "learner")}
+    keys = ("seed", "regret", "realised_regret", "optimum", "success_mass", "oracle_gap", "pending")
+    columns |= {key: [] for key in keys}
+    for summary, learner, arrays in _heads(result):
+        count = len(arrays["seed"])
+        columns["problem"] += [summary["problem"]] * count
+        columns["parameter_value"] += [(summary.get("parameter") or (None, None))[1]] * count
+        columns["learner"] += [learner["learner"]] * count
+        for key in keys:
+            columns[key] += arrays[key].tolist()
+    return columns
+
+
+def curve_rows(result: Result) -> Columns:
+    keys = ("round", "mean", "low95", "high95", "q10", "q90")
+    columns: Columns = {key: [] for key in ("problem", "learner", *keys, "parameter", "parameter_value")}
+    for summary, learner, _ in _heads(result):
+        parameter = summary.get("parameter") or (None, None)
+        for point in learner["curve"]:
+            for key, cell in zip(columns, (summary["problem"], learner["learner"], *(point[key] for key in keys), *parameter)):
+                columns[key].append(cell)
+    return columns
+
+
+def _result(summary: dict[str, Any]) -> Shown:
+    learners = summary["learners"]
+    regret = [learner["regret"] for learner in learners]
+    shares = [_shares(summary, learner) for learner in learners]
+    columns = {
+        "learner": [learner["learner"] for learner in learners],
+        "feedback": [learner["feedback"] for learner in learners],
+        "regret ± 95%": [
+            number(one["mean"]) + ("" if one["high95"] is None else f" ± {number(one['high95'] - one['mean'])}") for one in regret
+        ],
+        "median": [number(one["median"]) for one in regret],
+        "10–90%": [f"{number(one['q10'])} – {number(one['q90'])}" for one in regret],
+        "of optimum": [percent(of_optimum) for of_optimum, _ in shares],
+        "of even split's regret": [percent(of_even) for _, of_even in shares],
+        "oracle gap": [gap(learner["oracle_gap"]) for learner in learners],
+    }
+    parameter = summary.get("parameter")
+    label = summary["problem"] if parameter is None else f"{summary['problem']} {parameter[0]}={parameter[1]:g}"
+    last = summary["seed"] + summary["replications"] - 1
+    parts = [
+        label,
+        f"{len(summary['tasks'])} tasks",
+        f"horizon {summary['horizon']:,}",
+        f"{summary['replications']:,} replications, seeds {summary['seed']} to {last}",
+        f"optimum {number(summary['optimum']['value'])} per round",
+    ]
+    return Shown(columns, [" · ".join(parts)], ("learner", "feedback", "oracle gap"))
+
+
+def result_text(result: Result) -> str:
+    return "\n\n".join(_result(summary).text() for summary in result.summaries)
+
+
+def result_html(result: Result) -> str:
+    return "".join(_result(summary).html() for summary in result.summaries)
+
+
+# Fitted curves.
+
+
+def fit_columns(fit: Fit) -> Columns:
+    keys = ("task", "trials", "successes", "family", "log_loss", "constant_log_loss", "calibration", "value", "value_error")
+    columns: Columns = {key: [getattr(task, key) for task in fit.tasks] for key in keys}
+    columns["warnings"] = ["; ".join(task.warnings) for task in fit.tasks]
+    return columns
+
+
+def fit_table(fit: Fit, library: str | None) -> Any:
+    return frame(fit_columns(fit), library)
+
+
+def _fit(fit: Fit) -> Shown:
+    columns = {
+        "task": [task.task for task in fit.tasks],
+        "trials": [number(task.trials) for task in fit.tasks],
+        "successes": [number(task.successes) for task in fit.tasks],
+        "family": [task.family or "no data" for task in fit.tasks],
+        "parameters": [", ".join(f"{name} {number(value)}" for name, value, _, _ in task.parameters) for task in fit.tasks],
+        "value": [number(task.value) for task in fit.tasks],
+    }
+    warnings = [f"{task.task}: {warning}" for task in fit.tasks for warning in task.warnings]
+    return Shown(columns, [*warnings, fit.caution], ("task", "family", "parameters"))
+
+
+def fit_text(fit: Fit) -> str:
+    return _fit(fit).text()
+
+
+def fit_html(fit: Fit) -> str:
+    return _fit(fit).html()

@@ -1,0 +1,301 @@
+"""Learners on problems, many times over: what each loses against somebody who knew the values from the start.
+
+A simulation is cells (one learner on one problem), each played in chunks of replications. A replication depends on its cell and its seed
+alone, so it does not matter who plays it, where, or together with which others.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from . import _outlay
+from .errors import SimulationError
+from .problem import Problem
+from .progress import Bar
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Arrays = dict[str, NDArray[Any]]
+
+__all__ = ["Cell", "Chunk", "Result", "chunks", "play_chunk", "put_together", "simulate"]
+
+DEFAULT_LEARNERS = ("sharp", "paper", "uniform")
+DEFAULT_ROUNDS = 10_000
+#: Replications that the engine plays together, where it can.
+TOGETHER = 8
+#: Chunks are about so many rounds long: a bar moves, Ctrl-C is heard, and what was asked of one process is soon done.
+CHUNK_ROUNDS = 4_000_000
+
+Problems = Union[Problem, str, "os.PathLike[str]"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One problem of a simulation."""
+
+    name: str
+    #: The problem as JSON, or the name of an instance.
+    problem: str
+    rounds: int
+    parameter: tuple[str, float] | None = None
+
+    def label(self) -> str:
+        """What messages call it."""
+        return self.name if self.parameter is None else f"{self.name} {self.parameter[0]}={_number(self.parameter[1])}"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One learner on one problem: plain data that can be sent anywhere."""
+
+    problem: str
+    learner: str
+    rounds: int
+    seed: int
+    replications: int
+    feedback: str | None = None
+    #: What messages call the problem.
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some replications of a cell: ``first`` to ``first + count - 1``."""
+
+    cell: int
+    first: int
+    count: int
+
+
+def play_chunk(cell: Cell, first: int, count: int, stop: _outlay.Stop | None = None) -> Arrays:
+    """Plays some replications of a cell; a row of each array is a replication."""
+    return _outlay.play(cell.problem, cell.learner, cell.rounds, cell.seed, first, count, feedback=cell.feedback, stop=stop)
+
+
+def chunks(cells: Sequence[Cell], workers: int = 1) -> list[Chunk]:
+    """Everything that is to be played, in parts of whole groups of replications: first all learners' first parts."""
+    parts = []
+    for place, cell in enumerate(cells):
+        size = max(1, CHUNK_ROUNDS // max(1, cell.rounds))
+        share = -(-cell.replications // max(1, workers))
+        size = max(TOGETHER, min(size, share) // TOGETHER * TOGETHER)
+        parts += [Chunk(place, first, min(size, cell.replications - first)) for first in range(0, cell.replications, size)]
+    return sorted(parts, key=lambda part: part.first)
+
+
+def put_together(parts: Iterable[tuple[Chunk, Arrays]]) -> Arrays:
+    """One cell's chunks, in whatever order they came, as one."""
+    import numpy as np
+
+    ordered = [arrays for _, arrays in sorted(parts, key=lambda part: part[0].first)]
+    return {key: np.concatenate([arrays[key] for arrays in ordered]) for key in ordered[0]}
+
+
+def simulate(
+    problem: Problems | Sequence[Problems] | Mapping[str, Problems],
+    learners: str | Sequence[str] = DEFAULT_LEARNERS,
+    *,
+    rounds: int | None = None,
+    replications: int = 100,
+    seed: int = 1,
+    feedback: str | None = None,
+    grid: Mapping[str, Sequence[Any]] | None = None,
+    threads: int | None = None,
+    executor: Any = None,
+    progress: bool | None = None,
+) -> Result:
+    """Lets learners play problems whose values they do not know, and compares what they lose.
+
+    problem: one, or several; problem files and instances may be given by name. rounds: the problem's horizon, else 10,000. Replication r
+    has the seed ``seed + r``. grid: one run for each value of a parameter, such as ``{"tasks": [2, 5, 10]}``. executor: who plays, if
+    not this process's threads; results do not depend on it.
+
+    >>> from outlay import simulate
+    >>> result = simulate("power", ["sharp", "uniform"], rounds=1000, replications=8)
+    >>> [round(learner["regret"]["mean"], 4) for learner in result.summaries[0]["learners"]]
+    [9.8604, 80.5214]
+    """
+    names = [learners] if isinstance(learners, str) else list(learners)
+    rounds = rounds if rounds is None else _whole("rounds", rounds, 1)
+    replications, seed = _whole("replications", replications, 1), _whole("seed", seed, 0)
+    cases = list(_cases(problem, rounds, grid))
+    if not cases:
+        raise SimulationError("no problem: give one, or several")
+    shown = [_checked(case, names, seed, replications, feedback) for case in cases]
+    cells = [
+        Cell(case.problem, name, case.rounds, seed, replications, feedback, case.label())
+        for case, full in zip(cases, shown)
+        for name in full
+    ]
+    if executor is None:
+        played = _play_here(cells, threads or os.cpu_count() or 1, progress)
+    else:
+        from .sweep import play_on
+
+        played = play_on(executor, cells, progress)
+    results = [played[place : place + len(names)] for place in range(0, len(played), len(names))]
+    return Result._of(cases, shown[0], seed, replications, feedback, results)
+
+
+def _whole(what: str, number: int, least: int) -> int:
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        whole = least - 1
+    if not least <= whole < 2**64:
+        raise SimulationError(f"{what}: must be a whole number of at least {least}, not {number}")
+    return whole
+
+
+def _checked(case: Case, learners: list[str], seed: int, replications: int, feedback: str | None) -> list[str]:
+    try:
+        return _outlay.check(case.problem, learners, case.rounds, seed, replications, feedback)
+    except (SimulationError, ValueError) as error:
+        raise type(error)(f"{case.label()}: {error}") from None
+
+
+def _number(number: float) -> str:
+    return str(int(number)) if float(number).is_integer() else str(number)
+
+
+def _cases(
+    problem: Problems | Sequence[Problems] | Mapping[str, Problems],
+    rounds: int | None,
+    grid: Mapping[str, Sequence[Any]] | None,
+) -> Iterator[Case]:
+    if isinstance(problem, Mapping):
+        named = list(problem.items())
+    elif isinstance(problem, (Problem, str, os.PathLike)):
+        named = [(_name(problem, 0), problem)]
+    else:
+        named = [(_name(entry, place), entry) for place, entry in enumerate(problem)]
+    if len({name for name, _ in named}) < len(named):
+        raise SimulationError("two problems have the same name: give a mapping from names to problems")
+    if grid is not None and len(grid) != 1:
+        raise SimulationError(f"grid: must be one parameter with its values, not {len(grid)}")
+    for name, given in named:
+        loaded = given if isinstance(given, Problem) else Problem.load(given)
+        for parameter, values in (grid or {}).items():
+            if parameter == "horizon" and rounds is not None:
+                raise SimulationError("the horizon is given twice: by a grid and as rounds; leave one out")
+            for value in values:
+                changed = loaded if parameter == "horizon" else loaded.with_number(parameter, value)
+                length = _whole("horizon", value, 1) if parameter == "horizon" else rounds
+                yield _case(name, changed, length, (parameter, float(value)))
+        if grid is None:
+            yield _case(name, loaded, rounds, None)
+
+
+def _case(name: str, problem: Problem, rounds: int | None, parameter: tuple[str, float] | None) -> Case:
+    source = problem.source()
+    # An instance has the horizon that it is played for.
+    own = problem.horizon if source.startswith("{") else None
+    return Case(name, source, rounds if rounds is not None else own or DEFAULT_ROUNDS, parameter)
+
+
+def _name(problem: Problems, place: int) -> str:
+    if isinstance(problem, Problem):
+        _, form, named, _, _ = problem._origin
+        if form == "instance":
+            return named
+        return f"problem-{place + 1}" if named == "the problem" else os.path.splitext(os.path.basename(named))[0]
+    written = os.fspath(problem)
+    return os.path.splitext(os.path.basename(written))[0] if os.path.exists(written) else written
+
+
+def _play_here(cells: list[Cell], threads: int, progress: bool | None) -> list[Arrays]:
+    """On threads of this process: the engine works without the interpreter's lock."""
+    from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+    stop = _outlay.Stop()
+    parts = chunks(cells, threads)
+    done: list[list[tuple[Chunk, Arrays]]] = [[] for _ in cells]
+    with ThreadPoolExecutor(max(1, threads)) as pool, Bar("replications", sum(part.count for part in parts), progress) as bar:
+        waiting: dict[Future[Arrays], Chunk] = {
+            pool.submit(play_chunk, cells[part.cell], part.first, part.count, stop): part for part in parts
+        }
+        try:
+            while waiting:
+                for future in wait(waiting, return_when=FIRST_COMPLETED).done:
+                    part = waiting.pop(future)
+                    done[part.cell].append((part, future.result()))
+                    bar.step(part.count)
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [put_together(parts) for parts in done]
+
+
+class Result:
+    """What the replications came to.
+
+    ``summaries`` has, for each problem, what ``outlay simulate --format json`` writes: means with intervals, quantiles, curves over time.
+    ``arrays[case][learner]`` has every replication, a row each.
+    """
+
+    summaries: list[dict[str, Any]]
+    arrays: list[list[Arrays]]
+
+    def __init__(self, summaries: list[dict[str, Any]], arrays: list[list[Arrays]]) -> None:
+        self.summaries, self.arrays = summaries, arrays
+
+    @classmethod
+    def _of(
+        cls,
+        cases: Sequence[Case],
+        learners: Sequence[str],
+        seed: int,
+        replications: int,
+        feedback: str | None,
+        arrays: list[list[Arrays]],
+    ) -> Result:
+        summaries = [
+            json.loads(
+                _outlay.summarise(
+                    case.problem, case.name, case.parameter, list(learners), case.rounds, seed, replications, feedback, played
+                )
+            )
+            for case, played in zip(cases, arrays)
+        ]
+        return cls(summaries, arrays)
+
+    def frame(self, library: str | None = None) -> Any:
+        """One row for each problem and learner, with the columns of ``results.csv``: pandas if it is installed, else polars."""
+        from .showing import frame, result_rows
+
+        return frame(result_rows(self), library)
+
+    def replications(self, library: str | None = None) -> Any:
+        """One row for each replication."""
+        from .showing import frame, replication_rows
+
+        return frame(replication_rows(self), library)
+
+    def curves(self, library: str | None = None) -> Any:
+        """One row for each point of each curve of regret over time, with the columns of ``curves.csv``."""
+        from .showing import curve_rows, frame
+
+        return frame(curve_rows(self), library)
+
+    def plot(self, axes: Any = None) -> Any:
+        """Mean regret over time with its 95 % interval, a line a learner; needs matplotlib. Returns the axes."""
+        from .plotting import regret_plot
+
+        return regret_plot(self, axes)
+
+    def __repr__(self) -> str:
+        from .showing import result_text
+
+        return result_text(self)
+
+    def _repr_html_(self) -> str:
+        from .showing import result_html
+
+        return result_html(self)

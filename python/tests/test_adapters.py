@@ -1,0 +1,118 @@
+"""The classical bandit through the adapters: the same game as the engine's own, arm by arm."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from outlay.adapters import MAB, CurveClassifier, Policy
+from outlay import Learner, Problem, Task, Threshold
+from outlay.errors import FitError, ObservationError
+
+MEANS = np.array([0.2, 0.45, 0.8, 0.5])
+ARMS = ["red", "green", "blue", "grey"]
+
+
+def draws(rounds):
+    return (np.random.default_rng(5).random((rounds, len(ARMS))) < MEANS).astype(float)
+
+
+def test_each_adapter_is_short():
+    for adapter in (Policy, MAB, CurveClassifier):
+        assert len(inspect.getsource(adapter).splitlines()) < 50
+
+
+@pytest.mark.parametrize("learner", ["sharp", "cucb"])
+def test_a_policy_pulls_what_the_learner_allocates(learner):
+    problem = Problem([Task(name, curve=Threshold(at=1.0)) for name in ARMS], budget=1.0)
+    direct, policy = Learner(problem, learner), Policy(ARMS, learner)
+    for drawn in draws(300):
+        round = direct.allocate()
+        place = int(round.spend.argmax())
+        assert sorted(round.spend) == [0.0, 0.0, 0.0, 1.0]
+        direct.observe(round, round.spend > 0, drawn * (round.spend > 0))
+        arm = policy.pull()
+        assert arm == ARMS[place]
+        policy.update(arm, drawn[place])
+
+
+def test_the_best_arm_is_found():
+    policy, pulls = Policy(ARMS), []
+    for drawn in draws(2000):
+        pulls.append(policy.pull())
+        policy.update(pulls[-1], drawn[ARMS.index(pulls[-1])])
+    assert pulls[1000:].count("blue") > 900
+
+
+def test_only_arms_that_are_there_are_pulled():
+    policy = Policy(ARMS)
+    for drawn in draws(50):
+        arm = policy.pull(["red", "grey"])
+        assert arm in ("red", "grey")
+        policy.update(arm, drawn[ARMS.index(arm)])
+
+
+def test_answers_may_be_late_and_decisions_others():
+    policy = Policy([1, 2], reward_max=10.0)
+    arms = [policy.pull() for _ in range(4)]
+    for arm in arms:
+        policy.update(arm, 4.0)
+    assert policy.learner.open_rounds == 0
+    policy.update(2, 10.0)
+    assert policy.learner.rounds == 5
+    with pytest.raises(ObservationError, match="no arm 3"):
+        policy.update(3, 1.0)
+    with pytest.raises(ObservationError):
+        policy.update(1, 11.0)
+
+
+def test_what_was_decided_elsewhere_is_learnt_from():
+    rewards = draws(400)
+    decisions = [ARMS[place % 4] for place in range(400)]
+    brought = [rewards[place, place % 4] for place in range(400)]
+    whole = MAB(ARMS).fit(decisions, brought)
+    assert whole.predict() == "blue"
+    parts = MAB(ARMS).fit(decisions[:150], brought[:150]).partial_fit(decisions[150:], brought[150:])
+    assert parts.predict() == "blue"
+    again = parts.fit(["red"] * 9 + ["green", "blue", "grey"] * 100, [1.0] * 9 + [0.0] * 300)
+    assert again.predict() == "red"
+    with pytest.raises(ValueError):
+        whole.partial_fit(["red"], [1.0, 0.0])
+
+
+def spends_and_successes(rows=4000):
+    world = np.random.default_rng(9)
+    spends = world.uniform(1.0, 300.0, size=(rows, 1))
+    chance = spends[:, 0] ** 3 / (spends[:, 0] ** 3 + 90.0**3)
+    return spends, (world.random(rows) < chance).astype(int), chance
+
+
+def test_a_curve_is_a_classifier():
+    spends, success, chance = spends_and_successes()
+    classifier = CurveClassifier("hill").fit(spends, success)
+    assert [name for name, *_ in classifier.fitted_.parameters] == ["half_at", "steepness"]
+    assert classifier.fitted_.parameters[0][1] == pytest.approx(90.0, rel=0.05)
+    found = classifier.predict_proba(spends)
+    assert found.shape == (4000, 2) and np.abs(found.sum(axis=1) - 1.0).max() < 1e-12
+    assert np.abs(found[:, 1] - chance).max() < 0.03
+    assert classifier.predict([[10.0], [290.0]]).tolist() == [0, 1]
+    with pytest.raises(FitError, match="fit one first"):
+        CurveClassifier().predict(spends)
+    with pytest.raises(FitError, match="one column of spends"):
+        CurveClassifier().fit(np.ones((3, 2)), [0, 1, 1])
+
+
+def test_scikit_learn_takes_it_for_its_own():
+    pytest.importorskip("sklearn")
+    from sklearn.base import clone, is_classifier
+    from sklearn.model_selection import GridSearchCV, cross_val_score
+
+    spends, success, chance = spends_and_successes(1500)
+    classifier = CurveClassifier(family="exponential", seed=4)
+    assert is_classifier(classifier) and clone(classifier).get_params() == classifier.get_params()
+    best = (np.where(chance >= 0.5, 1, 0) == success).mean()
+    assert cross_val_score(CurveClassifier("hill"), spends, success, cv=3).mean() == pytest.approx(best, abs=0.03)
+    search = GridSearchCV(classifier, {"family": ["exponential", "hill"]}, cv=3, scoring="neg_log_loss").fit(spends, success)
+    assert search.best_params_ == {"family": "hill"}

@@ -1,0 +1,21 @@
+"""The guide is true: its examples are run as they stand."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(("guide", "least"), [("docs/python.md", 35), ("README.md", 5)])
+def test_guide(root: Path, guide: str, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(root)
+    text = (root / guide).read_text(encoding="utf-8")
+    examples = "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
+    test = doctest.DocTestParser().get_doctest(examples, {}, guide, guide, 0)
+    assert len(test.examples) >= least
+    told: list[str] = []
+    results = doctest.DocTestRunner(verbose=False).run(test, out=told.append)
+    assert results.failed == 0, "".join(told)
