@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use outlay_server::clock::SystemClock;
+use outlay_server::clock::{Clock, SetClock};
 use outlay_server::desk::Desk;
 use outlay_server::limits::Limits;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
@@ -107,9 +107,9 @@ fn campaign() -> NewCampaign {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_committed_during_a_reading_counts_once() {
     let store = Arc::new(Slow::default());
-    // Every look reads the counts again.
-    let limits = Limits { staleness_ms: 0, ..Limits::default() };
-    let desk = Arc::new(Desk::open(Arc::clone(&store) as Arc<dyn Store>, Arc::new(SystemClock), limits).unwrap());
+    let (clock, limits) = (Arc::new(SetClock::new(0)), Limits::default());
+    let staleness = limits.staleness_ms;
+    let desk = Arc::new(Desk::open(Arc::clone(&store) as Arc<dyn Store>, Arc::clone(&clock) as Arc<dyn Clock>, limits).unwrap());
     desk.create("c", campaign(), "").await.unwrap();
     for number in 1..=5 {
         let round = desk.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
@@ -119,7 +119,8 @@ async fn what_is_committed_during_a_reading_counts_once() {
         while store.commits.load(Ordering::SeqCst) < number {
             tokio::task::yield_now().await;
         }
-        // It is committed, and nobody has been told so yet.
+        // It is committed, and nobody has been told so yet. This look reads the counts again; the next one does not, and finds what that left.
+        clock.set(clock.now() + staleness);
         desk.campaign("c").await.unwrap();
         told.await.unwrap().unwrap();
         let state = desk.campaign("c").await.unwrap();
