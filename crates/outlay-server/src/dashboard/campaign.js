@@ -23,12 +23,14 @@ const CHANGES = {
 export function showCampaign(main, id) {
   const campaign = new Campaign(id);
   const message = h("div", { role: "status" });
+  // What became of the last change stays until the next one; it is not the connection's to clear.
+  const outcome = h("div", { role: "status" });
   const status = h("span", { class: "status" });
   const buttons = h("div", { class: "buttons" });
   const facts = h("dl", { class: "facts" });
   const warning = h("div", { role: "status" });
   const body = h("div", { hidden: true }, warning, facts);
-  main.append(h("div", { class: "title" }, h("h1", {}, id), status, buttons), message, body);
+  main.append(h("div", { class: "title" }, h("h1", {}, id), status, buttons), message, outcome, body);
   let views = null;
   let shownStatus = null;
 
@@ -81,11 +83,11 @@ export function showCampaign(main, id) {
     if (to === "closed" && !(await isSure(id))) return;
     try {
       campaign.take(await patch(campaign.path, { status: to }, campaign.tag));
-      message.replaceChildren();
+      outcome.replaceChildren();
       draw();
     } catch (error) {
       const hasMoved = error instanceof ApiError && error.code === "version-moved";
-      message.replaceChildren(hasMoved
+      outcome.replaceChildren(hasMoved
         ? h("div", { class: "notice" }, "Somebody else has changed this campaign meanwhile. Below is how it stands now; please decide again.")
         : trouble(error));
     }

@@ -256,6 +256,9 @@ async function tokens() {
   await page.getByRole("link", { name: "kept" }).click();
   await page.getByRole("button", { name: "Pause" }).click();
   await seen(page.locator(".notice.ill"));
+  // It stays while the page goes on following.
+  await page.waitForTimeout(2500);
+  await seen(page.locator(".notice.ill"));
   await seen(page.locator(".title .badge.open"));
   const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
   assert.equal(kept, JSON.stringify([{}, {}, "", `${guarded.base}/#/campaigns/kept`]));
