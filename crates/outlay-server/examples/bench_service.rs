@@ -5,6 +5,8 @@
 //! bench_service restart FOLDER ITEMS     how long a store with so many outcomes takes until its first answer
 //! bench_service rounds FOLDER            how long an ask takes after a thousand, and after ten million rounds
 //! bench_service client FOLDER SECONDS    one client, asks and reports one after the other
+//! bench_service alone WHAT CONNECTIONS FOLDER SECONDS
+//!                                        one row of the rates by itself, for a profiler; its threads have names
 //! ```
 #![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
 
@@ -41,7 +43,8 @@ fn main() -> Result<(), Failure> {
         ["restart", folder, items] => restart(Path::new(folder), items.parse()?)?,
         ["rounds", folder] => rounds(Path::new(folder))?,
         ["client", folder, seconds] => client(Path::new(folder), seconds.parse()?)?,
-        _ => return Err("usage: bench_service rates|restart|rounds|client FOLDER …; the source says what follows".into()),
+        ["alone", what, connections, folder, seconds] => alone(what, connections.parse()?, Path::new(folder), seconds.parse()?)?,
+        _ => return Err("usage: bench_service rates|restart|rounds|client|alone …; the source says what follows".into()),
     };
     println!("{answer}");
     Ok(())
@@ -58,8 +61,8 @@ fn request() -> NewCampaign {
     NewCampaign { problem, learner: None, horizon: None, seed: None, guards: None, expiry_seconds: None }
 }
 
-fn runtime() -> std::io::Result<Runtime> {
-    Builder::new_multi_thread().worker_threads(2).enable_all().build()
+fn runtime(name: &str) -> std::io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(2).thread_name(name).enable_all().build()
 }
 
 fn embedded(folder: &Path) -> Result<Arc<dyn Store>, Failure> {
@@ -75,7 +78,7 @@ struct Running {
 
 impl Running {
     fn start(store: Arc<dyn Store>) -> Result<Self, Failure> {
-        let runtime = runtime()?;
+        let runtime = runtime("service")?;
         let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
         let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), metrics: None, tls: None, campaign_metrics: false };
         let server = runtime.block_on(Server::bind(desk.clone(), &settings))?;
@@ -107,7 +110,7 @@ impl Running {
 
 /// A handler that reads JSON and gives it back: what axum itself takes.
 fn bare() -> Result<(String, Runtime), Failure> {
-    let runtime = runtime()?;
+    let runtime = runtime("service")?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
     let address = listener.local_addr()?.to_string();
     let echo = axum::routing::put(|axum::Json(body): axum::Json<Value>| async move { axum::Json(body) });
@@ -164,7 +167,7 @@ struct Rate {
 type Requests = Arc<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
 
 fn load(address: &str, connections: usize, seconds: f64, requests: &Requests) -> Result<Rate, Failure> {
-    let runtime = runtime()?;
+    let runtime = runtime("client")?;
     let begin = Instant::now();
     let until = begin + Duration::from_secs_f64(seconds);
     let mut times = runtime.block_on(async {
@@ -199,38 +202,75 @@ async fn one_client(address: String, until: Instant, requests: Requests) -> Resu
     Ok(times)
 }
 
+/// One of the things that are measured.
+#[derive(Clone, Copy)]
+enum What {
+    Bare,
+    DurableTell,
+    DurableAsk,
+    AskFromMemory,
+}
+
+const ALL: [(What, &str); 4] = [
+    (What::Bare, "bare"),
+    (What::DurableTell, "durable-tell"),
+    (What::DurableAsk, "durable-ask"),
+    (What::AskFromMemory, "ask-from-memory"),
+];
+
+/// More reports a second than this machine can make: so many rounds are handed out before.
+const MOST_PER_SECOND: f64 = 100_000.0;
+
+impl What {
+    fn measure(self, connections: usize, folder: &Path, seconds: f64) -> Result<Rate, Failure> {
+        let asks: Requests = Arc::new(|| Some(ask()));
+        match self {
+            Self::Bare => {
+                let (address, runtime) = bare()?;
+                let rate = load(&address, connections, seconds, &(Arc::new(|| Some(feedback(1))) as Requests));
+                runtime.shutdown_background();
+                rate
+            }
+            Self::AskFromMemory => {
+                let running = Running::start(Arc::new(MemoryStore::new()))?;
+                let rate = load(&running.address, connections, seconds, &asks)?;
+                running.end().map(|()| rate)
+            }
+            Self::DurableTell | Self::DurableAsk => {
+                let running = Running::start(embedded(folder)?)?;
+                let requests = if matches!(self, Self::DurableTell) { reports(&running, seconds)? } else { asks };
+                let rate = load(&running.address, connections, seconds, &requests)?;
+                running.end()?;
+                std::fs::remove_dir_all(folder)?;
+                Ok(rate)
+            }
+        }
+    }
+}
+
+/// Reports of rounds that have been handed out, each once.
+fn reports(running: &Running, seconds: f64) -> Result<Requests, Failure> {
+    let rounds = running.hand_out((MOST_PER_SECOND * seconds) as u64)?;
+    let (round, past) = (AtomicU64::new(rounds.start), rounds.end);
+    Ok(Arc::new(move || Some(round.fetch_add(1, Ordering::Relaxed)).filter(|round| *round < past).map(feedback)))
+}
+
 fn rates(folder: &Path, seconds: f64) -> Result<Value, Failure> {
-    let asks: Requests = Arc::new(|| Some(ask()));
     let mut rows = Vec::new();
     for connections in CONNECTIONS {
         for turn in 0..TURNS {
-            let (address, runtime) = bare()?;
-            let rate = load(&address, connections, seconds, &(Arc::new(|| Some(feedback(1))) as Requests))?;
-            runtime.shutdown_background();
-            rows.push(row("bare", connections, turn, &rate));
-
-            let place = folder.join(format!("{connections}-{turn}"));
-            let running = Running::start(embedded(&place)?)?;
-            let rounds = running.hand_out((rate.per_second * seconds * 2.0) as u64 + 1000)?;
-            let round = AtomicU64::new(rounds.start);
-            let past = rounds.end;
-            let next = move || Some(round.fetch_add(1, Ordering::Relaxed)).filter(|round| *round < past).map(feedback);
-            rows.push(row(
-                "durable-tell",
-                connections,
-                turn,
-                &load(&running.address, connections, seconds, &(Arc::new(next) as Requests))?,
-            ));
-            rows.push(row("durable-ask", connections, turn, &load(&running.address, connections, seconds, &asks)?));
-            running.end()?;
-            std::fs::remove_dir_all(&place)?;
-
-            let running = Running::start(Arc::new(MemoryStore::new()))?;
-            rows.push(row("ask-from-memory", connections, turn, &load(&running.address, connections, seconds, &asks)?));
-            running.end()?;
+            for (what, name) in ALL {
+                let rate = what.measure(connections, &folder.join(format!("{name}-{connections}-{turn}")), seconds)?;
+                rows.push(row(name, connections, turn, &rate));
+            }
         }
     }
     Ok(json!({ "rates": rows }))
+}
+
+fn alone(what: &str, connections: usize, folder: &Path, seconds: f64) -> Result<Value, Failure> {
+    let (what, name) = ALL.into_iter().find(|(_, name)| *name == what).ok_or("bare, durable-tell, durable-ask or ask-from-memory")?;
+    Ok(row(name, connections, 0, &what.measure(connections, folder, seconds)?))
 }
 
 fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
@@ -264,7 +304,7 @@ fn restart(folder: &Path, items: u64) -> Result<Value, Failure> {
     let store = embedded(folder)?;
     let opened = begin.elapsed().as_secs_f64();
     let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
-    runtime()?.block_on(desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
+    runtime("service")?.block_on(desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
     let answered = begin.elapsed().as_secs_f64();
     let bytes = std::fs::metadata(folder.join("outlay.db"))?.len();
     Ok(json!({ "items": items, "opened_seconds": opened, "first_answer_seconds": answered, "file_bytes": bytes }))
@@ -291,7 +331,7 @@ fn rounds(folder: &Path) -> Result<Value, Failure> {
 /// One client that asks and tells, over one connection: what a person with one scheduler has.
 fn client(folder: &Path, seconds: f64) -> Result<Value, Failure> {
     let running = Running::start(embedded(folder)?)?;
-    let pairs = runtime()?.block_on(async {
+    let pairs = runtime("client")?.block_on(async {
         let mut stream = TcpStream::connect(&running.address).await?;
         stream.set_nodelay(true)?;
         let mut answer = Vec::new();

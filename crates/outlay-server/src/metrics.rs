@@ -1,6 +1,7 @@
 //! Figures for Prometheus.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -21,14 +22,14 @@ const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
     method: &'static str,
-    route: String,
+    route: Arc<str>,
     status: u16,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RouteLabels {
     method: &'static str,
-    route: String,
+    route: Arc<str>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -44,6 +45,7 @@ pub(crate) struct Metrics {
     requests: Family<RequestLabels, Counter>,
     latencies: Family<RouteLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
+    no_route: Arc<str>,
 }
 
 impl Metrics {
@@ -59,12 +61,14 @@ impl Metrics {
         build.get_or_create(&StoreLabels { store: desk.store().name(), version: env!("CARGO_PKG_VERSION") }).set(1);
         registry.register("build", "Always 1: which store and version", build);
         registry.register_collector(Box::new(DeskFigures { desk, names_campaigns }));
-        Self { registry, requests, latencies, connections }
+        Self { registry, requests, latencies, connections, no_route: Arc::from("none") }
     }
 
-    pub(crate) fn count_request(&self, method: &'static str, route: &str, status: u16, taken: Duration) {
-        self.requests.get_or_create(&RequestLabels { method, route: route.to_owned(), status }).inc();
-        self.latencies.get_or_create(&RouteLabels { method, route: route.to_owned() }).observe(taken.as_secs_f64());
+    /// `route` is the path as it is described; absent if nothing is there.
+    pub(crate) fn count_request(&self, method: &'static str, route: Option<&Arc<str>>, status: u16, taken: Duration) {
+        let route = Arc::clone(route.unwrap_or(&self.no_route));
+        self.requests.get_or_create(&RequestLabels { method, route: Arc::clone(&route), status }).inc();
+        self.latencies.get_or_create(&RouteLabels { method, route }).observe(taken.as_secs_f64());
     }
 
     /// All of it as text.

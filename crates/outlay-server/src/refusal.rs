@@ -365,6 +365,13 @@ impl Refused {
         self
     }
 
+    /// With its place within a part of the body, as one in the whole body.
+    #[must_use]
+    pub(crate) fn below(mut self, part: &str) -> Self {
+        self.pointer = self.pointer.map(|pointer| format!("{part}{pointer}"));
+        self
+    }
+
     /// With what to do.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use outlay::campaign::CampaignError;
 
 use super::live::{Live, State};
-use super::{Desk, busy, show, unexpected};
+use super::queue::Waiting;
+use super::{Desk, busy, not_written, only, show, unexpected};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{self, Rounds};
-use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, Split, SplitRow};
+use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow};
 
 /// How long an idempotency key is kept.
 const KEY_LIFETIME: Millis = 24 * 3600 * 1000;
@@ -39,22 +40,9 @@ impl Desk {
         {
             return Ok(rounds);
         }
-        let row = self.decide(&live, wish).await?;
-        let command = Ask {
-            campaign: id.to_owned(),
-            rounds: row.rounds.clone(),
-            split: Arc::clone(&row.split),
-            stats_version: row.stats_version,
-            at: row.at,
-            expires_at: row.expires_at,
-            token: token.to_owned(),
-            key: key.clone(),
-        };
-        let answer = self.apply(Command::Ask(command), Some(&live)).await;
-        if !matches!(answer, Ok(Ok(_))) {
-            live.state().drop_split(&row);
-        }
-        match answer? {
+        let (row, waiting) = self.decide(&live, wish, key.as_ref(), token).await?;
+        let answer = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
+        match only(answer)? {
             Ok(_) => Ok(show::rounds(&live.plan, &row)),
             // Somebody was faster with the same key.
             Err(Refusal::KeyUsed { request, rounds }) => {
@@ -102,37 +90,58 @@ impl Desk {
         Ok(row)
     }
 
-    async fn decide(&self, live: &Arc<Live>, wish: Wish) -> Result<Arc<SplitRow>, Refused> {
+    /// Decides a split and sends it to the store, in one step: whoever stops waiting leaves no split behind that nobody was told of.
+    async fn decide(&self, live: &Arc<Live>, wish: Wish, key: Option<&Key>, token: &str) -> Result<(Arc<SplitRow>, Waiting), Refused> {
         let is_quick = !self.store().is_shared() && live.plan.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
-        let (desk, live) = (self.clone(), Arc::clone(live));
         if is_quick {
-            return desk.decide_here(&live, wish);
+            return self.decide_here(live, wish, key.cloned(), token);
         }
-        let decided = tokio::task::spawn_blocking(move || desk.decide_here(&live, wish)).await;
+        let (desk, live, key, token) = (self.clone(), Arc::clone(live), key.cloned(), token.to_owned());
+        let decided = tokio::task::spawn_blocking(move || desk.decide_here(&live, wish, key, &token)).await;
         decided.map_err(|error| Refused::new(Code::Internal, error.to_string()))?
     }
 
-    /// Takes round ids and decides their split. From here on the split is in memory; nobody knows of it before the store does.
-    fn decide_here(&self, live: &Live, wish: Wish) -> Result<Arc<SplitRow>, Refused> {
-        let now = self.now();
+    fn decide_here(&self, live: &Arc<Live>, wish: Wish, key: Option<Key>, token: &str) -> Result<(Arc<SplitRow>, Waiting), Refused> {
         // Where others take ids as well this may take a while, and must not hold up those who only look.
-        let is_shared = self.store().is_shared();
-        let lease = || self.store().lease_rounds(&live.id, wish.count).map_err(|error| busy(&error));
-        let early = if is_shared { Some(lease()?) } else { None };
+        let early = if self.store().is_shared() { Some(self.lease(live, wish.count)?) } else { None };
+        let queue = &self.shared.queue;
+        let _kept_from_reading = queue.keep_from_reading(live);
         let mut state = live.state();
-        self.check_status(live, &mut state, &wish, now)?;
+        let row = self.take_rounds(live, &mut state, wish, early)?;
+        let command = Ask {
+            campaign: live.id.clone(),
+            rounds: row.rounds.clone(),
+            split: Arc::clone(&row.split),
+            stats_version: row.stats_version,
+            at: row.at,
+            expires_at: row.expires_at,
+            token: token.to_owned(),
+            key,
+        };
+        let sent = queue.send_holding(vec![Command::Ask(command)], Some(live), Some(&mut state));
+        let waiting = sent.map_err(|trouble| {
+            state.drop_split(&row.rounds);
+            not_written(&trouble)
+        })?;
+        Ok((row, waiting))
+    }
+
+    /// Takes round ids and decides their split. From here on the split is in memory; nobody knows of it before the store does.
+    fn take_rounds(&self, live: &Live, state: &mut State, wish: Wish, early: Option<Range<u64>>) -> Result<Arc<SplitRow>, Refused> {
+        let now = self.now();
+        self.check_status(live, state, &wish, now)?;
         let next = early.as_ref().map_or_else(|| state.next_round(), |rounds| rounds.start);
         state.decider.check(next, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
-        let rounds = early.map_or_else(lease, Ok)?;
-        let decided = state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
-        let (spend, success) = (decided.spend.clone(), decided.success.clone());
-        let index = state.decider.weights().to_vec();
-        let split = Arc::new(Split { budget: wish.budget, available: wish.available, spend, success, index });
-        let row =
-            SplitRow { rounds, split, stats_version: state.standing.version, at: now, expires_at: now.saturating_add(live.plan.expiry) };
-        let row = Arc::new(row);
+        let rounds = early.map_or_else(|| self.lease(live, wish.count), Ok)?;
+        state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
+        let (split, stats_version) = (state.decided(wish.budget, wish.available), state.standing.version);
+        let row = Arc::new(SplitRow { rounds, split, stats_version, at: now, expires_at: now.saturating_add(live.plan.expiry) });
         state.keep(&row);
         Ok(row)
+    }
+
+    fn lease(&self, live: &Live, count: u32) -> Result<Range<u64>, Refused> {
+        self.store().lease_rounds(&live.id, count).map_err(|error| busy(&error))
     }
 
     fn check_status(&self, live: &Live, state: &mut State, wish: &Wish, now: Millis) -> Result<(), Refused> {

@@ -48,6 +48,7 @@ pub struct Histogram {
 pub(super) struct Tallies {
     commit_seconds: Buckets<12>,
     batch_commands: Buckets<8>,
+    campaigns: AtomicU64,
     rounds: AtomicU64,
     outcomes: AtomicU64,
     duplicates: AtomicU64,
@@ -61,6 +62,7 @@ impl Tallies {
         Self {
             commit_seconds: Buckets::new([0.0001, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]),
             batch_commands: Buckets::new([1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0]),
+            campaigns: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
             outcomes: AtomicU64::new(0),
             duplicates: AtomicU64::new(0),
@@ -75,6 +77,7 @@ impl Tallies {
         self.batch_commands.add(commands.len() as f64);
         for (command, answer) in commands.iter().zip(answers) {
             match (command, answer) {
+                (Command::Create(_), Ok(Done::Created)) => add(&self.campaigns, 1),
                 (Command::Ask(ask), Ok(_)) => add(&self.rounds, ask.rounds.end - ask.rounds.start),
                 (Command::Tell(tell), Ok(Done::Told { is_new, .. })) => {
                     let new = is_new.iter().filter(|is_new| **is_new).count() as u64;
@@ -86,6 +89,11 @@ impl Tallies {
                 _ => {}
             }
         }
+    }
+
+    /// Campaigns begun.
+    pub(super) fn campaigns(&self) -> u64 {
+        self.campaigns.load(Ordering::Relaxed)
     }
 
     pub(super) fn failed(&self) {

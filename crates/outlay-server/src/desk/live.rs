@@ -1,14 +1,17 @@
 //! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read again from the store.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
+use outlay::Allocation;
 use outlay::campaign::{CampaignError, Decider};
 use outlay::feedback::{Outcome as Observed, Reward};
 
 use super::plan::Plan;
 use crate::store::{
-    Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, SplitRow, Standing, Store, StoreError, Tell,
+    Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split, SplitRow, Standing, Store, StoreError, Tell,
 };
 
 /// One campaign.
@@ -17,6 +20,8 @@ pub(super) struct Live {
     pub(super) id: String,
     pub(super) plan: Plan,
     state: Mutex<State>,
+    /// The decider must be made again from the store: what it learnt from was corrected.
+    is_outdated: Arc<AtomicBool>,
     /// Held for writing while the counts are read, and for reading from before a transaction until the memory has followed it: what is
     /// committed and not yet followed would be in the counts that are read, and be added to them once more.
     reading: RwLock<()>,
@@ -36,8 +41,7 @@ pub(super) struct State {
     pub(super) last: Option<Arc<SplitRow>>,
     /// Counts are not all that the learner learns from.
     learns_from_order: bool,
-    /// The decider must be made again from the store: what it learnt from was corrected.
-    pub(super) is_outdated: bool,
+    is_outdated: Arc<AtomicBool>,
 }
 
 /// Rounds that wait for something, and when each of them expires.
@@ -89,8 +93,15 @@ impl Live {
         let id = row.id.clone();
         let learns_from_order = !plan.learner.learns_by_counting();
         let splits = BTreeMap::new();
-        let state = State { row, decider, standing, read_at: now, open, splits, last, learns_from_order, is_outdated: false };
-        Ok(Self { id, plan, state: Mutex::new(state), reading: RwLock::new(()) })
+        let is_outdated = Arc::new(AtomicBool::new(false));
+        let outdated = Arc::clone(&is_outdated);
+        let state = State { row, decider, standing, read_at: now, open, splits, last, learns_from_order, is_outdated: outdated };
+        Ok(Self { id, plan, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
+    }
+
+    /// Whether the decider must be made again, to be asked without waiting for the state.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.is_outdated.load(Ordering::Acquire)
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -134,31 +145,38 @@ impl Live {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         let (decider, standing, last) = learnt(store, &self.id, &self.plan)?;
         let mut state = self.state();
-        (state.decider, state.standing, state.last, state.is_outdated) = (decider, standing, last, false);
+        (state.decider, state.standing, state.last) = (decider, standing, last);
+        state.is_outdated.store(false, Ordering::Release);
         Ok(())
-    }
-
-    /// Changes the memory as the store has changed.
-    pub(super) fn follow(&self, command: &Command, done: &Done) {
-        let mut state = self.state();
-        match (command, done) {
-            (Command::SetStatus(change), Done::StatusSet { version }) => {
-                (state.row.status, state.row.version, state.row.changed_at) = (change.to, *version, change.at);
-            }
-            (Command::Ask(ask), Done::Asked) => state.asked(ask),
-            (Command::Tell(tell), Done::Told { is_new, is_complete }) => {
-                state.told(tell, is_new);
-                if *is_complete {
-                    state.open.remove(tell.round);
-                }
-            }
-            (Command::Correct(correction), Done::Corrected { from }) => state.corrected(correction, *from),
-            _ => {}
-        }
     }
 }
 
 impl State {
+    /// Changes the memory as the store has changed.
+    pub(super) fn follow(&mut self, command: &Command, done: &Done) {
+        match (command, done) {
+            (Command::SetStatus(change), Done::StatusSet { version }) => {
+                (self.row.status, self.row.version, self.row.changed_at) = (change.to, *version, change.at);
+            }
+            (Command::Ask(ask), Done::Asked) => self.asked(ask),
+            (Command::Tell(tell), Done::Told { is_new, is_complete }) => {
+                self.told(tell, is_new);
+                if *is_complete {
+                    self.open.remove(tell.round);
+                }
+            }
+            (Command::Correct(correction), Done::Corrected { from }) => self.corrected(correction, *from),
+            _ => {}
+        }
+    }
+
+    /// The store could not carry out a command, or would not.
+    pub(super) fn take_back(&mut self, command: &Command) {
+        if let Command::Ask(ask) = command {
+            self.drop_split(&ask.rounds);
+        }
+    }
+
     /// The split of a round, if it is in memory.
     pub(super) fn split(&self, round: u64) -> Option<Arc<SplitRow>> {
         let (_, split) = self.splits.range(..=round).next_back()?;
@@ -179,6 +197,20 @@ impl State {
         self.splits.insert(split.rounds.start, Arc::clone(split));
     }
 
+    /// The split that was decided last. As long as nothing is learnt it is the same again, and is kept once.
+    pub(super) fn decided(&self, budget: f64, available: Option<Vec<bool>>) -> Arc<Split> {
+        let (Allocation { spend, success, .. }, index) = (self.decider.last(), self.decider.weights());
+        let is_same = |split: &Split| {
+            split.budget.to_bits() == budget.to_bits()
+                && split.available == available
+                && [(&split.spend[..], &spend[..]), (&split.success, success), (&split.index, index)].into_iter().all(are_same)
+        };
+        match &self.last {
+            Some(last) if is_same(&last.split) => Arc::clone(&last.split),
+            _ => Arc::new(Split { budget, available, spend: spend.clone(), success: success.clone(), index: index.to_vec() }),
+        }
+    }
+
     /// Takes up a split that is about to be handed out.
     pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
         self.remember(split);
@@ -189,10 +221,14 @@ impl State {
     }
 
     /// The store could not keep a split: nobody was told of it, but the guards and the learner were.
-    pub(super) fn drop_split(&mut self, split: &SplitRow) {
-        self.is_outdated = true;
-        self.splits.remove(&split.rounds.start);
-        split.rounds.clone().for_each(|round| self.open.remove(round));
+    pub(super) fn drop_split(&mut self, rounds: &Range<u64>) {
+        self.outdate();
+        self.splits.remove(&rounds.start);
+        rounds.clone().for_each(|round| self.open.remove(round));
+    }
+
+    fn outdate(&self) {
+        self.is_outdated.store(true, Ordering::Release);
     }
 
     fn asked(&mut self, ask: &Ask) {
@@ -202,7 +238,9 @@ impl State {
     fn told(&mut self, tell: &Tell, is_new: &[bool]) {
         let split = self.split(tell.round);
         // What was spent on it is then known to the store alone.
-        self.is_outdated |= split.is_none() && self.learns_from_order;
+        if split.is_none() && self.learns_from_order {
+            self.outdate();
+        }
         for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {
             let task = item.task as usize;
             self.standing.tasks[task].add(item.outcome, item.expected);
@@ -210,7 +248,7 @@ impl State {
             self.standing.late += u64::from(tell.is_late);
             let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
             if self.decider.observe(task, spend, observed(item.outcome)).is_err() {
-                self.is_outdated = true;
+                self.outdate();
             }
         }
     }
@@ -218,8 +256,15 @@ impl State {
     fn corrected(&mut self, correction: &Correction, from: Outcome) {
         self.standing.tasks[correction.task as usize].correct(from, correction.to);
         self.standing.version += 1;
-        self.is_outdated |= set_counts(&mut self.decider, &self.standing).is_err();
+        if set_counts(&mut self.decider, &self.standing).is_err() {
+            self.outdate();
+        }
     }
+}
+
+/// Whether numbers are the same to the last bit.
+fn are_same((these, those): (&[f64], &[f64])) -> bool {
+    these.len() == those.len() && these.iter().zip(those).all(|(this, that)| this.to_bits() == that.to_bits())
 }
 
 /// An outcome as the learner sees it.

@@ -1,5 +1,7 @@
 //! The desk: where rounds are asked for and outcomes told. It knows every campaign, has everything written before it answers, and
 //! changes its own memory only after the store has.
+//!
+//! Whoever waits for it may stop waiting at any time: what was on its way to the store gets there, and the memory follows.
 
 mod ask;
 mod figures;
@@ -14,7 +16,6 @@ pub use figures::{CampaignFigures, Figures, Histogram};
 pub(crate) use plan::read_problem;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::clock::Clock;
@@ -41,8 +42,8 @@ struct Shared {
     queue: Queue,
     tallies: Arc<Tallies>,
     campaigns: RwLock<HashMap<String, Arc<Live>>>,
-    /// Campaigns in the store.
-    kept: AtomicUsize,
+    /// Campaigns that were in the store at the start.
+    found: u64,
 }
 
 /// Campaign ids are at most this long.
@@ -57,9 +58,9 @@ impl Desk {
     pub fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits) -> Result<Self, StoreError> {
         let tallies = Arc::new(Tallies::new());
         let queue = Queue::open(&store, &tallies, limits.queue, limits.batch);
-        let kept = AtomicUsize::new(count_campaigns(store.as_ref())?);
+        let found = count_campaigns(store.as_ref())?;
         let campaigns = RwLock::new(HashMap::new());
-        Ok(Self { shared: Arc::new(Shared { store, clock, limits, queue, tallies, campaigns, kept }) })
+        Ok(Self { shared: Arc::new(Shared { store, clock, limits, queue, tallies, campaigns, found }) })
     }
 
     /// How much it takes on.
@@ -91,7 +92,7 @@ impl Desk {
     pub async fn create(&self, id: &str, request: NewCampaign, token: &str) -> Result<(CampaignState, bool), Refused> {
         check_id(id)?;
         let plan = Plan::new(&request, self.limits(), self.store().is_shared())?;
-        if self.shared.kept.load(Ordering::Relaxed) >= self.limits().campaigns
+        if self.shared.found + self.shared.tallies.campaigns() >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
             let detail = format!("there are {} campaigns already, as many as the service takes", self.limits().campaigns);
@@ -114,7 +115,6 @@ impl Desk {
             }
             Err(refusal) => return Err(unexpected(&refusal)),
         };
-        self.shared.kept.fetch_add(usize::from(is_new), Ordering::Relaxed);
         Ok((self.campaign(id).await?, is_new))
     }
 
@@ -205,15 +205,14 @@ impl Desk {
     /// The campaign with counts that are recent enough.
     async fn fresh(&self, id: &str) -> Result<Arc<Live>, Refused> {
         let live = self.live(id).await?;
-        let (is_outdated, read_at) = {
-            let state = live.state();
-            (state.is_outdated, state.read_at)
-        };
-        let now = self.now();
-        if is_outdated {
+        if live.is_outdated() {
             let again = Arc::clone(&live);
             self.read(id, move |store, _| again.rebuild(store)).await?;
-        } else if self.store().is_shared() && !(0..self.limits().staleness_ms).contains(&(now - read_at)) {
+        } else if self.store().is_shared() {
+            let (now, read_at) = (self.now(), live.state().read_at);
+            if (0..self.limits().staleness_ms).contains(&(now - read_at)) {
+                return Ok(live);
+            }
             let again = Arc::clone(&live);
             self.read(id, move |store, _| again.refresh(store, now)).await?;
         }
@@ -232,16 +231,12 @@ impl Desk {
     }
 
     async fn apply(&self, command: Command, live: Option<&Arc<Live>>) -> Result<Answer, Refused> {
-        let mut answers = self.apply_all(vec![command], live).await?;
-        answers.pop().ok_or_else(|| Refused::new(Code::Internal, "the store gave no answer"))
+        only(self.apply_all(vec![command], live).await?)
     }
 
     async fn apply_all(&self, commands: Vec<Command>, live: Option<&Arc<Live>>) -> Result<Vec<Answer>, Refused> {
-        let applied = self.shared.queue.apply(commands, live.map(Arc::clone)).await;
-        applied.map_err(|trouble| match trouble {
-            Trouble::Full => Refused::new(Code::Busy, "too many requests wait for the store").hint("try again in a second"),
-            Trouble::Store(error) => busy(&error),
-        })
+        let waiting = self.shared.queue.send(commands, live).map_err(|trouble| not_written(&trouble))?;
+        waiting.answer().await.map_err(|trouble| not_written(&trouble))
     }
 }
 
@@ -255,12 +250,12 @@ fn load(store: &dyn Store, row: CampaignRow, limits: &Limits, now: Millis) -> Re
     Live::load(store, row, plan, now)
 }
 
-fn count_campaigns(store: &dyn Store) -> Result<usize, StoreError> {
+fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {
     let mut count = 0;
     let mut after: Option<String> = None;
     loop {
         let page = store.campaigns(after.as_deref(), PAGE)?;
-        count += page.len();
+        count += page.len() as u64;
         match page.into_iter().next_back() {
             Some(last) => after = Some(last.id),
             None => return Ok(count),
@@ -280,6 +275,18 @@ fn check_id(id: &str) -> Result<(), Refused> {
 fn no_campaign(id: &str) -> Refused {
     let shown: String = id.chars().take(60).flat_map(char::escape_debug).collect();
     Refused::new(Code::NoCampaign, format!("there is no campaign {shown}")).hint("make it with PUT /v1/campaigns/{id}")
+}
+
+/// The answer to a single command.
+fn only(mut answers: Vec<Answer>) -> Result<Answer, Refused> {
+    answers.pop().ok_or_else(|| Refused::new(Code::Internal, "the store gave no answer"))
+}
+
+fn not_written(trouble: &Trouble) -> Refused {
+    match trouble {
+        Trouble::Full => Refused::new(Code::Busy, "too many requests wait for the store").hint("try again in a second"),
+        Trouble::Store(error) => busy(error),
+    }
 }
 
 fn busy(error: &StoreError) -> Refused {

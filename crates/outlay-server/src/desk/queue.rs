@@ -3,14 +3,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::figures::Tallies;
-use super::live::Live;
+use super::live::{Live, State};
 use crate::store::{Command, Done, Refusal, Store, StoreError};
 
 /// What the store answered to one command.
@@ -33,13 +33,34 @@ pub(super) enum Trouble {
     Store(StoreError),
 }
 
+/// The answer to commands that were sent.
+#[derive(Debug)]
+pub(super) enum Waiting {
+    Over(Result<Vec<Answer>, StoreError>),
+    For(oneshot::Receiver<Result<Vec<Answer>, StoreError>>),
+}
+
+impl Waiting {
+    pub(super) async fn answer(self) -> Result<Vec<Answer>, Trouble> {
+        let answer = match self {
+            Self::Over(answer) => answer,
+            Self::For(answer) => answer.await.map_err(|_| ended())?,
+        };
+        answer.map_err(Trouble::Store)
+    }
+}
+
+fn ended() -> Trouble {
+    Trouble::Store(StoreError { what: "the service is stopping".to_owned(), is_fatal: false })
+}
+
 /// The way to the store.
 #[derive(Debug)]
 pub(super) struct Queue {
-    sender: Mutex<Option<SyncSender<Job>>>,
+    sender: RwLock<Option<SyncSender<Job>>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
     /// For a store that keeps nobody waiting: two changes of threads cost more than what there is to do.
-    at_once: Option<Mutex<Writer>>,
+    at_once: Option<Writer>,
     depth: Arc<AtomicU64>,
     failure: Arc<Failure>,
 }
@@ -79,7 +100,7 @@ impl Queue {
             failure: Arc::clone(&failure),
             most_commands,
         };
-        let at_once = store.is_in_memory().then(|| Mutex::new(writer()));
+        let at_once = store.is_in_memory().then(writer);
         let threads = match (at_once.is_some(), store.is_shared()) {
             (true, _) => 0,
             (false, false) => 1,
@@ -90,30 +111,48 @@ impl Queue {
             std::thread::Builder::new().name(format!("store-{number}")).spawn(move || writer.run()).ok()
         };
         let writers = Mutex::new((0..threads).filter_map(start).collect());
-        Self { sender: Mutex::new(Some(sender)), writers, at_once, depth, failure }
+        Self { sender: RwLock::new(Some(sender)), writers, at_once, depth, failure }
     }
 
-    /// Has these commands carried out in one transaction.
-    pub(super) async fn apply(&self, commands: Vec<Command>, live: Option<Arc<Live>>) -> Result<Vec<Answer>, Trouble> {
+    /// For a store that is written to at once: what keeps the counts from being read until the memory has followed. To be held before
+    /// the campaign's state is, if something is to be [sent](Self::send_holding) while it is.
+    pub(super) fn keep_from_reading<'a>(&self, live: &'a Live) -> Option<RwLockReadGuard<'a, ()>> {
+        self.at_once.as_ref().map(|_| live.keep_from_reading())
+    }
+
+    /// Sends commands on their way, to be carried out in one transaction. Whether or not anybody waits for the answer: what is sent is
+    /// carried out, and the campaign's memory follows.
+    pub(super) fn send(&self, commands: Vec<Command>, live: Option<&Arc<Live>>) -> Result<Waiting, Trouble> {
+        let live = live.map(|live| (live, self.keep_from_reading(live)));
+        match &live {
+            Some((live, Some(_))) => self.send_holding(commands, Some(live), Some(&mut live.state())),
+            Some((live, None)) => self.send_holding(commands, Some(live), None),
+            None => self.send_holding(commands, None, None),
+        }
+    }
+
+    /// The same for whoever holds the campaign's state already.
+    pub(super) fn send_holding(
+        &self,
+        commands: Vec<Command>,
+        live: Option<&Arc<Live>>,
+        state: Option<&mut State>,
+    ) -> Result<Waiting, Trouble> {
         if let Some(what) = self.failure() {
             return Err(Trouble::Store(StoreError { what, is_fatal: true }));
         }
-        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let ended = || Trouble::Store(StoreError { what: "the service is stopping".to_owned(), is_fatal: false });
-        let (reply, answer) = oneshot::channel();
-        let sender = sender.ok_or_else(ended)?;
-        let job = Job { commands, live, reply };
+        let sender = self.sender.read().unwrap_or_else(PoisonError::into_inner);
+        let sender = sender.as_ref().ok_or_else(ended)?;
         if let Some(writer) = &self.at_once {
-            // One at a time: what memory learns has the order of what was written.
-            writer.lock().unwrap_or_else(PoisonError::into_inner).write(vec![job]);
-            return answer.await.map_err(|_| ended())?.map_err(Trouble::Store);
+            return Ok(Waiting::Over(writer.write_now(&commands, state)));
         }
-        match sender.try_send(job) {
+        let (reply, answer) = oneshot::channel();
+        match sender.try_send(Job { commands, live: live.cloned(), reply }) {
             Ok(()) => self.depth.fetch_add(1, Ordering::Relaxed),
             Err(TrySendError::Full(_)) => return Err(Trouble::Full),
             Err(TrySendError::Disconnected(_)) => return Err(ended()),
         };
-        answer.await.map_err(|_| ended())?.map_err(Trouble::Store)
+        Ok(Waiting::For(answer))
     }
 
     /// Jobs that wait.
@@ -129,7 +168,7 @@ impl Queue {
 
     /// Takes no more, and waits until what was taken is written.
     pub(super) fn drain(&self) {
-        drop(self.sender.lock().unwrap_or_else(PoisonError::into_inner).take());
+        drop(self.sender.write().unwrap_or_else(PoisonError::into_inner).take());
         for writer in self.writers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             writer.join().ok();
         }
@@ -170,36 +209,58 @@ impl Writer {
         touched.sort_by_key(Live::address);
         touched.dedup_by(|one, other| Arc::ptr_eq(one, other));
         let _kept_from_reading: Vec<_> = touched.iter().map(|live| live.keep_from_reading()).collect();
-        let begin = Instant::now();
-        let answers = if self.failure.is_failed.load(Ordering::Acquire) {
-            Err(StoreError { what: self.failure.what.lock().unwrap_or_else(PoisonError::into_inner).clone(), is_fatal: true })
-        } else {
-            self.store.apply(&commands)
-        };
-        match answers {
-            Ok(answers) => {
-                self.tallies.committed(begin.elapsed(), &commands, &answers);
-                let mut answers = answers.into_iter();
-                for (range, live, reply) in jobs {
-                    let mine: Vec<Answer> = answers.by_ref().take(range.len()).collect();
-                    for (command, answer) in commands[range].iter().zip(&mine) {
-                        if let (Some(live), Ok(done)) = (&live, answer) {
-                            live.follow(command, done);
-                        }
-                    }
-                    reply.send(Ok(mine)).ok();
-                }
+        let mut answers = self.carry_out(&commands).map(Vec::into_iter);
+        for (range, live, reply) in jobs {
+            let mine = match &mut answers {
+                Ok(answers) => Ok(answers.by_ref().take(range.len()).collect()),
+                Err(error) => Err(error.clone()),
+            };
+            if let Some(live) = live {
+                follow(&mut live.state(), &commands[range], &mine);
             }
+            reply.send(mine).ok();
+        }
+    }
+
+    /// The same for commands that nobody else's wait with. Its state is held all the while: what memory learns has the order of what
+    /// was written.
+    fn write_now(&self, commands: &[Command], state: Option<&mut State>) -> Result<Vec<Answer>, StoreError> {
+        let answers = self.carry_out(commands);
+        if let Some(state) = state {
+            follow(state, commands, &answers);
+        }
+        answers
+    }
+
+    fn carry_out(&self, commands: &[Command]) -> Result<Vec<Answer>, StoreError> {
+        if self.failure.is_failed.load(Ordering::Acquire) {
+            let what = self.failure.what.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            self.tallies.failed();
+            return Err(StoreError { what, is_fatal: true });
+        }
+        let begin = Instant::now();
+        let answers = self.store.apply(commands);
+        match &answers {
+            Ok(answers) => self.tallies.committed(begin.elapsed(), commands, answers),
             Err(error) => {
                 self.tallies.failed();
                 if error.is_fatal {
                     *self.failure.what.lock().unwrap_or_else(PoisonError::into_inner) = error.what.clone();
                     self.failure.is_failed.store(true, Ordering::Release);
                 }
-                for (_, _, reply) in jobs {
-                    reply.send(Err(error.clone())).ok();
-                }
             }
+        }
+        answers
+    }
+}
+
+/// The memory of a campaign follows the store.
+fn follow(state: &mut State, commands: &[Command], answers: &Result<Vec<Answer>, StoreError>) {
+    let mut answers = answers.iter().flatten();
+    for command in commands {
+        match answers.next() {
+            Some(Ok(done)) => state.follow(command, done),
+            Some(Err(_)) | None => state.take_back(command),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Desk {
         }
         let row = self.split(&live, round).await?;
         let result = TaskResult { task, completed, reward };
-        let (task, to) = outcome(&live, &row, round, &result, "")?;
+        let (task, to) = outcome(&live, &row, round, &result)?;
         let correction = Correction { campaign: id.to_owned(), round, task, to, why, at: self.now(), token: token.to_owned() };
         match self.apply(Command::Correct(correction), Some(&live)).await? {
             Ok(Done::Corrected { from }) => {
@@ -79,18 +79,20 @@ impl Desk {
 
     async fn checked(&self, live: &Arc<Live>, round: u64, results: &[TaskResult], token: &str) -> Result<Tell, Refused> {
         let now = self.now();
-        let ended = {
+        let (ended, known) = {
             let state = live.state();
-            (state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at)
+            ((state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at), state.split(round))
         };
         if ended.is_some_and(|ended| now >= ended.saturating_add(GRACE)) {
             return Err(Refused::new(Code::CampaignClosed, format!("campaign {} is closed, and takes nothing more", live.id)));
         }
-        let row = self.split(live, round).await?;
+        let row = match known {
+            Some(row) => row,
+            None => self.split(live, round).await?,
+        };
         let mut items: Vec<Item> = Vec::with_capacity(results.len());
         for (position, result) in results.iter().enumerate() {
-            let pointer = format!("/results/{position}");
-            let (task, outcome) = outcome(live, &row, round, result, &pointer)?;
+            let (task, outcome) = outcome(live, &row, round, result).map_err(|refused| refused.below(&format!("/results/{position}")))?;
             let success = row.split.success.get(task as usize).copied().unwrap_or(0.0);
             items.push(Item { task, outcome, expected: Reward::from_share(success).units() });
         }
@@ -112,15 +114,16 @@ fn check_once(live: &Live, items: &[Item]) -> Result<(), Refused> {
     }
 }
 
-fn outcome(live: &Live, row: &SplitRow, round: u64, result: &TaskResult, pointer: &str) -> Result<(u32, Outcome), Refused> {
-    let place =
-        live.plan.place(&result.task).ok_or_else(|| live.plan.unknown_task(Code::BadFeedback, &result.task, format!("{pointer}/task")))?;
+/// What came back of a task; what is wrong has its place within the result.
+fn outcome(live: &Live, row: &SplitRow, round: u64, result: &TaskResult) -> Result<(u32, Outcome), Refused> {
+    let unknown = || live.plan.unknown_task(Code::BadFeedback, &result.task, "/task".to_owned());
+    let place = live.plan.place(&result.task).ok_or_else(unknown)?;
     let is_there = row.split.available.as_ref().is_none_or(|available| available[place as usize]);
     if !is_there {
         let detail = format!("task {} was not there in round {round}", result.task);
-        return Err(Refused::new(Code::BadFeedback, detail).at(format!("{pointer}/task")));
+        return Err(Refused::new(Code::BadFeedback, detail).at("/task"));
     }
-    let refused = |detail: String| Err(Refused::new(Code::BadFeedback, detail).at(format!("{pointer}/reward")));
+    let refused = |detail: String| Err(Refused::new(Code::BadFeedback, detail).at("/reward"));
     let most = live.plan.problem.reward_max();
     match (result.completed, result.reward) {
         (true, Some(reward)) if reward >= 0.0 && reward <= most => {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use outlay::oracle::Status;
 use outlay::{Options, Oracle, Problem as Task};
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use super::extract::free_body;
+use super::extract::{Sent, free_body};
 use super::json::escaped;
 use super::problem::{Problem, Refusal};
 use crate::desk::read_problem;
@@ -80,7 +79,7 @@ pub struct AllocatedTask {
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<Json<AllocateAnswer>, Refusal> {
+pub(crate) async fn post(State(app): State<Arc<App>>, Sent(bytes): Sent) -> Result<Json<AllocateAnswer>, Refusal> {
     let request: AllocateRequest = free_body(&bytes, &app, &[])?;
     let busy = || Refusal::new(Code::Busy, "all solvers are at work");
     let permit = app.solvers.acquire().await.map_err(|_| busy())?;

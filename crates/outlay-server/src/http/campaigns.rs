@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -11,8 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::App;
-use super::extract::{Asked, InCampaign, NamedPage, Page, Place, body, free_body, within};
-use super::gate::Caller;
+use super::extract::{Asked, Caller, InCampaign, NamedPage, Page, Place, Sent, body, free_body, within};
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign};
@@ -39,7 +37,7 @@ pub(crate) async fn put(
     State(app): State<Arc<App>>,
     Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
-    bytes: Bytes,
+    Sent(bytes): Sent,
 ) -> Result<Response, Refusal> {
     let request: NewCampaign = free_body(&bytes, &app, &["guards"])?;
     let (state, is_new) = app.desk.create(&id, request, &caller.0).await?;
@@ -106,7 +104,7 @@ pub(crate) async fn patch(
     Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
     headers: HeaderMap,
-    bytes: Bytes,
+    Sent(bytes): Sent,
 ) -> Result<Response, Refusal> {
     let change: CampaignChange = body(&bytes, &app)?;
     let version = match wanted_version(&headers)? {

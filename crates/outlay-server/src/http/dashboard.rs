@@ -74,11 +74,14 @@ fn tag(content: &str) -> HeaderValue {
     HeaderValue::from_str(&format!("\"{digits}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// The page at `/`, and what it is made of below `/dashboard`.
+/// The page, and what it is made of.
+pub(super) const PATHS: [&str; 2] = ["/", "/dashboard/{*file}"];
+
+/// What is at each of the paths.
 pub(super) fn routes() -> Router<Arc<App>> {
     let page = get(|headers: HeaderMap| async move { file("index.html", &headers) });
     let part = get(|Path(name): Path<String>, headers: HeaderMap| async move { file(&name, &headers) });
-    Router::new().route("/", only_get(page)).route("/dashboard/{*file}", only_get(part))
+    Router::new().route(PATHS[0], only_get(page)).route(PATHS[1], only_get(part))
 }
 
 fn only_get(handler: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {

@@ -1,13 +1,12 @@
 //! What goes around every answer: the request's id, safe headers, the log, the figures; and a whole answer even if a handler breaks.
 
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
-use axum::middleware::Next;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
@@ -29,36 +28,46 @@ const SAFE: [(HeaderName, HeaderValue); 6] = [
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
-/// Wraps a request's way through the service.
-pub(crate) async fn envelope(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let begun = Instant::now();
-    let id = request_id(request.headers());
-    let method = known(request.method());
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let answer = match check_head(&request, app.limits().header_bytes) {
-        Ok(()) => AssertUnwindSafe(next.run(request)).catch_unwind().await,
-        Err(refusal) => Ok(refusal.into_response()),
-    };
-    // The panic hook has told what happened; the client only learns that it was not its fault.
-    let mut response = answer.unwrap_or_else(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it").into_response());
-    let refused = spell_out(&mut response, &id);
-    adorn(response.headers_mut(), &id, app.has_tls);
-    let (status, taken) = (response.status().as_u16(), begun.elapsed());
-    let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    app.metrics.count_request(method, route, status, taken);
-    let code = refused.as_ref().map_or("", |refused| refused.code.facts().word);
-    let milliseconds = taken.as_secs_f64() * 1e3;
-    if status >= 500 && is_first_this_second() {
-        let detail = refused.as_ref().map_or("", |refused| refused.detail.as_str());
-        tracing::warn!(request_id = id, method, route, status, milliseconds, code, detail, "request failed");
-    } else {
-        tracing::debug!(request_id = id, method, route, status, milliseconds, code, "request");
+/// What is known of a request when it comes in, until its answer goes out.
+pub(crate) struct Envelope {
+    begun: Instant,
+    id: HeaderValue,
+    method: &'static str,
+    /// The path as it is described; absent if there is none.
+    route: Option<Arc<str>>,
+}
+
+impl Envelope {
+    pub(crate) fn new<B>(request: &Request<B>, route: Option<Arc<str>>) -> Self {
+        Self { begun: Instant::now(), id: request_id(request.headers()), method: known(request.method()), route }
     }
-    response
+
+    /// Waits for the answer and makes it whole.
+    pub(crate) async fn around(self, app: &App, answer: impl Future<Output = Response>) -> Response {
+        let answer = AssertUnwindSafe(answer).catch_unwind().await;
+        // The panic hook has told what happened; the client only learns that it was not its fault.
+        let mut response =
+            answer.unwrap_or_else(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it").into_response());
+        let Self { begun, id, method, route } = self;
+        let shown = id.to_str().unwrap_or_default();
+        let refused = spell_out(&mut response, shown);
+        let (status, taken) = (response.status().as_u16(), begun.elapsed());
+        app.metrics.count_request(method, route.as_ref(), status, taken);
+        let (route, milliseconds) = (route.as_deref().unwrap_or("none"), taken.as_secs_f64() * 1e3);
+        let code = refused.as_ref().map_or("", |refused| refused.code.facts().word);
+        if status >= 500 && is_first_this_second() {
+            let detail = refused.as_ref().map_or("", |refused| refused.detail.as_str());
+            tracing::warn!(request_id = shown, method, route, status, milliseconds, code, detail, "request failed");
+        } else {
+            tracing::debug!(request_id = shown, method, route, status, milliseconds, code, "request");
+        }
+        adorn(response.headers_mut(), id, app.has_tls);
+        response
+    }
 }
 
 /// The connection takes somewhat longer heads, so that who is just above the limit learns why.
-fn check_head(request: &Request, most: usize) -> Result<(), Refusal> {
+pub(crate) fn check_head<B>(request: &Request<B>, most: usize) -> Result<(), Refusal> {
     let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
     let line = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     if line + headers.sum::<usize>() <= most {
@@ -91,13 +100,13 @@ fn known(method: &Method) -> &'static str {
 }
 
 /// The client's own id if it is a sane one, else a new one.
-fn request_id(headers: &HeaderMap) -> String {
-    let is_sane = |id: &&str| {
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        !id.is_empty() && id.len() <= LONGEST_ID && id.bytes().all(is_plain)
+fn request_id(headers: &HeaderMap) -> HeaderValue {
+    let is_sane = |id: &&HeaderValue| {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
+        !id.is_empty() && id.len() <= LONGEST_ID && id.as_bytes().iter().all(is_plain)
     };
-    let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok()).filter(is_sane);
-    given.map_or_else(new_id, str::to_owned)
+    let given = headers.get(REQUEST_ID).filter(is_sane);
+    given.cloned().unwrap_or_else(|| HeaderValue::try_from(new_id()).unwrap_or(HeaderValue::from_static("none")))
 }
 
 /// Different within a process by counting, between processes by chance.
@@ -108,16 +117,15 @@ pub(super) fn new_id() -> String {
     format!("{process:08x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn adorn(headers: &mut HeaderMap, id: &str, has_tls: bool) {
+fn adorn(headers: &mut HeaderMap, id: HeaderValue, has_tls: bool) {
+    headers.reserve(SAFE.len() + 2);
     for (name, value) in &SAFE {
         headers.entry(name).or_insert_with(|| value.clone());
     }
     if has_tls {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
     }
-    if let Ok(id) = HeaderValue::from_str(id) {
-        headers.insert(REQUEST_ID, id);
-    }
+    headers.insert(REQUEST_ID, id);
 }
 
 #[cfg(test)]

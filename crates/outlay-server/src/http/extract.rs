@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use utoipa::IntoParams;
 
 use super::App;
-use super::gate::Caller;
+use super::gate::Admitted;
 use super::problem::Refusal;
 use crate::refusal::{Code, Refused};
 
@@ -47,13 +47,32 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Asked<T> {
     }
 }
 
+/// Whoever asks: the token's public part, empty without tokens.
+#[derive(Debug)]
+pub(crate) struct Caller(pub(crate) Arc<str>);
+
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Refusal;
 
     async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Refusal> {
-        let caller = parts.extensions.get::<Self>().cloned();
-        caller.ok_or_else(|| Refusal::new(Code::Internal, "nobody has looked at the token"))
+        admitted(parts).map(|admitted| Self(Arc::clone(&admitted.caller)))
     }
+}
+
+/// The whole body.
+#[derive(Debug)]
+pub(crate) struct Sent(pub(crate) Bytes);
+
+impl FromRequestParts<Arc<App>> for Sent {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Refusal> {
+        admitted(parts).map(|admitted| Self(admitted.body.clone()))
+    }
+}
+
+fn admitted(parts: &Parts) -> Result<&Admitted, Refusal> {
+    parts.extensions.get::<Admitted>().ok_or_else(|| Refusal::new(Code::Internal, "nobody has looked at the token"))
 }
 
 /// The campaign that an address names.

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use super::extract::{InCampaign, InRound, Place, body};
-use super::gate::Caller;
+use super::extract::{Caller, InCampaign, InRound, Place, Sent, body};
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
@@ -37,7 +36,7 @@ pub(crate) async fn put(
     State(app): State<Arc<App>>,
     Place(InRound { campaign: id, round }): Place<InRound>,
     caller: Caller,
-    bytes: Bytes,
+    Sent(bytes): Sent,
 ) -> Result<Json<Told>, Refusal> {
     let feedback: Feedback = body(&bytes, &app)?;
     Ok(Json(app.desk.tell(&id, round, feedback, &caller.0).await?))
@@ -96,7 +95,7 @@ pub(crate) async fn bulk(
     State(app): State<Arc<App>>,
     Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
-    bytes: Bytes,
+    Sent(bytes): Sent,
 ) -> Result<Json<BulkTold>, Refusal> {
     let lines = lines(&bytes, &app)?;
     let numbers: Vec<u64> = lines.iter().map(|(number, _)| *number).collect();
@@ -168,7 +167,7 @@ pub(crate) async fn correct(
     State(app): State<Arc<App>>,
     Place(InRound { campaign: id, round }): Place<InRound>,
     caller: Caller,
-    bytes: Bytes,
+    Sent(bytes): Sent,
 ) -> Result<Json<Corrected>, Refusal> {
     let correction: Correction = body(&bytes, &app)?;
     Ok(Json(app.desk.correct(&id, round, correction, &caller.0).await?))

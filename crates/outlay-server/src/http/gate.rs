@@ -3,20 +3,21 @@
 //! Which token a path needs is read from the API's own description, so that what is documented is what is asked for. A path and method
 //! without an entry are not let through.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
-use axum::extract::{MatchedPath, RawPathParams, Request, State};
+use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use matchit::{Params, Router};
+use percent_encoding::percent_decode_str;
 use utoipa::openapi::OpenApi;
 
 use super::App;
-use super::connections::Taken;
+use super::connections::{Busy, Taken};
 use super::problem::Refusal;
 use crate::refusal::{Code, Refused};
 use crate::tokens::{Scope, Subject};
@@ -24,9 +25,13 @@ use crate::tokens::{Scope, Subject};
 /// The name that the API's description gives to tokens.
 pub(crate) const SCHEME: &str = "token";
 
-/// Whoever asks: the token's public part, empty without tokens.
+/// A request that was let through.
 #[derive(Debug, Clone)]
-pub(crate) struct Caller(pub(crate) Arc<str>);
+pub(crate) struct Admitted {
+    /// The token's public part, empty without tokens.
+    pub(crate) caller: Arc<str>,
+    pub(crate) body: Bytes,
+}
 
 /// What one method of one path needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,16 +42,60 @@ struct Door {
     media: Option<String>,
 }
 
+/// A path that can be asked for.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    /// As it is described, with names for its variable parts.
+    pub(crate) path: Arc<str>,
+    /// What each method needs; absent for a page, which everybody may see.
+    doors: Option<Vec<Door>>,
+}
+
+impl Entry {
+    pub(crate) fn is_page(&self) -> bool {
+        self.doors.is_none()
+    }
+}
+
+/// An entry with the variable parts of an address.
+pub(crate) struct Found<'doors, 'address> {
+    pub(crate) entry: &'doors Entry,
+    parts: Params<'doors, 'address>,
+}
+
+impl<'address> Found<'_, 'address> {
+    fn campaign(&self) -> Result<Option<Cow<'address, str>>, Refusal> {
+        let decoded = self.parts.get("campaign").map(|part| percent_decode_str(part).decode_utf8()).transpose();
+        decoded.map_err(|_| Refusal::new(Code::BadParameter, "the address is not UTF-8"))
+    }
+}
+
 /// What every path needs.
 #[derive(Debug, Default)]
-pub(crate) struct Doors(HashMap<String, Vec<Door>>);
+pub(crate) struct Doors(Router<Entry>);
 
 impl Doors {
-    /// From the API's description.
-    pub(crate) fn of(api: &OpenApi) -> Self {
+    /// From the API's description, and pages that need nothing.
+    pub(crate) fn new(api: &OpenApi, pages: &[&str]) -> Self {
+        let mut all = Self::default();
         let api = serde_json::to_value(api).unwrap_or_default();
-        let paths = api["paths"].as_object().into_iter().flatten();
-        Self(paths.map(|(path, item)| (path.clone(), doors(item))).collect())
+        for (path, item) in api["paths"].as_object().into_iter().flatten() {
+            all.add(path, Some(doors(item)));
+        }
+        pages.iter().for_each(|page| all.add(page, None));
+        all
+    }
+
+    /// A path that fits no other one stays out: it is then nowhere to be found.
+    fn add(&mut self, path: &str, doors: Option<Vec<Door>>) {
+        if let Err(error) = self.0.insert(path, Entry { path: Arc::from(path), doors }) {
+            tracing::error!(path, %error, "a path cannot be reached");
+        }
+    }
+
+    /// What is at an address.
+    pub(crate) fn find<'address>(&self, address: &'address str) -> Option<Found<'_, 'address>> {
+        self.0.at(address).ok().map(|found| Found { entry: found.value, parts: found.params })
     }
 }
 
@@ -67,47 +116,20 @@ fn door(method: &str, operation: &serde_json::Value) -> Option<Door> {
     Some(Door { method, scope, media })
 }
 
-/// Lets a request through to its handler, or answers for it.
-pub(crate) async fn gate(
-    State(app): State<Arc<App>>,
-    path: MatchedPath,
-    parameters: Result<RawPathParams, axum::extract::rejection::RawPathParamsRejection>,
-    request: Request,
-    next: Next,
-) -> Response {
-    let passed = async {
-        let parameters = parameters.map_err(|_| Refusal::new(Code::BadParameter, "the address is not UTF-8"))?;
-        let campaign = parameters.iter().find(|(name, _)| *name == "campaign").map(|(_, id)| id);
-        let doors = app.doors.0.get(path.as_str()).map(Vec::as_slice).unwrap_or_default();
-        let door = find(doors, request.method())?;
-        let caller = admit(&app, door, path.as_str(), campaign, request.headers())?;
-        let (mut head, body) = request.into_parts();
-        head.extensions.insert(caller);
-        let seat = head.extensions.remove::<Arc<Taken>>();
-        let body = match &door.media {
-            Some(media) => {
-                check_media(&head.headers, media)?;
-                read(body, &head.headers, &app).await?
-            }
-            None => Bytes::new(),
-        };
-        // The whole request is there: from here on the connection is not closed for somebody else's.
-        Ok((Request::from_parts(head, Body::from(body)), seat.map(|seat| seat.busy())))
+/// Lets a request through to its handler; its seat cannot be taken away from then on.
+pub(crate) async fn pass(app: &App, found: &Found<'_, '_>, request: Request<Incoming>, seat: &Taken) -> Result<(Request, Busy), Refusal> {
+    let door = find(found.entry.doors.as_deref().unwrap_or_default(), request.method())?;
+    let caller = admit(app, door, found, request.headers())?;
+    let (mut head, body) = request.into_parts();
+    let body = match &door.media {
+        Some(media) => {
+            check_media(&head.headers, media)?;
+            read(body, &head.headers, app).await?
+        }
+        None => Bytes::new(),
     };
-    let (request, _busy) = match passed.await {
-        Ok(passed) => passed,
-        Err(refusal) => return Refusal::into_response(refusal),
-    };
-    // In a task of its own: what has begun is finished even if nobody waits for it any more.
-    match tokio::time::timeout(app.limits().request_timeout, tokio::spawn(next.run(request))).await {
-        Ok(Ok(response)) => response,
-        Ok(Err(_)) => Refusal::new(Code::Internal, "this is a bug in outlay; please report it").into_response(),
-        Err(_) => Refusal::from(
-            Refused::new(Code::Busy, "there was no answer in time; whether the request was carried out is not known")
-                .hint("send the same again: rounds with their Idempotency-Key, feedback as it is"),
-        )
-        .into_response(),
-    }
+    head.extensions.insert(Admitted { caller, body });
+    Ok((Request::from_parts(head, Body::empty()), seat.busy()))
 }
 
 fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
@@ -120,22 +142,23 @@ fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
     })
 }
 
-fn admit(app: &App, door: &Door, path: &str, campaign: Option<&str>, headers: &HeaderMap) -> Result<Caller, Refusal> {
-    let nobody = || Caller(Arc::from(""));
-    let Some(scope) = door.scope else { return Ok(nobody()) };
+/// The token's public part, empty where none is needed.
+fn admit(app: &App, door: &Door, found: &Found<'_, '_>, headers: &HeaderMap) -> Result<Arc<str>, Refusal> {
+    let campaign = found.campaign()?;
+    let Some(scope) = door.scope else { return Ok(Arc::default()) };
     if app.tokens.is_open() {
         check_host(headers)?;
-        return Ok(nobody());
+        return Ok(Arc::default());
     }
     let Some(token) = bearer(headers) else {
         let refused = Refused::new(Code::Unauthorised, "the request has no token");
         return Err(refused.hint("send it as `Authorization: Bearer outlay_…`").into());
     };
     let holder = app.tokens.admit(token, app.desk.clock().now())?;
-    let subject = match campaign {
+    let subject = match campaign.as_deref() {
         Some(campaign) => Subject::Campaign(campaign),
         // A problem that is sent along is nobody's campaign.
-        None if path == "/v1/allocate" => Subject::Nothing,
+        None if &*found.entry.path == "/v1/allocate" => Subject::Nothing,
         None => Subject::Everything,
     };
     holder.may(scope, subject)?;
@@ -144,7 +167,7 @@ fn admit(app: &App, door: &Door, path: &str, campaign: Option<&str>, headers: &H
         let refused = Refused::new(Code::TooManyRequests, format!("the token asks more than {most} times a second"));
         Refusal::from(refused.hint("the limit is requests_per_second")).with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     })?;
-    Ok(Caller(Arc::from(holder.id)))
+    Ok(Arc::from(holder.id))
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {
@@ -180,7 +203,7 @@ fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
 }
 
 /// Reads the whole body, within its limits of size and time.
-async fn read(body: Body, headers: &HeaderMap, app: &App) -> Result<Bytes, Refusal> {
+async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, Refusal> {
     let (most, patience) = (app.limits().body_bytes, app.limits().body_timeout);
     let too_large = || {
         let refused = Refused::new(Code::TooLarge, format!("the body has more than {most} bytes"));
@@ -190,12 +213,30 @@ async fn read(body: Body, headers: &HeaderMap, app: &App) -> Result<Bytes, Refus
     if announced.is_some_and(|announced| announced > most as u64) {
         return Err(too_large());
     }
-    match tokio::time::timeout(patience, Limited::new(body, most).collect()).await {
-        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+    match tokio::time::timeout(patience, gather(Limited::new(body, most))).await {
+        Ok(Ok(whole)) => Ok(whole),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Refusal::new(Code::BadRequest, "the body broke off")),
         Err(_) => Err(Refusal::new(Code::Timeout, format!("the body did not arrive within {} s", patience.as_secs_f64()))),
     }
+}
+
+/// Most bodies come in one piece, and are not copied.
+async fn gather(mut body: Limited<Incoming>) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
+    let mut first = Bytes::new();
+    let mut all = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(piece) = frame?.into_data() else { continue };
+        if first.is_empty() {
+            first = piece;
+        } else {
+            if all.is_empty() {
+                all.extend_from_slice(&first);
+            }
+            all.extend_from_slice(&piece);
+        }
+    }
+    Ok(if all.is_empty() { first } else { Bytes::from(all) })
 }
 
 #[cfg(test)]

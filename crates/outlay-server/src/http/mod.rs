@@ -1,7 +1,7 @@
 //! The service on the wire: `/v1`, health, metrics, and the description of it all.
 //!
 //! ```text
-//! connection -> envelope (id, headers, log, metrics) -> gate (token, body, time) -> handler -> desk
+//! connection -> site -> envelope (id, headers, log, metrics) -> gate (token, body) -> handler -> desk
 //! ```
 
 mod allocate;
@@ -19,6 +19,7 @@ mod problem;
 mod rates;
 mod rounds;
 mod server;
+mod site;
 mod tls;
 mod tokens;
 
@@ -32,9 +33,6 @@ pub use tokens::{NewToken, ScopeWord, TokenInfo, TokenList, TokenMade};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use axum::Router;
-use axum::middleware::from_fn_with_state;
-use axum::response::IntoResponse;
 use tokio::sync::Semaphore;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -46,8 +44,6 @@ use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
 use connections::Connections;
-use gate::Doors;
-use problem::Refusal;
 use rates::Rates;
 
 /// What all handlers share.
@@ -61,7 +57,6 @@ pub(crate) struct App {
     pub(crate) is_stopping: AtomicBool,
     /// Problems that may be solved at the same time: solving is work for a core, not for a queue.
     solvers: Semaphore,
-    doors: Doors,
     rates: Rates,
     description: String,
     has_tls: bool,
@@ -69,7 +64,6 @@ pub(crate) struct App {
 
 impl App {
     pub(crate) fn new(desk: Desk, tokens: Tokens, metrics: Metrics, has_tls: bool) -> Self {
-        let api = description();
         let connections = Connections::new(desk.limits().connections);
         let rates = Rates::new(desk.limits().requests_per_second);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -80,7 +74,6 @@ impl App {
             connections,
             is_stopping: AtomicBool::new(false),
             solvers: Semaphore::new(cores),
-            doors: Doors::of(&api),
             rates,
             description: openapi_json(),
             has_tls,
@@ -105,7 +98,7 @@ impl App {
 )]
 struct Api;
 
-/// Every path, with its description.
+/// Every path but the figures, with its description.
 fn paths() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::with_openapi(Api::openapi())
         .routes(routes!(campaigns::list))
@@ -128,7 +121,7 @@ fn paths() -> OpenApiRouter<Arc<App>> {
 /// The description of the API.
 #[must_use]
 pub fn description() -> utoipa::openapi::OpenApi {
-    let mut api = paths().routes(routes!(health::metrics)).into_openapi();
+    let mut api = paths().merge(figures()).into_openapi();
     let token = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("`outlay token create` makes one; a store without tokens needs none."));
@@ -145,25 +138,6 @@ pub fn openapi_json() -> String {
     text
 }
 
-/// Everything that can be asked for; without the figures if they are to be had elsewhere.
-pub(crate) fn router(app: Arc<App>, has_figures: bool) -> Router {
-    let (router, _) = paths().split_for_parts();
-    let router = if has_figures { router.merge(figures()) } else { router };
-    enclosed(router.route_layer(from_fn_with_state(Arc::clone(&app), gate::gate)).merge(dashboard::routes()), app)
-}
-
-/// The figures and nothing else, for an address of their own.
-pub(crate) fn figures_router(app: Arc<App>) -> Router {
-    enclosed(figures().route_layer(from_fn_with_state(Arc::clone(&app), gate::gate)), app)
-}
-
-fn figures() -> Router<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(health::metrics)).split_for_parts().0
-}
-
-fn enclosed(router: Router<Arc<App>>, app: Arc<App>) -> Router {
-    router
-        .fallback(|| async { Refusal::new(crate::refusal::Code::NoRoute, "nothing is at this address").into_response() })
-        .layer(from_fn_with_state(Arc::clone(&app), envelope::envelope))
-        .with_state(app)
+fn figures() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::new().routes(routes!(health::metrics))
 }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
 use super::App;
-use super::extract::{Asked, InCampaign, Page, Place, body};
-use super::gate::Caller;
+use super::extract::{Asked, Caller, InCampaign, Page, Place, Sent, body};
 use super::problem::{Problem, Refusal};
 use crate::refusal::Code;
 use crate::shapes::{Ask, RoundList, Rounds};
@@ -40,15 +39,27 @@ pub(crate) async fn post(
     State(app): State<Arc<App>>,
     Place(InCampaign { campaign: id }): Place<InCampaign>,
     caller: Caller,
-    headers: HeaderMap,
-    bytes: Bytes,
+    IdempotencyKey(key): IdempotencyKey,
+    Sent(bytes): Sent,
 ) -> Result<(StatusCode, Json<Rounds>), Refusal> {
     let ask: Ask = body(&bytes, &app)?;
-    let rounds = app.desk.ask(&id, ask, key(&headers)?, &caller.0).await?;
+    let rounds = app.desk.ask(&id, ask, key.as_deref(), &caller.0).await?;
     Ok((StatusCode::CREATED, Json(rounds)))
 }
 
-/// The client's key; what may be one the desk knows.
+/// The client's name for its request, if it has one.
+#[derive(Debug)]
+pub(crate) struct IdempotencyKey(Option<String>);
+
+impl FromRequestParts<Arc<App>> for IdempotencyKey {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Refusal> {
+        Ok(Self(key(&parts.headers)?.map(str::to_owned)))
+    }
+}
+
+/// What may be a key the desk knows.
 fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let mut keys = headers.get_all(KEY).iter();
     let Some(key) = keys.next() else { return Ok(None) };

@@ -8,23 +8,22 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::Router;
 use axum::http::Request;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
+use super::App;
 use super::connections::{Connections, Taken};
 use super::envelope::new_id;
 use super::problem::{MEDIA_TYPE, Problem};
+use super::site::Site;
 use super::tls::{TlsFiles, acceptor};
-use super::{App, figures_router, router};
 use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -93,11 +92,11 @@ struct Entrance {
 }
 
 impl Entrance {
-    fn new(listener: TcpListener, connections: Arc<Connections>, router: Router, tls: Option<TlsAcceptor>, limits: &Limits) -> Self {
+    fn new(listener: TcpListener, connections: Arc<Connections>, site: Site, tls: Option<TlsAcceptor>, limits: &Limits) -> Self {
         let mut builder = http1::Builder::new();
         let most = limits.header_bytes.saturating_mul(HEAD_ROOM);
         builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_header_size(most);
-        Self { listener, connections, parts: Arc::new(ServerParts { router, builder, tls, limits: limits.clone() }) }
+        Self { listener, connections, parts: Arc::new(ServerParts { site, builder, tls, limits: limits.clone() }) }
     }
 
     /// Lets everybody in, for ever.
@@ -134,7 +133,7 @@ async fn are_gone(seats: &[Arc<Connections>], patience: Duration) -> bool {
 
 /// What every connection needs.
 struct ServerParts {
-    router: Router,
+    site: Site,
     builder: http1::Builder,
     tls: Option<TlsAcceptor>,
     limits: Limits,
@@ -197,11 +196,11 @@ impl Server {
         let (stopping, told) = watch::channel(false);
         let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&self.app)));
         let tls = self.tls.clone();
-        let entrance = |listener, connections, router| Entrance::new(listener, connections, router, tls.clone(), &limits);
-        let main = router(Arc::clone(&self.app), self.metrics.is_none());
+        let entrance = |listener, connections, site| Entrance::new(listener, connections, site, tls.clone(), &limits);
+        let main = Site::new(Arc::clone(&self.app), self.metrics.is_none());
         let main = entrance(self.listener, Arc::clone(&self.app.connections), main);
         // Seats of its own: who watches is let in even when everybody else is there.
-        let beside = self.metrics.map(|listener| entrance(listener, Connections::new(WATCHERS), figures_router(Arc::clone(&self.app))));
+        let beside = self.metrics.map(|listener| entrance(listener, Connections::new(WATCHERS), Site::of_figures(Arc::clone(&self.app))));
         let seats: Vec<_> = [Some(&main), beside.as_ref()].into_iter().flatten().map(|one| Arc::clone(&one.connections)).collect();
         let mut stop = pin!(stop);
         let mut failed = pin!(fails(&self.app.desk));
@@ -278,7 +277,6 @@ async fn turn_away(mut stream: TcpStream) {
 }
 
 async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>, told: watch::Receiver<bool>) {
-    let seat = Arc::new(seat);
     match &parts.tls {
         None => converse(stream, &seat, &parts, told).await,
         Some(tls) => {
@@ -296,19 +294,8 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>, told: w
 }
 
 /// Answers requests of one connection until it ends.
-async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Arc<Taken>, parts: &ServerParts, mut told: watch::Receiver<bool>) {
-    let inner = TowerToHyperService::new(parts.router.clone());
-    let service = service_fn(|mut request: Request<Incoming>| {
-        // Whoever is still sending has not asked yet; the gate knows when it has.
-        let busy = request.body().is_end_stream().then(|| seat.busy());
-        request.extensions_mut().insert(Arc::clone(seat));
-        let answer = inner.call(request);
-        async move {
-            let answer = answer.await;
-            drop(busy);
-            answer as Result<_, Infallible>
-        }
-    });
+async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts, mut told: watch::Receiver<bool>) {
+    let service = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(parts.site.answer(request, seat).await) });
     let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(stream), service));
     let mut is_told = false;
     loop {

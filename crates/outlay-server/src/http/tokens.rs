@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use super::extract::{Place, body};
+use super::extract::{Place, Sent, body};
 use super::problem::{Problem, Refusal};
 use crate::clock::rfc3339;
 use crate::refusal::{Code, Refused};
@@ -160,14 +159,17 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn post(State(app): State<Arc<App>>, bytes: Bytes) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
+pub(crate) async fn post(State(app): State<Arc<App>>, Sent(bytes): Sent) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
     let new: NewToken = body(&bytes, &app)?;
     let wish = new.wish()?;
     check_first(&wish, app.tokens.is_open())?;
     let (row, secret) = make(&wish, app.desk.clock().now())?;
     let info = TokenInfo::from(&row);
-    app.desk.add_token(row).await?;
-    reload(&app).await?;
+    to_its_end(async move {
+        app.desk.add_token(row).await?;
+        reload(&app).await
+    })
+    .await?;
     Ok((StatusCode::CREATED, Json(TokenMade { token: secret.reveal().to_owned(), info })))
 }
 
@@ -194,10 +196,20 @@ pub(crate) async fn delete(State(app): State<Arc<App>>, Place(id): Place<String>
     if !app.tokens.list().iter().any(|row| row.id == id) {
         return Err(unknown());
     }
-    app.desk.revoke_token(&id).await?;
-    reload(&app).await?;
+    let (held, revoked) = (Arc::clone(&app), id.clone());
+    to_its_end(async move {
+        held.desk.revoke_token(&revoked).await?;
+        reload(&held).await
+    })
+    .await?;
     let row = app.tokens.list().into_iter().find(|row| row.id == id).ok_or_else(unknown)?;
     Ok(Json(TokenInfo::from(&row)))
+}
+
+/// In a task of its own: a token that is revoked in the store but not here would still be good, so this is finished even if nobody waits
+/// for it any more.
+async fn to_its_end(work: impl Future<Output = Result<(), Refusal>> + Send + 'static) -> Result<(), Refusal> {
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::new(Code::Internal, "this is a bug in outlay; please report it")))
 }
 
 async fn reload(app: &Arc<App>) -> Result<(), Refusal> {

@@ -2,14 +2,17 @@
 //! the description of the API, and one without a row fails.
 
 use std::collections::BTreeSet;
+use std::io::Write;
 use std::sync::Arc;
+use std::time::Duration;
 
 use outlay_server::limits::Limits;
 use outlay_server::store::{Command, MemoryStore, Store, TokenRevocation};
 use outlay_server::tokens::{Scope, Wish, make};
 use serde_json::Value;
 
-use crate::client::Client;
+use crate::client::{Client, connect};
+use crate::wrapped::Wrapped;
 use crate::{CAMPAIGN, Running};
 
 /// Who may pass.
@@ -183,4 +186,31 @@ fn without_tokens_other_names_for_this_machine_are_refused() {
     let ask = |host: &str| service.client().raw(format!("GET /v1/campaigns HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes());
     assert_eq!(ask("localhost:7341").status, 200);
     assert_eq!(ask("rebound.example").code(), "forbidden");
+}
+
+/// Whoever revokes a token and hangs up has revoked it.
+#[test]
+fn a_token_is_revoked_even_if_nobody_waits_for_the_answer() {
+    let store = Wrapped::new(false, |store, batch| {
+        if batch.iter().any(|command| matches!(command, Command::RevokeToken(_))) {
+            std::thread::sleep(Duration::from_millis(300));
+        }
+        store.apply(batch)
+    });
+    let wish = |scope| Wish { scopes: vec![scope], campaign: None, good_for: None };
+    let (admin, admin_secret) = make(&wish(Scope::Admin), 0).unwrap();
+    let (reader, reader_secret) = make(&wish(Scope::Read), 0).unwrap();
+    let id = reader.id.clone();
+    store.apply(&[Command::AddToken(admin), Command::AddToken(reader)]).unwrap();
+    let service = Running::with(Arc::new(store), Limits::default());
+    let client = service.client().with_token(reader_secret.reveal());
+    assert_eq!(client.get("/v1/campaigns").status, 200);
+    let mut socket = connect(service.address());
+    let head = format!("DELETE /v1/tokens/{id} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n", admin_secret.reveal());
+    socket.write_all(head.as_bytes()).unwrap();
+    std::thread::sleep(Duration::from_millis(100));
+    drop(socket);
+    assert_eq!(client.get("/v1/campaigns").status, 200, "the store takes its time");
+    std::thread::sleep(Duration::from_millis(600));
+    assert_eq!(client.get("/v1/campaigns").status, 401);
 }

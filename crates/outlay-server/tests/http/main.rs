@@ -10,6 +10,8 @@ mod hostile;
 mod openapi;
 mod stopping;
 mod tables;
+#[path = "../wrapped/mod.rs"]
+mod wrapped;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,7 +1,6 @@
 //! How it ends.
 
 use std::io::Write;
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,12 +9,10 @@ use outlay_server::clock::SystemClock;
 use outlay_server::desk::Desk;
 use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
-use outlay_server::store::{
-    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey,
-    Verified,
-};
+use outlay_server::store::{MemoryStore, Store as _, StoreError};
 
 use crate::client::{connect, read};
+use crate::wrapped::Wrapped;
 use crate::{CAMPAIGN, Running};
 
 #[test]
@@ -52,11 +49,18 @@ fn an_idle_connection_does_not_hold_up_the_end() {
 
 #[test]
 fn a_store_that_fails_ends_it_within_a_second() {
-    let store = Arc::new(Failing::default());
-    let mut service = Running::with(Arc::clone(&store) as Arc<dyn Store>, Limits::default());
+    let is_broken = Arc::new(AtomicBool::new(false));
+    let is_gone = Arc::clone(&is_broken);
+    let store = Wrapped::new(false, move |store, batch| {
+        if is_gone.load(Ordering::SeqCst) {
+            return Err(StoreError { what: "the disk is gone".to_owned(), is_fatal: true });
+        }
+        store.apply(batch)
+    });
+    let mut service = Running::with(Arc::new(store), Limits::default());
     let client = service.client();
     assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
-    store.is_broken.store(true, Ordering::SeqCst);
+    is_broken.store(true, Ordering::SeqCst);
     let begun = Instant::now();
     let answer = client.json("POST", "/v1/campaigns/shop/rounds", "{}");
     assert_eq!((answer.status, answer.code().as_str(), answer.header("retry-after")), (503, "busy", Some("1")));
@@ -71,84 +75,4 @@ fn nobody_else_is_served_without_tokens() {
     let settings = Settings { listen: "0.0.0.0:0".parse().unwrap(), metrics: None, tls: None, campaign_metrics: false };
     let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
-}
-
-/// A store whose disk can be taken away.
-#[derive(Debug, Default)]
-struct Failing {
-    inner: MemoryStore,
-    is_broken: AtomicBool,
-}
-
-impl Store for Failing {
-    fn name(&self) -> &'static str {
-        "failing"
-    }
-
-    fn is_shared(&self) -> bool {
-        false
-    }
-
-    fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
-        if self.is_broken.load(Ordering::SeqCst) {
-            return Err(StoreError { what: "the disk is gone".to_owned(), is_fatal: true });
-        }
-        self.inner.apply(batch)
-    }
-
-    fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
-        self.inner.lease_rounds(campaign, count)
-    }
-
-    fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError> {
-        self.inner.campaign(id)
-    }
-
-    fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError> {
-        self.inner.campaigns(after, limit)
-    }
-
-    fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
-        self.inner.standing(campaign)
-    }
-
-    fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError> {
-        self.inner.split(campaign, round)
-    }
-
-    fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError> {
-        self.inner.last_split(campaign)
-    }
-
-    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
-        self.inner.open_rounds(campaign, now)
-    }
-
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
-        self.inner.rounds(campaign, after, limit)
-    }
-
-    fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.inner.events(campaign, after, limit)
-    }
-
-    fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
-        self.inner.used_key(token, key, now)
-    }
-
-    fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
-        self.inner.tokens()
-    }
-
-    fn verify(&self) -> Result<Verified, StoreError> {
-        self.inner.verify()
-    }
-
-    fn health(&self) -> Result<(), StoreError> {
-        self.inner.health()
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.inner.close()
-    }
 }

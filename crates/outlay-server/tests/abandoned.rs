@@ -1,0 +1,97 @@
+//! Whoever asks may go away before the answer. What was on its way to the store gets there, and the memory is as the store.
+
+mod wrapped;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use outlay_server::clock::SystemClock;
+use outlay_server::desk::Desk;
+use outlay_server::limits::Limits;
+use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
+use outlay_server::store::{Command, Store as _, StoreError};
+use serde_json::json;
+use wrapped::Wrapped;
+
+const GUARDS: &str = r#"{ "max_change": 0.2 }"#;
+
+fn campaign() -> NewCampaign {
+    let task = |name: &str, scale: f64| json!({ "name": name, "curve": { "family": "power", "exponent": 0.5, "scale": scale } });
+    let problem = json!({ "budget": 10.0, "task": [task("tv", 80.0), task("web", 60.0)] });
+    let guards = Some(serde_json::from_str(GUARDS).unwrap());
+    NewCampaign { problem, learner: None, horizon: None, seed: None, guards, expiry_seconds: None }
+}
+
+/// A desk whose store writes one batch whenever it is let.
+async fn held_up(apply: impl Fn(&[Command]) -> Option<StoreError> + Send + Sync + 'static) -> (Desk, mpsc::Sender<()>) {
+    let (let_go, wait) = mpsc::channel();
+    let wait = Mutex::new(wait);
+    let store = Wrapped::new(false, move |store, batch| {
+        wait.lock().unwrap().recv().unwrap();
+        apply(batch).map_or_else(|| store.apply(batch), Err)
+    });
+    let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), Limits::default()).unwrap();
+    let_go.send(()).unwrap();
+    desk.create("c", campaign(), "").await.unwrap();
+    (desk, let_go)
+}
+
+/// Lets the desk begin, and goes away.
+fn go_away<T>(work: impl Future<Output = T>) {
+    assert!(work.now_or_never().is_none(), "the store has answered already");
+}
+
+async fn until<T: PartialEq + std::fmt::Debug>(expected: T, mut look: impl AsyncFnMut() -> T) {
+    for _ in 0..500 {
+        if look().await == expected {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(look().await, expected);
+}
+
+#[tokio::test]
+async fn rounds_and_reports_are_kept_all_the_same() {
+    let (desk, let_go) = held_up(|_| None).await;
+    go_away(desk.ask("c", Ask::default(), None, ""));
+    let_go.send(()).unwrap();
+    let state = async || {
+        let state = desk.campaign("c").await.unwrap();
+        (state.rounds, state.open_rounds, state.stats_version)
+    };
+    until((1, 1, 0), state).await;
+    let results = ["tv", "web"].map(|task| TaskResult { task: task.to_owned(), completed: true, reward: Some(0.5) }).to_vec();
+    go_away(desk.tell("c", 1, Feedback { results }, ""));
+    let_go.send(()).unwrap();
+    until((1, 0, 2), state).await;
+    let_go.send(()).unwrap();
+    assert_eq!(desk.ask("c", Ask::default(), None, "").await.unwrap().rounds, [2]);
+}
+
+/// The split is in memory before it is in the store: open rounds, guards and learner know of it. If the store cannot keep it, they must
+/// not, whoever still waits.
+#[tokio::test]
+async fn what_cannot_be_kept_is_taken_back() {
+    let is_full = Arc::new(AtomicBool::new(true));
+    let is_refused = Arc::clone(&is_full);
+    let full = StoreError { what: "the disk is full".to_owned(), is_fatal: false };
+    let (desk, let_go) = held_up(move |batch| {
+        let is_ask = matches!(batch, [Command::Ask(_)]);
+        (is_ask && is_refused.load(Ordering::SeqCst)).then(|| full.clone())
+    })
+    .await;
+    go_away(desk.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, ""));
+    assert_eq!(desk.campaign("c").await.unwrap().open_rounds, 1, "it is on its way");
+    let_go.send(()).unwrap();
+    until(0, async || desk.campaign("c").await.unwrap().open_rounds).await;
+    is_full.store(false, Ordering::SeqCst);
+    let_go.send(()).unwrap();
+    // The guards hold a split against the one before: of one that was never handed out they know nothing.
+    let split = desk.ask("c", Ask::default(), None, "").await.unwrap().tasks;
+    let (untouched, let_go) = held_up(|_| None).await;
+    let_go.send(()).unwrap();
+    assert_eq!(split, untouched.ask("c", Ask::default(), None, "").await.unwrap().tasks);
+}

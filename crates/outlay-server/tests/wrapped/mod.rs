@@ -1,0 +1,101 @@
+//! A store in memory whose writing a test takes into its own hands.
+
+use std::fmt;
+use std::ops::Range;
+
+use outlay_server::store::{
+    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey,
+    Verified,
+};
+
+type Apply = dyn Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync;
+pub(crate) type Applied = Result<Vec<Result<Done, Refusal>>, StoreError>;
+
+/// Reads come from memory; writes go through `apply`, on a thread of their own as if there were a disk.
+pub(crate) struct Wrapped {
+    inner: MemoryStore,
+    is_shared: bool,
+    apply: Box<Apply>,
+}
+
+impl Wrapped {
+    pub(crate) fn new(is_shared: bool, apply: impl Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync + 'static) -> Self {
+        Self { inner: MemoryStore::new(), is_shared, apply: Box::new(apply) }
+    }
+}
+
+impl fmt::Debug for Wrapped {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Wrapped").field("inner", &self.inner).finish_non_exhaustive()
+    }
+}
+
+impl Store for Wrapped {
+    fn name(&self) -> &'static str {
+        "wrapped"
+    }
+
+    fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    fn apply(&self, batch: &[Command]) -> Applied {
+        (self.apply)(&self.inner, batch)
+    }
+
+    fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
+        self.inner.lease_rounds(campaign, count)
+    }
+
+    fn campaign(&self, id: &str) -> Result<Option<CampaignRow>, StoreError> {
+        self.inner.campaign(id)
+    }
+
+    fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError> {
+        self.inner.campaigns(after, limit)
+    }
+
+    fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
+        self.inner.standing(campaign)
+    }
+
+    fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError> {
+        self.inner.split(campaign, round)
+    }
+
+    fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError> {
+        self.inner.last_split(campaign)
+    }
+
+    fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
+        self.inner.open_rounds(campaign, now)
+    }
+
+    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+        self.inner.rounds(campaign, after, limit)
+    }
+
+    fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.inner.events(campaign, after, limit)
+    }
+
+    fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {
+        self.inner.used_key(token, key, now)
+    }
+
+    fn tokens(&self) -> Result<Vec<TokenRow>, StoreError> {
+        self.inner.tokens()
+    }
+
+    fn verify(&self) -> Result<Verified, StoreError> {
+        self.inner.verify()
+    }
+
+    fn health(&self) -> Result<(), StoreError> {
+        self.inner.health()
+    }
+
+    fn close(&self) -> Result<(), StoreError> {
+        self.inner.close()
+    }
+}
