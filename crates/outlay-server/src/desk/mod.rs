@@ -5,6 +5,7 @@
 
 mod ask;
 mod figures;
+mod line;
 mod live;
 mod pages;
 mod plan;

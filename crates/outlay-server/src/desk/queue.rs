@@ -1,15 +1,15 @@
-//! Commands on their way to the store. Whoever writes takes all that wait and commits them at once: while one commit is under way the
-//! next batch gathers by itself, so nobody waits for a timer.
+//! Commands on their way to the store: those that wait are committed together, so nobody waits for a timer or for a commit of his own.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
 use tokio::sync::oneshot;
 
 use super::figures::Tallies;
+use super::line::{Line, Turned};
 use super::live::{Live, State};
 use crate::store::{Command, Done, Refusal, Store, StoreError};
 
@@ -17,6 +17,7 @@ use crate::store::{Command, Done, Refusal, Store, StoreError};
 pub(super) type Answer = Result<Done, Refusal>;
 
 /// Commands that belong into one transaction.
+#[derive(Debug)]
 struct Job {
     commands: Vec<Command>,
     /// The campaign they are about: its memory changes with the store, before anybody is answered.
@@ -57,11 +58,11 @@ fn ended() -> Trouble {
 /// The way to the store.
 #[derive(Debug)]
 pub(super) struct Queue {
-    sender: RwLock<Option<SyncSender<Job>>>,
+    line: Arc<Line<Job>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
     /// For a store that keeps nobody waiting: two changes of threads cost more than what there is to do.
     at_once: Option<Writer>,
-    depth: Arc<AtomicU64>,
+    is_drained: AtomicBool,
     failure: Arc<Failure>,
 }
 
@@ -72,15 +73,25 @@ struct Failure {
     what: Mutex<String>,
 }
 
+impl Failure {
+    fn set(&self, what: String) {
+        *self.what.lock().unwrap_or_else(PoisonError::into_inner) = what;
+        self.is_failed.store(true, Ordering::Release);
+    }
+
+    fn get(&self) -> Option<String> {
+        let is_failed = self.is_failed.load(Ordering::Acquire);
+        is_failed.then(|| self.what.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+}
+
 /// One thread's view of the queue.
 #[derive(Debug)]
 struct Writer {
     store: Arc<dyn Store>,
-    jobs: Arc<Mutex<Receiver<Job>>>,
+    line: Arc<Line<Job>>,
     tallies: Arc<Tallies>,
-    depth: Arc<AtomicU64>,
     failure: Arc<Failure>,
-    most_commands: usize,
 }
 
 /// Connections that write at the same time, where the store takes several.
@@ -89,17 +100,9 @@ const SHARED_WRITERS: usize = 4;
 impl Queue {
     /// Starts the threads that write.
     pub(super) fn open(store: &Arc<dyn Store>, tallies: &Arc<Tallies>, most_waiting: usize, most_commands: usize) -> Self {
-        let (sender, jobs) = sync_channel(most_waiting);
-        let (depth, failure) = (Arc::new(AtomicU64::new(0)), Arc::new(Failure::default()));
-        let jobs = Arc::new(Mutex::new(jobs));
-        let writer = || Writer {
-            store: Arc::clone(store),
-            jobs: Arc::clone(&jobs),
-            tallies: Arc::clone(tallies),
-            depth: Arc::clone(&depth),
-            failure: Arc::clone(&failure),
-            most_commands,
-        };
+        let (line, failure) = (Arc::new(Line::new(most_waiting, most_commands)), Arc::new(Failure::default()));
+        let writer =
+            || Writer { store: Arc::clone(store), line: Arc::clone(&line), tallies: Arc::clone(tallies), failure: Arc::clone(&failure) };
         let at_once = store.is_in_memory().then(writer);
         let threads = match (at_once.is_some(), store.is_shared()) {
             (true, _) => 0,
@@ -111,7 +114,7 @@ impl Queue {
             std::thread::Builder::new().name(format!("store-{number}")).spawn(move || writer.run()).ok()
         };
         let writers = Mutex::new((0..threads).filter_map(start).collect());
-        Self { sender: RwLock::new(Some(sender)), writers, at_once, depth, failure }
+        Self { line, writers, at_once, is_drained: AtomicBool::new(false), failure }
     }
 
     /// For a store that is written to at once: what keeps the counts from being read until the memory has followed. To be held before
@@ -141,34 +144,34 @@ impl Queue {
         if let Some(what) = self.failure() {
             return Err(Trouble::Store(StoreError { what, is_fatal: true }));
         }
-        let sender = self.sender.read().unwrap_or_else(PoisonError::into_inner);
-        let sender = sender.as_ref().ok_or_else(ended)?;
         if let Some(writer) = &self.at_once {
+            if self.is_drained.load(Ordering::Acquire) {
+                return Err(ended());
+            }
             return Ok(Waiting::Over(writer.write_now(&commands, state)));
         }
         let (reply, answer) = oneshot::channel();
-        match sender.try_send(Job { commands, live: live.cloned(), reply }) {
-            Ok(()) => self.depth.fetch_add(1, Ordering::Relaxed),
-            Err(TrySendError::Full(_)) => return Err(Trouble::Full),
-            Err(TrySendError::Disconnected(_)) => return Err(ended()),
-        };
+        self.line.push(commands.len(), Job { commands, live: live.cloned(), reply }).map_err(|turned| match turned {
+            Turned::Full => Trouble::Full,
+            Turned::Closed => ended(),
+        })?;
         Ok(Waiting::For(answer))
     }
 
     /// Jobs that wait.
     pub(super) fn depth(&self) -> u64 {
-        self.depth.load(Ordering::Relaxed)
+        self.line.len() as u64
     }
 
     /// What went wrong for good, if something did.
     pub(super) fn failure(&self) -> Option<String> {
-        let is_failed = self.failure.is_failed.load(Ordering::Acquire);
-        is_failed.then(|| self.failure.what.lock().unwrap_or_else(PoisonError::into_inner).clone())
+        self.failure.get()
     }
 
     /// Takes no more, and waits until what was taken is written.
     pub(super) fn drain(&self) {
-        drop(self.sender.write().unwrap_or_else(PoisonError::into_inner).take());
+        self.is_drained.store(true, Ordering::Release);
+        self.line.close();
         for writer in self.writers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             writer.join().ok();
         }
@@ -177,25 +180,12 @@ impl Queue {
 
 impl Writer {
     fn run(self) {
-        while let Some(batch) = self.next_batch() {
-            self.depth.fetch_sub(batch.len() as u64, Ordering::Relaxed);
-            self.write(batch);
+        while let Some(batch) = self.line.next() {
+            if catch_unwind(AssertUnwindSafe(|| self.write(batch))).is_err() {
+                self.failure.set("writing to the store broke off; this is a bug in outlay, please report it".to_owned());
+            }
+            self.line.done();
         }
-    }
-
-    /// Waits for a job and takes what has gathered behind it; none at the end.
-    fn next_batch(&self) -> Option<Vec<Job>> {
-        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        let first = jobs.recv().ok()?;
-        let mut commands = first.commands.len();
-        let mut batch = vec![first];
-        while commands < self.most_commands
-            && let Ok(job) = jobs.try_recv()
-        {
-            commands += job.commands.len();
-            batch.push(job);
-        }
-        Some(batch)
     }
 
     fn write(&self, batch: Vec<Job>) {
@@ -233,8 +223,7 @@ impl Writer {
     }
 
     fn carry_out(&self, commands: &[Command]) -> Result<Vec<Answer>, StoreError> {
-        if self.failure.is_failed.load(Ordering::Acquire) {
-            let what = self.failure.what.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(what) = self.failure.get() {
             self.tallies.failed();
             return Err(StoreError { what, is_fatal: true });
         }
@@ -245,8 +234,7 @@ impl Writer {
             Err(error) => {
                 self.tallies.failed();
                 if error.is_fatal {
-                    *self.failure.what.lock().unwrap_or_else(PoisonError::into_inner) = error.what.clone();
-                    self.failure.is_failed.store(true, Ordering::Release);
+                    self.failure.set(error.what.clone());
                 }
             }
         }

@@ -9,7 +9,7 @@ use outlay_server::clock::SystemClock;
 use outlay_server::desk::Desk;
 use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
-use outlay_server::store::{MemoryStore, Store as _, StoreError};
+use outlay_server::store::{Command, MemoryStore, Store as _, StoreError};
 
 use crate::client::{connect, read};
 use crate::wrapped::Wrapped;
@@ -66,6 +66,21 @@ fn a_store_that_fails_ends_it_within_a_second() {
     assert_eq!((answer.status, answer.code().as_str(), answer.header("retry-after")), (503, "busy", Some("1")));
     assert_eq!(service.ending(), Ending::StoreFailed("the disk is gone".to_owned()));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+}
+
+/// Nobody knows what a writer that broke off has written: that is the store's end too, not a request that waits for ever.
+#[test]
+fn a_store_that_breaks_off_ends_it() {
+    let store = Wrapped::new(false, |store, batch| {
+        assert!(!batch.iter().any(|command| matches!(command, Command::Ask(_))), "a bug in the store");
+        store.apply(batch)
+    });
+    let mut service = Running::with(Arc::new(store), Limits::default());
+    let client = service.client();
+    assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
+    assert_eq!(client.json("POST", "/v1/campaigns/shop/rounds", "{}").code(), "busy");
+    let Ending::StoreFailed(what) = service.ending() else { panic!("it ended as if nothing were wrong") };
+    assert!(what.contains("broke off"), "{what}");
 }
 
 #[test]

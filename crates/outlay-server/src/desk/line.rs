@@ -1,0 +1,183 @@
+//! Jobs in line for the threads that write.
+//!
+//! Whoever writes takes all that wait, and while one batch is written the next gathers by itself. A transaction costs more than what is
+//! in it, so a second thread only begins when what waits is worth a transaction of its own.
+
+use std::collections::VecDeque;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// So many commands are worth another transaction at the same time.
+const WORTH_ANOTHER: usize = 64;
+
+/// A line of jobs, each of one or more commands.
+#[derive(Debug)]
+pub(super) struct Line<T> {
+    state: Mutex<State<T>>,
+    changed: Condvar,
+    most_waiting: usize,
+    most_commands: usize,
+}
+
+#[derive(Debug)]
+struct State<T> {
+    /// Each with the number of its commands.
+    waiting: VecDeque<(usize, T)>,
+    commands: usize,
+    /// Batches that are being written.
+    writing: usize,
+    is_closed: bool,
+}
+
+impl<T> State<T> {
+    fn is_worth_a_batch(&self) -> bool {
+        !self.waiting.is_empty() && self.commands >= self.writing * WORTH_ANOTHER
+    }
+}
+
+/// Why a job cannot stand in line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Turned {
+    Full,
+    Closed,
+}
+
+impl<T> Line<T> {
+    pub(super) fn new(most_waiting: usize, most_commands: usize) -> Self {
+        let state = State { waiting: VecDeque::new(), commands: 0, writing: 0, is_closed: false };
+        Self { state: Mutex::new(state), changed: Condvar::new(), most_waiting, most_commands }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a job at the end of the line.
+    pub(super) fn push(&self, commands: usize, job: T) -> Result<(), Turned> {
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(Turned::Closed);
+        }
+        if state.waiting.len() >= self.most_waiting {
+            return Err(Turned::Full);
+        }
+        state.waiting.push_back((commands, job));
+        state.commands += commands;
+        let is_due = state.is_worth_a_batch();
+        drop(state);
+        if is_due {
+            self.changed.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits for a batch that is worth writing; none at the end. Each must be followed by [`done`](Self::done).
+    pub(super) fn next(&self) -> Option<Vec<T>> {
+        let mut state = self.state();
+        while !state.is_worth_a_batch() {
+            if state.is_closed && state.waiting.is_empty() {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let mut batch = Vec::with_capacity(state.waiting.len());
+        let mut taken = 0;
+        while taken < self.most_commands
+            && let Some((commands, job)) = state.waiting.pop_front()
+        {
+            taken += commands;
+            batch.push(job);
+        }
+        state.commands -= taken;
+        state.writing += 1;
+        if state.is_worth_a_batch() {
+            self.changed.notify_one();
+        }
+        Some(batch)
+    }
+
+    /// A batch is written: whoever wrote it looks for the next.
+    pub(super) fn done(&self) {
+        let mut state = self.state();
+        state.writing -= 1;
+        if state.is_closed {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Lets nobody in any more. Those in line are still written.
+    pub(super) fn close(&self) {
+        self.state().is_closed = true;
+        self.changed.notify_all();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.state().waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn one_batch_at_a_time_until_another_is_worth_it() {
+        let line = Line::new(1000, 10_000);
+        line.push(1, 0).unwrap();
+        assert_eq!(line.next(), Some(vec![0]));
+        (1..WORTH_ANOTHER).for_each(|job| line.push(1, job).unwrap());
+        assert!(!line.state().is_worth_a_batch(), "what waits can wait for the batch that is written");
+        line.push(1, WORTH_ANOTHER).unwrap();
+        assert_eq!(line.next().unwrap().len(), WORTH_ANOTHER);
+        (0..WORTH_ANOTHER).for_each(|job| line.push(1, job).unwrap());
+        assert!(!line.state().is_worth_a_batch(), "a third needs twice as much");
+        line.done();
+        assert!(line.state().is_worth_a_batch());
+        line.done();
+        line.push(5 * WORTH_ANOTHER, 7).unwrap();
+        assert!(line.state().is_worth_a_batch(), "commands count, not jobs");
+    }
+
+    #[test]
+    fn limits() {
+        let line = Line::new(3, 4);
+        assert_eq!([3, 3, 1, 1].map(|commands| line.push(commands, commands)), [Ok(()), Ok(()), Ok(()), Err(Turned::Full)]);
+        assert_eq!((line.next(), line.len()), (Some(vec![3, 3]), 1), "a batch is full when it has enough, and no job is split");
+        line.close();
+        assert_eq!(line.push(1, 1), Err(Turned::Closed));
+        line.done();
+        assert_eq!((line.next(), line.next()), (Some(vec![1]), None));
+    }
+
+    /// Many threads on both sides: everything is taken once, and everybody comes to an end.
+    #[test]
+    fn nobody_is_forgotten() {
+        let line = Arc::new(Line::new(usize::MAX, 100));
+        let taken = Arc::new(AtomicUsize::new(0));
+        let writers: Vec<_> = (0..4)
+            .map(|_| {
+                let (line, taken) = (Arc::clone(&line), Arc::clone(&taken));
+                std::thread::spawn(move || {
+                    while let Some(batch) = line.next() {
+                        taken.fetch_add(batch.len(), Ordering::SeqCst);
+                        line.done();
+                    }
+                })
+            })
+            .collect();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..5000).for_each(|job| line.push(1 + job % 3, job).unwrap()));
+            }
+        });
+        // Without another push: whoever is in line is served before the end.
+        while line.len() > 0 {
+            std::thread::yield_now();
+        }
+        line.close();
+        writers.into_iter().for_each(|writer| writer.join().unwrap());
+        assert_eq!(taken.load(Ordering::SeqCst), 20_000);
+    }
+}
