@@ -26,7 +26,18 @@ struct Seat {
     has_asked: AtomicBool,
     /// Microseconds since the beginning.
     waits_since: AtomicU64,
-    evicted: Notify,
+    is_evicted: AtomicBool,
+    /// Rung when the seat must be given up, now or after the request that is under way.
+    called: Notify,
+}
+
+/// Why a seat must be given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Call {
+    /// Somebody else needs it.
+    Evicted,
+    /// Everybody is to go when they have their answer.
+    Stopping,
 }
 
 /// A seat that is taken until it is dropped.
@@ -63,7 +74,8 @@ impl Connections {
             let rank = |seat: &Seat| (seat.has_asked.load(Ordering::Relaxed), seat.waits_since.load(Ordering::Relaxed));
             let number = idle.min_by_key(|(_, seat)| rank(seat)).map(|(number, _)| *number)?;
             if let Some(seat) = seats.remove(&number) {
-                seat.evicted.notify_one();
+                seat.is_evicted.store(true, Ordering::SeqCst);
+                seat.called.notify_one();
             }
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -71,10 +83,16 @@ impl Connections {
             is_busy: AtomicBool::new(false),
             has_asked: AtomicBool::new(false),
             waits_since: AtomicU64::new(self.now()),
-            evicted: Notify::new(),
+            is_evicted: AtomicBool::new(false),
+            called: Notify::new(),
         });
         seats.insert(number, Arc::clone(&seat));
         Some(Taken { number, seat, all: Arc::clone(self) })
+    }
+
+    /// Tells everybody to go when they have their answer.
+    pub(crate) fn stop(&self) {
+        self.seats().values().for_each(|seat| seat.called.notify_one());
     }
 
     /// Waits until nobody is left, but not for ever; whether nobody is.
@@ -94,8 +112,9 @@ impl Connections {
 
 impl Taken {
     /// Waits until the seat must be given up.
-    pub(crate) async fn evicted(&self) {
-        self.seat.evicted.notified().await;
+    pub(crate) async fn called(&self) -> Call {
+        self.seat.called.notified().await;
+        if self.seat.is_evicted.load(Ordering::SeqCst) { Call::Evicted } else { Call::Stopping }
     }
 
     /// A request is under way until this is dropped.
@@ -134,7 +153,7 @@ mod tests {
     use super::*;
 
     fn is_evicted(taken: &Taken) -> bool {
-        taken.evicted().now_or_never().is_some()
+        taken.called().now_or_never() == Some(Call::Evicted)
     }
 
     #[test]
@@ -150,6 +169,15 @@ mod tests {
         let _second = all.take().unwrap();
         assert!(is_evicted(&old) && !is_evicted(&fresh));
         assert_eq!(all.count(), 3);
+    }
+
+    #[test]
+    fn at_the_end_everybody_is_called() {
+        let all = Connections::new(2);
+        let (one, other) = (all.take().unwrap(), all.take().unwrap());
+        assert_eq!(one.called().now_or_never(), None);
+        all.stop();
+        assert_eq!([one, other].map(|taken| taken.called().now_or_never()), [Some(Call::Stopping); 2]);
     }
 
     #[test]

@@ -4,7 +4,10 @@
 //! without an entry are not let through.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Instant;
 
 use axum::body::{Body, Bytes};
@@ -213,12 +216,33 @@ async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, R
     if announced.is_some_and(|announced| announced > most as u64) {
         return Err(too_large());
     }
-    match tokio::time::timeout(patience, gather(Limited::new(body, most))).await {
+    let mut whole = pin!(gather(Limited::new(body, most)));
+    let gathered = match soon(whole.as_mut()).await {
+        Some(gathered) => Ok(gathered),
+        None => tokio::time::timeout(patience, whole).await,
+    };
+    match gathered {
         Ok(Ok(whole)) => Ok(whole),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Refusal::new(Code::BadRequest, "the body broke off")),
         Err(_) => Err(Refusal::new(Code::Timeout, format!("the body did not arrive within {} s", patience.as_secs_f64()))),
     }
+}
+
+/// What is ready at the second look, if it is. The first one tells hyper that the body is wanted; if it came with the head it is there at
+/// the second, and needs no timer.
+async fn soon<F: Future + Unpin>(mut work: F) -> Option<F::Output> {
+    let mut has_looked = false;
+    poll_fn(|context| match Pin::new(&mut work).poll(context) {
+        Poll::Ready(done) => Poll::Ready(Some(done)),
+        Poll::Pending if has_looked => Poll::Ready(None),
+        Poll::Pending => {
+            has_looked = true;
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await
 }
 
 /// Most bodies come in one piece, and are not copied.

@@ -15,11 +15,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use super::App;
-use super::connections::{Connections, Taken};
+use super::connections::{Call, Connections, Taken};
 use super::envelope::new_id;
 use super::problem::{MEDIA_TYPE, Problem};
 use super::site::Site;
@@ -100,10 +99,10 @@ impl Entrance {
     }
 
     /// Lets everybody in, for ever.
-    async fn open(&self, told: &watch::Receiver<bool>) -> Infallible {
+    async fn open(&self) -> Infallible {
         loop {
             match self.listener.accept().await {
-                Ok((stream, _)) => welcome(stream, &self.connections, &self.parts, told),
+                Ok((stream, _)) => welcome(stream, &self.connections, &self.parts),
                 Err(error) => {
                     // Out of file descriptors, mostly: others must leave first.
                     tracing::warn!(%error, "cannot accept a connection");
@@ -114,9 +113,9 @@ impl Entrance {
     }
 }
 
-async fn open_if_any(entrance: Option<&Entrance>, told: &watch::Receiver<bool>) -> Infallible {
+async fn open_if_any(entrance: Option<&Entrance>) -> Infallible {
     match entrance {
-        Some(entrance) => entrance.open(told).await,
+        Some(entrance) => entrance.open().await,
         None => std::future::pending().await,
     }
 }
@@ -193,7 +192,6 @@ impl Server {
     /// Serves until `stop` comes or the store fails.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Ending {
         let limits = self.app.limits().clone();
-        let (stopping, told) = watch::channel(false);
         let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&self.app)));
         let tls = self.tls.clone();
         let entrance = |listener, connections, site| Entrance::new(listener, connections, site, tls.clone(), &limits);
@@ -208,12 +206,12 @@ impl Server {
             biased;
             what = &mut failed => Ending::StoreFailed(what),
             () = &mut stop => Ending::Stopped,
-            never = main.open(&told) => match never {},
-            never = open_if_any(beside.as_ref(), &told) => match never {},
+            never = main.open() => match never {},
+            never = open_if_any(beside.as_ref()) => match never {},
         };
         self.app.is_stopping.store(true, Ordering::SeqCst);
         drop((main, beside));
-        let _ = stopping.send(true);
+        seats.iter().for_each(|seats| seats.stop());
         tokens.abort();
         if ending != Ending::Stopped {
             are_gone(&seats, LAST_WORDS).await;
@@ -256,12 +254,12 @@ async fn keep_tokens_fresh(app: Arc<App>) {
     }
 }
 
-fn welcome(stream: TcpStream, connections: &Arc<Connections>, parts: &Arc<ServerParts>, told: &watch::Receiver<bool>) {
+fn welcome(stream: TcpStream, connections: &Arc<Connections>, parts: &Arc<ServerParts>) {
     match connections.take() {
         Some(seat) => {
             // Answers are small: they should not wait for more.
             let _ = stream.set_nodelay(true);
-            tokio::spawn(attend(stream, seat, Arc::clone(parts), told.clone()));
+            tokio::spawn(attend(stream, seat, Arc::clone(parts)));
         }
         None => drop(tokio::spawn(turn_away(stream))),
     }
@@ -276,16 +274,16 @@ async fn turn_away(mut stream: TcpStream) {
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(sorry.as_bytes())).await;
 }
 
-async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>, told: watch::Receiver<bool>) {
+async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>) {
     match &parts.tls {
-        None => converse(stream, &seat, &parts, told).await,
+        None => converse(stream, &seat, &parts).await,
         Some(tls) => {
             let shaken = tokio::select! {
                 shaken = tokio::time::timeout(parts.limits.header_timeout, tls.accept(stream)) => shaken,
-                () = seat.evicted() => return,
+                _ = seat.called() => return,
             };
             match shaken {
-                Ok(Ok(stream)) => converse(stream, &seat, &parts, told).await,
+                Ok(Ok(stream)) => converse(stream, &seat, &parts).await,
                 Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
                 Err(_) => tracing::debug!("no TLS in time"),
             }
@@ -294,10 +292,9 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>, told: w
 }
 
 /// Answers requests of one connection until it ends.
-async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts, mut told: watch::Receiver<bool>) {
+async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts) {
     let service = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(parts.site.answer(request, seat).await) });
     let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(stream), service));
-    let mut is_told = false;
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -306,11 +303,10 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, pa
                 }
                 return;
             }
-            _ = told.wait_for(|stop| *stop), if !is_told => {
-                is_told = true;
-                connection.as_mut().graceful_shutdown();
-            }
-            () = seat.evicted() => return,
+            call = seat.called() => match call {
+                Call::Evicted => return,
+                Call::Stopping => connection.as_mut().graceful_shutdown(),
+            },
         }
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 
 use super::failure::{broken, is_harmless, lasting, passing};
 use super::items::{self, Items};
@@ -46,10 +46,9 @@ impl Writer {
         self.tidy()?;
         self.begin().map_err(|error| self.after("begin a batch", &error))?;
         let mut work = Batch::new(&self.connection, &mut self.campaigns, self.seq);
-        let worked = work.run(batch);
-        let seq = work.seq;
+        let worked = work.run(batch).map(|answers| (answers, work.seq));
         match worked {
-            Ok(answers) => {
+            Ok((answers, seq)) => {
                 self.commit()?;
                 self.seq = seq;
                 Ok(answers)
@@ -154,6 +153,22 @@ struct Batch<'a> {
     forget_until: Option<Millis>,
 }
 
+/// Statements that most commands of a batch need: taken out of the cache once for all of them.
+struct Reports<'a> {
+    find: CachedStatement<'a>,
+    insert: CachedStatement<'a>,
+}
+
+impl<'a> Reports<'a> {
+    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+        let insert = "INSERT INTO told (campaign, round, seq, is_late, at, token, items) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        Ok(Self {
+            find: connection.prepare_cached("SELECT items FROM told WHERE campaign = ?1 AND round = ?2")?,
+            insert: connection.prepare_cached(insert)?,
+        })
+    }
+}
+
 /// What was told of a task in a round, and what counts by now.
 struct Told {
     task: u32,
@@ -168,7 +183,8 @@ impl<'a> Batch<'a> {
 
     fn run(&mut self, batch: &[Command]) -> rusqlite::Result<Vec<Result<Done, Refusal>>> {
         let before = self.seq;
-        let answers = batch.iter().map(|command| self.carry_out(command)).collect::<rusqlite::Result<_>>()?;
+        let mut reports = Reports::new(self.connection)?;
+        let answers = batch.iter().map(|command| self.carry_out(command, &mut reports)).collect::<rusqlite::Result<_>>()?;
         self.write_counts()?;
         self.forget_keys()?;
         if self.seq != before {
@@ -177,13 +193,13 @@ impl<'a> Batch<'a> {
         Ok(answers)
     }
 
-    fn carry_out(&mut self, command: &Command) -> Answer {
+    fn carry_out(&mut self, command: &Command, reports: &mut Reports<'_>) -> Answer {
         match command {
             Command::Create(new) => self.create(new),
             Command::SetStatus(change) => self.set_status(change),
             Command::Ask(ask) => self.ask(ask),
-            Command::Tell(tell) => self.tell(tell),
-            Command::Correct(correction) => self.correct(correction),
+            Command::Tell(tell) => self.tell(tell, reports),
+            Command::Correct(correction) => self.correct(correction, reports),
             Command::AddToken(token) => self.add_token(token),
             Command::RevokeToken(revocation) => self.revoke_token(revocation),
         }
@@ -320,10 +336,10 @@ impl<'a> Batch<'a> {
         self.connection.prepare_cached(delete)?.execute([until]).map(|_| ())
     }
 
-    fn tell(&mut self, tell: &Tell) -> Answer {
+    fn tell(&mut self, tell: &Tell, reports: &mut Reports<'_>) -> Answer {
         let Some(known) = self.known(&tell.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
         let round = whole(tell.round)?;
-        let told = self.told(known.number, round)?;
+        let told = self.told(known.number, round, reports)?;
         let mut is_new = Vec::with_capacity(tell.items.len());
         for item in &tell.items {
             match place_of(&told, item.task).map(|place| &told[place]) {
@@ -335,9 +351,8 @@ impl<'a> Batch<'a> {
         let new = || tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| item);
         let count = new().count() as i64;
         if count > 0 {
-            let insert = "INSERT INTO told (campaign, round, seq, is_late, at, token, items) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
             let row = params![known.number, round, self.next_seq(), tell.is_late, tell.at, tell.token, items::written(new())];
-            self.connection.prepare_cached(insert)?.execute(row)?;
+            reports.insert.execute(row)?;
             for item in new() {
                 let total = self.counts.entry((known.number, item.task)).or_default();
                 total.told += 1;
@@ -349,7 +364,9 @@ impl<'a> Batch<'a> {
             tally.version += count;
             tally.late += if tell.is_late { count } else { 0 };
         }
-        let is_complete = self.there(known.number, round)?.is_some_and(|there| told.len() as i64 + count >= there);
+        let all = told.len() as i64 + count;
+        // Nobody can tell of more than all tasks.
+        let is_complete = all == i64::from(known.tasks) || self.there(known.number, round)?.is_some_and(|there| all >= there);
         Ok(Ok(Done::Told { is_new, is_complete }))
     }
 
@@ -362,10 +379,9 @@ impl<'a> Batch<'a> {
     }
 
     /// What is known of a round: tasks in order.
-    fn told(&self, campaign: i64, round: i64) -> rusqlite::Result<Vec<Told>> {
+    fn told(&self, campaign: i64, round: i64, reports: &mut Reports<'_>) -> rusqlite::Result<Vec<Told>> {
         let mut told = Vec::new();
-        let mut find = self.connection.prepare_cached("SELECT items FROM told WHERE campaign = ?1 AND round = ?2")?;
-        let mut rows = find.query([campaign, round])?;
+        let mut rows = reports.find.query([campaign, round])?;
         while let Some(row) = rows.next()? {
             for item in Items(row.get_ref(0)?.as_blob()?) {
                 let item = item.ok_or_else(|| broken("items of a report"))?;
@@ -393,10 +409,10 @@ impl<'a> Batch<'a> {
         Ok(())
     }
 
-    fn correct(&mut self, correction: &Correction) -> Answer {
+    fn correct(&mut self, correction: &Correction, reports: &mut Reports<'_>) -> Answer {
         let Some(known) = self.known(&correction.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
         let round = whole(correction.round)?;
-        let told = self.told(known.number, round)?;
+        let told = self.told(known.number, round, reports)?;
         let Some(from) = place_of(&told, correction.task).map(|place| told[place].counted) else {
             return Ok(Err(Refusal::NothingToCorrect));
         };
