@@ -8,6 +8,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// So many commands are worth another transaction at the same time.
 const WORTH_ANOTHER: usize = 64;
+/// How often a thread lets others go first before it takes a batch.
+const MOST_YIELDS: usize = 8;
 
 /// A line of jobs, each of one or more commands.
 #[derive(Debug)]
@@ -25,12 +27,23 @@ struct State<T> {
     commands: usize,
     /// Batches that are being written.
     writing: usize,
+    /// Threads that wait for a batch, and how many of them have been called and are not awake yet. To call one that is not there costs
+    /// as much as to call one that is.
+    asleep: usize,
+    called: usize,
     is_closed: bool,
 }
 
 impl<T> State<T> {
     fn is_worth_a_batch(&self) -> bool {
         !self.waiting.is_empty() && self.commands >= self.writing * WORTH_ANOTHER
+    }
+
+    /// Whether somebody is to be called; he is then taken for called.
+    fn calls(&mut self) -> bool {
+        let calls = self.is_worth_a_batch() && self.asleep > self.called;
+        self.called += usize::from(calls);
+        calls
     }
 }
 
@@ -43,7 +56,7 @@ pub(super) enum Turned {
 
 impl<T> Line<T> {
     pub(super) fn new(most_waiting: usize, most_commands: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), commands: 0, writing: 0, is_closed: false };
+        let state = State { waiting: VecDeque::new(), commands: 0, writing: 0, asleep: 0, called: 0, is_closed: false };
         Self { state: Mutex::new(state), changed: Condvar::new(), most_waiting, most_commands }
     }
 
@@ -62,9 +75,9 @@ impl<T> Line<T> {
         }
         state.waiting.push_back((commands, job));
         state.commands += commands;
-        let is_due = state.is_worth_a_batch();
+        let calls = state.calls();
         drop(state);
-        if is_due {
+        if calls {
             self.changed.notify_one();
         }
         Ok(())
@@ -72,13 +85,46 @@ impl<T> Line<T> {
 
     /// Waits for a batch that is worth writing; none at the end. Each must be followed by [`done`](Self::done).
     pub(super) fn next(&self) -> Option<Vec<T>> {
+        loop {
+            let state = self.gathered(self.due()?);
+            // While it gathered, another thread may have taken it all.
+            if !state.waiting.is_empty() {
+                return Some(self.take(state));
+            }
+        }
+    }
+
+    /// Sleeps until what waits is worth writing; none at the end.
+    fn due(&self) -> Option<MutexGuard<'_, State<T>>> {
         let mut state = self.state();
         while !state.is_worth_a_batch() {
             if state.is_closed && state.waiting.is_empty() {
                 return None;
             }
+            state.asleep += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.asleep -= 1;
+            state.called = state.called.saturating_sub(1);
         }
+        Some(state)
+    }
+
+    /// Lets those in who are at the door: where threads wait for a processor, one of them may be about to push. As long as more come, but
+    /// not for ever; on an idle machine nobody comes, and it takes no time.
+    fn gathered<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
+        for _ in 0..MOST_YIELDS {
+            let before = state.waiting.len();
+            drop(state);
+            std::thread::yield_now();
+            state = self.state();
+            if state.waiting.len() <= before {
+                break;
+            }
+        }
+        state
+    }
+
+    fn take(&self, mut state: MutexGuard<'_, State<T>>) -> Vec<T> {
         let mut batch = Vec::with_capacity(state.waiting.len());
         let mut taken = 0;
         while taken < self.most_commands
@@ -89,10 +135,10 @@ impl<T> Line<T> {
         }
         state.commands -= taken;
         state.writing += 1;
-        if state.is_worth_a_batch() {
+        if state.calls() {
             self.changed.notify_one();
         }
-        Some(batch)
+        batch
     }
 
     /// A batch is written: whoever wrote it looks for the next.

@@ -118,7 +118,7 @@ impl Live {
         Arc::as_ptr(self).addr()
     }
 
-    /// Reads the counts again: others may have counted.
+    /// Reads again what others may have counted and handed out.
     pub(super) fn refresh(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         let row = store.campaign(&self.id)?;
@@ -127,12 +127,23 @@ impl Live {
         if let Some(row) = row.filter(|row| row.version >= state.row.version) {
             state.row = row;
         }
+        let known = state.last.as_ref().map_or(0, |last| last.rounds.start);
+        let last = last.filter(|last| last.rounds.start > known);
+        if state.learns_from_order {
+            // Where somebody else's things belong only the store knows.
+            let is_behind = standing != state.standing || last.is_some();
+            drop(state);
+            if is_behind {
+                self.learn_again(store)?;
+            }
+            self.state().read_at = now;
+            return Ok(());
+        }
         if standing != state.standing {
             set_counts(&mut state.decider, &standing).map_err(|error| damaged(&self.id, &error))?;
             state.standing = standing;
         }
-        let known = state.last.as_ref().map_or(0, |last| last.rounds.start);
-        if let Some(last) = last.filter(|last| last.rounds.start > known) {
+        if let Some(last) = last {
             take_up(&mut state.decider, &last).map_err(|error| damaged(&self.id, &error))?;
             state.last = Some(Arc::new(last));
         }
@@ -143,6 +154,11 @@ impl Live {
     /// Makes the decider again from the store.
     pub(super) fn rebuild(&self, store: &dyn Store) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
+        self.learn_again(store)
+    }
+
+    /// For whoever keeps others from following the store meanwhile.
+    fn learn_again(&self, store: &dyn Store) -> Result<(), StoreError> {
         let (decider, standing, last) = learnt(store, &self.id, &self.plan)?;
         let mut state = self.state();
         (state.decider, state.standing, state.last) = (decider, standing, last);

@@ -92,7 +92,7 @@ impl Desk {
     /// If the request does not hold together, or the id is taken by another campaign.
     pub async fn create(&self, id: &str, request: NewCampaign, token: &str) -> Result<(CampaignState, bool), Refused> {
         check_id(id)?;
-        let plan = Plan::new(&request, self.limits(), self.store().is_shared())?;
+        let plan = Plan::new(&request, self.limits())?;
         if self.shared.found + self.shared.tallies.campaigns() >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
@@ -247,7 +247,7 @@ fn load(store: &dyn Store, row: CampaignRow, limits: &Limits, now: Millis) -> Re
     let request: NewCampaign = serde_json::from_str(&row.spec).map_err(|error| damaged(error.to_string()))?;
     // What was taken once is taken again, whatever the limits are by now.
     let limits = Limits { tasks: usize::MAX, curve_points: usize::MAX, ..limits.clone() };
-    let plan = Plan::new(&request, &limits, store.is_shared()).map_err(|refused| damaged(refused.detail))?;
+    let plan = Plan::new(&request, &limits).map_err(|refused| damaged(refused.detail))?;
     Live::load(store, row, plan, now)
 }
 

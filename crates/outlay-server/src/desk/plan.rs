@@ -32,9 +32,9 @@ const MOST_EXPIRY_SECONDS: u64 = 36_525 * 24 * 3600;
 
 impl Plan {
     /// Checks a request. Everything that is wrong with the problem is said at once.
-    pub(super) fn new(request: &NewCampaign, limits: &Limits, is_shared: bool) -> Result<Self, Refused> {
+    pub(super) fn new(request: &NewCampaign, limits: &Limits) -> Result<Self, Refused> {
         let problem = read_problem(&request.problem, limits)?;
-        let learner = learner(request.learner.as_deref(), is_shared)?;
+        let learner = learner(request.learner.as_deref())?;
         let horizon = request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
         let expiry_seconds = request.expiry_seconds.unwrap_or(DEFAULT_EXPIRY_SECONDS);
         if !(1..=MOST_EXPIRY_SECONDS).contains(&expiry_seconds) {
@@ -114,16 +114,12 @@ fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refuse
     Ok(())
 }
 
-fn learner(name: Option<&str>, is_shared: bool) -> Result<LearnerSpec, Refused> {
+fn learner(name: Option<&str>) -> Result<LearnerSpec, Refused> {
     let Some(name) = name else { return Ok(LearnerSpec::default()) };
-    let refused = |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available(is_shared));
+    let refused = |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available());
     let learner: LearnerSpec = name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.0))?;
     if !is_served(&learner) {
         return Err(refused(format!("learner `{name}` needs {} feedback; here it is censored", learner.entry().feedback)));
-    }
-    if is_shared && !learner.learns_by_counting() {
-        let detail = format!("learner `{name}` learns from the order of things, which several processes on one database do not share");
-        return Err(refused(detail));
     }
     Ok(learner)
 }
@@ -133,9 +129,8 @@ fn is_served(learner: &LearnerSpec) -> bool {
     learner.entry().feedback == Feedback::Censored || *learner == LearnerSpec::Uniform
 }
 
-fn available(is_shared: bool) -> String {
-    let served = |learner: &LearnerSpec| is_served(learner) && (learner.learns_by_counting() || !is_shared);
-    let names = LEARNERS.iter().filter(|entry| entry.name.parse().is_ok_and(|learner| served(&learner)));
+fn available() -> String {
+    let names = LEARNERS.iter().filter(|entry| entry.name.parse().is_ok_and(|learner| is_served(&learner)));
     format!("learners: {}", names.map(|entry| entry.name).collect::<Vec<_>>().join(", "))
 }
 

@@ -200,6 +200,7 @@ impl Writer {
         touched.dedup_by(|one, other| Arc::ptr_eq(one, other));
         let _kept_from_reading: Vec<_> = touched.iter().map(|live| live.keep_from_reading()).collect();
         let mut answers = self.carry_out(&commands).map(Vec::into_iter);
+        let mut replies = Vec::with_capacity(jobs.len());
         for (range, live, reply) in jobs {
             let mine = match &mut answers {
                 Ok(answers) => Ok(answers.by_ref().take(range.len()).collect()),
@@ -208,6 +209,10 @@ impl Writer {
             if let Some(live) = live {
                 follow(&mut live.state(), &commands[range], &mine);
             }
+            replies.push((reply, mine));
+        }
+        // Not before all have been followed: whoever is answered asks again, and would fight for the state with those behind him.
+        for (reply, mine) in replies {
             reply.send(mine).ok();
         }
     }

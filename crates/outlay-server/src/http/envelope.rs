@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -42,8 +43,8 @@ impl Envelope {
         Self { begun: Instant::now(), id: request_id(request.headers()), method: known(request.method()), route }
     }
 
-    /// Waits for the answer and makes it whole.
-    pub(crate) async fn around(self, app: &App, answer: impl Future<Output = Response>) -> Response {
+    /// Waits for the answer and makes it whole. The future stays where it is: those of handlers are large, and are moved for nothing.
+    pub(crate) async fn around(self, app: &App, answer: Pin<&mut impl Future<Output = Response>>) -> Response {
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         // The panic hook has told what happened; the client only learns that it was not its fault.
         let mut response =

@@ -3,6 +3,7 @@
 //! The two have a router each, and which one a request gets to see is decided before either is asked: what is behind doors cannot be
 //! reached around them. The steps are plain calls and not layers of the router, which would be cloned and boxed for every request.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use axum::Router;
@@ -54,7 +55,8 @@ impl Site {
         let address = request.uri().clone();
         let found = self.doors.find(address.path());
         let envelope = Envelope::new(&request, found.as_ref().map(|found| Arc::clone(&found.entry.path)));
-        envelope.around(&self.app, self.inside(found, request, seat)).await
+        let inside = pin!(self.inside(found, request, seat));
+        envelope.around(&self.app, inside).await
     }
 
     async fn inside(&self, found: Option<Found<'_, '_>>, request: Request<Incoming>, seat: &Taken) -> Response {
@@ -68,14 +70,17 @@ impl Site {
                 finished(self.pages.call(request.map(|_| Body::empty()))).await
             }
             Some(found) => match gate::pass(&self.app, &found, request, seat).await {
-                Ok((request, _busy)) => self.in_time(finished(self.behind.call(request))).await,
+                Ok((request, _busy)) => {
+                    let answer = pin!(finished(self.behind.call(request)));
+                    self.in_time(answer).await
+                }
                 Err(refusal) => refusal.into_response(),
             },
         }
     }
 
     /// Whoever asks and goes away, or waits too long, leaves nothing half done: what the desk has begun it finishes.
-    async fn in_time(&self, answer: impl Future<Output = Response>) -> Response {
+    async fn in_time(&self, answer: Pin<&mut impl Future<Output = Response>>) -> Response {
         tokio::time::timeout(self.app.limits().request_timeout, answer).await.unwrap_or_else(|_| {
             let refused = Refused::new(Code::Busy, "there was no answer in time; whether the request was carried out is not known")
                 .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");

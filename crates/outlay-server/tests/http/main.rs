@@ -1,13 +1,16 @@
-//! The service as its clients meet it: over real sockets, on the store in memory.
+//! The service as its clients meet it: over real sockets, mostly on the store in memory.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod api;
 mod auth;
 mod client;
+#[path = "../postgres/database.rs"]
+mod database;
 mod figures;
 mod hostile;
 mod openapi;
+mod same_learner;
 mod stopping;
 mod tables;
 #[path = "../wrapped/mod.rs"]
