@@ -90,8 +90,7 @@ async fn replicas_that_take_turns_decide_as_one() {
             let reward = |task: usize| drawn(round, task as u64).filter(|_| expected[task] > 0.0);
             let completed = |task| reward(task).map(|share| Completion { task, reward: Reward::from_share(share) });
             campaign.observe_completed(round, &(0..3).filter_map(completed).collect::<Vec<_>>()).unwrap();
-            let result =
-                |task: usize| TaskResult { task: names[task].to_owned(), completed: reward(task).is_some(), reward: reward(task) };
+            let result = |task: usize| TaskResult { task: names[task].to_owned(), completed: reward(task).is_some(), reward: reward(task) };
             // Told to the other one, now and then.
             let results = (0..3).map(result).collect();
             desks[(round / 3) as usize % 2].tell("c", round, Feedback { results }, "").await.unwrap();
