@@ -8,8 +8,6 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// So many commands are worth another transaction at the same time.
 const WORTH_ANOTHER: usize = 64;
-/// How often a thread lets others go first before it takes a batch.
-const MOST_YIELDS: usize = 8;
 
 /// A line of jobs, each of one or more commands.
 #[derive(Debug)]
@@ -85,17 +83,6 @@ impl<T> Line<T> {
 
     /// Waits for a batch that is worth writing; none at the end. Each must be followed by [`done`](Self::done).
     pub(super) fn next(&self) -> Option<Vec<T>> {
-        loop {
-            let state = self.gathered(self.due()?);
-            // While it gathered, another thread may have taken it all.
-            if !state.waiting.is_empty() {
-                return Some(self.take(state));
-            }
-        }
-    }
-
-    /// Sleeps until what waits is worth writing; none at the end.
-    fn due(&self) -> Option<MutexGuard<'_, State<T>>> {
         let mut state = self.state();
         while !state.is_worth_a_batch() {
             if state.is_closed && state.waiting.is_empty() {
@@ -106,25 +93,6 @@ impl<T> Line<T> {
             state.asleep -= 1;
             state.called = state.called.saturating_sub(1);
         }
-        Some(state)
-    }
-
-    /// Lets those in who are at the door: where threads wait for a processor, one of them may be about to push. As long as more come, but
-    /// not for ever; on an idle machine nobody comes, and it takes no time.
-    fn gathered<'a>(&'a self, mut state: MutexGuard<'a, State<T>>) -> MutexGuard<'a, State<T>> {
-        for _ in 0..MOST_YIELDS {
-            let before = state.waiting.len();
-            drop(state);
-            std::thread::yield_now();
-            state = self.state();
-            if state.waiting.len() <= before {
-                break;
-            }
-        }
-        state
-    }
-
-    fn take(&self, mut state: MutexGuard<'_, State<T>>) -> Vec<T> {
         let mut batch = Vec::with_capacity(state.waiting.len());
         let mut taken = 0;
         while taken < self.most_commands
@@ -138,7 +106,7 @@ impl<T> Line<T> {
         if state.calls() {
             self.changed.notify_one();
         }
-        batch
+        Some(batch)
     }
 
     /// A batch is written: whoever wrote it looks for the next.
