@@ -315,12 +315,10 @@ fn alone(what: &str, connections: usize, folder: &Path, seconds: f64) -> Result<
 
 fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
     let Rate { per_second, median, slow, stolen } = rate;
-    let times = json!({ "per_second": per_second, "median_seconds": median, "p99_seconds": slow, "stolen": stolen });
-    let mut row = json!({ "what": what, "connections": connections, "turn": turn });
-    if let (Some(row), Value::Object(times)) = (row.as_object_mut(), times) {
-        row.extend(times);
-    }
-    row
+    json!({
+        "what": what, "connections": connections, "turn": turn,
+        "per_second": per_second, "median_seconds": median, "p99_seconds": slow, "stolen": stolen,
+    })
 }
 
 /// A store with so many outcomes, four a round.
