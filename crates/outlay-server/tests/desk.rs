@@ -1,10 +1,12 @@
 //! The desk: the same learner as the library, whatever comes late, twice, or in another order.
 
+mod trace;
+
 use std::sync::Arc;
 
 use outlay::Problem;
 use outlay::campaign::{Campaign, Guards};
-use outlay::feedback::{Completion, Feedback as Shown, Reward};
+use outlay::feedback::Feedback as Shown;
 use outlay::learner::LEARNERS;
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
@@ -15,20 +17,10 @@ use outlay_server::refusal::{Code, Refused};
 use outlay_server::shapes::{Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told};
 use outlay_server::store::{CampaignStatus, MemoryStore, Store};
 use serde_json::json;
+use trace::{done, failed, outcomes, problem, told};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 3600 * 1000;
-
-fn problem() -> serde_json::Value {
-    json!({
-        "budget": 100.0, "reward_max": 2.0,
-        "task": [
-            { "name": "tv", "curve": { "family": "hill", "half_at": 60.0, "steepness": 2.5 } },
-            { "name": "web", "curve": { "family": "power", "exponent": 0.5, "scale": 80.0 } },
-            { "name": "mail", "curve": { "family": "exponential", "scale": 30.0 }, "max": 70.0 },
-        ],
-    })
-}
 
 fn request(learner: &str) -> NewCampaign {
     NewCampaign {
@@ -75,32 +67,8 @@ impl World {
     }
 }
 
-fn done(task: &str, reward: f64) -> TaskResult {
-    TaskResult { task: task.to_owned(), completed: true, reward: Some(reward) }
-}
-
-fn failed(task: &str) -> TaskResult {
-    TaskResult { task: task.to_owned(), completed: false, reward: None }
-}
-
 fn spends(rounds: &Rounds) -> Vec<u64> {
     rounds.tasks.iter().map(|task| task.spend.to_bits()).collect()
-}
-
-/// Who completes in a round, by the split that was handed out.
-fn outcomes(problem: &Problem, spend: &[f64], draws: &Draws, round: u64) -> Vec<Completion> {
-    let draws = draws.round(round);
-    let chances = problem.tasks().iter().zip(spend).enumerate();
-    let completed = chances.filter(|(task, (curve, spend))| draws.uniform(*task) < curve.curve().success(**spend));
-    completed.map(|(task, _)| Completion { task, reward: Reward::from_share(draws.uniform(10 + task)) }).collect()
-}
-
-fn told(problem: &Problem, completed: &[Completion]) -> Vec<TaskResult> {
-    let result = |(place, task): (usize, &outlay::Task)| match completed.iter().find(|completion| completion.task == place) {
-        Some(completion) => done(task.name(), completion.reward.share() * problem.reward_max()),
-        None => failed(task.name()),
-    };
-    problem.tasks().iter().enumerate().map(result).collect()
 }
 
 async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {

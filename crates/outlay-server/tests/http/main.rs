@@ -13,6 +13,8 @@ mod openapi;
 mod same_learner;
 mod stopping;
 mod tables;
+#[path = "../trace/mod.rs"]
+mod trace;
 #[path = "../wrapped/mod.rs"]
 mod wrapped;
 

@@ -1,0 +1,43 @@
+//! A game that the library and the service play side by side: three tasks, and what comes of the splits.
+
+use outlay::Problem;
+use outlay::feedback::{Completion, Reward};
+use outlay::random::Draws;
+use outlay_server::shapes::TaskResult;
+use serde_json::json;
+
+pub(crate) fn problem() -> serde_json::Value {
+    json!({
+        "budget": 100.0, "reward_max": 2.0,
+        "task": [
+            { "name": "tv", "curve": { "family": "hill", "half_at": 60.0, "steepness": 2.5 } },
+            { "name": "web", "curve": { "family": "power", "exponent": 0.5, "scale": 80.0 } },
+            { "name": "mail", "curve": { "family": "exponential", "scale": 30.0 }, "max": 70.0 },
+        ],
+    })
+}
+
+/// Who completes in a round, by the split that was handed out.
+pub(crate) fn outcomes(problem: &Problem, spend: &[f64], draws: &Draws, round: u64) -> Vec<Completion> {
+    let draws = draws.round(round);
+    let chances = problem.tasks().iter().zip(spend).enumerate();
+    let completed = chances.filter(|(task, (curve, spend))| draws.uniform(*task) < curve.curve().success(**spend));
+    completed.map(|(task, _)| Completion { task, reward: Reward::from_share(draws.uniform(10 + task)) }).collect()
+}
+
+/// The same as a report.
+pub(crate) fn told(problem: &Problem, completed: &[Completion]) -> Vec<TaskResult> {
+    let result = |(place, task): (usize, &outlay::Task)| match completed.iter().find(|completion| completion.task == place) {
+        Some(completion) => done(task.name(), completion.reward.share() * problem.reward_max()),
+        None => failed(task.name()),
+    };
+    problem.tasks().iter().enumerate().map(result).collect()
+}
+
+pub(crate) fn done(task: &str, reward: f64) -> TaskResult {
+    TaskResult { task: task.to_owned(), completed: true, reward: Some(reward) }
+}
+
+pub(crate) fn failed(task: &str) -> TaskResult {
+    TaskResult { task: task.to_owned(), completed: false, reward: None }
+}
