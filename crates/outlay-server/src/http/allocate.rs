@@ -1,16 +1,12 @@
 //! A one-off problem: the best split, and nothing kept.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use outlay::oracle::Status;
 use outlay::{Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::App;
-use super::extract::{Sent, free_body};
+use super::call::Call;
 use super::json::escaped;
 use super::problem::{Problem, Refusal};
 use crate::desk::read_problem;
@@ -79,11 +75,11 @@ pub struct AllocatedTask {
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(State(app): State<Arc<App>>, Sent(bytes): Sent) -> Result<Json<AllocateAnswer>, Refusal> {
-    let request: AllocateRequest = free_body(&bytes, &app, &[])?;
+pub(crate) async fn post(call: &Call<'_>) -> Result<Json<AllocateAnswer>, Refusal> {
+    let request: AllocateRequest = call.free_body(&[])?;
     let busy = || Refusal::new(Code::Busy, "all solvers are at work");
-    let permit = app.solvers.acquire().await.map_err(|_| busy())?;
-    let limits = app.limits().clone();
+    let permit = call.app.solvers.acquire().await.map_err(|_| busy())?;
+    let limits = call.app.limits().clone();
     let answer = tokio::task::spawn_blocking(move || solve(&request, &limits)).await;
     drop(permit);
     Ok(Json(answer.map_err(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it"))??))

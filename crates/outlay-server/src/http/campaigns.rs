@@ -1,16 +1,13 @@
 //! Campaigns: begun, looked at, paused and closed.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::App;
-use super::extract::{Asked, Caller, InCampaign, NamedPage, Page, Place, Sent, body, free_body, within};
+use super::call::Call;
+use super::parameters::{InCampaign, NamedPage, Page, within};
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign};
@@ -33,14 +30,9 @@ use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, Even
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn put(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    caller: Caller,
-    Sent(bytes): Sent,
-) -> Result<Response, Refusal> {
-    let request: NewCampaign = free_body(&bytes, &app, &["guards"])?;
-    let (state, is_new) = app.desk.create(&id, request, &caller.0).await?;
+pub(crate) async fn put(call: &Call<'_>) -> Result<Response, Refusal> {
+    let (id, request) = (call.campaign()?, call.free_body(&["guards"])?);
+    let (state, is_new) = call.app.desk.create(&id, request, &call.caller).await?;
     let tag = etag(&state);
     if is_new {
         let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}")).unwrap_or(HeaderValue::from_static("/v1/campaigns"));
@@ -67,15 +59,11 @@ pub(crate) async fn put(
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn get(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    headers: HeaderMap,
-) -> Result<Response, Refusal> {
-    let state = app.desk.campaign(&id).await?;
+pub(crate) async fn get(call: &Call<'_>) -> Result<Response, Refusal> {
+    let state = call.app.desk.campaign(&call.campaign()?).await?;
     let tag = etag(&state);
     let head = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
-    if is_known(&headers, &tag) {
+    if is_known(call.headers(), &tag) {
         return Ok((StatusCode::NOT_MODIFIED, head).into_response());
     }
     Ok((head, Json(state)).into_response())
@@ -99,19 +87,13 @@ pub(crate) async fn get(
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn patch(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    caller: Caller,
-    headers: HeaderMap,
-    Sent(bytes): Sent,
-) -> Result<Response, Refusal> {
-    let change: CampaignChange = body(&bytes, &app)?;
-    let version = match wanted_version(&headers)? {
+pub(crate) async fn patch(call: &Call<'_>) -> Result<Response, Refusal> {
+    let (id, change, desk) = (call.campaign()?, call.body()?, &call.app.desk);
+    let version = match wanted_version(call.headers())? {
         Some(version) => version,
-        None => app.desk.campaign(&id).await?.version,
+        None => desk.campaign(&id).await?.version,
     };
-    let state = app.desk.set_status(&id, change, version, &caller.0).await?;
+    let state = desk.set_status(&id, change, version, &call.caller).await?;
     Ok(([(header::ETAG, etag(&state))], Json(state)).into_response())
 }
 
@@ -129,9 +111,10 @@ pub(crate) async fn patch(
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>, Asked(page): Asked<NamedPage>) -> Result<Json<CampaignList>, Refusal> {
-    let limit = page.limit(&app)?;
-    Ok(Json(app.desk.campaigns(page.after.as_deref(), limit).await?))
+pub(crate) async fn list(call: &Call<'_>) -> Result<Json<CampaignList>, Refusal> {
+    let page: NamedPage = call.asked()?;
+    let limit = page.limit(call.app)?;
+    Ok(Json(call.app.desk.campaigns(page.after.as_deref(), limit).await?))
 }
 
 /// What happened to a campaign, in order.
@@ -148,13 +131,10 @@ pub(crate) async fn list(State(app): State<Arc<App>>, Asked(page): Asked<NamedPa
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn events(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    Asked(page): Asked<Page>,
-) -> Result<Json<EventList>, Refusal> {
-    let limit = page.limit(&app)?;
-    Ok(Json(app.desk.events(&id, page.after.unwrap_or(0), limit).await?))
+pub(crate) async fn events(call: &Call<'_>) -> Result<Json<EventList>, Refusal> {
+    let page: Page = call.asked()?;
+    let limit = page.limit(call.app)?;
+    Ok(Json(call.app.desk.events(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
 }
 
 /// How finely curves are to be drawn.
@@ -181,16 +161,13 @@ pub(crate) struct Fineness {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn curves(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    Asked(fineness): Asked<Fineness>,
-) -> Result<Json<CurveList>, Refusal> {
-    let points = within(fineness.points, 100, app.limits().page, "points")?;
+pub(crate) async fn curves(call: &Call<'_>) -> Result<Json<CurveList>, Refusal> {
+    let fineness: Fineness = call.asked()?;
+    let points = within(fineness.points, 100, call.app.limits().page, "points")?;
     if points < 2 {
         return Err(Refusal::new(Code::BadParameter, "points must be at least 2: a curve has a beginning and an end"));
     }
-    Ok(Json(app.desk.curves(&id, points).await?))
+    Ok(Json(call.app.desk.curves(&call.campaign()?, points).await?))
 }
 
 /// Changes whenever anything does that a client waits for. Only the version is compared when a change is made.

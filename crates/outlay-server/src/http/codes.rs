@@ -2,15 +2,15 @@
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::extract::Place;
+use super::call::Call;
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Facts};
 
 /// The code that an address names.
-#[derive(Debug, Deserialize, IntoParams)]
+#[derive(IntoParams)]
+#[expect(dead_code, reason = "it only describes")]
 #[into_params(parameter_in = Path)]
 pub(crate) struct InCode {
     /// The `code` of an error
@@ -31,8 +31,8 @@ pub(crate) struct InCode {
     ),
     security(())
 )]
-pub(crate) async fn explain(Place(InCode { code }): Place<InCode>) -> Result<Response, Refusal> {
-    let code = Code::named(&code).ok_or_else(|| Refusal::new(Code::NoRoute, "no error has this code"))?;
+pub(crate) async fn explain(call: &Call<'_>) -> Result<Response, Refusal> {
+    let code = Code::named(&call.part("code")?).ok_or_else(|| Refusal::new(Code::NoRoute, "no error has this code"))?;
     let media = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], page(code)).into_response())
 }

@@ -1,15 +1,12 @@
 //! The dashboard: files that are part of the program. They hold no data; what they show they ask the API for, like any other client.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use axum::Router;
-use axum::extract::Path;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{MethodRouter, get};
 use sha2::{Digest, Sha256};
 
-use super::App;
+use super::call::Place;
 use super::campaigns::is_known;
 use super::problem::Refusal;
 use crate::refusal::Code;
@@ -77,17 +74,16 @@ fn tag(content: &str) -> HeaderValue {
 /// The page, and what it is made of.
 pub(super) const PATHS: [&str; 2] = ["/", "/dashboard/{*file}"];
 
-/// What is at each of the paths.
-pub(super) fn routes() -> Router<Arc<App>> {
-    let page = get(|headers: HeaderMap| async move { file("index.html", &headers) });
-    let part = get(|Path(name): Path<String>, headers: HeaderMap| async move { file(&name, &headers) });
-    Router::new().route(PATHS[0], only_get(page)).route(PATHS[1], only_get(part))
-}
-
-fn only_get(handler: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
-    handler.fallback(|| async {
-        Refusal::new(Code::WrongMethod, "the address takes GET").with_header(header::ALLOW, HeaderValue::from_static("GET"))
-    })
+/// What is at a place below them.
+pub(super) fn answer(method: &Method, place: &Place<'_>, headers: &HeaderMap) -> Response {
+    if method != Method::GET && method != Method::HEAD {
+        let allow = HeaderValue::from_static("GET");
+        return Refusal::new(Code::WrongMethod, "the address takes GET").with_header(header::ALLOW, allow).into_response();
+    }
+    match place.part("file") {
+        Ok(name) => file(name.as_deref().unwrap_or("index.html"), headers),
+        Err(refusal) => refusal.into_response(),
+    }
 }
 
 fn file(name: &str, headers: &HeaderMap) -> Response {

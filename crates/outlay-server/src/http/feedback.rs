@@ -1,15 +1,12 @@
 //! What came back of rounds.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::body::Bytes;
-use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use super::extract::{Caller, InCampaign, InRound, Place, Sent, body};
+use super::call::Call;
+use super::parameters::{InCampaign, InRound};
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
@@ -32,14 +29,9 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn put(
-    State(app): State<Arc<App>>,
-    Place(InRound { campaign: id, round }): Place<InRound>,
-    caller: Caller,
-    Sent(bytes): Sent,
-) -> Result<Json<Told>, Refusal> {
-    let feedback: Feedback = body(&bytes, &app)?;
-    Ok(Json(app.desk.tell(&id, round, feedback, &caller.0).await?))
+pub(crate) async fn put(call: &Call<'_>) -> Result<Json<Told>, Refusal> {
+    let (id, round, feedback) = (call.campaign()?, call.round()?, call.body()?);
+    Ok(Json(call.app.desk.tell(&id, round, feedback, &call.caller).await?))
 }
 
 /// What became of a bulk report.
@@ -91,15 +83,10 @@ pub struct RefusedLine {
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn bulk(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    caller: Caller,
-    Sent(bytes): Sent,
-) -> Result<Json<BulkTold>, Refusal> {
-    let lines = lines(&bytes, &app)?;
+pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, Refusal> {
+    let (id, lines) = (call.campaign()?, lines(call.bytes(), call.app)?);
     let numbers: Vec<u64> = lines.iter().map(|(number, _)| *number).collect();
-    let told = app.desk.tell_many(&id, lines.into_iter().map(|(_, line)| line).collect(), &caller.0).await?;
+    let told = call.app.desk.tell_many(&id, lines.into_iter().map(|(_, line)| line).collect(), &call.caller).await?;
     let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
     for (line, told) in numbers.into_iter().zip(told) {
         match told {
@@ -123,7 +110,7 @@ pub(crate) async fn bulk(
 }
 
 /// The lines with something on them, each with its number.
-fn lines(bytes: &Bytes, app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
+fn lines(bytes: &[u8], app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
     let most = app.limits().bulk_lines;
     let mut lines = Vec::new();
     let numbered = bytes.split(|byte| *byte == b'\n').zip(1..).filter(|(line, _)| !line.trim_ascii().is_empty());
@@ -163,12 +150,7 @@ fn lines(bytes: &Bytes, app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn correct(
-    State(app): State<Arc<App>>,
-    Place(InRound { campaign: id, round }): Place<InRound>,
-    caller: Caller,
-    Sent(bytes): Sent,
-) -> Result<Json<Corrected>, Refusal> {
-    let correction: Correction = body(&bytes, &app)?;
-    Ok(Json(app.desk.correct(&id, round, correction, &caller.0).await?))
+pub(crate) async fn correct(call: &Call<'_>) -> Result<Json<Corrected>, Refusal> {
+    let (id, round, correction) = (call.campaign()?, call.round()?, call.body()?);
+    Ok(Json(call.app.desk.correct(&id, round, correction, &call.caller).await?))
 }

@@ -3,24 +3,23 @@
 //! Which token a path needs is read from the API's own description, so that what is documented is what is asked for. A path and method
 //! without an entry are not let through.
 
-use std::borrow::Cow;
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use axum::body::{Body, Bytes};
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::body::Bytes;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::body::Incoming;
-use matchit::{Params, Router};
-use percent_encoding::percent_decode_str;
+use matchit::Router;
 use utoipa::openapi::OpenApi;
 
 use super::App;
+use super::call::{Call, Place};
 use super::connections::{Busy, Taken};
+use super::operations::Operation;
 use super::problem::Refusal;
 use crate::refusal::{Code, Refused};
 use crate::tokens::{Scope, Subject};
@@ -28,18 +27,11 @@ use crate::tokens::{Scope, Subject};
 /// The name that the API's description gives to tokens.
 pub(crate) const SCHEME: &str = "token";
 
-/// A request that was let through.
-#[derive(Debug, Clone)]
-pub(crate) struct Admitted {
-    /// The token's public part, empty without tokens.
-    pub(crate) caller: Arc<str>,
-    pub(crate) body: Bytes,
-}
-
 /// What one method of one path needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Door {
+pub(crate) struct Door {
     method: Method,
+    pub(crate) operation: Operation,
     scope: Option<Scope>,
     /// What the body must be; absent: there is none.
     media: Option<String>,
@@ -61,16 +53,9 @@ impl Entry {
 }
 
 /// An entry with the variable parts of an address.
-pub(crate) struct Found<'doors, 'address> {
-    pub(crate) entry: &'doors Entry,
-    parts: Params<'doors, 'address>,
-}
-
-impl<'address> Found<'_, 'address> {
-    fn campaign(&self) -> Result<Option<Cow<'address, str>>, Refusal> {
-        let decoded = self.parts.get("campaign").map(|part| percent_decode_str(part).decode_utf8()).transpose();
-        decoded.map_err(|_| Refusal::new(Code::BadParameter, "the address is not UTF-8"))
-    }
+pub(crate) struct Found<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) place: Place<'a>,
 }
 
 /// What every path needs.
@@ -78,11 +63,11 @@ impl<'address> Found<'_, 'address> {
 pub(crate) struct Doors(Router<Entry>);
 
 impl Doors {
-    /// From the API's description, and pages that need nothing.
-    pub(crate) fn new(api: &OpenApi, pages: &[&str]) -> Self {
+    /// From the API's description, those of its paths that are wanted, and pages that need nothing.
+    pub(crate) fn new(api: &OpenApi, is_wanted: impl Fn(&str) -> bool, pages: &[&str]) -> Self {
         let mut all = Self::default();
         let api = serde_json::to_value(api).unwrap_or_default();
-        for (path, item) in api["paths"].as_object().into_iter().flatten() {
+        for (path, item) in api["paths"].as_object().into_iter().flatten().filter(|(path, _)| is_wanted(path)) {
             all.add(path, Some(doors(item)));
         }
         pages.iter().for_each(|page| all.add(page, None));
@@ -97,8 +82,8 @@ impl Doors {
     }
 
     /// What is at an address.
-    pub(crate) fn find<'address>(&self, address: &'address str) -> Option<Found<'_, 'address>> {
-        self.0.at(address).ok().map(|found| Found { entry: found.value, parts: found.params })
+    pub(crate) fn find<'a>(&'a self, address: &'a str) -> Option<Found<'a>> {
+        self.0.at(address).ok().map(|found| Found { entry: found.value, place: Place(found.params) })
     }
 }
 
@@ -107,7 +92,7 @@ fn doors(item: &serde_json::Value) -> Vec<Door> {
     operations.filter_map(|(method, operation)| door(method, operation)).collect()
 }
 
-/// None if the description does not say who may pass: then nobody may.
+/// None if the description does not say who may pass, or to what: then nobody may.
 fn door(method: &str, operation: &serde_json::Value) -> Option<Door> {
     let method = Method::from_bytes(method.to_ascii_uppercase().as_bytes()).ok()?;
     let needed = operation["security"].as_array()?.first()?.as_object()?;
@@ -116,14 +101,20 @@ fn door(method: &str, operation: &serde_json::Value) -> Option<Door> {
         Some(scopes) => Some(Scope::named(scopes[0].as_str()?)?),
     };
     let media = operation["requestBody"]["content"].as_object().and_then(|content| content.keys().next().cloned());
-    Some(Door { method, scope, media })
+    let operation = Operation::named(operation["operationId"].as_str()?)?;
+    Some(Door { method, operation, scope, media })
 }
 
 /// Lets a request through to its handler; its seat cannot be taken away from then on.
-pub(crate) async fn pass(app: &App, found: &Found<'_, '_>, request: Request<Incoming>, seat: &Taken) -> Result<(Request, Busy), Refusal> {
+pub(crate) async fn pass<'a>(
+    app: &'a Arc<App>,
+    found: &'a Found<'a>,
+    request: Request<Incoming>,
+    seat: &Taken,
+) -> Result<(Operation, Call<'a>, Busy), Refusal> {
     let door = find(found.entry.doors.as_deref().unwrap_or_default(), request.method())?;
     let caller = admit(app, door, found, request.headers())?;
-    let (mut head, body) = request.into_parts();
+    let (head, body) = request.into_parts();
     let body = match &door.media {
         Some(media) => {
             check_media(&head.headers, media)?;
@@ -131,8 +122,7 @@ pub(crate) async fn pass(app: &App, found: &Found<'_, '_>, request: Request<Inco
         }
         None => Bytes::new(),
     };
-    head.extensions.insert(Admitted { caller, body });
-    Ok((Request::from_parts(head, Body::empty()), seat.busy()))
+    Ok((door.operation, Call { app, place: &found.place, head, caller, body }, seat.busy()))
 }
 
 fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
@@ -146,8 +136,8 @@ fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
 }
 
 /// The token's public part, empty where none is needed.
-fn admit(app: &App, door: &Door, found: &Found<'_, '_>, headers: &HeaderMap) -> Result<Arc<str>, Refusal> {
-    let campaign = found.campaign()?;
+fn admit(app: &App, door: &Door, found: &Found<'_>, headers: &HeaderMap) -> Result<Arc<str>, Refusal> {
+    let campaign = found.place.part("campaign")?;
     let Some(scope) = door.scope else { return Ok(Arc::default()) };
     if app.tokens.is_open() {
         check_host(headers)?;
@@ -290,11 +280,12 @@ mod tests {
 
     #[test]
     fn what_does_not_say_who_may_pass_lets_nobody_pass() {
-        let operation = |security: serde_json::Value| serde_json::json!({ "security": security });
+        let operation = |security: serde_json::Value| serde_json::json!({ "operationId": "tell", "security": security });
         assert_eq!(door("get", &serde_json::json!({})), None);
         assert_eq!(door("get", &operation(serde_json::json!([]))), None);
         assert_eq!(door("get", &operation(serde_json::json!([{ "token": [] }]))), None);
         assert_eq!(door("get", &operation(serde_json::json!([{ "token": ["wizard"] }]))), None);
+        assert_eq!(door("get", &serde_json::json!({ "operationId": "nothing", "security": [{}] })), None);
         assert_eq!(door("get", &operation(serde_json::json!([{}]))).unwrap().scope, None);
         assert_eq!(door("get", &operation(serde_json::json!([{ "token": ["read"] }]))).unwrap().scope, Some(Scope::Read));
     }

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use super::App;
+use super::call::Call;
 use super::problem::{Problem, Refusal};
 use crate::refusal::Code;
 
@@ -20,7 +19,7 @@ use crate::refusal::Code;
     responses((status = 200, description = "It does.", body = String, content_type = "text/plain")),
     security(())
 )]
-pub(crate) async fn livez() -> Response {
+pub(crate) async fn livez(_: &Call<'_>) -> Response {
     plain("alive\n")
 }
 
@@ -36,7 +35,8 @@ pub(crate) async fn livez() -> Response {
     ),
     security(())
 )]
-pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, Refusal> {
+    let app = call.app;
     if app.is_stopping.load(Ordering::SeqCst) {
         return Err(Refusal::new(Code::Busy, "the service is about to stop"));
     }
@@ -67,7 +67,8 @@ pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, Refu
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Refusal> {
+pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, Refusal> {
+    let app = call.app;
     let text = app.metrics.text(app.connections.count()).map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
     let media = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], text).into_response())
@@ -82,8 +83,8 @@ pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Ref
     responses((status = 200, description = "OpenAPI 3.1.", body = Object, content_type = "application/json")),
     security(())
 )]
-pub(crate) async fn openapi(State(app): State<Arc<App>>) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], app.description.clone()).into_response()
+pub(crate) async fn openapi(call: &Call<'_>) -> Response {
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], call.app.description.clone()).into_response()
 }
 
 fn plain(text: &'static str) -> Response {

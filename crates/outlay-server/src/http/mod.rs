@@ -5,16 +5,18 @@
 //! ```
 
 mod allocate;
+mod call;
 mod campaigns;
 mod codes;
 mod connections;
 mod dashboard;
 mod envelope;
-mod extract;
 mod feedback;
 mod gate;
 mod health;
 mod json;
+mod operations;
+mod parameters;
 mod problem;
 mod rates;
 mod rounds;
@@ -36,14 +38,13 @@ use std::sync::atomic::AtomicBool;
 use tokio::sync::Semaphore;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
-use utoipa_axum::router::OpenApiRouter;
-use utoipa_axum::routes;
 
 use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::tokens::Tokens;
 use connections::Connections;
+use operations::Api;
 use rates::Rates;
 
 /// What all handlers share.
@@ -85,43 +86,10 @@ impl App {
     }
 }
 
-/// The parts of the description that are not about one path.
-#[derive(OpenApi)]
-#[openapi(
-    info(
-        title = "outlay",
-        description = "Campaigns that split a budget over tasks and learn from what comes back. Ask for rounds, tell what happened: late, twice and in any order is fine.",
-        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
-    ),
-    components(schemas(problem::Problem, problem::Fault)),
-    servers((url = "/"))
-)]
-struct Api;
-
-/// Every path but the figures, with its description.
-fn paths() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::with_openapi(Api::openapi())
-        .routes(routes!(campaigns::list))
-        .routes(routes!(campaigns::get, campaigns::put, campaigns::patch))
-        .routes(routes!(campaigns::curves))
-        .routes(routes!(campaigns::events))
-        .routes(routes!(rounds::list, rounds::post))
-        .routes(routes!(feedback::put))
-        .routes(routes!(feedback::bulk))
-        .routes(routes!(feedback::correct))
-        .routes(routes!(allocate::post))
-        .routes(routes!(tokens::list, tokens::post))
-        .routes(routes!(tokens::delete))
-        .routes(routes!(health::livez))
-        .routes(routes!(health::readyz))
-        .routes(routes!(health::openapi))
-        .routes(routes!(codes::explain))
-}
-
 /// The description of the API.
 #[must_use]
 pub fn description() -> utoipa::openapi::OpenApi {
-    let mut api = paths().merge(figures()).into_openapi();
+    let mut api = Api::openapi();
     let token = HttpBuilder::new()
         .scheme(HttpAuthScheme::Bearer)
         .description(Some("`outlay token create` makes one; a store without tokens needs none."));
@@ -136,8 +104,4 @@ pub fn openapi_json() -> String {
     let mut text = description().to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
-}
-
-fn figures() -> OpenApiRouter<Arc<App>> {
-    OpenApiRouter::new().routes(routes!(health::metrics))
 }

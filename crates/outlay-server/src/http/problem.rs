@@ -121,8 +121,6 @@ pub(crate) fn spell_out(response: &mut Response, request_id: &str) -> Option<Ref
     let refused = response.extensions_mut().remove::<Refused>()?;
     let body = serde_json::to_vec(&Problem::new(&refused, request_id)).unwrap_or_default();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
-    // The router has counted the body that was not there yet.
-    response.headers_mut().remove(header::CONTENT_LENGTH);
     *response.body_mut() = Body::from(body);
     Some(refused)
 }

@@ -1,14 +1,10 @@
 //! Rounds: asked for, and looked back at.
 
-use std::sync::Arc;
-
 use axum::Json;
-use axum::extract::{FromRequestParts, State};
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 
-use super::App;
-use super::extract::{Asked, Caller, InCampaign, Page, Place, Sent, body};
+use super::call::Call;
+use super::parameters::{InCampaign, Page};
 use super::problem::{Problem, Refusal};
 use crate::refusal::Code;
 use crate::shapes::{Ask, RoundList, Rounds};
@@ -35,31 +31,13 @@ const KEY: &str = "idempotency-key";
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    caller: Caller,
-    IdempotencyKey(key): IdempotencyKey,
-    Sent(bytes): Sent,
-) -> Result<(StatusCode, Json<Rounds>), Refusal> {
-    let ask: Ask = body(&bytes, &app)?;
-    let rounds = app.desk.ask(&id, ask, key.as_deref(), &caller.0).await?;
+pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<Rounds>), Refusal> {
+    let (id, key, ask) = (call.campaign()?, key(call.headers())?, call.body()?);
+    let rounds = call.app.desk.ask(&id, ask, key, &call.caller).await?;
     Ok((StatusCode::CREATED, Json(rounds)))
 }
 
-/// The client's name for its request, if it has one.
-#[derive(Debug)]
-pub(crate) struct IdempotencyKey(Option<String>);
-
-impl FromRequestParts<Arc<App>> for IdempotencyKey {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Self, Refusal> {
-        Ok(Self(key(&parts.headers)?.map(str::to_owned)))
-    }
-}
-
-/// What may be a key the desk knows.
+/// The client's name for its request, if it has one. What may be a key the desk knows.
 fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let mut keys = headers.get_all(KEY).iter();
     let Some(key) = keys.next() else { return Ok(None) };
@@ -83,13 +61,10 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn list(
-    State(app): State<Arc<App>>,
-    Place(InCampaign { campaign: id }): Place<InCampaign>,
-    Asked(page): Asked<Page>,
-) -> Result<Json<RoundList>, Refusal> {
-    let limit = page.limit(&app)?;
-    Ok(Json(app.desk.rounds(&id, page.after.unwrap_or(0), limit).await?))
+pub(crate) async fn list(call: &Call<'_>) -> Result<Json<RoundList>, Refusal> {
+    let page: Page = call.asked()?;
+    let limit = page.limit(call.app)?;
+    Ok(Json(call.app.desk.rounds(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
 }
 
 #[cfg(test)]

@@ -1,53 +1,39 @@
 //! Everything that can be asked for at one address: what is behind doors, and pages that are open to everybody.
-//!
-//! The two have a router each, and which one a request gets to see is decided before either is asked: what is behind doors cannot be
-//! reached around them. The steps are plain calls and not layers of the router, which would be cloned and boxed for every request.
 
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
+use axum::http::Request;
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
-use hyper::service::Service;
-use hyper_util::service::TowerToHyperService;
-use utoipa_axum::router::OpenApiRouter;
 
 use super::connections::Taken;
 use super::envelope::{Envelope, check_head};
 use super::gate::{self, Doors, Found};
 use super::problem::Refusal;
-use super::{App, dashboard, figures, paths};
+use super::{App, dashboard, description};
 use crate::refusal::{Code, Refused};
+
+/// Where the figures are.
+const FIGURES: &str = "/metrics";
 
 /// What one address has to offer.
 #[derive(Debug)]
 pub(crate) struct Site {
     app: Arc<App>,
     doors: Doors,
-    behind: TowerToHyperService<Router>,
-    pages: TowerToHyperService<Router>,
 }
 
 impl Site {
     /// Everything; without the figures if they are to be had elsewhere.
     pub(crate) fn new(app: Arc<App>, has_figures: bool) -> Self {
-        let paths = if has_figures { paths().merge(figures()) } else { paths() };
-        Self::with(app, paths, dashboard::routes(), &dashboard::PATHS)
+        let doors = Doors::new(&description(), |path| has_figures || path != FIGURES, &dashboard::PATHS);
+        Self { app, doors }
     }
 
     /// The figures and nothing else, for an address of their own.
     pub(crate) fn of_figures(app: Arc<App>) -> Self {
-        Self::with(app, figures(), Router::new(), &[])
-    }
-
-    fn with(app: Arc<App>, paths: OpenApiRouter<Arc<App>>, pages: Router<Arc<App>>, names: &[&str]) -> Self {
-        let (behind, api) = paths.split_for_parts();
-        let service = |router: Router<Arc<App>>| TowerToHyperService::new(router.fallback(nothing).with_state(Arc::clone(&app)));
-        let (behind, pages) = (service(behind), service(pages));
-        Self { doors: Doors::new(&api, names), behind, pages, app }
+        Self { app, doors: Doors::new(&description(), |path| path == FIGURES, &[]) }
     }
 
     /// The answer to a request, whatever it is.
@@ -59,23 +45,21 @@ impl Site {
         envelope.around(&self.app, inside).await
     }
 
-    async fn inside(&self, found: Option<Found<'_, '_>>, request: Request<Incoming>, seat: &Taken) -> Response {
+    async fn inside(&self, found: Option<Found<'_>>, request: Request<Incoming>, seat: &Taken) -> Response {
         if let Err(refusal) = check_head(&request, self.app.limits().header_bytes) {
             return refusal.into_response();
         }
-        match found {
-            None => nothing().await,
-            Some(found) if found.entry.is_page() => {
-                let _busy = seat.busy();
-                finished(self.pages.call(request.map(|_| Body::empty()))).await
+        let Some(found) = found else { return Refusal::new(Code::NoRoute, "nothing is at this address").into_response() };
+        if found.entry.is_page() {
+            let _busy = seat.busy();
+            return dashboard::answer(request.method(), &found.place, request.headers());
+        }
+        match gate::pass(&self.app, &found, request, seat).await {
+            Ok((operation, call, _busy)) => {
+                let answer = pin!(operation.carry_out(&call));
+                self.in_time(answer).await
             }
-            Some(found) => match gate::pass(&self.app, &found, request, seat).await {
-                Ok((request, _busy)) => {
-                    let answer = pin!(finished(self.behind.call(request)));
-                    self.in_time(answer).await
-                }
-                Err(refusal) => refusal.into_response(),
-            },
+            Err(refusal) => refusal.into_response(),
         }
     }
 
@@ -86,17 +70,5 @@ impl Site {
                 .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
             Refusal::from(refused).into_response()
         })
-    }
-}
-
-async fn nothing() -> Response {
-    Refusal::new(Code::NoRoute, "nothing is at this address").into_response()
-}
-
-/// A router always has an answer.
-async fn finished(answer: impl Future<Output = Result<Response, std::convert::Infallible>>) -> Response {
-    match answer.await {
-        Ok(response) => response,
-        Err(never) => match never {},
     }
 }

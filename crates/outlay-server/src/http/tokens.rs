@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::App;
-use super::extract::{Place, Sent, body};
+use super::call::Call;
 use super::problem::{Problem, Refusal};
 use crate::clock::rfc3339;
 use crate::refusal::{Code, Refused};
@@ -139,8 +138,8 @@ pub struct TokenList {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
-    Json(TokenList { tokens: app.tokens.list().iter().map(TokenInfo::from).collect() })
+pub(crate) async fn list(call: &Call<'_>) -> Json<TokenList> {
+    Json(TokenList { tokens: call.app.tokens.list().iter().map(TokenInfo::from).collect() })
 }
 
 /// Make a token.
@@ -159,8 +158,8 @@ pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn post(State(app): State<Arc<App>>, Sent(bytes): Sent) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
-    let new: NewToken = body(&bytes, &app)?;
+pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
+    let (app, new) = (Arc::clone(call.app), call.body::<NewToken>()?);
     let wish = new.wish()?;
     check_first(&wish, app.tokens.is_open())?;
     let (row, secret) = make(&wish, app.desk.clock().now())?;
@@ -187,7 +186,8 @@ pub(crate) async fn post(State(app): State<Arc<App>>, Sent(bytes): Sent) -> Resu
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn delete(State(app): State<Arc<App>>, Place(id): Place<String>) -> Result<Json<TokenInfo>, Refusal> {
+pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> {
+    let (app, id) = (call.app, call.part("token")?);
     let unknown = || Refusal::new(Code::NoToken, format!("no token has the public part {id}"));
     // Who asks may have copied the whole token; its secret must not travel any further.
     if id.contains('_') {
@@ -196,7 +196,7 @@ pub(crate) async fn delete(State(app): State<Arc<App>>, Place(id): Place<String>
     if !app.tokens.list().iter().any(|row| row.id == id) {
         return Err(unknown());
     }
-    let (held, revoked) = (Arc::clone(&app), id.clone());
+    let (held, revoked) = (Arc::clone(app), id.to_string());
     to_its_end(async move {
         held.desk.revoke_token(&revoked).await?;
         reload(&held).await

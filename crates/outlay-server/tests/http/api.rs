@@ -1,8 +1,11 @@
 //! Every call once, and the errors that clients rely on.
 
+use std::io::{Read, Write};
+
 use outlay_server::refusal::{Code, Facts};
 use serde_json::{Value, json};
 
+use crate::client::connect;
 use crate::{CAMPAIGN, Running};
 
 const SHOP: &str = "/v1/campaigns/shop";
@@ -148,6 +151,11 @@ fn every_error_is_a_problem() {
         (client.json("PUT", "/v1/campaigns/a%20b", CAMPAIGN), 400, "bad-parameter"),
         (client.get("/v1/campaigns/%ff"), 400, "bad-parameter"),
         (client.json("PUT", &format!("{SHOP}/rounds/x/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
+        (client.json("PUT", &format!("{SHOP}/rounds/-1/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
+        (client.json("PUT", &format!("{SHOP}/rounds/9223372036854775808/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
+        (client.get("/dashboard/%ff"), 400, "bad-parameter"),
+        (client.get("/dashboard/none.js"), 404, "no-route"),
+        (client.json("POST", "/", "{}"), 405, "wrong-method"),
         (client.get("/v1/campaigns?limit=0"), 400, "bad-parameter"),
         (client.get("/v1/campaigns?limit=1001"), 400, "bad-parameter"),
         (client.get("/v1/campaigns?offset=3"), 400, "bad-parameter"),
@@ -159,6 +167,26 @@ fn every_error_is_a_problem() {
         assert_eq!((answer.status, answer.code().as_str()), (status, code), "{answer:?}");
     }
     assert_eq!(client.send("DELETE", SHOP, &[], None).header("allow").map(|allow| allow.contains("PATCH")), Some(true));
+}
+
+/// The same head, and no body.
+#[test]
+fn whatever_may_be_got_may_be_asked_for_without_its_body() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, CAMPAIGN);
+    for path in [SHOP, "/", "/livez", "/openapi.json", "/nowhere", "/v1/campaigns/none"] {
+        let mut stream = connect(service.address());
+        write!(stream, "HEAD {path} HTTP/1.1\r\nhost: localhost\r\nx-request-id: same\r\nconnection: close\r\n\r\n").unwrap();
+        let mut head = String::new();
+        stream.read_to_string(&mut head).unwrap();
+        let whole = client.send("GET", path, &[("x-request-id", "same")], None);
+        assert!(head.ends_with("\r\n\r\n") && head.matches("\r\n\r\n").count() == 1, "{path}: {head}");
+        let lines =
+            |head: &str| head.lines().filter(|line| !line.is_empty() && !line.starts_with("date:")).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(lines(&head), lines(&whole.head), "{path}");
+        assert!(whole.header("content-length").is_some_and(|length| length != "0"), "{path}: {}", whole.head);
+    }
 }
 
 #[test]
