@@ -18,6 +18,10 @@ use crate::store::{
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
 
+/// Batches between two looks at the WAL. A look costs as much as a statement or two, and a small batch has few; most write less than
+/// twenty pages.
+const LOOK_EVERY: u32 = 32;
+
 /// The one connection that writes.
 #[derive(Debug)]
 pub(super) struct Writer {
@@ -25,6 +29,8 @@ pub(super) struct Writer {
     /// Campaigns met so far; what they are does not change.
     campaigns: HashMap<String, Known>,
     seq: i64,
+    /// Batches until the next look at how much there is in the WAL.
+    until_look: u32,
     /// Set once, when nobody knows any more what the disk holds.
     failed: Option<StoreError>,
 }
@@ -38,7 +44,7 @@ struct Known {
 impl Writer {
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
         let seq = connection.query_row("SELECT value FROM meta WHERE name = 'seq'", [], |row| row.get(0))?;
-        Ok(Self { connection, campaigns: HashMap::new(), seq, failed: None })
+        Ok(Self { connection, campaigns: HashMap::new(), seq, until_look: 0, failed: None })
     }
 
     pub(super) fn apply(&mut self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
@@ -108,6 +114,11 @@ impl Writer {
 
     /// Between batches, so that the WAL stays small and no answer waits for it more often than now and then.
     fn tidy(&mut self) -> Result<(), StoreError> {
+        if let Some(left) = self.until_look.checked_sub(1) {
+            self.until_look = left;
+            return Ok(());
+        }
+        self.until_look = LOOK_EVERY;
         let (pages, moved) = self.checkpoint("NOOP")?;
         if pages - moved >= CHECKPOINT_PAGES { self.checkpoint("PASSIVE").map(|_| ()) } else { Ok(()) }
     }
@@ -528,6 +539,25 @@ mod tests {
         // Not `WasThere`: what was taken back is forgotten too.
         assert_eq!(writer.apply(&[create("new"), large(1..2)]).unwrap(), [Ok(Done::Created), Ok(Done::Asked)]);
         assert_eq!(super::super::check::fold(&writer.connection).unwrap().faults, Vec::<String>::new());
+    }
+
+    /// Large batches, so that a hundred are enough: what is written between two looks comes on top of what starts a checkpoint.
+    #[test]
+    fn the_log_does_not_grow_without_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
+        connection.pragma_update(None, "synchronous", "OFF").unwrap();
+        let mut writer = Writer::new(connection).unwrap();
+        writer.apply(&[create("c")]).unwrap();
+        let pages = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len() as i64 / 4096;
+        let before = pages("outlay.db-wal");
+        writer.apply(&[large(1..2)]).unwrap();
+        let each = pages("outlay.db-wal") - before;
+        (2..102).for_each(|round| drop(writer.apply(&[large(round..round + 1)]).unwrap()));
+        let most = CHECKPOINT_PAGES + (i64::from(LOOK_EVERY) + 2) * each;
+        assert!(100 * each > most, "not enough was written to tell");
+        assert!(pages("outlay.db-wal") <= most, "{} pages in the log, {each} a batch", pages("outlay.db-wal"));
+        assert!(pages("outlay.db") > CHECKPOINT_PAGES);
     }
 
     /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same answer.
