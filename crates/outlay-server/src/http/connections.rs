@@ -118,10 +118,10 @@ impl Taken {
     }
 
     /// A request is under way until this is dropped.
-    pub(crate) fn busy(&self) -> Busy {
+    pub(crate) fn busy(&self) -> Busy<'_> {
         self.seat.is_busy.store(true, Ordering::SeqCst);
         self.seat.has_asked.store(true, Ordering::Relaxed);
-        Busy { seat: Arc::clone(&self.seat), all: Arc::clone(&self.all) }
+        Busy(self)
     }
 }
 
@@ -134,15 +134,12 @@ impl Drop for Taken {
 
 /// A request that is under way.
 #[derive(Debug)]
-pub(crate) struct Busy {
-    seat: Arc<Seat>,
-    all: Arc<Connections>,
-}
+pub(crate) struct Busy<'a>(&'a Taken);
 
-impl Drop for Busy {
+impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.seat.waits_since.store(self.all.now(), Ordering::Relaxed);
-        self.seat.is_busy.store(false, Ordering::SeqCst);
+        self.0.seat.waits_since.store(self.0.all.now(), Ordering::Relaxed);
+        self.0.seat.is_busy.store(false, Ordering::SeqCst);
     }
 }
 
@@ -165,10 +162,11 @@ mod tests {
         drop(fresh.busy());
         let first = all.take().unwrap();
         assert!(is_evicted(&silent) && !is_evicted(&old) && !is_evicted(&fresh));
-        let _busy = first.busy();
+        let busy = first.busy();
         let _second = all.take().unwrap();
         assert!(is_evicted(&old) && !is_evicted(&fresh));
         assert_eq!(all.count(), 3);
+        drop(busy);
     }
 
     #[test]

@@ -110,8 +110,8 @@ pub(crate) async fn pass<'a>(
     app: &'a Arc<App>,
     found: &'a Found<'a>,
     request: Request<Incoming>,
-    seat: &Taken,
-) -> Result<(Operation, Call<'a>, Busy), Refusal> {
+    seat: &'a Taken,
+) -> Result<(Operation, Call<'a>, Busy<'a>), Refusal> {
     let door = find(found.entry.doors.as_deref().unwrap_or_default(), request.method())?;
     let caller = admit(app, door, found, request.headers())?;
     let (head, body) = request.into_parts();

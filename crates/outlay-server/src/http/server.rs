@@ -15,13 +15,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
 
 use super::App;
 use super::connections::{Call, Connections, Taken};
 use super::envelope::new_id;
 use super::problem::{MEDIA_TYPE, Problem};
-use super::site::Site;
+use super::site::{LOOKS, Site};
 use super::tls::{TlsFiles, acceptor};
 use crate::desk::Desk;
 use crate::limits::Limits;
@@ -295,6 +296,9 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>) {
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts) {
     let service = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(parts.site.answer(request, seat).await) });
     let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(stream), service));
+    // Whoever is woken looks whether what is under way has taken too long.
+    let mut looks = tokio::time::interval((parts.limits.request_timeout / LOOKS).max(WATCH));
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -307,6 +311,7 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, pa
                 Call::Evicted => return,
                 Call::Stopping => connection.as_mut().graceful_shutdown(),
             },
+            _ = looks.tick() => {}
         }
     }
 }

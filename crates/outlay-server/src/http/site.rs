@@ -1,7 +1,10 @@
 //! Everything that can be asked for at one address: what is behind doors, and pages that are open to everybody.
 
+use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
+use std::time::Instant;
 
 use axum::http::Request;
 use axum::response::{IntoResponse, Response};
@@ -16,6 +19,9 @@ use crate::refusal::{Code, Refused};
 
 /// Where the figures are.
 const FIGURES: &str = "/metrics";
+
+/// How often in the time that a request may take its connection looks whether it has taken too long.
+pub(crate) const LOOKS: u32 = 8;
 
 /// What one address has to offer.
 #[derive(Debug)]
@@ -64,11 +70,20 @@ impl Site {
     }
 
     /// Whoever asks and goes away, or waits too long, leaves nothing half done: what the desk has begun it finishes.
-    async fn in_time(&self, answer: Pin<&mut impl Future<Output = Response>>) -> Response {
-        tokio::time::timeout(self.app.limits().request_timeout, answer).await.unwrap_or_else(|_| {
-            let refused = Refused::new(Code::Busy, "there was no answer in time; whether the request was carried out is not known")
-                .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
-            Refusal::from(refused).into_response()
+    ///
+    /// It has no timer of its own, which would be set and taken away for every request: its connection [looks after it](LOOKS).
+    async fn in_time(&self, mut answer: Pin<&mut impl Future<Output = Response>>) -> Response {
+        let (begun, patience) = (Instant::now(), self.app.limits().request_timeout);
+        poll_fn(|context| match answer.as_mut().poll(context) {
+            Poll::Pending if begun.elapsed() >= patience => Poll::Ready(too_late()),
+            answer => answer,
         })
+        .await
     }
+}
+
+fn too_late() -> Response {
+    let refused = Refused::new(Code::Busy, "there was no answer in time; whether the request was carried out is not known")
+        .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
+    Refusal::from(refused).into_response()
 }

@@ -1,11 +1,14 @@
 //! Clients that mean harm, or are broken. Everybody else must go on.
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use outlay_server::limits::Limits;
+use outlay_server::store::{Command, MemoryStore, Store as _};
 
 use crate::client::{connect, read};
+use crate::wrapped::Wrapped;
 use crate::{CAMPAIGN, Running};
 
 const SHOP: &str = "/v1/campaigns/shop";
@@ -16,7 +19,7 @@ fn impatient() -> Limits {
 }
 
 fn running(limits: Limits) -> Running {
-    Running::with(std::sync::Arc::new(outlay_server::store::MemoryStore::new()), limits)
+    Running::with(Arc::new(MemoryStore::new()), limits)
 }
 
 #[test]
@@ -81,6 +84,28 @@ fn headers_that_do_not_end() {
         let taken = begun.elapsed();
         assert!(taken < Duration::from_secs(10), "{taken:?}");
     }
+}
+
+/// Whoever waits is told that nobody knows; what was under way is finished all the same.
+#[test]
+fn an_answer_that_does_not_come() {
+    let store = Wrapped::new(false, |store, batch| {
+        if batch.iter().any(|command| matches!(command, Command::Ask(_))) {
+            std::thread::sleep(Duration::from_secs(3));
+        }
+        store.apply(batch)
+    });
+    let limits = Limits { request_timeout: Duration::from_millis(500), ..Limits::default() };
+    let service = Running::with(Arc::new(store), limits);
+    let client = service.client();
+    assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
+    let begun = Instant::now();
+    let answer = client.json("POST", "/v1/campaigns/shop/rounds", "{}");
+    assert_eq!((answer.status, answer.code().as_str()), (503, "busy"), "{answer:?}");
+    let taken = begun.elapsed();
+    assert!(taken >= Duration::from_millis(500) && taken < Duration::from_secs(2), "{taken:?}");
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(client.get("/v1/campaigns/shop").json()["rounds"], 1);
 }
 
 #[test]
