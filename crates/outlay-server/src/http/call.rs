@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use axum::extract::Query;
-use axum::http::request::Parts;
 use axum::http::{HeaderMap, Uri};
 use matchit::Params;
 use percent_encoding::percent_decode_str;
@@ -20,19 +19,28 @@ use crate::refusal::{Code, Refused};
 pub(crate) struct Call<'a> {
     pub(crate) app: &'a Arc<App>,
     pub(super) place: &'a Place<'a>,
-    pub(super) head: Parts,
+    pub(super) address: Uri,
+    pub(super) headers: HeaderMap,
     /// The token's public part, empty without tokens.
     pub(crate) caller: Arc<str>,
     pub(super) body: Bytes,
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.head.headers
+        &self.headers
+    }
+
+    /// Lets go of what the request has brought; what is needed of it must have been taken. To be called before waiting for a disk: while a
+    /// piece is held hyper cannot use its buffer again, and makes a new one of eight kilobytes to see whether the client is still there.
+    pub(crate) fn release(&mut self) {
+        self.address = Uri::default();
+        self.headers.clear();
+        self.body = Bytes::new();
     }
 
     /// The campaign that the address names.
-    pub(crate) fn campaign(&self) -> Result<Cow<'_, str>, Refusal> {
+    pub(crate) fn campaign(&self) -> Result<Cow<'a, str>, Refusal> {
         self.part("campaign")
     }
 
@@ -47,13 +55,13 @@ impl Call<'_> {
     }
 
     /// A part of the address by its name.
-    pub(crate) fn part(&self, name: &str) -> Result<Cow<'_, str>, Refusal> {
+    pub(crate) fn part(&self, name: &str) -> Result<Cow<'a, str>, Refusal> {
         self.place.part(name)?.ok_or_else(|| Refusal::new(Code::Internal, "the address has no such part"))
     }
 
     /// The part of the address after the question mark.
     pub(crate) fn asked<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        asked(&self.head.uri)
+        asked(&self.address)
     }
 
     /// A body whose every key is known.

@@ -1,5 +1,6 @@
 //! What goes around every answer: the request's id, safe headers, the log, the figures; and a whole answer even if a handler breaks.
 
+use std::fmt::Write;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -107,7 +108,9 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
         !id.is_empty() && id.len() <= LONGEST_ID && id.as_bytes().iter().all(is_plain)
     };
     let given = headers.get(REQUEST_ID).filter(is_sane);
-    given.cloned().unwrap_or_else(|| HeaderValue::try_from(new_id()).unwrap_or(HeaderValue::from_static("none")))
+    // A copy, that holds nothing of the request.
+    let id = given.map_or_else(|| HeaderValue::try_from(new_id()), |given| HeaderValue::from_bytes(given.as_bytes()));
+    id.unwrap_or(HeaderValue::from_static("none"))
 }
 
 /// Different within a process by counting, between processes by chance.
@@ -115,7 +118,10 @@ pub(super) fn new_id() -> String {
     static PROCESS: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let process = PROCESS.get_or_init(|| getrandom::u32().unwrap_or_default());
-    format!("{process:08x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed))
+    let mut id = String::with_capacity(25);
+    // Nothing can go wrong with a text.
+    let _ = write!(id, "{process:08x}-{:x}", COUNT.fetch_add(1, Ordering::Relaxed));
+    id
 }
 
 fn adorn(headers: &mut HeaderMap, id: HeaderValue, has_tls: bool) {

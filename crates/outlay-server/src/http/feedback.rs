@@ -29,8 +29,9 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn put(call: &Call<'_>) -> Result<Json<Told>, Refusal> {
+pub(crate) async fn put(call: &mut Call<'_>) -> Result<Json<Told>, Refusal> {
     let (id, round, feedback) = (call.campaign()?, call.round()?, call.body()?);
+    call.release();
     Ok(Json(call.app.desk.tell(&id, round, feedback, &call.caller).await?))
 }
 

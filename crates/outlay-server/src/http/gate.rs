@@ -29,9 +29,9 @@ pub(crate) const SCHEME: &str = "token";
 
 /// What one method of one path needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Door {
+struct Door {
     method: Method,
-    pub(crate) operation: Operation,
+    operation: Operation,
     scope: Option<Scope>,
     /// What the body must be; absent: there is none.
     media: Option<String>,
@@ -122,7 +122,7 @@ pub(crate) async fn pass<'a>(
         }
         None => Bytes::new(),
     };
-    Ok((door.operation, Call { app, place: &found.place, head, caller, body }, seat.busy()))
+    Ok((door.operation, Call { app, place: &found.place, address: head.uri, headers: head.headers, caller, body }, seat.busy()))
 }
 
 fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {

@@ -41,7 +41,8 @@ fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, Refused> {
 /// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands where an object belongs. A record
 /// can be read from a list of its values; nobody should rely on it. What stands in a free part is looked at by whoever reads it.
 fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
-    let (mut open, mut is_text, mut is_escaped) = (Vec::new(), false, false);
+    // Of what is open a bit each, set for lists. What goes deeper than there are bits the reader does not take.
+    let (mut depth, mut lists, mut is_text, mut is_escaped) = (0_usize, 0_u128, false, false);
     let mut before = None;
     for byte in text.bytes() {
         if is_text {
@@ -57,19 +58,21 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
             b' ' | b'\t' | b'\r' | b'\n' => continue,
             b'"' => is_text = true,
             b'{' | b'[' => {
-                let is_list_in_list = byte == b'[' && open.last() == Some(&b'[') && !is_free;
-                if (open.is_empty() && byte == b'[') || is_list_in_list {
+                let is_list_in_list = byte == b'[' && lists & 1 == 1 && !is_free;
+                if (depth == 0 && byte == b'[') || is_list_in_list {
                     return Err(Refused::new(Code::BadRequest, "a list stands where an object belongs"));
                 }
-                open.push(byte);
-                if open.len() > most {
+                lists = lists << 1 | u128::from(byte == b'[');
+                depth += 1;
+                if depth > most {
                     return Err(
                         Refused::new(Code::TooLarge, format!("objects and lists go more than {most} deep")).hint("the limit is json_depth")
                     );
                 }
             }
             b'}' | b']' => {
-                open.pop();
+                lists >>= 1;
+                depth = depth.saturating_sub(1);
             }
             _ => {}
         }

@@ -25,7 +25,7 @@ macro_rules! operations {
             }
 
             /// Has it done. One future for all of them, and none is boxed: what a connection needs is there from its beginning.
-            pub(crate) async fn carry_out(self, call: &Call<'_>) -> Response {
+            pub(crate) async fn carry_out(self, call: &mut Call<'_>) -> Response {
                 match self {
                     $(Self::$operation => $room::$handler(call).await.into_response(),)*
                 }

@@ -31,9 +31,10 @@ const KEY: &str = "idempotency-key";
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<Rounds>), Refusal> {
-    let (id, key, ask) = (call.campaign()?, key(call.headers())?, call.body()?);
-    let rounds = call.app.desk.ask(&id, ask, key, &call.caller).await?;
+pub(crate) async fn post(call: &mut Call<'_>) -> Result<(StatusCode, Json<Rounds>), Refusal> {
+    let (id, key, ask) = (call.campaign()?, key(call.headers())?.map(str::to_owned), call.body()?);
+    call.release();
+    let rounds = call.app.desk.ask(&id, ask, key.as_deref(), &call.caller).await?;
     Ok((StatusCode::CREATED, Json(rounds)))
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
-use axum::http::Request;
+use axum::http::{HeaderMap, Request};
 use axum::response::{IntoResponse, Response};
 use hyper::body::Incoming;
 
@@ -44,8 +44,9 @@ impl Site {
 
     /// The answer to a request, whatever it is.
     pub(crate) async fn answer(&self, request: Request<Incoming>, seat: &Taken) -> Response {
-        let address = request.uri().clone();
-        let found = self.doors.find(address.path());
+        // A copy: see `Call::release`.
+        let path = request.uri().path().to_owned();
+        let found = self.doors.find(&path);
         let envelope = Envelope::new(&request, found.as_ref().map(|found| Arc::clone(&found.entry.path)));
         let inside = pin!(self.inside(found, request, seat));
         envelope.around(&self.app, inside).await
@@ -61,9 +62,12 @@ impl Site {
             return dashboard::answer(request.method(), &found.place, request.headers());
         }
         match gate::pass(&self.app, &found, request, seat).await {
-            Ok((operation, call, _busy)) => {
-                let answer = pin!(operation.carry_out(&call));
-                self.in_time(answer).await
+            Ok((operation, mut call, _busy)) => {
+                let response = {
+                    let answer = pin!(operation.carry_out(&mut call));
+                    self.in_time(answer).await
+                };
+                settled(response, call.headers)
             }
             Err(refusal) => refusal.into_response(),
         }
@@ -80,6 +84,14 @@ impl Site {
         })
         .await
     }
+}
+
+/// An answer whose headers are where the request's were: there are about as many, and hyper hands the same room to the next request.
+fn settled(mut response: Response, mut room: HeaderMap) -> Response {
+    room.clear();
+    room.extend(std::mem::take(response.headers_mut()));
+    *response.headers_mut() = room;
+    response
 }
 
 fn too_late() -> Response {
