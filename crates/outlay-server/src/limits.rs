@@ -19,6 +19,8 @@ pub struct Limits {
     pub bulk_lines: usize,
     /// Entries of a page of a list.
     pub page: usize,
+    /// Tasks of all entries of a page together, points of all curves of an answer; a page of large entries has fewer of them.
+    pub page_tasks: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,
     /// Objects and arrays within each other.
@@ -39,6 +41,8 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// For an answer, once the request is there.
     pub request_timeout: Duration,
+    /// For a client to take some of an answer that waits for it.
+    pub unread_timeout: Duration,
     /// For requests under way when the service is told to stop.
     pub drain_timeout: Duration,
     /// Counts that other processes write as well are read again when they are this old, in milliseconds.
@@ -55,6 +59,7 @@ impl Default for Limits {
             open_rounds: 10_000,
             bulk_lines: 10_000,
             page: 1000,
+            page_tasks: 100_000,
             body_bytes: 1_000_000,
             json_depth: 32,
             connections: 1024,
@@ -65,6 +70,7 @@ impl Default for Limits {
             header_timeout: Duration::from_secs(10),
             body_timeout: Duration::from_secs(30),
             request_timeout: Duration::from_secs(15),
+            unread_timeout: Duration::from_secs(30),
             drain_timeout: Duration::from_secs(20),
             staleness_ms: 100,
         }

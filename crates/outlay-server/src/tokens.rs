@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use sha2::{Digest, Sha256};
@@ -99,6 +100,7 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
         created_at: now,
         expires_at: wish.good_for.map(|good_for| now.saturating_add(good_for)),
         revoked_at: None,
+        last_used_at: None,
     };
     Ok((row, Secret(format!("{PREFIX}_{id}_{secret}"))))
 }
@@ -138,11 +140,40 @@ fn base62(bytes: &[u8]) -> String {
     text.into_iter().map(char::from).collect()
 }
 
+/// Uses of a token within this time after one that was noted are not noted.
+const NOTED_FOR: u64 = 3_600_000;
+/// No use was noted yet.
+const NEVER: Millis = Millis::MIN;
+
+/// A token in memory.
+#[derive(Debug)]
+struct Known {
+    row: TokenRow,
+    /// The use that was noted last, or [`NEVER`].
+    used_at: AtomicI64,
+}
+
+impl Known {
+    /// Whether a use at this time is to be noted. Says so once.
+    fn is_to_be_noted(&self, now: Millis) -> bool {
+        let noted = self.used_at.load(Ordering::Relaxed);
+        // Also if the clock has gone back since.
+        let is_due = now.abs_diff(noted) >= NOTED_FOR;
+        is_due && self.used_at.compare_exchange(noted, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// As it stands by now.
+    fn row(&self) -> TokenRow {
+        let used_at = self.used_at.load(Ordering::Relaxed);
+        TokenRow { last_used_at: (used_at != NEVER).then_some(used_at), ..self.row.clone() }
+    }
+}
+
 /// Every token there is, in memory.
 #[derive(Debug)]
 pub struct Tokens {
     store: Arc<dyn Store>,
-    rows: RwLock<Arc<HashMap<String, TokenRow>>>,
+    known: RwLock<Arc<HashMap<String, Known>>>,
 }
 
 impl Tokens {
@@ -151,7 +182,7 @@ impl Tokens {
     /// # Errors
     /// If the store cannot be read.
     pub fn load(store: Arc<dyn Store>) -> Result<Self, StoreError> {
-        let tokens = Self { store, rows: RwLock::default() };
+        let tokens = Self { store, known: RwLock::default() };
         tokens.reload()?;
         Ok(tokens)
     }
@@ -161,25 +192,32 @@ impl Tokens {
     /// # Errors
     /// If the store cannot be read; what was known before stays.
     pub fn reload(&self) -> Result<(), StoreError> {
-        let rows = self.store.tokens()?.into_iter().map(|row| (row.id.clone(), row)).collect();
-        *self.rows.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rows);
+        let (rows, before) = (self.store.tokens()?, self.known());
+        let known = |row: TokenRow| {
+            // What was noted here may still be on its way to the store.
+            let noted = before.get(&row.id).map_or(NEVER, |known| known.used_at.load(Ordering::Relaxed));
+            let used_at = AtomicI64::new(row.last_used_at.unwrap_or(NEVER).max(noted));
+            (row.id.clone(), Known { row, used_at })
+        };
+        let known = rows.into_iter().map(known).collect();
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(known);
         Ok(())
     }
 
-    fn rows(&self) -> Arc<HashMap<String, TokenRow>> {
-        Arc::clone(&self.rows.read().unwrap_or_else(PoisonError::into_inner))
+    fn known(&self) -> Arc<HashMap<String, Known>> {
+        Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether no token was ever made: then nobody is asked for one. Tokens that were all revoked do not open the door again.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.rows().is_empty()
+        self.known().is_empty()
     }
 
     /// All of them, by their public parts.
     #[must_use]
     pub fn list(&self) -> Vec<TokenRow> {
-        let mut rows: Vec<_> = self.rows().values().cloned().collect();
+        let mut rows: Vec<_> = self.known().values().map(Known::row).collect();
         rows.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
         rows
     }
@@ -195,15 +233,16 @@ impl Tokens {
         };
         let mut parts = token.splitn(3, '_');
         let (Some(PREFIX), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next()) else { return Err(bad()) };
-        let rows = self.rows();
-        let row = rows.get(id).ok_or_else(bad)?;
+        let known = self.known();
+        let token = known.get(id).ok_or_else(bad)?;
+        let row = &token.row;
         let is_right = bool::from(digest(secret).ct_eq(&row.hash));
         let is_good = row.revoked_at.is_none() && row.expires_at.is_none_or(|expires_at| expires_at > now);
         if !is_right || !is_good {
             return Err(bad());
         }
         let scopes = row.scopes.iter().filter_map(|word| Scope::named(word)).collect();
-        Ok(Holder { id: row.id.clone(), scopes, campaign: row.campaign.clone() })
+        Ok(Holder { id: row.id.clone(), scopes, campaign: row.campaign.clone(), is_to_be_noted: token.is_to_be_noted(now) })
     }
 }
 
@@ -214,6 +253,8 @@ pub struct Holder {
     pub id: String,
     scopes: Vec<Scope>,
     campaign: Option<String>,
+    /// Whether this use is to be [noted](crate::desk::Desk::note_use): the first in an hour.
+    pub is_to_be_noted: bool,
 }
 
 /// What a request is about.
@@ -251,7 +292,7 @@ impl Holder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::{Command, MemoryStore, TokenRevocation};
+    use crate::store::{Command, MemoryStore, TokenRevocation, TokenUse};
 
     fn wish(scopes: &[Scope], campaign: Option<&str>, good_for: Option<Millis>) -> Wish {
         Wish { scopes: scopes.to_vec(), campaign: campaign.map(str::to_owned), good_for }
@@ -285,6 +326,26 @@ mod tests {
     }
 
     #[test]
+    fn a_use_is_noted_once_an_hour() {
+        let store = Arc::new(MemoryStore::new());
+        let (row, secret) = make(&wish(&[Scope::Read], None, None), 0).unwrap();
+        store.apply(&[Command::AddToken(row.clone())]).unwrap()[0].as_ref().unwrap();
+        let tokens = Tokens::load(store.clone()).unwrap();
+        let hour = NOTED_FOR as Millis;
+        let is_noted = |now| tokens.admit(secret.reveal(), now).unwrap().is_to_be_noted;
+        assert_eq!(tokens.list()[0].last_used_at, None);
+        assert_eq!([5, 6, hour + 4, hour + 5, hour + 6].map(is_noted), [true, false, false, true, false]);
+        assert!(tokens.admit(&format!("{}x", secret.reveal()), 9 * hour).is_err(), "a wrong secret is no use of the token");
+        assert_eq!(tokens.list()[0].last_used_at, Some(hour + 5));
+        tokens.reload().unwrap();
+        assert_eq!(tokens.list()[0].last_used_at, Some(hour + 5), "the store does not know of it yet");
+        store.apply(&[Command::UseToken(TokenUse { id: row.id, at: 3 * hour })]).unwrap()[0].as_ref().unwrap();
+        tokens.reload().unwrap();
+        assert_eq!([3, 4].map(|hours| is_noted(hours * hour + 1)), [false, true], "another process has noted one");
+        assert_eq!([0, 1].map(|later| is_noted(hour + later)), [true, false], "the clock was wrong");
+    }
+
+    #[test]
     fn nothing_but_the_whole_token_is_admitted() {
         let store = Arc::new(MemoryStore::new());
         let (row, secret) = make(&wish(&[Scope::Admin], None, None), 0).unwrap();
@@ -306,6 +367,7 @@ mod tests {
             id: "x".to_owned(),
             scopes: scopes.to_vec(),
             campaign: campaign.map(str::to_owned),
+            is_to_be_noted: false,
         };
         let reader = holder(&[Scope::Read], Some("a"));
         assert!(reader.may(Scope::Read, Subject::Campaign("a")).is_ok());

@@ -375,3 +375,49 @@ async fn looking_changes_nothing() {
         }
     }
 }
+
+#[tokio::test]
+async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
+    let world = World::new(Limits { page_tasks: 7, ..Limits::default() });
+    world.desk.create("c", request("sharp"), "").await.unwrap();
+    let tasks = problem()["task"].as_array().unwrap().len();
+    let most = 7 / tasks;
+    for _ in 0..5 {
+        world.ask().await;
+    }
+    let (mut rounds, mut after, mut pages) = (Vec::new(), Some(0), 0);
+    while let Some(from) = after {
+        let page = world.desk.rounds("c", from, 1000).await.unwrap();
+        assert!(page.rounds.len() <= most);
+        rounds.extend(page.rounds.iter().map(|round| round.round));
+        (after, pages) = (page.next, pages + 1);
+    }
+    assert_eq!((rounds, pages), (vec![1, 2, 3, 4, 5], 5 / most + 1));
+    assert_eq!(world.desk.events("c", 0, 1000).await.unwrap().events.len(), most);
+    let points = |curves: outlay_server::shapes::CurveList| curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>();
+    assert_eq!(points(world.desk.curves("c", 1000).await.unwrap()), vec![most.max(2); tasks]);
+}
+
+#[tokio::test]
+async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
+    let world = World::new(Limits::default());
+    let ids: Vec<String> = (0..45).map(|number| format!("c{number:02}")).collect();
+    for id in &ids {
+        world.desk.create(id, request("paper"), "").await.unwrap();
+    }
+    for limit in [1, 19, 20, 21, 40, 45, 46, 1000] {
+        let (mut listed, mut after) = (Vec::new(), None);
+        loop {
+            let page = world.desk.campaigns(after.as_deref(), limit).await.unwrap();
+            assert!(page.campaigns.iter().all(|campaign| campaign.learner == "paper"));
+            listed.extend(page.campaigns.into_iter().map(|campaign| campaign.id));
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(listed, ids, "{limit} at a time");
+    }
+    let empty = World::new(Limits::default()).desk.campaigns(None, 20).await.unwrap();
+    assert!(empty.campaigns.is_empty() && empty.next.is_none());
+}

@@ -133,7 +133,10 @@ fn connections_that_are_cut_lose_nothing() {
     let acknowledged = under_load(&database, |rounds| {
         for _ in 0..20 {
             go_on(rounds, 5);
-            assert!(!database.sql(cut).is_empty());
+            // Rounds of before the last cut may be counted just now, while nobody is connected.
+            while database.sql(cut).is_empty() {
+                go_on(rounds, 1);
+            }
         }
         go_on(rounds, 20);
     });

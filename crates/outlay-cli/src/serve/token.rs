@@ -170,6 +170,7 @@ struct Row<'a> {
     created_at: &'a str,
     expires_at: Option<&'a str>,
     revoked_at: Option<&'a str>,
+    last_used_at: Option<&'a str>,
 }
 
 fn row(token: &TokenInfo) -> Row<'_> {
@@ -180,6 +181,7 @@ fn row(token: &TokenInfo) -> Row<'_> {
         created_at: &token.created_at,
         expires_at: token.expires_at.as_deref(),
         revoked_at: token.revoked_at.as_deref(),
+        last_used_at: token.last_used_at.as_deref(),
     }
 }
 
@@ -194,9 +196,10 @@ fn table(tokens: &[TokenInfo]) -> String {
         ("created", Align::Left),
         ("expires", Align::Left),
         ("revoked", Align::Left),
+        ("used", Align::Left),
     ]);
     for token in tokens {
-        let Row { id, scopes, campaign, created_at, expires_at, revoked_at } = row(token);
+        let Row { id, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } = row(token);
         let optional = |text: Option<&str>| text.unwrap_or_default().to_owned();
         table.row(vec![
             id.to_owned(),
@@ -205,6 +208,7 @@ fn table(tokens: &[TokenInfo]) -> String {
             created_at.to_owned(),
             optional(expires_at),
             optional(revoked_at),
+            optional(last_used_at),
         ]);
     }
     table.render()

@@ -37,9 +37,9 @@ pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, Ar
         }
         let line: Line = serde_json::from_slice(&text).map_err(|error| wrong(place, &error.to_string()))?;
         match (line, place) {
-            (Line::Export { form: FORM }, 1) => reading.found.lines = 1,
+            (Line::Export { form: 1..=FORM }, 1) => reading.found.lines = 1,
             (Line::Export { form }, 1) => {
-                return Err(wrong(1, &format!("it has form {form}, and this outlay knows form {FORM}: use a later outlay")));
+                return Err(wrong(1, &format!("it has form {form}, and this outlay knows forms up to {FORM}: use a later outlay")));
             }
             (_, 1) => return Err(wrong(1, "an export begins otherwise")),
             (Line::End(contents), _) => said = Some(contents),

@@ -9,8 +9,8 @@ use crate::store::{
     Ask, CampaignStatus, Command, Correction, Item, Millis, NewCampaign, Outcome, Split, SplitRow, StatusChange, Tell, TokenRow,
 };
 
-/// The form of exports that this program writes.
-pub(super) const FORM: u32 = 1;
+/// The form of exports that this program writes. It reads earlier ones as well: the first knew nothing of a token's uses.
+pub(super) const FORM: u32 = 2;
 
 /// How much an export holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -88,6 +88,8 @@ pub(super) struct TokenLine {
     created_at: Millis,
     expires_at: Option<Millis>,
     revoked_at: Option<Millis>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    last_used_at: Option<Millis>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -182,20 +184,20 @@ impl AskLine {
 
 impl From<&TokenRow> for TokenLine {
     fn from(row: &TokenRow) -> Self {
-        let TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at } = row.clone();
+        let TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } = row.clone();
         let sha256 = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at }
+        Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at }
     }
 }
 
 impl TokenLine {
     fn row(self) -> Option<TokenRow> {
-        let Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at } = self;
+        let Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } = self;
         let digits = sha256.as_bytes().as_chunks::<2>();
         let byte = |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
         let bytes: Vec<u8> = digits.0.iter().map(byte).collect::<Option<_>>()?;
         let hash = if digits.1.is_empty() { bytes.try_into().ok()? } else { return None };
-        Some(TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at })
+        Some(TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at })
     }
 }
 

@@ -81,6 +81,8 @@ const MOST_SPLITS: usize = 20_000;
 const MOST_SPLIT_NUMBERS: usize = 4_000_000;
 /// Events read at once.
 const PAGE: usize = 10_000;
+/// Tasks in them: an event may name every one.
+const PAGE_TASKS: usize = 1_000_000;
 
 impl Live {
     /// Reads a campaign from the store.
@@ -322,7 +324,8 @@ fn learnt(store: &dyn Store, id: &str, plan: &Plan) -> Result<(Decider, Standing
 fn replay(store: &dyn Store, id: &str, plan: &Plan, decider: &mut Decider) -> Result<(), StoreError> {
     let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
     let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
-    each_event(store, id, |event| {
+    let page = PAGE.min(PAGE_TASKS / plan.problem.tasks().len().max(1)).max(1);
+    each_event(store, id, page, |event| {
         match event.kind {
             EventKind::Asked(row) => drop(splits.insert(row.rounds.start, row)),
             EventKind::Corrected { round, task, to, .. } => drop(corrected.insert((round, task), to)),
@@ -333,7 +336,7 @@ fn replay(store: &dyn Store, id: &str, plan: &Plan, decider: &mut Decider) -> Re
     let mut decided = splits.values().peekable();
     let mut version = 0;
     let learns = !plan.learner.learns_by_counting();
-    each_event(store, id, |event| {
+    each_event(store, id, page, |event| {
         while let Some(row) = decided.next_if(|row| row.stats_version <= version) {
             take_up(decider, row)?;
         }
@@ -362,10 +365,15 @@ fn take_up(decider: &mut Decider, row: &SplitRow) -> Result<(), CampaignError> {
     decider.take_up(row.rounds.start, row.split.budget, row.split.available.as_deref(), &row.split.spend)
 }
 
-fn each_event(store: &dyn Store, id: &str, mut take: impl FnMut(Event) -> Result<(), CampaignError>) -> Result<(), StoreError> {
+fn each_event(
+    store: &dyn Store,
+    id: &str,
+    page: usize,
+    mut take: impl FnMut(Event) -> Result<(), CampaignError>,
+) -> Result<(), StoreError> {
     let mut after = 0;
     loop {
-        let page = store.events(id, after, PAGE)?;
+        let page = store.events(id, after, page)?;
         let Some(last) = page.last() else { return Ok(()) };
         after = last.seq;
         for event in page {

@@ -23,7 +23,9 @@ use crate::clock::Clock;
 use crate::limits::Limits;
 use crate::refusal::{Code, Refused};
 use crate::shapes::{CampaignChange, CampaignState, NewCampaign};
-use crate::store::{self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError, TokenRevocation, TokenRow};
+use crate::store::{
+    self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError, TokenRevocation, TokenRow, TokenUse,
+};
 use figures::Tallies;
 use live::Live;
 use plan::Plan;
@@ -161,6 +163,12 @@ impl Desk {
         let revocation = TokenRevocation { id: id.to_owned(), at: self.now() };
         let revoked = self.apply(Command::RevokeToken(revocation), None).await?;
         revoked.map(|_| ()).map_err(|_| Refused::new(Code::NoRoute, format!("there is no token {id}")))
+    }
+
+    /// Notes that a token was used. Nobody waits for it, and where the store is too busy it is left out.
+    pub fn note_use(&self, id: &str) {
+        let used = TokenUse { id: id.to_owned(), at: self.now() };
+        drop(self.shared.queue.send(vec![Command::UseToken(used)], None));
     }
 
     /// What it has done, and how it stands.

@@ -2,12 +2,45 @@
 
 use std::sync::Arc;
 
+use outlay::learner::LearnerSpec;
+use serde::Deserialize;
+
+use super::live::Live;
 use super::{Desk, show};
 use crate::refusal::Refused;
-use crate::shapes::{CampaignList, CurveList, EventList, NewCampaign, RoundList, TaskCurve};
+use crate::shapes::{CampaignList, CampaignSummary, CurveList, EventList, NewCampaign, RoundList, TaskCurve};
+use crate::store::{Store, StoreError};
 
 /// Points of a curve.
 const MOST_POINTS: usize = 1001;
+/// Campaigns read at once: each has a problem with it, which may be large.
+const CAMPAIGNS_AT_ONCE: usize = 20;
+
+/// What is shown of campaigns in a list.
+fn summaries(store: &dyn Store, mut after: Option<String>, limit: usize) -> Result<Vec<CampaignSummary>, StoreError> {
+    let mut summaries = Vec::new();
+    loop {
+        let wanted = CAMPAIGNS_AT_ONCE.min(limit - summaries.len());
+        let rows = store.campaigns(after.as_deref(), wanted)?;
+        for row in &rows {
+            summaries.push(show::summary(row, &learner(&row.spec), store.standing(&row.id)?.rounds));
+        }
+        if rows.len() < wanted || summaries.len() == limit {
+            return Ok(summaries);
+        }
+        after = rows.into_iter().next_back().map(|last| last.id);
+    }
+}
+
+/// The learner that a request names; its problem is passed over.
+fn learner(spec: &str) -> String {
+    #[derive(Deserialize)]
+    struct Named {
+        learner: Option<String>,
+    }
+    let named = serde_json::from_str(spec).ok().and_then(|named: Named| named.learner);
+    named.unwrap_or_else(|| LearnerSpec::default().to_string())
+}
 
 impl Desk {
     /// Campaigns in the order of their ids, those after `after`.
@@ -16,18 +49,8 @@ impl Desk {
     /// If the store cannot be read.
     pub async fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<CampaignList, Refused> {
         let (after, limit) = (after.map(str::to_owned), self.page(limit));
-        let page = self.read("", move |store, _| {
-            let rows = store.campaigns(after.as_deref(), limit)?;
-            let rounds = rows.iter().map(|row| store.standing(&row.id).map(|standing| standing.rounds)).collect::<Result<Vec<_>, _>>()?;
-            Ok(rows.into_iter().zip(rounds).collect::<Vec<_>>())
-        });
-        let page = page.await?;
-        let next = (page.len() == limit).then(|| page.last().map(|(row, _)| row.id.clone())).flatten();
-        let learner = |spec: &str| {
-            let request: Option<NewCampaign> = serde_json::from_str(spec).ok();
-            request.and_then(|request| request.learner).unwrap_or_else(|| outlay::learner::LearnerSpec::default().to_string())
-        };
-        let campaigns = page.iter().map(|(row, rounds)| show::summary(row, &learner(&row.spec), *rounds)).collect();
+        let campaigns = self.read("", move |store, _| summaries(store, after, limit)).await?;
+        let next = (campaigns.len() == limit).then(|| campaigns.last().map(|last| last.id.clone())).flatten();
         Ok(CampaignList { campaigns, next })
     }
 
@@ -36,7 +59,8 @@ impl Desk {
     /// # Errors
     /// If there is no such campaign.
     pub async fn rounds(&self, id: &str, after: u64, limit: usize) -> Result<RoundList, Refused> {
-        let (live, limit, now) = (self.live(id).await?, self.page(limit), self.now());
+        let (live, now) = (self.live(id).await?, self.now());
+        let limit = self.page_of(&live, limit);
         let page = self.read(id, move |store, id| store.rounds(&id, after, limit)).await?;
         let next = (page.len() == limit).then(|| page.last().map(|row| row.round)).flatten();
         Ok(RoundList { rounds: page.iter().map(|row| show::round(&live.plan, row, now)).collect(), next })
@@ -47,7 +71,8 @@ impl Desk {
     /// # Errors
     /// If there is no such campaign.
     pub async fn events(&self, id: &str, after: u64, limit: usize) -> Result<EventList, Refused> {
-        let (live, limit) = (self.live(id).await?, self.page(limit));
+        let live = self.live(id).await?;
+        let limit = self.page_of(&live, limit);
         let page = self.read(id, move |store, id| store.events(&id, after, limit)).await?;
         let next = (page.len() == limit).then(|| page.last().map(|event| event.seq)).flatten();
         Ok(EventList { events: page.into_iter().map(|event| show::event(&live.plan, event)).collect(), next })
@@ -59,9 +84,9 @@ impl Desk {
     /// If there is no such campaign.
     pub async fn curves(&self, id: &str, points: usize) -> Result<CurveList, Refused> {
         let live = self.live(id).await?;
+        let steps = self.share(&live, points.min(MOST_POINTS)).max(2) - 1;
         let drawn = move || {
             let problem = &live.plan.problem;
-            let steps = points.clamp(2, MOST_POINTS) - 1;
             let spend: Vec<f64> = (0..=steps).map(|step| problem.budget() * step as f64 / steps as f64).collect();
             let curves = problem.tasks().iter().map(|task| TaskCurve {
                 task: task.name().to_owned(),
@@ -86,5 +111,15 @@ impl Desk {
 
     fn page(&self, limit: usize) -> usize {
         limit.clamp(1, self.limits().page)
+    }
+
+    /// Entries of a page that name every task of a campaign.
+    fn page_of(&self, live: &Live, limit: usize) -> usize {
+        self.share(live, self.page(limit)).max(1)
+    }
+
+    /// So many, or as many as each task of a campaign can have in one answer.
+    fn share(&self, live: &Live, wanted: usize) -> usize {
+        wanted.min(self.limits().page_tasks / live.plan.problem.tasks().len().max(1))
     }
 }

@@ -142,7 +142,7 @@ pub(crate) async fn events(call: &Call<'_>) -> Result<Json<EventList>, Refusal> 
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Fineness {
-    /// Points of each curve, 2 to 1000; 100 if absent.
+    /// Points of each curve, 2 to 1000; 100 if absent. Where tasks are many there are fewer: at most 100,000 in all.
     #[param(minimum = 2, maximum = 1000)]
     points: Option<u64>,
 }

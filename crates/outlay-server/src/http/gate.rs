@@ -148,6 +148,9 @@ fn admit(app: &App, door: &Door, found: &Found<'_>, headers: &HeaderMap) -> Resu
         return Err(refused.hint("send it as `Authorization: Bearer outlay_…`").into());
     };
     let holder = app.tokens.admit(token, app.desk.clock().now())?;
+    if holder.is_to_be_noted {
+        app.desk.note_use(&holder.id);
+    }
     let subject = match campaign.as_deref() {
         Some(campaign) => Subject::Campaign(campaign),
         // A problem that is sent along is nobody's campaign.

@@ -24,6 +24,7 @@ mod server;
 mod site;
 mod tls;
 mod tokens;
+mod unread;
 
 pub use allocate::{AllocateAnswer, AllocateRequest, AllocatedTask};
 pub use feedback::{BulkTold, RefusedLine};

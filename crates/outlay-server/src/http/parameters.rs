@@ -38,7 +38,7 @@ pub(crate) struct Page {
     /// Only what comes after this one: `next` of the page before; from the start if absent.
     #[serde(default, deserialize_with = "crate::whole::maybe")]
     pub(crate) after: Option<u64>,
-    /// How many at most, up to 1000; 100 if absent.
+    /// How many at most, up to 1000; 100 if absent. Where tasks are many a page has fewer: at most 100,000 tasks in all its entries.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }

@@ -24,6 +24,7 @@ use super::envelope::new_id;
 use super::problem::{MEDIA_TYPE, Problem};
 use super::site::{LOOKS, Site};
 use super::tls::{TlsFiles, acceptor};
+use super::unread::{Unread, Watched};
 use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
@@ -295,9 +296,10 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>) {
 /// Answers requests of one connection until it ends.
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts) {
     let service = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(parts.site.answer(request, seat).await) });
-    let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(stream), service));
+    let (unread, limits) = (Unread::new(), &parts.limits);
+    let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(Watched { stream, unread: &unread }), service));
     // Whoever is woken looks whether what is under way has taken too long.
-    let mut looks = tokio::time::interval((parts.limits.request_timeout / LOOKS).max(WATCH));
+    let mut looks = tokio::time::interval((limits.request_timeout.min(limits.unread_timeout) / LOOKS).max(WATCH));
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
@@ -311,7 +313,10 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, pa
                 Call::Evicted => return,
                 Call::Stopping => connection.as_mut().graceful_shutdown(),
             },
-            _ = looks.tick() => {}
+            _ = looks.tick() => if unread.for_longer_than(limits.unread_timeout) {
+                tracing::debug!("a client does not read its answer");
+                return;
+            },
         }
     }
 }

@@ -103,6 +103,9 @@ pub struct TokenInfo {
     /// Since when it is revoked, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<String>,
+    /// When it was seen in use, in RFC 3339: noted once an hour, so the last use is at most an hour later; absent before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<String>,
 }
 
 impl From<&TokenRow> for TokenInfo {
@@ -114,6 +117,7 @@ impl From<&TokenRow> for TokenInfo {
             created_at: rfc3339(row.created_at),
             expires_at: row.expires_at.map(rfc3339),
             revoked_at: row.revoked_at.map(rfc3339),
+            last_used_at: row.last_used_at.map(rfc3339),
         }
     }
 }

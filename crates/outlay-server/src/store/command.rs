@@ -23,6 +23,8 @@ pub enum Command {
     AddToken(TokenRow),
     /// A token is revoked.
     RevokeToken(TokenRevocation),
+    /// A token was used.
+    UseToken(TokenUse),
 }
 
 /// A campaign that begins.
@@ -143,6 +145,15 @@ pub struct TokenRevocation {
     pub at: Millis,
 }
 
+/// A token that was used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenUse {
+    /// The token's public part.
+    pub id: String,
+    /// When.
+    pub at: Millis,
+}
+
 /// A command was carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Done {
@@ -173,6 +184,8 @@ pub enum Done {
     TokenAdded,
     /// The token can no longer be used.
     TokenRevoked,
+    /// The use is noted in place of the one before.
+    TokenUsed,
 }
 
 /// Why a command was not carried out.

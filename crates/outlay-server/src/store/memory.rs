@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
     Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, Millis, NewCampaign, Outcome, Refusal, RoundRow,
-    SplitRow, Standing, StatusChange, Store, StoreError, TaskCount, Tell, TokenRevocation, TokenRow, UsedKey, Verified,
+    SplitRow, Standing, StatusChange, Store, StoreError, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
 };
 
 /// A store that forgets everything when it is dropped.
@@ -78,6 +78,11 @@ impl Kept {
                 let token = self.tokens.get_mut(id).ok_or(Refusal::Token)?;
                 token.revoked_at = token.revoked_at.or(Some(*at));
                 Ok(Done::TokenRevoked)
+            }
+            Command::UseToken(TokenUse { id, at }) => {
+                let token = self.tokens.get_mut(id).ok_or(Refusal::Token)?;
+                token.last_used_at = Some(*at);
+                Ok(Done::TokenUsed)
             }
         }
     }

@@ -12,7 +12,7 @@ mod postgres;
 mod record;
 mod sqlite;
 
-pub use command::{Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell, TokenRevocation};
+pub use command::{Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell, TokenRevocation, TokenUse};
 pub use memory::MemoryStore;
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{

@@ -205,6 +205,8 @@ pub struct TokenRow {
     pub expires_at: Option<Millis>,
     /// Since when it is revoked.
     pub revoked_at: Option<Millis>,
+    /// The use that was noted last.
+    pub last_used_at: Option<Millis>,
 }
 
 /// What a check of all counts found.

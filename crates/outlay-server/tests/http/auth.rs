@@ -188,6 +188,25 @@ fn without_tokens_other_names_for_this_machine_are_refused() {
     assert_eq!(ask("rebound.example").code(), "forbidden");
 }
 
+#[test]
+fn a_use_is_noted_in_the_store_and_shown() {
+    let store = Arc::new(MemoryStore::new());
+    let kinds = kinds(&store);
+    let service = Running::with(store.clone(), Limits::default());
+    let noted = || store.tokens().unwrap().into_iter().filter_map(|row| row.last_used_at.map(|at| (row.id, at))).collect::<Vec<_>>();
+    assert_eq!(noted(), []);
+    let (reader, admin) = (kinds[0].token.as_ref().unwrap(), kinds[9].token.as_ref().unwrap());
+    assert_eq!(service.client().with_token(reader).get("/v1/campaigns").status, 200);
+    let [(id, at)] = noted().try_into().unwrap();
+    assert_eq!(reader.split('_').nth(1), Some(id.as_str()));
+    assert_eq!(service.client().with_token(reader).get("/v1/tokens").status, 403);
+    assert_eq!(noted(), [(id.clone(), at)], "once an hour is enough");
+    let list = service.client().with_token(admin).get("/v1/tokens").json();
+    let used: Vec<_> = list["tokens"].as_array().unwrap().iter().filter(|token| token.get("last_used_at").is_some()).collect();
+    assert_eq!(used.len(), 2, "the one that asks is being used: {list}");
+    assert!(used.iter().any(|token| token["id"] == id.as_str()));
+}
+
 /// Whoever revokes a token and hangs up has revoked it.
 #[test]
 fn a_token_is_revoked_even_if_nobody_waits_for_the_answer() {

@@ -116,6 +116,28 @@ fn a_body_that_does_not_come() {
     assert_eq!((answer.status, answer.code().as_str()), (408, "timeout"));
 }
 
+/// Over thirty megabytes are asked for at once, more than any socket holds for a client that does not read.
+#[test]
+fn an_answer_that_nobody_reads() {
+    const TIMES: usize = 400;
+    let service = running(Limits { unread_timeout: Duration::from_secs(1), ..Limits::default() });
+    let size = service.client().get("/openapi.json").body.len();
+    let request = "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
+    let last = "GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    let got_after = |pause: Duration| {
+        let mut socket = connect(service.address());
+        socket.write_all(format!("{}{last}", request.repeat(TIMES - 1)).as_bytes()).unwrap();
+        std::thread::sleep(pause);
+        let mut got = Vec::new();
+        let _ = socket.read_to_end(&mut got);
+        got.len()
+    };
+    assert!(got_after(Duration::from_millis(100)) > TIMES * size, "whoever reads gets everything");
+    let got = got_after(Duration::from_secs(5));
+    assert!(got > 0 && got < TIMES * size, "{got} of {} bytes had waited for five seconds", TIMES * size);
+    assert_eq!(service.client().get("/livez").status, 200);
+}
+
 #[test]
 fn sockets_that_are_held_do_not_keep_others_out() {
     let service = running(Limits { connections: 20, ..Limits::default() });

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use outlay_server::archive::{Contents, backup, export, import, restore};
-use outlay_server::store::{CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow};
+use outlay_server::store::{CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow, TokenUse};
+use proptest::prelude::*;
 
 use crate::commands::*;
 use crate::place::{any_file_system, folder};
@@ -38,6 +39,7 @@ fn fill(store: &dyn Store) {
         Command::AddToken(TokenRow { campaign: Some("b".into()), expires_at: Some(77), ..token("one") }),
         Command::AddToken(TokenRow { hash: std::array::from_fn(|place| 255 - place as u8), ..token("two") }),
         Command::RevokeToken(TokenRevocation { id: "two".into(), at: 88 }),
+        Command::UseToken(TokenUse { id: "two".into(), at: 66 }),
     ];
     assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
 }
@@ -108,8 +110,8 @@ fn what_is_no_export_is_refused() {
         assert!(!refused(&lines).is_empty());
     }
     assert_eq!(
-        refused(&["{\"line\":\"export\",\"form\":2}"]),
-        "line 1 cannot be imported: it has form 2, and this outlay knows form 1: use a later outlay"
+        refused(&["{\"line\":\"export\",\"form\":3}"]),
+        "line 1 cannot be imported: it has form 3, and this outlay knows forms up to 2: use a later outlay"
     );
     assert_eq!(refused(&[lines[1]]), "line 1 cannot be imported: an export begins otherwise");
     assert!(refused(&[lines[0], "no JSON"]).starts_with("line 2 cannot be imported: expected"), "{}", refused(&[lines[0], "no JSON"]));
@@ -245,4 +247,35 @@ fn a_store_that_was_tampered_with_gives_no_backup() {
     assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "something is left");
     let nowhere = backup(Path::new("/nowhere/at/all"), &place.path().join("copy"), 0).unwrap_err();
     assert!(nowhere.0.contains("has no store"), "{nowhere}");
+}
+
+/// A byte, mostly one that an export has.
+fn written() -> impl Strategy<Value = u8> {
+    prop_oneof![1 => any::<u8>(), 3 => prop::sample::select(b"0123456789-\",[]{}".to_vec())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Bytes that are changed, cut out or put in anywhere: refused, or a store that holds together.
+    #[test]
+    fn whatever_is_done_to_an_export_is_refused_or_holds_together(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, written()), 1..4),
+    ) {
+        let first = MemoryStore::new();
+        fill(&first);
+        let mut bytes = exported(&first).into_bytes();
+        for (place, how, byte) in changes {
+            let place = place.index(bytes.len());
+            match how {
+                0 => bytes[place] = byte,
+                1 => drop(bytes.remove(place)),
+                _ => bytes.insert(place, byte),
+            }
+        }
+        let second = MemoryStore::new();
+        if import(&second, &mut bytes.as_slice()).is_ok() {
+            prop_assert_eq!(second.verify().unwrap().faults, Vec::<String>::new());
+        }
+    }
 }

@@ -69,6 +69,7 @@ pub(crate) fn token(id: &str) -> TokenRow {
         created_at: 10,
         expires_at: None,
         revoked_at: None,
+        last_used_at: None,
     }
 }
 

@@ -6,6 +6,7 @@ mod archive;
 mod commands;
 #[path = "../postgres/database.rs"]
 mod database;
+mod earlier;
 mod model;
 mod permutation;
 mod place;

@@ -221,6 +221,7 @@ impl Model {
                 *revoked = revoked.or(Some(*at));
                 Ok(Done::TokenRevoked)
             }
+            Command::UseToken(used) => self.tokens.get(&used.id).map(|_| Done::TokenUsed).ok_or(Refusal::Token),
         }
     }
 }

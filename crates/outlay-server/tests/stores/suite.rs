@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use outlay_server::store::{
     CampaignRow, CampaignStatus, Command, Done, Event, EventKind, Outcome, Refusal, RoundRow, Split, SplitRow, Standing, Store, TaskCount,
-    TokenRevocation, TokenRow, UsedKey,
+    TokenRevocation, TokenRow, TokenUse, UsedKey,
 };
 
 use crate::commands::*;
@@ -465,8 +465,12 @@ fn tokens_are_kept(place: &Place) {
     assert_eq!(one(&*store, revoke("b", 50)), Ok(Done::TokenRevoked));
     // The first revocation is the one that counts.
     assert_eq!(one(&*store, revoke("b", 60)), Ok(Done::TokenRevoked));
+    let used = |id: &str, at| Command::UseToken(TokenUse { id: id.into(), at });
+    assert_eq!(one(&*store, used("x", 5)), Err(Refusal::Token));
+    // The last one is kept, whatever its clock said.
+    assert_eq!([30, 70, 40].map(|at| one(&*store, used("a", at))), [Ok(Done::TokenUsed), Ok(Done::TokenUsed), Ok(Done::TokenUsed)]);
     drop(store);
-    assert_eq!(place().tokens().unwrap(), [bare, TokenRow { revoked_at: Some(50), ..full }]);
+    assert_eq!(place().tokens().unwrap(), [TokenRow { last_used_at: Some(40), ..bare }, TokenRow { revoked_at: Some(50), ..full }]);
 }
 
 fn batch_goes_on(place: &Place) {

@@ -6,9 +6,9 @@ use super::session::Session;
 use super::trouble::Trouble;
 
 /// Each step brings the tables from one version to the next. What is written here is never changed, only added to.
-const STEPS: [&str; 1] = [FIRST];
+const STEPS: [&str; 2] = [FIRST, SECOND];
 
-/// Rows are added and never changed, but for three kinds: a campaign's status, counters, and keys that have expired.
+/// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and keys that have expired.
 const FIRST: &str = r#"
 -- Numbers of events. A transaction takes one, and has as many events as fit between it and the next (see SEQ_STEP in the code).
 CREATE SEQUENCE event;
@@ -142,6 +142,9 @@ CREATE TABLE token (
     revoked_at bigint
 );
 "#;
+
+/// The use of a token that was noted last.
+const SECOND: &str = "ALTER TABLE token ADD COLUMN last_used_at bigint";
 
 const HAS_TABLES: &str = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";
 const VERSION: &str = "SELECT version FROM outlay_schema";

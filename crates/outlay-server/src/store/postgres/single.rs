@@ -8,7 +8,7 @@ use super::decide::whole;
 use super::session::Session;
 use super::trouble::Trouble;
 use super::{PostgresStore, SEQ_STEP, outcome, slot, unsigned};
-use crate::store::{Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow};
+use crate::store::{Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow, TokenUse};
 
 type Answer = Result<Result<Done, Refusal>, Trouble>;
 
@@ -19,6 +19,7 @@ pub(super) async fn apply(store: &PostgresStore, session: &mut Session, command:
         Command::Correct(correction) => correct(store, session, correction).await,
         Command::AddToken(token) => add_token(store, session, token).await,
         Command::RevokeToken(revocation) => revoke_token(store, session, revocation).await,
+        Command::UseToken(used) => use_token(store, session, used).await,
         // These never come alone, see `together`.
         Command::Ask(_) | Command::Tell(_) => Err(Trouble::final_one("asks and reports are written in batches", false)),
     }
@@ -158,8 +159,8 @@ async fn correct(store: &PostgresStore, session: &mut Session, correction: &Corr
 }
 
 async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -> Answer {
-    let sql = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-        ON CONFLICT DO NOTHING RETURNING id";
+    let sql = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING RETURNING id";
     let hash = token.hash.as_slice();
     let values = [
         (&token.id as _, Type::TEXT),
@@ -169,6 +170,7 @@ async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -
         (&token.created_at as _, Type::INT8),
         (&token.expires_at as _, Type::INT8),
         (&token.revoked_at as _, Type::INT8),
+        (&token.last_used_at as _, Type::INT8),
     ];
     let added = session.once(&store.pool.openings.write, sql, &values).await?;
     Ok(if added.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenAdded) })
@@ -182,4 +184,14 @@ async fn revoke_token(store: &PostgresStore, session: &Session, revocation: &Tok
     }
     let revoked = session.once(&store.pool.openings.write, sql, &values).await?;
     Ok(if revoked.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenRevoked) })
+}
+
+async fn use_token(store: &PostgresStore, session: &Session, used: &TokenUse) -> Answer {
+    let sql = "UPDATE token SET last_used_at = $2 WHERE id = $1 RETURNING id";
+    let values = [(&used.id as _, Type::TEXT), (&used.at as _, Type::INT8)];
+    if used.id.contains('\0') {
+        return Ok(Err(Refusal::Token));
+    }
+    let noted = session.once(&store.pool.openings.write, sql, &values).await?;
+    Ok(if noted.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenUsed) })
 }

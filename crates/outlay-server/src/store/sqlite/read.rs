@@ -247,7 +247,11 @@ pub(super) fn used_key(connection: &Connection, token: &str, key: &str, now: Mil
 }
 
 pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
-    let list = "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at FROM token ORDER BY id";
+    // A file of the first form can be read without being brought to the present one.
+    let has_uses = "SELECT count(*) > 0 FROM pragma_table_info('token') WHERE name = 'last_used_at'";
+    let has_uses: bool = connection.prepare_cached(has_uses)?.query_row([], |row| row.get(0))?;
+    let used = if has_uses { "last_used_at" } else { "NULL" };
+    let list = format!("SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, {used} FROM token ORDER BY id");
     let token = |row: &Row<'_>| {
         let scopes = serde_json::from_str(row.get_ref(2)?.as_str()?).map_err(|_| broken("scopes of a token"))?;
         Ok(TokenRow {
@@ -258,9 +262,10 @@ pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
             created_at: row.get(4)?,
             expires_at: row.get(5)?,
             revoked_at: row.get(6)?,
+            last_used_at: row.get(7)?,
         })
     };
-    connection.prepare_cached(list)?.query_map([], token)?.collect()
+    connection.prepare_cached(&list)?.query_map([], token)?.collect()
 }
 
 pub(super) fn outcome(row: &Row<'_>, place: usize) -> Read<Outcome> {

@@ -10,7 +10,7 @@ use super::folder::refused;
 use crate::store::StoreError;
 
 /// Step n leads from form n to form n + 1.
-const STEPS: &[&str] = &[include_str!("schema_1.sql")];
+const STEPS: &[&str] = &[include_str!("schema_1.sql"), include_str!("schema_2.sql")];
 
 /// Pages of the WAL are a few kilobytes each: some sixteen megabytes.
 pub(super) const CHECKPOINT_PAGES: i64 = 4000;
@@ -145,11 +145,22 @@ mod tests {
     #[test]
     fn a_step_that_fails_changes_nothing() {
         let mut connection = Connection::open_in_memory().unwrap();
-        migrate(&mut connection, STEPS).unwrap();
+        migrate(&mut connection, &STEPS[..1]).unwrap();
         let broken = [STEPS[0], "CREATE TABLE later (x INTEGER) STRICT", "NOT SQL"];
         assert!(migrate(&mut connection, &broken).is_err());
         assert_eq!(meta::<i64>(&connection, "outlay_store"), 1);
         assert!(connection.execute("INSERT INTO later (x) VALUES (1)", []).is_err());
+    }
+
+    #[test]
+    fn a_file_of_the_first_form_keeps_its_tokens() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &STEPS[..1]).unwrap();
+        connection.execute("INSERT INTO token VALUES ('a', zeroblob(32), '[\"read\"]', NULL, 10, NULL, 20)", []).unwrap();
+        migrate(&mut connection, STEPS).unwrap();
+        let tokens = super::super::read::tokens(&connection).unwrap();
+        assert_eq!(tokens.len(), 1);
+        assert_eq!((tokens[0].id.as_str(), tokens[0].revoked_at, tokens[0].last_used_at), ("a", Some(20), None));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::items::{self, Items};
 use super::schema::CHECKPOINT_PAGES;
 use crate::store::{
     Ask, CampaignStatus, Command, Correction, Done, Millis, NewCampaign, Outcome, Refusal, StatusChange, StoreError, Tell, TokenRevocation,
-    TokenRow,
+    TokenRow, TokenUse,
 };
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
@@ -213,6 +213,7 @@ impl<'a> Batch<'a> {
             Command::Correct(correction) => self.correct(correction, reports),
             Command::AddToken(token) => self.add_token(token),
             Command::RevokeToken(revocation) => self.revoke_token(revocation),
+            Command::UseToken(used) => self.use_token(used),
         }
     }
 
@@ -466,10 +467,11 @@ impl<'a> Batch<'a> {
     }
 
     fn add_token(&mut self, token: &TokenRow) -> Answer {
-        let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at) \
-                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
+        let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
         let scopes = Value::Text(serde_json::Value::from(token.scopes.clone()).to_string());
-        let row = params![token.id, token.hash, scopes, token.campaign, token.created_at, token.expires_at, token.revoked_at];
+        let TokenRow { id, hash, campaign, created_at, expires_at, revoked_at, last_used_at, .. } = token;
+        let row = params![id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at];
         let added = self.connection.prepare_cached(insert)?.execute(row)?;
         Ok(if added == 1 { Ok(Done::TokenAdded) } else { Err(Refusal::Token) })
     }
@@ -478,6 +480,12 @@ impl<'a> Batch<'a> {
         let update = "UPDATE token SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
         let revoked = self.connection.prepare_cached(update)?.execute(params![id, at])?;
         Ok(if revoked == 1 { Ok(Done::TokenRevoked) } else { Err(Refusal::Token) })
+    }
+
+    fn use_token(&mut self, TokenUse { id, at }: &TokenUse) -> Answer {
+        let update = "UPDATE token SET last_used_at = ?2 WHERE id = ?1";
+        let used = self.connection.prepare_cached(update)?.execute(params![id, at])?;
+        Ok(if used == 1 { Ok(Done::TokenUsed) } else { Err(Refusal::Token) })
     }
 }
 

@@ -1,0 +1,80 @@
+//! Answers that nobody reads: whoever asks and then takes nothing would keep his seat, and the answer its memory, for ever.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// Since when a client has taken nothing of what waits for it.
+#[derive(Debug)]
+pub(crate) struct Unread {
+    begun: Instant,
+    /// Microseconds after the beginning, and one more: 0 means that nothing waits.
+    since: AtomicU64,
+}
+
+impl Unread {
+    pub(crate) fn new() -> Self {
+        Self { begun: Instant::now(), since: AtomicU64::new(0) }
+    }
+
+    /// Whether something has waited for that long.
+    pub(crate) fn for_longer_than(&self, patience: Duration) -> bool {
+        let since = self.since.load(Ordering::Relaxed);
+        since > 0 && self.begun.elapsed().saturating_sub(Duration::from_micros(since - 1)) >= patience
+    }
+
+    /// What became of an attempt to send something.
+    fn note<T>(&self, sent: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        let waits = self.since.load(Ordering::Relaxed) > 0;
+        if sent.is_ready() && waits {
+            self.since.store(0, Ordering::Relaxed);
+        } else if sent.is_pending() && !waits {
+            self.since.store(self.begun.elapsed().as_micros() as u64 + 1, Ordering::Relaxed);
+        }
+        sent
+    }
+}
+
+/// A stream that is watched for it.
+#[derive(Debug)]
+pub(crate) struct Watched<'a, S> {
+    pub(crate) stream: S,
+    pub(crate) unread: &'a Unread,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<'_, S> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.unread.note(sent)
+    }
+
+    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let sent = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.unread.note(sent)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    /// TLS keeps what the client does not take, and sends it here.
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let sent = Pin::new(&mut self.stream).poll_flush(context);
+        self.unread.note(sent)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let sent = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.unread.note(sent)
+    }
+}

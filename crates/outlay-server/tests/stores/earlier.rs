@@ -1,0 +1,65 @@
+//! Files of earlier programs: `form-1` was written by a service before tokens had a last use, and exported by it as well.
+
+use std::path::Path;
+
+use outlay_server::archive::{backup, export, import, restore};
+use outlay_server::store::{Command, MemoryStore, SqliteStore, Store, TokenUse};
+
+use crate::commands::one;
+use crate::place::{any_file_system, folder};
+
+const EXPORT: &str = include_str!("form-1/export.ndjson");
+
+fn exported(store: &dyn Store) -> String {
+    let mut lines = Vec::new();
+    export(store, &mut lines).unwrap();
+    String::from_utf8(lines).unwrap().replacen("\"form\":2", "\"form\":1", 1)
+}
+
+/// A folder with a file of the first form.
+fn first_form() -> tempfile::TempDir {
+    let place = folder();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/form-1/outlay.db");
+    std::fs::copy(file, place.path().join("outlay.db")).unwrap();
+    place
+}
+
+#[test]
+fn a_file_of_the_first_form_is_read_as_it_is() {
+    let place = first_form();
+    let store = SqliteStore::open_to_read(place.path()).unwrap();
+    assert_eq!(exported(&store), EXPORT);
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (1, Vec::new()));
+}
+
+#[test]
+fn a_file_of_the_first_form_is_brought_to_the_present_one_and_goes_on() {
+    let place = first_form();
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    assert_eq!((store.mark().unwrap().form, store.verify().unwrap().faults), (2, Vec::new()));
+    assert_eq!(exported(&store), EXPORT);
+    let id = store.tokens().unwrap()[0].id.clone();
+    one(&store, Command::UseToken(TokenUse { id, at: 7 })).unwrap();
+    drop(store);
+    let store = SqliteStore::open(place.path(), &any_file_system()).unwrap();
+    assert_eq!(store.tokens().unwrap()[0].last_used_at, Some(7));
+    assert_eq!(store.lease_rounds("shop", 1).unwrap(), 5..6);
+}
+
+#[test]
+fn a_backup_of_the_first_form_comes_back_in_the_present_one() {
+    let (place, other) = (first_form(), folder());
+    let copy = other.path().join("copy");
+    assert_eq!(backup(place.path(), &copy, 1).unwrap().form, 1);
+    let data = folder();
+    restore(&copy, data.path(), &any_file_system()).unwrap();
+    let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
+    assert_eq!((store.mark().unwrap().form, exported(&store)), (2, EXPORT.to_owned()));
+}
+
+#[test]
+fn an_export_of_the_first_form_is_imported() {
+    let store = MemoryStore::new();
+    import(&store, &mut EXPORT.as_bytes()).unwrap();
+    assert_eq!(exported(&store), EXPORT);
+}
