@@ -59,15 +59,18 @@ fn pages_show_the_committed_results() {
     }
 }
 
-/// The table of `docs/reliability.md` between its two marks, made of what `tests/crash/long` has left.
+/// The tables of `docs/reliability.md` between their marks, made of what `tests/crash/long` and `tests/crash/soak` have left.
 #[test]
 fn reliability_shows_the_committed_results() {
-    let (open, close) = ("<!-- reliability -->", "<!-- end of reliability -->");
     let path = docs().join("reliability.md");
     let page = fs::read_to_string(&path).unwrap();
-    let (before, rest) = page.split_once(open).expect("a block begins");
-    let (_, after) = rest.split_once(close).expect("a block ends");
-    let text = format!("{before}{open}\n\n{}\n{close}{after}", reliability());
+    let mut text = page.clone();
+    for (name, table) in [("reliability", reliability()), ("soak", soak())] {
+        let (open, close) = (format!("<!-- {name} -->"), format!("<!-- end of {name} -->"));
+        let (before, rest) = text.split_once(&open).expect("a block begins");
+        let (_, after) = rest.split_once(&close).expect("a block ends");
+        text = format!("{before}{open}\n\n{table}\n{close}{after}");
+    }
     if std::env::var("DOCS").is_ok_and(|value| value == "overwrite") {
         fs::write(&path, &text).unwrap();
     } else {
@@ -90,6 +93,19 @@ fn reliability() -> String {
     }
     versions.dedup();
     format!("{table}\noutlay {}.\n", versions.join(", "))
+}
+
+/// One sample in five: what the process held.
+fn soak() -> String {
+    let mut rows = csv::Reader::from_path(docs().join("reliability/soak.csv")).unwrap();
+    let mut table = "| seconds | rounds | resident, MB | open files | threads | on disk, MB |\n".to_owned();
+    table += "| ---: | ---: | ---: | ---: | ---: | ---: |\n";
+    for row in rows.records().map(Result::unwrap).skip(4).step_by(5) {
+        let resident: f64 = row[2].parse().unwrap();
+        let resident = format!("{:.1}", resident / 1024.0);
+        table += &format!("| {} | {} | {resident} | {} | {} | {} |\n", &row[0], grouped(&row[1]), &row[3], &row[4], grouped(&row[5]));
+    }
+    table
 }
 
 /// Thousands apart, as everywhere on the pages.

@@ -14,6 +14,7 @@ use outlay::problem::NoFiles;
 use outlay_server::clock::{Clock, SetClock};
 use outlay_server::desk::Desk;
 use outlay_server::limits::Limits;
+use outlay_server::refusal::Code;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _};
 use serde_json::json;
@@ -96,4 +97,27 @@ async fn replicas_that_take_turns_decide_as_one() {
             desks[(round / 3) as usize % 2].tell("c", round, Feedback { results }, "").await.unwrap();
         }
     }
+}
+
+/// Whoever asks here and tells there is not taken for somebody who never tells.
+#[tokio::test(flavor = "multi_thread")]
+async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
+    let store: Arc<dyn outlay_server::store::Store> = Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
+    let (clock, limits) = (Arc::new(SetClock::new(0)), Limits { open_rounds: 10, ..Limits::default() });
+    let [here, there] = [(); 2].map(|()| Desk::open(Arc::clone(&store), Arc::clone(&clock) as Arc<dyn Clock>, limits.clone()).unwrap());
+    here.create("c", campaign(), "").await.unwrap();
+    for number in 1..=100 {
+        let round = here.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
+        let results = vec![TaskResult { task: "tv".to_owned(), completed: false, reward: None }];
+        there.tell("c", round, Feedback { results }, "").await.unwrap();
+        // Five rounds a second.
+        clock.set(number * 200);
+    }
+    clock.set(clock.now() + 2000);
+    assert_eq!((here.campaign("c").await.unwrap().open_rounds, there.campaign("c").await.unwrap().open_rounds), (0, 0));
+    for _ in 0..10 {
+        here.ask("c", Ask::default(), None, "").await.unwrap();
+    }
+    let refused = here.ask("c", Ask::default(), None, "").await.unwrap_err();
+    assert_eq!(refused.code, Code::TooManyOpenRounds, "of those nobody has told");
 }

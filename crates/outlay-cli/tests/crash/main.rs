@@ -1,7 +1,8 @@
 //! The service is killed, loses its power, meets every fault of its disk and a clock that jumps, alone or as one of several replicas:
 //! nothing acknowledged is lost, nothing counted twice, nothing made up.
 //!
-//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long form of all of them.
+//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long form of all of them, and `tests/crash/soak`
+//! watches the memory of one process that nobody disturbs.
 
 #![cfg(all(feature = "serve", target_os = "linux"))]
 #![allow(unreachable_pub, missing_docs, clippy::print_stdout, reason = "a test of several files")]
@@ -16,6 +17,7 @@ mod http;
 mod power;
 mod replicas;
 mod service;
+mod soak;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -11,6 +11,14 @@ pub struct Service {
     pub address: String,
 }
 
+/// What a process holds.
+#[derive(Debug, Clone, Copy)]
+pub struct Holds {
+    pub resident_kb: u64,
+    pub threads: u64,
+    pub files: u64,
+}
+
 /// What stands between the program and its disk, or its clock.
 #[derive(Debug, Clone, Default)]
 pub struct Disk {
@@ -90,6 +98,18 @@ impl Service {
             Some(address) => Ok(Self { address: address.trim_end_matches('/').to_owned(), child }),
             None => Err(format!("{} {line}", child.wait().expect("an end"))),
         }
+    }
+
+    /// What the process holds, as the system sees it.
+    pub fn holds(&self) -> Holds {
+        let process = Path::new("/proc").join(self.child.id().to_string());
+        let status = std::fs::read_to_string(process.join("status")).expect("a process");
+        let number = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of its status");
+            line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
+        };
+        let files = std::fs::read_dir(process.join("fd")).expect("its files").count() as u64;
+        Holds { resident_kb: number("VmRSS:"), threads: number("Threads:"), files }
     }
 
     /// As a power cut or the system's killer would: without a word.

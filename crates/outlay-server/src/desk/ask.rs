@@ -79,14 +79,14 @@ impl Desk {
 
     /// The split that a round was handed out with.
     pub(super) async fn split(&self, live: &Arc<Live>, round: u64) -> Result<Arc<SplitRow>, Refused> {
-        let known = live.state().split(round);
+        let known = live.state().rounds.split(round);
         if let Some(row) = known {
             return Ok(row);
         }
         let row = self.read(&live.id, move |store, id| store.split(&id, round)).await?;
         let never = || Refused::new(Code::NoRound, format!("round {round} of campaign {} was never handed out", live.id));
         let row = Arc::new(row.ok_or_else(never)?);
-        live.state().remember(&row);
+        live.state().rounds.remember(&row);
         Ok(row)
     }
 
@@ -161,8 +161,8 @@ impl Desk {
             return Err(Refused::new(Code::HorizonExhausted, detail).hint("begin a new campaign, or one with a learner without horizon"));
         }
         let most = self.limits().open_rounds;
-        if state.open.count(now) + wish.count as usize > most {
-            let detail = format!("{} rounds of campaign {} wait for feedback; {most} may", state.open.count(now), live.id);
+        if state.rounds.count_waiting(now) + wish.count as usize > most {
+            let detail = format!("{} rounds of campaign {} wait for feedback; {most} may", state.rounds.count_waiting(now), live.id);
             return Err(Refused::new(Code::TooManyOpenRounds, detail).hint("tell what came back, or wait until rounds expire"));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read again from the store.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -10,6 +10,7 @@ use outlay::campaign::{CampaignError, Decider};
 use outlay::feedback::{Outcome as Observed, Reward};
 
 use super::plan::Plan;
+use super::rounds::RoundsInMemory;
 use crate::store::{
     Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split, SplitRow, Standing, Store, StoreError, Tell,
 };
@@ -27,6 +28,9 @@ pub(super) struct Live {
     reading: RwLock<()>,
 }
 
+/// Where others write as well: rounds that wait here are looked for among those told of elsewhere when the last look is this old.
+const LOOK_ELSEWHERE: Millis = 1000;
+
 /// What changes.
 #[derive(Debug)]
 pub(super) struct State {
@@ -35,50 +39,15 @@ pub(super) struct State {
     pub(super) standing: Standing,
     /// When the counts were read from a store that others write to as well.
     pub(super) read_at: Millis,
-    pub(super) open: OpenRounds,
-    /// Splits that were handed out or asked for lately, by the first of their rounds.
-    splits: BTreeMap<u64, Arc<SplitRow>>,
+    pub(super) rounds: RoundsInMemory,
+    /// When it was looked last which of them are told of elsewhere.
+    looked_elsewhere: Millis,
     pub(super) last: Option<Arc<SplitRow>>,
     /// Counts are not all that the learner learns from.
     learns_from_order: bool,
     is_outdated: Arc<AtomicBool>,
 }
 
-/// Rounds that wait for something, and when each of them expires.
-#[derive(Debug, Default)]
-pub(super) struct OpenRounds {
-    expires: HashMap<u64, Millis>,
-    order: BTreeSet<(Millis, u64)>,
-}
-
-impl OpenRounds {
-    pub(super) fn add(&mut self, round: u64, expires_at: Millis) {
-        self.expires.insert(round, expires_at);
-        self.order.insert((expires_at, round));
-    }
-
-    pub(super) fn remove(&mut self, round: u64) {
-        if let Some(expires_at) = self.expires.remove(&round) {
-            self.order.remove(&(expires_at, round));
-        }
-    }
-
-    /// How many there are, without those that have expired.
-    pub(super) fn count(&mut self, now: Millis) -> usize {
-        while let Some(&(expires_at, round)) = self.order.first() {
-            if expires_at > now {
-                break;
-            }
-            self.remove(round);
-        }
-        self.order.len()
-    }
-}
-
-/// Splits kept in memory; others are read from the store.
-const MOST_SPLITS: usize = 20_000;
-/// Numbers in them: a split of 10,000 tasks is large.
-const MOST_SPLIT_NUMBERS: usize = 4_000_000;
 /// Events read at once.
 const PAGE: usize = 10_000;
 /// Tasks in them: an event may name every one.
@@ -88,16 +57,13 @@ impl Live {
     /// Reads a campaign from the store.
     pub(super) fn load(store: &dyn Store, row: CampaignRow, plan: Plan, now: Millis) -> Result<Self, StoreError> {
         let (decider, standing, last) = learnt(store, &row.id, &plan)?;
-        let mut open = OpenRounds::default();
-        for (round, expires_at) in store.open_rounds(&row.id, now)? {
-            open.add(round, expires_at);
-        }
+        let rounds = RoundsInMemory::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
         let learns_from_order = !plan.learner.learns_by_counting();
-        let splits = BTreeMap::new();
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
-        let state = State { row, decider, standing, read_at: now, open, splits, last, learns_from_order, is_outdated: outdated };
+        let state =
+            State { row, decider, standing, read_at: now, rounds, looked_elsewhere: now, last, learns_from_order, is_outdated: outdated };
         Ok(Self { id, plan, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
     }
 
@@ -153,6 +119,26 @@ impl Live {
         Ok(())
     }
 
+    /// Lets go of rounds that were told of elsewhere: whoever asks here and tells there would soon have too many that wait.
+    pub(super) fn look_elsewhere(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
+        let waiting = {
+            let mut state = self.state();
+            // A clock that has gone back makes it look again, too.
+            if (0..LOOK_ELSEWHERE).contains(&(now - state.looked_elsewhere)) {
+                return Ok(());
+            }
+            state.looked_elsewhere = now;
+            state.rounds.waiting()
+        };
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let complete = store.complete_rounds(&self.id, &waiting)?;
+        let mut state = self.state();
+        complete.into_iter().for_each(|round| state.rounds.complete(round));
+        Ok(())
+    }
+
     /// Makes the decider again from the store.
     pub(super) fn rebuild(&self, store: &dyn Store) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
@@ -180,7 +166,7 @@ impl State {
             (Command::Tell(tell), Done::Told { is_new, is_complete }) => {
                 self.told(tell, is_new);
                 if *is_complete {
-                    self.open.remove(tell.round);
+                    self.rounds.complete(tell.round);
                 }
             }
             (Command::Correct(correction), Done::Corrected { from }) => self.corrected(correction, *from),
@@ -195,24 +181,9 @@ impl State {
         }
     }
 
-    /// The split of a round, if it is in memory.
-    pub(super) fn split(&self, round: u64) -> Option<Arc<SplitRow>> {
-        let (_, split) = self.splits.range(..=round).next_back()?;
-        split.rounds.contains(&round).then(|| Arc::clone(split))
-    }
-
     /// The next round, as far as is known here.
     pub(super) fn next_round(&self) -> u64 {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
-    }
-
-    /// Keeps a split at hand.
-    pub(super) fn remember(&mut self, split: &Arc<SplitRow>) {
-        let numbers = 3 * split.split.spend.len().max(1);
-        while self.splits.len() >= MOST_SPLITS.min(MOST_SPLIT_NUMBERS / numbers).max(1) {
-            self.splits.pop_first();
-        }
-        self.splits.insert(split.rounds.start, Arc::clone(split));
     }
 
     /// The split that was decided last. As long as nothing is learnt it is the same again, and is kept once.
@@ -231,18 +202,14 @@ impl State {
 
     /// Takes up a split that is about to be handed out.
     pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
-        self.remember(split);
-        for round in split.rounds.clone() {
-            self.open.add(round, split.expires_at);
-        }
+        self.rounds.hand_out(split);
         self.last = Some(Arc::clone(split));
     }
 
     /// The store could not keep a split: nobody was told of it, but the guards and the learner were.
     pub(super) fn drop_split(&mut self, rounds: &Range<u64>) {
         self.outdate();
-        self.splits.remove(&rounds.start);
-        rounds.clone().for_each(|round| self.open.remove(round));
+        self.rounds.take_back(rounds);
     }
 
     fn outdate(&self) {
@@ -254,9 +221,9 @@ impl State {
     }
 
     fn told(&mut self, tell: &Tell, is_new: &[bool]) {
-        let split = self.split(tell.round);
+        let split = self.rounds.split(tell.round);
         // What was spent on it is then known to the store alone.
-        if split.is_none() && self.learns_from_order {
+        if split.is_none() && self.learns_from_order && is_new.contains(&true) {
             self.outdate();
         }
         for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {

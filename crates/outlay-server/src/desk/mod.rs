@@ -10,6 +10,7 @@ mod live;
 mod pages;
 mod plan;
 mod queue;
+mod rounds;
 mod show;
 mod tell;
 
@@ -223,7 +224,8 @@ impl Desk {
                 return Ok(live);
             }
             let again = Arc::clone(&live);
-            self.read(id, move |store, _| again.refresh(store, now)).await?;
+            let again = move |store: &dyn Store| again.refresh(store, now).and_then(|()| again.look_elsewhere(store, now));
+            self.read(id, move |store, _| again(store)).await?;
         }
         Ok(live)
     }

@@ -25,7 +25,7 @@ fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
 pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<CampaignState, Refused> {
     let plan = &live.plan;
     let mut state = live.state();
-    let open_rounds = state.open.count(now) as u64;
+    let open_rounds = state.rounds.count_waiting(now) as u64;
     let (spend, success, index) = next_split(plan, &mut state)?;
     let standing = &state.standing;
     let most = plan.problem.reward_max();
@@ -105,7 +105,7 @@ pub(super) fn figures(live: &Live, now: Millis, is_shared: bool) -> CampaignFigu
     let (_, completions, expected) = totals(&state.standing.tasks);
     CampaignFigures {
         id: live.id.clone(),
-        open_rounds: state.open.count(now) as u64,
+        open_rounds: state.rounds.count_waiting(now) as u64,
         completions,
         expected_completions: shares(expected),
         stats_age_ms: age(state.read_at, now, is_shared),

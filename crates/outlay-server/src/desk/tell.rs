@@ -81,7 +81,7 @@ impl Desk {
         let now = self.now();
         let (ended, known) = {
             let state = live.state();
-            ((state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at), state.split(round))
+            ((state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at), state.rounds.split(round))
         };
         if ended.is_some_and(|ended| now >= ended.saturating_add(GRACE)) {
             return Err(Refused::new(Code::CampaignClosed, format!("campaign {} is closed, and takes nothing more", live.id)));

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, Millis, NewCampaign, Outcome, Refusal, RoundRow,
-    SplitRow, Standing, StatusChange, Store, StoreError, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
+    Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, LOOKED_BACK, Millis, NewCampaign, Outcome, Refusal,
+    RoundRow, SplitRow, Standing, StatusChange, Store, StoreError, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
 };
 
 /// A store that forgets everything when it is dropped.
@@ -207,11 +207,7 @@ impl Campaign {
     /// Whether every task that was there has been told of.
     fn is_complete(&self, round: u64) -> bool {
         let told = self.told.range((round, 0)..=(round, u32::MAX)).count();
-        let there = |split: &SplitRow| {
-            let available = split.split.available.as_ref();
-            available.map_or(self.row.tasks as usize, |available| available.iter().filter(|there| **there).count())
-        };
-        self.split(round).is_some_and(|split| told >= there(split))
+        self.split(round).is_some_and(|row| told >= row.split.there())
     }
 
     fn rounds_after(&self, after: u64) -> impl Iterator<Item = (u64, &SplitRow)> {
@@ -288,7 +284,8 @@ impl Store for MemoryStore {
 
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         let open = |campaign: &Campaign| {
-            let waiting = campaign.rounds_after(0).filter(|(_, split)| split.expires_at > now);
+            let past = campaign.splits.values().next_back().map_or(0, |last| last.rounds.end);
+            let waiting = campaign.rounds_after(past.saturating_sub(LOOKED_BACK + 1)).filter(|(_, split)| split.expires_at > now);
             waiting.filter(|(round, _)| !campaign.is_complete(*round)).map(|(round, split)| (round, split.expires_at)).collect()
         };
         Ok(self.read(campaign, open).unwrap_or_default())

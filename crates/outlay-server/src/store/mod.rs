@@ -26,6 +26,10 @@ use std::ops::Range;
 /// Milliseconds since 1970.
 pub type Millis = i64;
 
+/// How many rounds are looked at for those that wait. Who has that many more since has noticed whoever does not report; and a campaign with
+/// a day's millions of rounds must not keep a start waiting.
+pub const LOOKED_BACK: u64 = 100_000;
+
 /// The store cannot do what was asked; nothing is known of the batch in hand.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}")]
@@ -82,8 +86,21 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The split with the highest rounds.
     fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError>;
 
-    /// Rounds that expire after `now` and of which something is still to be told, in order: the number of each, and when it expires.
+    /// Rounds that expire after `now` and of which something is still to be told, in order: the number of each, and when it expires. Only
+    /// the last [`LOOKED_BACK`] rounds are looked at.
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError>;
+
+    /// Those of the rounds of which nothing more is to be told, in their order.
+    fn complete_rounds(&self, campaign: &str, rounds: &[u64]) -> Result<Vec<u64>, StoreError> {
+        let mut complete = Vec::new();
+        for round in rounds {
+            let row = self.rounds(campaign, round.saturating_sub(1), 1)?.into_iter().next();
+            if row.is_some_and(|row| row.round == *round && row.told.len() == row.split.split.there()) {
+                complete.push(*round);
+            }
+        }
+        Ok(complete)
+    }
 
     /// Rounds in order, those after `after`, with what was told of them. What was corrected is shown as corrected.
     fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError>;

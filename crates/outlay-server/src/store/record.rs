@@ -54,6 +54,14 @@ pub struct Split {
     pub index: Vec<f64>,
 }
 
+impl Split {
+    /// How many tasks are there.
+    #[must_use]
+    pub fn there(&self) -> usize {
+        self.available.as_ref().map_or(self.spend.len(), |available| available.iter().filter(|there| **there).count())
+    }
+}
+
 /// A split that was handed out.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SplitRow {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use outlay_server::store::{
-    CampaignRow, CampaignStatus, Command, Done, Event, EventKind, Outcome, Refusal, RoundRow, Split, SplitRow, Standing, Store, TaskCount,
-    TokenRevocation, TokenRow, TokenUse, UsedKey,
+    CampaignRow, CampaignStatus, Command, Done, Event, EventKind, LOOKED_BACK, Outcome, Refusal, RoundRow, Split, SplitRow, Standing,
+    Store, TaskCount, TokenRevocation, TokenRow, TokenUse, UsedKey,
 };
 
 use crate::commands::*;
@@ -28,6 +28,8 @@ const CHECKS: &[(&str, Check)] = &[
     ("a correction is an event of its own", correction_is_an_event),
     ("what was corrected is told again", corrected_is_told_again),
     ("open rounds wait for something", open_rounds_wait),
+    ("open rounds are looked for among the last", open_rounds_are_among_the_last),
+    ("complete rounds have nothing more to be told", complete_rounds_have_nothing_more),
     ("rounds are listed in pages", rounds_in_pages),
     ("events are listed in pages", events_in_pages),
     ("tokens are kept", tokens_are_kept),
@@ -374,6 +376,35 @@ fn corrected_is_told_again(place: &Place) {
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(9))])), counted(&[false], true));
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(7))])), Err(Refusal::Conflict { task: 0, stored: done(9) }));
     assert_eq!(store.standing("c").unwrap().tasks, [count(1, 1, 9, chance(0))]);
+}
+
+fn open_rounds_are_among_the_last(place: &Place) {
+    let store = asked_for(place, 2, 3);
+    let many = 4..LOOKED_BACK + 1;
+    assert_eq!(one(&*store, ask("c", many.clone(), 2)), Ok(Done::Asked));
+    let numbers = |open: Vec<(u64, i64)>| (open.len() as u64, open.first().map(|(round, _)| *round), open.last().map(|(round, _)| *round));
+    assert_eq!(numbers(store.open_rounds("c", 0).unwrap()), (LOOKED_BACK, Some(1), Some(many.end - 1)));
+    assert_eq!(one(&*store, ask("c", many.end..many.end + 2, 2)), Ok(Done::Asked));
+    assert_eq!(numbers(store.open_rounds("c", 0).unwrap()), (LOOKED_BACK, Some(3), Some(many.end + 1)));
+    assert_eq!(one(&*store, tell("c", many.end + 1, &[(0, FAILED), (1, FAILED)])), counted(&[true, true], true));
+    assert_eq!(one(&*store, ask("c", many.end + 2..many.end + 5, 2)), Ok(Done::Asked));
+    // From the middle of a split on.
+    assert_eq!(numbers(store.open_rounds("c", 0).unwrap()), (LOOKED_BACK - 1, Some(6), Some(many.end + 4)));
+}
+
+fn complete_rounds_have_nothing_more(place: &Place) {
+    let store = asked_for(place, 2, 3);
+    let mut masked = asked("c", 4..6, 2);
+    Arc::make_mut(&mut masked.split).available = Some(vec![false, true]);
+    assert_eq!(one(&*store, Command::Ask(masked)), Ok(Done::Asked));
+    let complete = |rounds: &[u64]| store.complete_rounds("c", rounds).unwrap();
+    let all = [5, 1, 9, 2, 4, 3, 0, u64::MAX];
+    assert_eq!(complete(&all), Vec::<u64>::new());
+    assert_eq!(one(&*store, tell("c", 1, &[(0, FAILED), (1, FAILED)])), counted(&[true, true], true));
+    assert_eq!(one(&*store, tell("c", 2, &[(0, FAILED)])), counted(&[true], false));
+    assert_eq!(one(&*store, tell("c", 5, &[(1, FAILED)])), counted(&[true], true));
+    assert_eq!(complete(&all), [5, 1]);
+    assert_eq!((complete(&[]), store.complete_rounds("nowhere", &all).unwrap()), (vec![], vec![]));
 }
 
 fn open_rounds_wait(place: &Place) {

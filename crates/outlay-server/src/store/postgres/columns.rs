@@ -106,7 +106,7 @@ impl<'a> SplitColumns<'a> {
         let mut columns = Self::default();
         for (place, campaign, ask) in &decision.asks {
             let split = &ask.split;
-            let there = split.available.as_ref().map_or(split.spend.len(), |available| available.iter().filter(|there| **there).count());
+            let there = split.there();
             columns.campaigns.push(*campaign);
             columns.firsts.push(whole(ask.rounds.start));
             columns.ends.push(whole(ask.rounds.end));

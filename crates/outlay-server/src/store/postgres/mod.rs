@@ -284,6 +284,10 @@ impl Store for PostgresStore {
         self.read(async |session| reading::open_rounds(self, session, campaign, now).await)
     }
 
+    fn complete_rounds(&self, campaign: &str, rounds: &[u64]) -> Result<Vec<u64>, StoreError> {
+        self.read(async |session| reading::complete_rounds(self, session, campaign, rounds).await)
+    }
+
     fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
         self.read(async |session| reading::rounds(self, session, campaign, after, limit).await)
     }

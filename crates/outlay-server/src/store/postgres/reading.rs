@@ -11,7 +11,7 @@ use super::decide::whole;
 use super::session::{Session, Value};
 use super::trouble::Trouble;
 use super::{PostgresStore, digest, outcome, unsigned};
-use crate::store::{Event, EventKind, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey};
+use crate::store::{Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey};
 
 fn page(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
@@ -74,10 +74,27 @@ pub(super) async fn split(store: &PostgresStore, session: &Session, campaign: &s
 }
 
 const OPEN_ROUNDS: &str = "
-    SELECT asked.number, s.expires_at FROM split s CROSS JOIN LATERAL generate_series(s.first_round, s.end_round - 1) AS asked (number)
-    WHERE s.campaign = $1 AND s.expires_at > $2
-        AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = asked.number) < s.there
+    SELECT asked.number, s.expires_at FROM split s
+    CROSS JOIN LATERAL generate_series(greatest(s.first_round, $4), s.end_round - 1) AS asked (number)
+    LEFT JOIN (SELECT round, count(*) AS told FROM feedback WHERE campaign = $1 AND round >= $4 GROUP BY round) f ON f.round = asked.number
+    WHERE s.campaign = $1 AND s.expires_at > $2 AND s.first_round >= $3 AND coalesce(f.told, 0) < s.there
     ORDER BY asked.number";
+
+const COMPLETE_ROUNDS: &str = "
+    SELECT asked.round FROM unnest($2::bigint[]) WITH ORDINALITY AS asked (round, place)
+    CROSS JOIN LATERAL (SELECT s.end_round, s.there FROM split s WHERE s.campaign = $1 AND s.first_round <= asked.round
+        ORDER BY s.first_round DESC LIMIT 1) s
+    WHERE s.end_round > asked.round
+        AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = asked.round) >= s.there
+    ORDER BY asked.place";
+
+pub(super) async fn complete_rounds(store: &PostgresStore, session: &Session, campaign: &str, rounds: &[u64]) -> Result<Vec<u64>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+    let rounds: Vec<i64> = rounds.iter().map(|round| whole(*round)).collect();
+    let values = [(&home.number as _, Type::INT4), (&rounds as _, Type::INT8_ARRAY)];
+    let rows = session.repeatable(&store.pool.openings.read, COMPLETE_ROUNDS, &values).await?;
+    Ok(rows.iter().map(|row| unsigned(row.get(0))).collect())
+}
 
 pub(super) async fn open_rounds(
     store: &PostgresStore,
@@ -86,7 +103,11 @@ pub(super) async fn open_rounds(
     now: Millis,
 ) -> Result<Vec<(u64, Millis)>, Trouble> {
     let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
-    let values = [(&home.number as _, Type::INT4), (&now as _, Type::INT8)];
+    let Some(last) = split_before(store, session, campaign, i64::MAX).await? else { return Ok(Vec::new()) };
+    let from = whole(last.rounds.end.saturating_sub(LOOKED_BACK));
+    // It may be in the middle of a split.
+    let split = split_before(store, session, campaign, from).await?.map_or(from, |split| whole(split.rounds.start));
+    let values = [(&home.number as _, Type::INT4), (&now as _, Type::INT8), (&split as _, Type::INT8), (&from as _, Type::INT8)];
     let rows = session.repeatable(&store.pool.openings.read, OPEN_ROUNDS, &values).await?;
     Ok(rows.iter().map(|row| (unsigned(row.get(0)), row.get(1))).collect())
 }

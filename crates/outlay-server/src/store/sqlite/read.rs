@@ -11,7 +11,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::failure::broken;
 use super::items::{self, Items};
 use crate::store::{
-    CampaignRow, CampaignStatus, Event, EventKind, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey,
+    CampaignRow, CampaignStatus, Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow,
+    UsedKey,
 };
 
 type Read<T> = rusqlite::Result<T>;
@@ -119,10 +120,13 @@ fn split_row(row: &Row<'_>) -> Read<SplitRow> {
 }
 
 pub(super) fn open_rounds(connection: &Connection, campaign: i64, now: Millis) -> Read<Vec<(u64, Millis)>> {
-    let waiting = "SELECT first, past, there, expires_at FROM ask WHERE campaign = ?1 AND expires_at > ?2";
+    let last = "SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1";
+    let last: Option<i64> = connection.prepare_cached(last)?.query_row([campaign], |row| row.get(0)).optional()?;
+    let from = last.unwrap_or(0).saturating_sub_unsigned(LOOKED_BACK);
+    let waiting = "SELECT max(first, ?3), past, there, expires_at FROM ask WHERE campaign = ?1 AND expires_at > ?2 AND past > ?3";
     let mut waiting = connection.prepare_cached(waiting)?;
     let ask = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-    let mut waiting: Vec<(i64, i64, i64, Millis)> = waiting.query_map(params![campaign, now], ask)?.collect::<Read<_>>()?;
+    let mut waiting: Vec<(i64, i64, i64, Millis)> = waiting.query_map(params![campaign, now, from], ask)?.collect::<Read<_>>()?;
     waiting.sort_unstable();
     let Some(&(from, ..)) = waiting.first() else { return Ok(Vec::new()) };
     let mut told = connection.prepare_cached("SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 ORDER BY round")?;

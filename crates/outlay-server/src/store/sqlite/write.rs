@@ -285,7 +285,7 @@ impl<'a> Batch<'a> {
             return Ok(Err(Refusal::RoundsTaken));
         }
         let split = &ask.split;
-        let there = split.available.as_ref().map_or(known.tasks as usize, |there| there.iter().filter(|there| **there).count());
+        let there = split.there();
         let seq = self.next_seq();
         let insert = "INSERT INTO ask (campaign, first, past, there, seq, stats_version, at, expires_at, token, budget, available, spend, \
                       success, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";

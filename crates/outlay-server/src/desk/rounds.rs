@@ -1,0 +1,212 @@
+//! Rounds in memory: those that wait for something, with their splits, and a few splits beside that were needed lately. Everything else is
+//! in the store, so that memory grows with what waits and not with what has been.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::store::{Millis, SplitRow};
+
+/// Splits of rounds that wait; of more of them the oldest are read from the store.
+const MOST_SPLITS: usize = 20_000;
+/// Numbers in them: a split of 10,000 tasks is large.
+const MOST_SPLIT_NUMBERS: usize = 4_000_000;
+/// Splits of which no round waits, kept for whoever sends something again.
+const MOST_IDLE: usize = 64;
+/// Numbers in them.
+const MOST_IDLE_NUMBERS: usize = 100_000;
+
+/// What is known of a campaign's rounds without asking the store.
+#[derive(Debug, Default)]
+pub(super) struct RoundsInMemory {
+    /// When rounds that wait expire.
+    expires: HashMap<u64, Millis>,
+    order: BTreeSet<(Millis, u64)>,
+    /// By the first of their rounds.
+    splits: BTreeMap<u64, Held>,
+    /// The first rounds of splits of which no round waits, the latest last. They may be gone, or wait again.
+    idle: VecDeque<u64>,
+}
+
+/// A split, and how many of its rounds wait.
+#[derive(Debug)]
+struct Held {
+    row: Arc<SplitRow>,
+    waiting: usize,
+}
+
+/// How many splits of so many tasks may be kept.
+fn most(splits: usize, numbers: usize, row: &SplitRow) -> usize {
+    splits.min(numbers / (3 * row.split.spend.len().max(1))).max(1)
+}
+
+impl RoundsInMemory {
+    /// Rounds that wait, as the store has them.
+    pub(super) fn new(waiting: impl IntoIterator<Item = (u64, Millis)>) -> Self {
+        let mut rounds = Self::default();
+        waiting.into_iter().for_each(|(round, expires_at)| rounds.wait(round, expires_at));
+        rounds
+    }
+
+    /// Takes up rounds that are handed out: all of them wait.
+    pub(super) fn hand_out(&mut self, row: &Arc<SplitRow>) {
+        row.rounds.clone().for_each(|round| self.wait(round, row.expires_at));
+        self.remember(row);
+    }
+
+    /// Rounds that were not handed out after all.
+    pub(super) fn take_back(&mut self, rounds: &Range<u64>) {
+        for round in rounds.clone() {
+            self.stop_waiting(round);
+        }
+        self.splits.remove(&rounds.start);
+    }
+
+    /// Everything was told of a round.
+    pub(super) fn complete(&mut self, round: u64) {
+        if self.stop_waiting(round) {
+            self.release(round);
+        }
+    }
+
+    /// How many wait, without those that have expired.
+    pub(super) fn count_waiting(&mut self, now: Millis) -> usize {
+        while let Some(&(expires_at, round)) = self.order.first() {
+            if expires_at > now {
+                break;
+            }
+            self.complete(round);
+        }
+        self.order.len()
+    }
+
+    /// Those that wait.
+    pub(super) fn waiting(&self) -> Vec<u64> {
+        self.expires.keys().copied().collect()
+    }
+
+    /// The split of a round, if it is here.
+    pub(super) fn split(&self, round: u64) -> Option<Arc<SplitRow>> {
+        let (_, held) = self.splits.range(..=round).next_back()?;
+        held.row.rounds.contains(&round).then(|| Arc::clone(&held.row))
+    }
+
+    /// Keeps a split at hand.
+    pub(super) fn remember(&mut self, row: &Arc<SplitRow>) {
+        while self.splits.len() >= most(MOST_SPLITS, MOST_SPLIT_NUMBERS, row) {
+            self.splits.pop_first();
+        }
+        let waiting = row.rounds.clone().filter(|round| self.expires.contains_key(round)).count();
+        self.splits.insert(row.rounds.start, Held { row: Arc::clone(row), waiting });
+        if waiting == 0 {
+            self.set_aside(row);
+        }
+    }
+
+    fn wait(&mut self, round: u64, expires_at: Millis) {
+        self.expires.insert(round, expires_at);
+        self.order.insert((expires_at, round));
+    }
+
+    /// Whether it did wait.
+    fn stop_waiting(&mut self, round: u64) -> bool {
+        let expires_at = self.expires.remove(&round);
+        expires_at.is_some_and(|expires_at| self.order.remove(&(expires_at, round)))
+    }
+
+    /// One round fewer of its split waits.
+    fn release(&mut self, round: u64) {
+        let Some((_, held)) = self.splits.range_mut(..=round).next_back() else { return };
+        if !held.row.rounds.contains(&round) {
+            return;
+        }
+        held.waiting = held.waiting.saturating_sub(1);
+        if held.waiting == 0 {
+            let row = Arc::clone(&held.row);
+            self.set_aside(&row);
+        }
+    }
+
+    /// No round of a split waits any more: it is kept for a while, and the oldest of those goes.
+    fn set_aside(&mut self, row: &SplitRow) {
+        self.idle.push_back(row.rounds.start);
+        while self.idle.len() > most(MOST_IDLE, MOST_IDLE_NUMBERS, row) {
+            let Some(oldest) = self.idle.pop_front() else { return };
+            if self.splits.get(&oldest).is_some_and(|held| held.waiting == 0) {
+                self.splits.remove(&oldest);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Split;
+
+    fn row(rounds: Range<u64>, tasks: usize, expires_at: Millis) -> Arc<SplitRow> {
+        let numbers = || vec![0.0; tasks];
+        let split = Split { budget: 1.0, available: None, spend: numbers(), success: numbers(), index: numbers() };
+        Arc::new(SplitRow { rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at })
+    }
+
+    #[test]
+    fn a_split_stays_while_one_of_its_rounds_waits() {
+        let mut rounds = RoundsInMemory::default();
+        rounds.hand_out(&row(1..4, 2, 10));
+        for first in 4..2000 {
+            rounds.hand_out(&row(first..first + 1, 2, 10));
+            rounds.complete(first);
+            rounds.complete(1 + first % 2);
+        }
+        assert_eq!((rounds.count_waiting(0), rounds.splits.len()), (1, MOST_IDLE + 1));
+        assert!(rounds.split(3).is_some() && rounds.split(1).is_some() && rounds.split(1999).is_some());
+        assert!(rounds.split(1000).is_none(), "that is for the store to say");
+        rounds.complete(3);
+        assert!(rounds.split(3).is_some(), "for whoever sends it again");
+        (2000..2100).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
+        assert_eq!((rounds.split(3), rounds.splits.len(), rounds.idle.len()), (None, MOST_IDLE, MOST_IDLE));
+    }
+
+    #[test]
+    fn rounds_that_expire_let_their_splits_go() {
+        let mut rounds = RoundsInMemory::default();
+        for first in 1..=1000 {
+            rounds.hand_out(&row(first..first + 1, 2, first as Millis));
+        }
+        assert_eq!((rounds.count_waiting(0), rounds.splits.len()), (1000, 1000));
+        assert_eq!((rounds.count_waiting(900), rounds.splits.len()), (100, 100 + MOST_IDLE));
+        assert!(rounds.split(901).is_some());
+    }
+
+    #[test]
+    fn what_was_not_handed_out_leaves_nothing_behind() {
+        let mut rounds = RoundsInMemory::default();
+        rounds.hand_out(&row(1..9, 2, 10));
+        rounds.take_back(&(1..9));
+        assert_eq!((rounds.count_waiting(0), rounds.splits.len(), rounds.idle.len()), (0, 0, 0));
+    }
+
+    #[test]
+    fn large_splits_are_kept_in_smaller_numbers() {
+        let mut rounds = RoundsInMemory::default();
+        (1..=200).for_each(|first| rounds.hand_out(&row(first..first + 1, 10_000, 10)));
+        assert_eq!(rounds.splits.len(), MOST_SPLIT_NUMBERS / 30_000);
+        assert_eq!(rounds.count_waiting(0), 200, "they wait all the same");
+        (1..=200).for_each(|round| rounds.complete(round));
+        assert_eq!(rounds.splits.len(), MOST_IDLE_NUMBERS / 30_000);
+    }
+
+    #[test]
+    fn a_split_that_is_read_again_knows_what_waits() {
+        let mut rounds = RoundsInMemory::new([(2, 10), (3, 10)]);
+        rounds.remember(&row(1..4, 2, 10));
+        rounds.complete(2);
+        rounds.complete(2);
+        (10..500).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
+        assert!(rounds.split(3).is_some(), "one still waits");
+        rounds.complete(3);
+        (500..600).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
+        assert!(rounds.split(3).is_none());
+    }
+}
