@@ -27,7 +27,7 @@ pub struct NewCampaign {
     #[schema(value_type = Option<GuardsShape>)]
     pub guards: Option<Guards>,
     /// After so many seconds a round is given up for lost; a day if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 3_155_760_000_u64)]
     pub expiry_seconds: Option<u64>,
 }
@@ -151,7 +151,7 @@ pub struct CampaignList {
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     /// How many, all with the same split; 1 if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "crate::whole::maybe_short", skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1, maximum = 256)]
     pub count: Option<u32>,
     /// What each may spend; the problem's if absent.

@@ -2,7 +2,7 @@
 
 import { badge } from "./campaigns.js";
 import { h, row, section, table, write } from "./dom.js";
-import { amount, count, plural, time } from "./words.js";
+import { column, count, plural, time } from "./words.js";
 
 const COLUMNS = [
   { name: "Round" },
@@ -34,22 +34,26 @@ export function roundsView() {
       : `Of the latest ${plural(all.length, "round")}: ${number("open")} open, ${number("expired")} expired, ${number("complete")} complete. `
         + "Expired rounds still take what comes back.");
     list.box.hidden = chosen.length === 0;
-    list.body.replaceChildren(...chosen.slice(0, SHOWN).map(line));
+    const shown = chosen.slice(0, SHOWN);
+    const spend = column(shown.map((round) => total(round, "spend")));
+    const reward = column(shown.map((round) => total(round, "reward")));
+    list.body.replaceChildren(...shown.map((round) => line(round, spend, reward)));
   }
   return { element, draw };
 }
 
-function line(round) {
+const total = (round, key) => round.tasks.reduce((sum, task) => sum + (task[key] ?? 0), 0);
+
+function line(round, spend, reward) {
   const told = round.tasks.filter((task) => task.completed !== undefined);
-  const total = (key) => round.tasks.reduce((sum, task) => sum + (task[key] ?? 0), 0);
   return row(COLUMNS, [
     count(round.round),
     badge(round.status),
     h("time", { datetime: round.asked_at }, time(round.asked_at)),
     h("time", { datetime: round.expires_at }, time(round.expires_at)),
-    amount(total("spend")),
+    spend(total(round, "spend")),
     `${count(told.length)} of ${count(round.tasks.length)}`,
     count(told.filter((task) => task.completed).length),
-    amount(total("reward")),
+    reward(total(round, "reward")),
   ]);
 }
