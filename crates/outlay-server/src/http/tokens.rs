@@ -179,10 +179,10 @@ pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>
 /// Revoke a token, at once and for ever.
 #[utoipa::path(
     delete,
-    path = "/v1/tokens/{token}",
+    path = "/v1/tokens/{id}",
     operation_id = "revoke_token",
     tag = "tokens",
-    params(("token" = String, Path, description = "Its public part", pattern = "^[A-Za-z0-9]+$")),
+    params(("id" = String, Path, description = "Its public part, the `id` of the answer that made it", pattern = "^[A-Za-z0-9]+$")),
     responses(
         (status = 200, description = "It is no longer good.", body = TokenInfo),
         (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
@@ -191,7 +191,7 @@ pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>
     security(("token" = ["admin"]))
 )]
 pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> {
-    let (app, id) = (call.app, call.part("token")?);
+    let (app, id) = (call.app, call.part("id")?);
     let unknown = || Refusal::new(Code::NoToken, format!("no token has the public part {id}"));
     // Who asks may have copied the whole token; its secret must not travel any further.
     if id.contains('_') {

@@ -45,7 +45,7 @@ const TABLE: [(&str, &str, Needs); 20] = [
     ("post", "/v1/allocate", Any("decide")),
     ("get", "/v1/tokens", All("admin")),
     ("post", "/v1/tokens", All("admin")),
-    ("delete", "/v1/tokens/{token}", All("admin")),
+    ("delete", "/v1/tokens/{id}", All("admin")),
     ("get", "/metrics", All("read")),
     ("get", "/livez", Nothing),
     ("get", "/readyz", Nothing),
@@ -116,7 +116,7 @@ fn described() -> BTreeSet<(String, String)> {
 
 /// Sends what passes the gate; what the handler makes of it does not matter here.
 fn knock(client: &Client, method: &str, path: &str) -> u16 {
-    let real = path.replace("{campaign}", "shop").replace("{round}", "1").replace("{token}", "nobody").replace("{code}", "busy");
+    let real = path.replace("{campaign}", "shop").replace("{round}", "1").replace("{id}", "nobody").replace("{code}", "busy");
     let media = if path.ends_with("{campaign}/feedback") { "application/x-ndjson" } else { "application/json" };
     let body = matches!(method, "put" | "post" | "patch").then_some(b"{}".as_slice());
     client.send(&method.to_uppercase(), &real, &[("content-type", media)], body).status
@@ -164,6 +164,9 @@ fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
     assert_eq!((list.status, list.json()["tokens"][0]["id"].as_str()), (200, Some(id.as_str())));
     assert!(!list.body.contains(&token[token.len() - 20..]), "a secret is shown");
     assert_eq!(admin.send("DELETE", "/v1/tokens/nobody", &[], None).code(), "no-token");
+    let whole = admin.send("DELETE", &format!("/v1/tokens/{token}"), &[], None);
+    assert_eq!((whole.status, whole.code().as_str()), (400, "bad-parameter"));
+    assert!(!whole.body.contains(&token), "a secret is repeated");
     assert_eq!(admin.send("DELETE", &format!("/v1/tokens/{id}"), &[], None).status, 200);
     assert_eq!(admin.get("/v1/campaigns").code(), "unauthorised");
     assert_eq!(open.get("/v1/campaigns").code(), "unauthorised");

@@ -61,5 +61,5 @@ if TOKEN:
     @schemathesis.hook
     def before_call(context, case, kwargs):
         """The token that asks must not be revoked: nothing could be asked any more."""
-        if (case.path_parameters or {}).get("token") == OWN:
-            case.path_parameters["token"] = "0"
+        if (case.path_parameters or {}).get("id") == OWN:
+            case.path_parameters["id"] = "0"
