@@ -124,8 +124,8 @@ impl Code {
             Self::BadProblem => facts(
                 "bad-problem",
                 422,
-                "The campaign cannot be made",
-                "The problem, the learner or the guards do not hold together, although the body has the right shape.",
+                "The problem does not hold together",
+                "The problem, or the learner, the values or the guards beside it, cannot be worked with, although the body has the right shape.",
                 "Mend what `errors` lists; every entry has its place and what is expected there.",
             ),
             Self::BadFeedback => facts(
