@@ -2,6 +2,14 @@
 
 use std::time::Duration;
 
+/// Budgets, rewards and values are zero or lie between these, so that what is computed from them is still a number.
+pub(crate) const AMOUNTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
+
+/// Whether sums, products and ratios of it can be told.
+pub(crate) fn is_amount(amount: f64) -> bool {
+    amount == 0.0 || AMOUNTS.contains(&amount)
+}
+
 /// Limits, each with a name that messages and the docs use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
@@ -9,6 +17,8 @@ pub struct Limits {
     pub tasks: usize,
     /// Points, samples and jumps of all curves of a problem together.
     pub curve_points: usize,
+    /// Bytes of a task's name: answers repeat it for every round.
+    pub name_bytes: usize,
     /// Campaigns.
     pub campaigns: usize,
     /// Rounds of one request.
@@ -54,6 +64,7 @@ impl Default for Limits {
         Self {
             tasks: 10_000,
             curve_points: 100_000,
+            name_bytes: 256,
             campaigns: 10_000,
             rounds_per_ask: 256,
             open_rounds: 10_000,

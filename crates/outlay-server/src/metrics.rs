@@ -107,12 +107,17 @@ impl Collector for DeskFigures {
 }
 
 fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), fmt::Error> {
-    let sum = |number: fn(&CampaignFigures) -> f64| figures.campaigns.iter().map(number).sum::<f64>();
+    let sum = |number: fn(&CampaignFigures) -> f64| figures.campaigns.iter().map(number).fold(0.0, |sum, number| sum + number);
     let oldest = figures.campaigns.iter().map(|campaign| campaign.stats_age_ms).max().unwrap_or(0);
-    gauge(encoder, "open_rounds", "Rounds that wait for something and have not expired", sum(|campaign| campaign.open_rounds as f64))?;
-    gauge(encoder, "completions", "Successes told", sum(|campaign| campaign.completions as f64))?;
+    gauge(
+        encoder,
+        "open_rounds",
+        "Rounds of campaigns in memory that wait for something and have not expired",
+        sum(|campaign| campaign.open_rounds as f64),
+    )?;
+    gauge(encoder, "completions", "Successes told of campaigns in memory", sum(|campaign| campaign.completions as f64))?;
     let help =
-        "Successes that the curves expected of the outcomes told; far from completions: wrong curves, or only some outcomes are told";
+        "Successes that the curves expected of the same outcomes; far from completions: wrong curves, or only some outcomes are told";
     gauge(encoder, "completions_expected", help, sum(|campaign| campaign.expected_completions))?;
     gauge(encoder, "stats_age_seconds", "Since the oldest counts in memory were read", oldest as f64 / 1e3)
 }

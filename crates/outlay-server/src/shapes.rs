@@ -16,8 +16,9 @@ pub struct NewCampaign {
     /// Who decides; `sharp` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learner: Option<String>,
-    /// Rounds planned, for learners that must know.
+    /// Rounds planned, for learners that must know; no more are handed out.
     #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1)]
     pub horizon: Option<u64>,
     /// For the learner's own draws; 1 if absent.
     #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
@@ -37,10 +38,10 @@ pub struct NewCampaign {
 #[serde(deny_unknown_fields)]
 #[schema(as = Guards)]
 pub struct GuardsShape {
-    /// No task's spend moves by more than this.
+    /// No task's spend moves by more than this, once what it had is scaled with the budget.
     #[schema(minimum = 0)]
     pub max_change: Option<f64>,
-    /// Every task that is there gets at least this.
+    /// Every task that is there gets at least this, reached in steps of `max_change`; less where the budget does not cover it.
     #[schema(minimum = 0)]
     pub floor: Option<f64>,
     /// A task whose spend would move by less than this keeps what it had.
@@ -89,8 +90,30 @@ pub struct CampaignState {
     pub completions_over_expected: Option<f64>,
     /// When it began, in RFC 3339.
     pub created_at: String,
+    /// What the guards do to the next split; absent without guards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guards: Option<GuardsState>,
     /// One entry a task.
     pub tasks: Vec<TaskState>,
+}
+
+/// What the guards do to the next split. What each costs is what lifting it alone would bring in the round, by the learner's index, in the
+/// problem's unit of reward; absent: no such guard.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GuardsState {
+    /// What `max_change` costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_change_cost: Option<f64>,
+    /// What `floor` costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub floor_cost: Option<f64>,
+    /// What `min_move` costs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_move_cost: Option<f64>,
+    /// Tasks that keep their spend because the move would be too small.
+    pub kept: u64,
+    /// The guards ask for more than the budget has, and are loosened as far as it takes.
+    pub gave_way: bool,
 }
 
 /// A task as it stands.

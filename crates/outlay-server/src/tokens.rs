@@ -85,8 +85,11 @@ impl fmt::Debug for Secret {
 /// Makes a token: what is kept of it, and the token itself.
 ///
 /// # Errors
-/// If the system has no random numbers.
+/// If no campaign can have the id that it is for, or the system has no random numbers.
 pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
+    if let Some(campaign) = &wish.campaign {
+        crate::desk::check_id(campaign).map_err(|refused| Refused { code: Code::BadRequest, ..refused }.at("/campaign"))?;
+    }
     let random = |error: getrandom::Error| Refused::new(Code::Internal, format!("the system gives no random numbers: {error}"));
     let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
     getrandom::fill(&mut id).map_err(random)?;

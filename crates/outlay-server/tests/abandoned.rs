@@ -10,6 +10,7 @@ use futures_util::FutureExt;
 use outlay_server::clock::SystemClock;
 use outlay_server::desk::Desk;
 use outlay_server::limits::Limits;
+use outlay_server::refusal::Code;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _, StoreError};
 use serde_json::json;
@@ -51,6 +52,37 @@ async fn until<T: PartialEq + std::fmt::Debug>(expected: T, mut look: impl Async
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     assert_eq!(look().await, expected);
+}
+
+#[tokio::test]
+async fn the_horizon_holds_also_for_rounds_that_are_not_written_yet() {
+    let (desk, let_go) = held_up(|_| None).await;
+    let_go.send(()).unwrap();
+    desk.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
+    let ask = |count| desk.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
+    go_away(ask(3));
+    assert_eq!(ask(2).await.unwrap_err().code, Code::HorizonExhausted);
+    go_away(ask(1));
+    (0..2).for_each(|_| let_go.send(()).unwrap());
+    until(4, async || desk.campaign("short").await.unwrap().rounds).await;
+    assert_eq!(ask(1).await.unwrap_err().code, Code::HorizonExhausted);
+}
+
+#[tokio::test]
+async fn rounds_that_could_not_be_written_do_not_count() {
+    let broken = Arc::new(AtomicBool::new(false));
+    let breaks = Arc::clone(&broken);
+    let error = || StoreError { what: "the disk is full".to_owned(), is_fatal: false };
+    let (desk, let_go) = held_up(move |_| breaks.load(Ordering::Acquire).then(error)).await;
+    let_go.send(()).unwrap();
+    desk.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
+    let ask = |count| desk.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
+    broken.store(true, Ordering::Release);
+    let_go.send(()).unwrap();
+    assert_eq!(ask(4).await.unwrap_err().code, Code::Busy);
+    broken.store(false, Ordering::Release);
+    let_go.send(()).unwrap();
+    assert_eq!(ask(4).await.unwrap().rounds.len(), 4);
 }
 
 #[tokio::test]

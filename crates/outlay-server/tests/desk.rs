@@ -330,7 +330,7 @@ async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
     let guards = Some(Guards { max_change: Some(-1.0), ..Guards::default() });
     assert_eq!(create(NewCampaign { guards, ..request("sharp") }).await.unwrap_err().pointer.as_deref(), Some("/guards"));
     assert_eq!(create(NewCampaign { expiry_seconds: Some(0), ..request("sharp") }).await.unwrap_err().code, Code::BadProblem);
-    for id in ["", "a/b", "ä", &"x".repeat(129)] {
+    for id in ["", "a/b", "ä", ".", "..", &"x".repeat(129)] {
         assert_eq!(world.desk.create(id, request("sharp"), "").await.unwrap_err().code, Code::BadParameter);
     }
     assert_eq!(world.desk.campaign("c").await.unwrap_err().code, Code::NoCampaign);
@@ -356,24 +356,100 @@ async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
         assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)), "{request:?}");
     }
     assert_eq!(world.desk.campaign("c").await.unwrap().open_rounds, 0);
+    assert_eq!(world.ask().await.rounds, [1]);
 }
 
-#[tokio::test]
-async fn looking_changes_nothing() {
-    let guards = Some(Guards { max_change: Some(3.0), ..Guards::default() });
+async fn look_at(learner: &str, guards: Option<Guards>) {
     let (looked, left) = (World::new(Limits::default()), World::new(Limits::default()));
     for world in [&looked, &left] {
-        world.desk.create("c", NewCampaign { guards, ..request("sharp") }, "").await.unwrap();
+        world.desk.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
     }
     for round in 1..=20 {
         let next = looked.desk.campaign("c").await.unwrap();
+        looked.desk.ask("c", Ask { budget: Some(-1.0), count: Some(4), ..Ask::default() }, None, "").await.unwrap_err();
         let (one, other) = (looked.ask().await, left.ask().await);
-        assert_eq!(spends(&one), spends(&other));
-        assert_eq!(next.tasks.iter().map(|task| task.spend.to_bits()).collect::<Vec<_>>(), spends(&one));
+        assert_eq!(spends(&one), spends(&other), "{learner}, round {round}");
+        let shown: Vec<u64> = next.tasks.iter().map(|task| task.spend.to_bits()).collect();
+        assert_eq!(shown, spends(&one), "{learner}, round {round}: what is shown is not what comes");
         for world in [&looked, &left] {
             world.tell(round, vec![done("web", 1.9), failed("tv")]).await.unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn looking_changes_nothing_and_asking_in_vain_neither() {
+    let guards = Some(Guards { max_change: Some(3.0), ..Guards::default() });
+    for entry in LEARNERS.iter().filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform") {
+        look_at(entry.name, None).await;
+    }
+    look_at("sharp", guards).await;
+    look_at("explore-then-commit:rounds=5", guards).await;
+}
+
+#[tokio::test]
+async fn the_same_campaign_may_be_asked_for_in_other_words() {
+    let world = World::new(Limits::default());
+    let create = |text: &str| world.desk.create("c", serde_json::from_str(text).unwrap(), "");
+    let first = r#"{"problem": {"budget": 40, "task": [{"name": "a", "curve": {"family": "exponential", "scale": 2}}]}}"#;
+    assert!(create(first).await.unwrap().1);
+    for same in [
+        r#"{"problem": {"task": [{"curve": {"scale": 2.0, "family": "exponential"}, "name": "a"}], "budget": 40.0}}"#,
+        &first.replace("{\"problem\"", r#"{"learner": "sharp", "seed": 1, "expiry_seconds": 86400, "guards": {}, "problem""#),
+        &first.replace("{\"budget\"", r#"{"reward_max": 1, "budget""#),
+    ] {
+        assert!(!create(same).await.unwrap().1, "{same}");
+    }
+    for other in [first.replace("40", "41"), first.replace("{\"problem\"", r#"{"seed": 2, "problem""#), first.replace("\"a\"", "\"b\"")] {
+        assert_eq!(create(&other).await.unwrap_err().code, Code::CampaignExists, "{other}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_and_names_that_would_break_answers_are_refused() {
+    let world = World::new(Limits::default());
+    let with = |pointer: &str, value: serde_json::Value| {
+        let mut asked = request("sharp");
+        *asked.problem.pointer_mut(pointer).unwrap() = value;
+        asked
+    };
+    let cases = [
+        (with("/budget", json!(1e300)), "/problem/budget", Code::BadProblem),
+        (with("/budget", json!(1e-300)), "/problem/budget", Code::BadProblem),
+        (with("/reward_max", json!(1e300)), "/problem/reward_max", Code::BadProblem),
+        (with("/task/1/name", json!("n".repeat(257))), "/problem/task/1/name", Code::TooLarge),
+        (NewCampaign { horizon: Some(0), ..request("sharp") }, "/horizon", Code::BadProblem),
+    ];
+    for (asked, pointer, code) in cases {
+        let refused = world.desk.create("c", asked, "").await.unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)));
+    }
+    world.desk.create("c", with("/task/1/name", json!("n".repeat(256))), "").await.unwrap();
+    for budget in [1e300, 1e-300] {
+        let refused = world.desk.ask("c", Ask { budget: Some(budget), ..Ask::default() }, None, "").await.unwrap_err();
+        assert_eq!((refused.code, refused.pointer.as_deref()), (Code::BadRound, Some("/budget")));
+    }
+    assert_eq!(world.desk.ask("c", Ask { budget: Some(0.0), ..Ask::default() }, None, "").await.unwrap().budget, 0.0);
+}
+
+#[tokio::test]
+async fn what_the_guards_do_is_shown() {
+    let world = World::new(Limits::default());
+    let guards = Some(Guards { floor: Some(30.0), max_change: Some(5.0), ..Guards::default() });
+    world.desk.create("c", NewCampaign { guards, ..request("sharp") }, "").await.unwrap();
+    world.ask().await;
+    let shown = world.desk.campaign("c").await.unwrap().guards.unwrap();
+    assert!(shown.floor_cost.is_some_and(|cost| cost >= 0.0) && shown.max_change_cost.is_some() && shown.min_move_cost.is_none());
+    assert!(!shown.gave_way);
+    world.desk.create("free", request("sharp"), "").await.unwrap();
+    assert_eq!(world.desk.campaign("free").await.unwrap().guards, None);
+    // Lower bounds that add up to the budget but for rounding, and no guards at all.
+    let mut tight = request("sharp");
+    tight.problem["budget"] = json!(0.3);
+    for (task, min) in [(0, 0.1), (1, 0.2)] {
+        tight.problem["task"][task]["min"] = json!(min);
+    }
+    world.desk.create("tight", tight, "").await.unwrap();
 }
 
 #[tokio::test]

@@ -202,19 +202,17 @@ impl Campaign {
     /// # Errors
     /// If the budget does not cover the lower bounds, or too many rounds are open. Nothing is handed out then.
     pub fn allocate(&mut self, budget: f64, available: Option<&[bool]>) -> Result<Ticket<'_>, CampaignError> {
-        self.check(available)?;
+        self.check_room()?;
         let round = self.round + 1;
+        self.decider.check(round, budget, available)?;
         let allocation = self.decider.decide(round, budget, available)?;
         self.open.open(round, available, allocation);
         self.round = round;
         Ok(Ticket { round, allocation: self.decider.last(), guards: self.decider.guard_report() })
     }
 
-    fn check(&self, available: Option<&[bool]>) -> Result<(), CampaignError> {
-        if self.open.len() >= MOST_OPEN_ROUNDS {
-            return Err(CampaignError::TooManyOpen);
-        }
-        self.decider.check(self.round + 1, available)
+    fn check_room(&self) -> Result<(), CampaignError> {
+        if self.open.len() >= MOST_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
     }
 
     /// Takes the outcome of one task in one round. [`Outcome::Missing`] says nothing and changes nothing.

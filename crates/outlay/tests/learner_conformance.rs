@@ -228,6 +228,24 @@ fn tasks_that_are_away_get_nothing() {
     }
 }
 
+/// Who asks for what cannot be is refused, and the learner has not noticed.
+#[test]
+fn asking_in_vain_changes_nothing() {
+    for (name, problem) in problems() {
+        let environment = Environment::new(&problem, 4).unwrap();
+        for learner in learners() {
+            let (mut asked, mut left) = (campaign(&problem, &learner), campaign(&problem, &learner));
+            for round in 0..30 {
+                for budget in [-1.0, f64::NAN, f64::INFINITY] {
+                    asked.allocate(budget, None).unwrap_err();
+                }
+                let play = |campaign: &mut Campaign| play_round(campaign, &problem, &environment, learner.entry().feedback);
+                assert_eq!(bits(&play(&mut asked)), bits(&play(&mut left)), "{name} {learner} round {round}");
+            }
+        }
+    }
+}
+
 /// Damaged states are refused or harmless; nothing panics.
 #[test]
 fn damaged_states_do_not_panic() {

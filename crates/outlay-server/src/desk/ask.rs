@@ -7,7 +7,7 @@ use outlay::campaign::CampaignError;
 
 use super::live::{Live, State};
 use super::queue::Waiting;
-use super::{Desk, busy, not_written, only, show, unexpected};
+use super::{Desk, busy, check_amount, not_written, only, show, unexpected};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{self, Rounds};
 use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow};
@@ -103,7 +103,12 @@ impl Desk {
 
     fn decide_here(&self, live: &Arc<Live>, wish: Wish, key: Option<Key>, token: &str) -> Result<(Arc<SplitRow>, Waiting), Refused> {
         // Where others take ids as well this may take a while, and must not hold up those who only look.
-        let early = if self.store().is_shared() { Some(self.lease(live, wish.count)?) } else { None };
+        let early = if self.store().is_shared() {
+            self.check(live, &mut live.state(), &wish, self.now())?;
+            Some(self.lease(live, wish.count)?)
+        } else {
+            None
+        };
         let queue = &self.shared.queue;
         let _kept_from_reading = queue.keep_from_reading(live);
         let mut state = live.state();
@@ -129,11 +134,13 @@ impl Desk {
     /// Takes round ids and decides their split. From here on the split is in memory; nobody knows of it before the store does.
     fn take_rounds(&self, live: &Live, state: &mut State, wish: Wish, early: Option<Range<u64>>) -> Result<Arc<SplitRow>, Refused> {
         let now = self.now();
-        self.check_status(live, state, &wish, now)?;
-        let next = early.as_ref().map_or_else(|| state.next_round(), |rounds| rounds.start);
-        state.decider.check(next, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
+        self.check(live, state, &wish, now)?;
         let rounds = early.map_or_else(|| self.lease(live, wish.count), Ok)?;
-        state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map_err(|error| bad_round(&error))?;
+        let decided = state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map(|_| ());
+        decided.map_err(|error| {
+            state.outdate();
+            bad_round(&error)
+        })?;
         let (split, stats_version) = (state.decided(wish.budget, wish.available), state.standing.version);
         let row = Arc::new(SplitRow { rounds, split, stats_version, at: now, expires_at: now.saturating_add(live.plan.expiry) });
         state.keep(&row);
@@ -142,6 +149,13 @@ impl Desk {
 
     fn lease(&self, live: &Live, count: u32) -> Result<Range<u64>, Refused> {
         self.store().lease_rounds(&live.id, count).map_err(|error| busy(&error))
+    }
+
+    /// Whether rounds can be handed out like this. To be asked before ids are taken: those are gone then, and the learner goes by them.
+    fn check(&self, live: &Live, state: &mut State, wish: &Wish, now: Millis) -> Result<(), Refused> {
+        self.check_status(live, state, wish, now)?;
+        let next = state.next_round();
+        state.decider.check(next, wish.budget, wish.available.as_deref()).map_err(|error| bad_round(&error))
     }
 
     fn check_status(&self, live: &Live, state: &mut State, wish: &Wish, now: Millis) -> Result<(), Refused> {
@@ -155,9 +169,10 @@ impl Desk {
                 return Err(Refused::new(Code::CampaignClosed, format!("campaign {} is closed: it hands out no rounds", live.id)));
             }
         }
-        let after = state.standing.rounds.saturating_add(u64::from(wish.count));
+        let handed_out = state.handed_out();
+        let after = handed_out.saturating_add(u64::from(wish.count));
         if let Some(horizon) = live.plan.horizon.filter(|horizon| after > *horizon) {
-            let detail = format!("{} of {horizon} rounds are handed out; {} more are too many", state.standing.rounds, wish.count);
+            let detail = format!("{handed_out} of {horizon} rounds are handed out; {} more are too many", wish.count);
             return Err(Refused::new(Code::HorizonExhausted, detail).hint("begin a new campaign, or one with a learner without horizon"));
         }
         let most = self.limits().open_rounds;
@@ -175,6 +190,9 @@ fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
         return Err(Refused::new(Code::BadRound, format!("count: must be between 1 and {most}, not {count}")).at("/count"));
     }
     let budget = ask.budget.unwrap_or(live.plan.problem.budget());
+    if budget > 0.0 {
+        check_amount(budget, "/budget").map_err(|refused| Refused { code: Code::BadRound, ..refused })?;
+    }
     let mut available = (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
     for (position, name) in ask.without.iter().enumerate() {
         let place = live.plan.place(name).ok_or_else(|| live.plan.unknown_task(Code::BadRound, name, format!("/without/{position}")))?;

@@ -43,6 +43,8 @@ pub(super) struct State {
     /// When it was looked last which of them are told of elsewhere.
     looked_elsewhere: Millis,
     pub(super) last: Option<Arc<SplitRow>>,
+    /// Rounds on their way to the store, not yet in the counts.
+    on_their_way: u64,
     /// Counts are not all that the learner learns from.
     learns_from_order: bool,
     is_outdated: Arc<AtomicBool>,
@@ -62,8 +64,18 @@ impl Live {
         let learns_from_order = !plan.learner.learns_by_counting();
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
-        let state =
-            State { row, decider, standing, read_at: now, rounds, looked_elsewhere: now, last, learns_from_order, is_outdated: outdated };
+        let state = State {
+            row,
+            decider,
+            standing,
+            read_at: now,
+            rounds,
+            looked_elsewhere: now,
+            last,
+            on_their_way: 0,
+            learns_from_order,
+            is_outdated: outdated,
+        };
         Ok(Self { id, plan, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
     }
 
@@ -181,6 +193,11 @@ impl State {
         }
     }
 
+    /// How many rounds were handed out or are about to be.
+    pub(super) fn handed_out(&self) -> u64 {
+        self.standing.rounds + self.on_their_way
+    }
+
     /// The next round, as far as is known here.
     pub(super) fn next_round(&self) -> u64 {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
@@ -202,6 +219,7 @@ impl State {
 
     /// Takes up a split that is about to be handed out.
     pub(super) fn keep(&mut self, split: &Arc<SplitRow>) {
+        self.on_their_way += split.rounds.end - split.rounds.start;
         self.rounds.hand_out(split);
         self.last = Some(Arc::clone(split));
     }
@@ -209,15 +227,19 @@ impl State {
     /// The store could not keep a split: nobody was told of it, but the guards and the learner were.
     pub(super) fn drop_split(&mut self, rounds: &Range<u64>) {
         self.outdate();
+        self.on_their_way -= rounds.end - rounds.start;
         self.rounds.take_back(rounds);
     }
 
-    fn outdate(&self) {
+    /// The decider is to be made again from the store before it is asked next.
+    pub(super) fn outdate(&self) {
         self.is_outdated.store(true, Ordering::Release);
     }
 
     fn asked(&mut self, ask: &Ask) {
-        self.standing.rounds += ask.rounds.end - ask.rounds.start;
+        let count = ask.rounds.end - ask.rounds.start;
+        self.on_their_way -= count;
+        self.standing.rounds += count;
     }
 
     fn told(&mut self, tell: &Tell, is_new: &[bool]) {

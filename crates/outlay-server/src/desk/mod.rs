@@ -15,7 +15,7 @@ mod show;
 mod tell;
 
 pub use figures::{CampaignFigures, Figures, Histogram};
-pub(crate) use plan::read_problem;
+pub(crate) use plan::{check_amount, read_problem};
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -112,6 +112,8 @@ impl Desk {
         let is_new = match self.apply(Command::Create(new), None).await? {
             Ok(Done::Created) => true,
             Ok(_) => false,
+            // The same may be said in other words: keys in another order, what is usual spelt out.
+            Err(Refusal::OtherCampaign) if self.live(id).await?.plan == plan => false,
             Err(Refusal::OtherCampaign) => {
                 let refused =
                     Refused::new(Code::CampaignExists, format!("campaign {id} is there, with another problem, learner or settings"));
@@ -205,8 +207,8 @@ impl Desk {
         if let Some(live) = self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner).get(id) {
             return Ok(Arc::clone(live));
         }
-        let (limits, now) = (self.limits().clone(), self.now());
-        let loaded = self.read(id, move |store, id| store.campaign(&id)?.map(|row| load(store, row, &limits, now)).transpose()).await?;
+        let now = self.now();
+        let loaded = self.read(id, move |store, id| store.campaign(&id)?.map(|row| load(store, row, now)).transpose()).await?;
         let loaded = Arc::new(loaded.ok_or_else(|| no_campaign(id))?);
         let mut campaigns = self.shared.campaigns.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(campaigns.entry(id.to_owned()).or_insert(loaded)))
@@ -251,13 +253,11 @@ impl Desk {
     }
 }
 
-fn load(store: &dyn Store, row: CampaignRow, limits: &Limits, now: Millis) -> Result<Live, StoreError> {
+fn load(store: &dyn Store, row: CampaignRow, now: Millis) -> Result<Live, StoreError> {
     let damaged =
         |what: String| StoreError { what: format!("campaign {}: what is stored cannot be read: {what}", row.id), is_fatal: false };
     let request: NewCampaign = serde_json::from_str(&row.spec).map_err(|error| damaged(error.to_string()))?;
-    // What was taken once is taken again, whatever the limits are by now.
-    let limits = Limits { tasks: usize::MAX, curve_points: usize::MAX, ..limits.clone() };
-    let plan = Plan::new(&request, &limits).map_err(|refused| damaged(refused.detail))?;
+    let plan = Plan::again(&request).map_err(|refused| damaged(refused.detail))?;
     Live::load(store, row, plan, now)
 }
 
@@ -274,10 +274,11 @@ fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {
     }
 }
 
-fn check_id(id: &str) -> Result<(), Refused> {
+pub(crate) fn check_id(id: &str) -> Result<(), Refused> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    if id.is_empty() || id.len() > MOST_ID_BYTES || !id.bytes().all(is_good) {
-        let detail = format!("a campaign's id is up to {MOST_ID_BYTES} letters, digits, `-`, `_` and `.`");
+    // Clients resolve `.` and `..` before they ask: such campaigns could never be reached.
+    if id.is_empty() || id.len() > MOST_ID_BYTES || !id.bytes().all(is_good) || id.starts_with('.') {
+        let detail = format!("a campaign's id is up to {MOST_ID_BYTES} letters, digits, `-`, `_` and `.`, and does not begin with a `.`");
         return Err(Refused::new(Code::BadParameter, detail));
     }
     Ok(())

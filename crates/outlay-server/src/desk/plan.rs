@@ -8,13 +8,13 @@ use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
 
-use crate::limits::Limits;
+use crate::limits::{AMOUNTS, Limits, is_amount};
 use crate::refusal::{Code, Refused};
 use crate::shapes::NewCampaign;
 use crate::store::Millis;
 
 /// What a campaign is about. Nothing of it ever changes.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Plan {
     pub(super) problem: Problem,
     pub(super) learner: LearnerSpec,
@@ -33,7 +33,18 @@ const MOST_EXPIRY_SECONDS: u64 = 36_525 * 24 * 3600;
 impl Plan {
     /// Checks a request. Everything that is wrong with the problem is said at once.
     pub(super) fn new(request: &NewCampaign, limits: &Limits) -> Result<Self, Refused> {
-        let problem = read_problem(&request.problem, limits)?;
+        if request.horizon == Some(0) {
+            return Err(Refused::new(Code::BadProblem, "horizon: must be at least 1, or absent").at("/horizon"));
+        }
+        Self::of(request, read_problem(&request.problem, limits)?)
+    }
+
+    /// A request from the store: what was taken once is taken again, whatever the limits are by now.
+    pub(super) fn again(request: &NewCampaign) -> Result<Self, Refused> {
+        Self::of(request, parse(&request.problem)?)
+    }
+
+    fn of(request: &NewCampaign, problem: Problem) -> Result<Self, Refused> {
         let learner = learner(request.learner.as_deref())?;
         let horizon = request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
         let expiry_seconds = request.expiry_seconds.unwrap_or(DEFAULT_EXPIRY_SECONDS);
@@ -87,13 +98,38 @@ pub(crate) fn read_problem(document: &serde_json::Value, limits: &Limits) -> Res
         return Err(Refused::new(Code::BadProblem, "/problem: must be an object with the keys of a problem file").at("/problem"));
     }
     check_size(document, limits)?;
-    let problem = Problem::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))?;
+    let problem = parse(document)?;
     let tasks = problem.tasks().len();
     if tasks > limits.tasks {
         let refused = Refused::new(Code::TooLarge, format!("the problem has {tasks} tasks, more than {}", limits.tasks));
         return Err(refused.at("/problem/task").hint("the limit is tasks"));
     }
+    if let Some(place) = problem.tasks().iter().position(|task| task.name().len() > limits.name_bytes) {
+        let detail = format!("the name of task {} has more than {} bytes", place + 1, limits.name_bytes);
+        return Err(Refused::new(Code::TooLarge, detail).at(format!("/problem/task/{place}/name")).hint("the limit is name_bytes"));
+    }
+    check_amounts(&problem)?;
     Ok(problem)
+}
+
+fn parse(document: &serde_json::Value) -> Result<Problem, Refused> {
+    Problem::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))
+}
+
+fn check_amounts(problem: &Problem) -> Result<(), Refused> {
+    check_amount(problem.budget(), "/problem/budget")?;
+    check_amount(problem.reward_max(), "/problem/reward_max")?;
+    let mut values = problem.tasks().iter().enumerate().filter_map(|(place, task)| Some((place, task.value()?)));
+    values.try_for_each(|(place, value)| check_amount(value, &format!("/problem/task/{place}/value")))
+}
+
+/// Whether an amount leaves room for what is computed from it.
+pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), Refused> {
+    if is_amount(amount) {
+        return Ok(());
+    }
+    let detail = format!("{pointer}: must be zero or between {:e} and {:e}, not {amount:e}", AMOUNTS.start(), AMOUNTS.end());
+    Err(Refused::new(Code::BadProblem, detail).at(pointer).hint("take another unit"))
 }
 
 /// Counts the numbers of the curves before anything is built from them.

@@ -1,5 +1,6 @@
 //! What is kept, as the API shows it.
 
+use outlay::campaign::GuardReport;
 use outlay::feedback::Reward;
 
 use super::figures::CampaignFigures;
@@ -8,7 +9,8 @@ use super::plan::Plan;
 use crate::clock::rfc3339;
 use crate::refusal::{Code, Refused};
 use crate::shapes::{
-    CampaignState, CampaignSummary, EventEntry, Happening, RoundState, RoundStatus, RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
+    CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus, RoundTask, Rounds, TaskResult, TaskSpend,
+    TaskState,
 };
 use crate::store::{CampaignRow, Event, EventKind, Millis, Outcome, RoundRow, SplitRow};
 
@@ -27,8 +29,9 @@ pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<Camp
     let mut state = live.state();
     let open_rounds = state.rounds.count_waiting(now) as u64;
     let (spend, success, index) = next_split(plan, &mut state)?;
-    let standing = &state.standing;
     let most = plan.problem.reward_max();
+    let guards = state.decider.guard_report().map(|report| guards(report, most));
+    let standing = &state.standing;
     let tasks = plan.problem.tasks().iter().zip(&standing.tasks).enumerate().map(|(place, (task, count))| TaskState {
         task: task.name().to_owned(),
         told: count.told,
@@ -56,8 +59,15 @@ pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<Camp
         stats_age_ms: age(state.read_at, now, is_shared),
         completions_over_expected: (told > 0 && expected > 0).then(|| completions as f64 / shares(expected)),
         created_at: rfc3339(state.row.created_at),
+        guards,
         tasks: tasks.collect(),
     })
+}
+
+fn guards(report: &GuardReport, most: f64) -> GuardsState {
+    let &GuardReport { max_change, floor, min_move, kept, gave_way } = report;
+    let [max_change_cost, floor_cost, min_move_cost] = [max_change, floor, min_move].map(|cost| cost.map(|cost| cost * most));
+    GuardsState { max_change_cost, floor_cost, min_move_cost, kept: kept as u64, gave_way }
 }
 
 fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
@@ -66,18 +76,11 @@ fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
     })
 }
 
-/// Spends, chances and indices: of the split to come or, if nobody may ask for that in passing, of the last one.
+/// Spends, chances and indices of the split to come.
 type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
 
 fn next_split(plan: &Plan, state: &mut super::live::State) -> Result<Numbers, Refused> {
     let has_index = !plan.learner.names_its_splits();
-    if !plan.learner.learns_by_counting() {
-        let tasks = plan.problem.tasks().len();
-        let last = state.last.as_ref().map(|last| &last.split);
-        let (spend, success) =
-            last.map_or_else(|| (vec![0.0; tasks], vec![0.0; tasks]), |split| (split.spend.clone(), split.success.clone()));
-        return Ok((spend, success, last.filter(|_| has_index).map(|split| split.index.clone())));
-    }
     let round = state.next_round();
     let refused = |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());
     let next = state.decider.preview(round, plan.problem.budget(), None).map_err(refused)?;

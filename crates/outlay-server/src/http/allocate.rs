@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 use super::call::Call;
 use super::json::escaped;
 use super::problem::{Problem, Refusal};
-use crate::desk::read_problem;
+use crate::desk::{check_amount, read_problem};
 use crate::limits::Limits;
 use crate::refusal::{Code, Refused};
 
@@ -89,6 +89,9 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
     let problem = read_problem(&request.problem, limits)?;
     let values = values(&problem, request.values.as_ref())?;
     let budget = request.budget.unwrap_or(problem.budget());
+    if budget > 0.0 {
+        check_amount(budget, "/budget")?;
+    }
     let options = Options { leftover: problem.leftover(), ..Options::default() };
     let mut oracle = Oracle::new(&problem);
     let best = oracle.allocate(&values, budget, &options).map_err(|error| Refused::new(Code::BadProblem, error.to_string()))?;
@@ -120,7 +123,9 @@ fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Val
         let wrong = |what: &str| Refused::new(Code::BadProblem, format!("{place}: {what}")).at(place.clone());
         let position = problem.tasks().iter().position(|task| task.name() == name).ok_or_else(|| wrong("no task has this name"))?;
         let number = value.as_f64().filter(|number| *number >= 0.0 && number.is_finite());
-        values[position] = Some(number.ok_or_else(|| wrong("must be a number and not negative"))?);
+        let number = number.ok_or_else(|| wrong("must be a number and not negative"))?;
+        check_amount(number, &place)?;
+        values[position] = Some(number);
     }
     let missing = problem.tasks().iter().zip(&values).position(|(_, value)| value.is_none());
     if let Some(position) = missing {

@@ -77,7 +77,7 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Response, Refusal> {
     tag = "campaigns",
     params(
         InCampaign,
-        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,2}")$"#, example = "\"1.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version counts, so rounds and feedback in between do not matter"),
+        ("if-match" = String, Header, pattern = r#"^(\*|"[0-9]{1,18}(\.[0-9]{1,18}){0,3}")$"#, example = "\"1.0.0.0\"", description = "The `ETag` of the campaign as you know it, or `*`. Only its version counts, so rounds and feedback in between do not matter"),
     ),
     request_body = CampaignChange,
     responses(
@@ -172,7 +172,7 @@ pub(crate) async fn curves(call: &Call<'_>) -> Result<Json<CurveList>, Refusal> 
 
 /// Changes whenever anything does that a client waits for. Only the version is compared when a change is made.
 fn etag(state: &CampaignState) -> HeaderValue {
-    let tag = format!("\"{}.{}.{}\"", state.version, state.rounds, state.stats_version);
+    let tag = format!("\"{}.{}.{}.{}\"", state.version, state.rounds, state.stats_version, state.open_rounds);
     HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
@@ -186,7 +186,7 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     let Some(value) = headers.get(header::IF_MATCH) else {
         let refused = Refused::new(Code::NeedsIfMatch, "If-Match is missing");
-        return Err(refused.hint("send the ETag that GET has given, such as If-Match: \"1.0.0\"").into());
+        return Err(refused.hint("send the ETag that GET has given, such as If-Match: \"1.0.0.0\"").into());
     };
     let text = value.to_str().unwrap_or_default().trim();
     if text == "*" {
@@ -198,7 +198,7 @@ fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
         Some(version) => Ok(Some(version)),
         None => {
             let refused = Refused::new(Code::BadParameter, "If-Match is not one of our ETags");
-            Err(refused.hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0\"").into())
+            Err(refused.hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0.0\"").into())
         }
     }
 }

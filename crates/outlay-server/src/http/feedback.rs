@@ -1,5 +1,7 @@
 //! What came back of rounds.
 
+use std::collections::VecDeque;
+
 use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -68,8 +70,8 @@ pub struct RefusedLine {
 
 /// Tell what came back of many rounds.
 ///
-/// A JSON object a line. All lines are kept together and durably; a line that is refused does not hinder the others. Lines that are
-/// not JSON refuse the whole report.
+/// A JSON object a line. All lines are kept together and durably; a line that is refused, or cannot be understood, does not hinder the
+/// others. Where no line can be understood the whole report is refused.
 #[utoipa::path(
     post,
     path = "/v1/campaigns/{campaign}/feedback",
@@ -86,11 +88,15 @@ pub struct RefusedLine {
 )]
 pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, Refusal> {
     let (id, lines) = (call.campaign()?, lines(call.bytes(), call.app)?);
-    let numbers: Vec<u64> = lines.iter().map(|(number, _)| *number).collect();
-    let told = call.app.desk.tell_many(&id, lines.into_iter().map(|(_, line)| line).collect(), &call.caller).await?;
+    let (mut understood, mut numbered) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+    for (number, line) in lines {
+        numbered.push((number, line.map(|line| understood.push(line))));
+    }
+    let mut told = call.app.desk.tell_many(&id, understood, &call.caller).await?.into_iter();
     let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
-    for (line, told) in numbers.into_iter().zip(told) {
-        match told {
+    for (line, read) in numbered {
+        let missing = || Err(Refused::new(Code::Internal, "the line was not answered"));
+        match read.and_then(|()| told.next().unwrap_or_else(missing)) {
             Ok(Told { accepted, duplicate, late }) => {
                 sum.accepted += accepted;
                 sum.duplicate += duplicate;
@@ -110,28 +116,31 @@ pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, Refusal> {
     Ok(Json(sum))
 }
 
-/// The lines with something on them, each with its number.
-fn lines(bytes: &[u8], app: &App) -> Result<Vec<(u64, BulkLine)>, Refusal> {
+/// A line with its number in the report.
+type Line = (u64, Result<BulkLine, Refused>);
+
+/// The lines with something on them; at least one can be understood.
+fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, Refusal> {
     let most = app.limits().bulk_lines;
-    let mut lines = Vec::new();
+    let mut lines = VecDeque::new();
     let numbered = bytes.split(|byte| *byte == b'\n').zip(1..).filter(|(line, _)| !line.trim_ascii().is_empty());
     for (line, number) in numbered {
         if lines.len() == most {
             let refused = Refused::new(Code::TooLarge, format!("the report has more than {most} lines"));
             return Err(refused.hint("the limit is bulk_lines; send several requests").into());
         }
-        let line = super::json::read(line, app.limits().json_depth).map_err(|refused| Refused {
-            detail: format!("line {number}: {}", refused.detail),
-            // A pointer would point into the line, and the body is not one document.
-            pointer: None,
-            ..refused
-        })?;
-        lines.push((number, line));
+        lines.push_back((number, super::json::read(line, app.limits().json_depth)));
     }
     if lines.is_empty() {
         return Err(Refusal::new(Code::BadRequest, "the report has no lines"));
     }
-    Ok(lines)
+    if lines.iter().all(|(_, line)| line.is_err())
+        && let Some((number, Err(first))) = lines.pop_front()
+    {
+        // A pointer would point into the line, and the body is not one document.
+        return Err(Refused { detail: format!("line {number}: {}", first.detail), pointer: None, ..first }.into());
+    }
+    Ok(lines.into())
 }
 
 /// Correct what was told.

@@ -12,8 +12,8 @@ use crate::refusal::Code;
 #[expect(dead_code, reason = "it only describes")]
 #[into_params(parameter_in = Path)]
 pub(crate) struct InCampaign {
-    /// Its id: up to 128 letters, digits, `-`, `_`, `.`
-    #[param(pattern = "^[A-Za-z0-9._-]{1,128}$", example = "shop")]
+    /// Its id: up to 128 letters, digits, `-`, `_`, `.`, the last one not at its beginning
+    #[param(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
     campaign: String,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct InCampaign {
 #[into_params(parameter_in = Path)]
 pub(crate) struct InRound {
     /// Its campaign's id
-    #[param(pattern = "^[A-Za-z0-9._-]{1,128}$", example = "shop")]
+    #[param(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
     campaign: String,
     /// Its number
     #[param(minimum = 1, example = 1)]

@@ -1,6 +1,7 @@
 //! Every call once, and the errors that clients rely on.
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use outlay_server::refusal::{Code, Facts};
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ fn ask_and_tell() {
     let service = Running::new();
     let client = service.client();
     let made = client.json("PUT", SHOP, CAMPAIGN);
-    assert_eq!((made.status, made.header("location"), made.header("etag")), (201, Some(SHOP), Some("\"1.0.0\"")), "{made:?}");
+    assert_eq!((made.status, made.header("location"), made.header("etag")), (201, Some(SHOP), Some("\"1.0.0.0\"")), "{made:?}");
     assert_eq!(client.json("PUT", SHOP, CAMPAIGN).status, 200, "the same again");
     let other = client.json("PUT", SHOP, &CAMPAIGN.replace("10", "11"));
     assert_eq!((other.status, other.code().as_str()), (409, "campaign-exists"));
@@ -87,7 +88,12 @@ fn many_reports_at_once() {
     let told = told.json();
     assert_eq!((&told["accepted"], &told["duplicate"]), (&json!(1), &json!(1)));
     assert_eq!((&told["refused"][0]["line"], &told["refused"][0]["code"]), (&json!(3), &json!("no-round")));
-    let broken = send(&format!("{good}\n{{"));
+    let second = r#"{"round": 2, "results": [{"task": "a", "completed": false}]}"#;
+    let cut_off = send(&format!("{{\"round\": -1}}\n{second}\n{{")).json();
+    assert_eq!(cut_off["accepted"], json!(1), "{cut_off}");
+    let refused: Vec<_> = cut_off["refused"].as_array().unwrap().iter().map(|line| (line["line"].clone(), line["code"].clone())).collect();
+    assert_eq!(refused, [(json!(1), json!("bad-request")), (json!(3), json!("bad-request"))]);
+    let broken = send("\n{\n[]");
     assert_eq!((broken.status, broken.code().as_str()), (400, "bad-request"));
     assert!(broken.json()["detail"].as_str().unwrap().starts_with("line 2: "));
     assert_eq!(send("\n").code(), "bad-request");
@@ -102,7 +108,19 @@ fn what_has_not_changed_is_not_sent_again() {
     let look = |tag: &str| client.send("GET", SHOP, &[("if-none-match", tag)], None);
     assert_eq!((look(&tag).status, look(&tag).body.as_str()), (304, ""));
     client.json("POST", &format!("{SHOP}/rounds"), "{}");
-    assert_eq!((look(&tag).status, look(&tag).header("etag")), (200, Some("\"1.1.0\"")));
+    assert_eq!((look(&tag).status, look(&tag).header("etag")), (200, Some("\"1.1.0.1\"")));
+}
+
+#[test]
+fn a_round_that_expires_is_a_change() {
+    let service = Running::new();
+    let client = service.client();
+    client.json("PUT", SHOP, &CAMPAIGN.replacen('{', r#"{"expiry_seconds": 1, "#, 1));
+    client.json("POST", &format!("{SHOP}/rounds"), "{}");
+    let tag = client.get(SHOP).header("etag").unwrap().to_owned();
+    std::thread::sleep(Duration::from_millis(1100));
+    let looked = client.send("GET", SHOP, &[("if-none-match", &tag)], None);
+    assert_eq!((looked.status, &looked.json()["open_rounds"]), (200, &json!(0)));
 }
 
 #[test]
@@ -119,7 +137,7 @@ fn a_change_names_the_version_that_it_is_for() {
     assert_eq!(change(&[("if-match", "\"7.0.0\"")], pause).code(), "version-moved");
     client.json("POST", &format!("{SHOP}/rounds"), "{}");
     let paused = change(&[("if-match", "\"1.0.0\"")], pause);
-    assert_eq!((paused.status, paused.header("etag")), (200, Some("\"2.1.0\"")), "a round in between does not matter");
+    assert_eq!((paused.status, paused.header("etag")), (200, Some("\"2.1.0.1\"")), "a round in between does not matter");
     assert_eq!(client.json("POST", &format!("{SHOP}/rounds"), "{}").code(), "campaign-paused");
     assert_eq!(change(&[("if-match", "*")], r#"{"status": "open"}"#).status, 200);
     assert_eq!(change(&[("if-match", "*")], r#"{"status": "over"}"#).code(), "bad-request");

@@ -73,12 +73,15 @@ impl Decider {
     /// # Errors
     /// If the guards contradict each other, the tasks or the budget, or the learner names its splits itself.
     pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
-        if self.spec.names_its_splits() && !guards.is_empty() {
+        if guards.is_empty() {
+            self.watch = None;
+            return Ok(());
+        }
+        if self.spec.names_its_splits() {
             let message = format!("guards: {} names its splits itself, and so cannot be held within guards", self.spec);
             return Err(CampaignError::BadGuard(message));
         }
-        let watch = guards::Watch::new(problem, guards)?;
-        self.watch = (!guards.is_empty()).then(|| Box::new(watch));
+        self.watch = Some(Box::new(guards::Watch::new(problem, guards)?));
         Ok(())
     }
 
@@ -116,11 +119,18 @@ impl Decider {
         }
     }
 
-    /// Whether a round can be asked for with these tasks.
+    /// Whether a round can be asked for with this budget and these tasks. What passes is decided without an error, so nothing need be
+    /// taken back afterwards.
     ///
     /// # Errors
-    /// If there is not one entry a task, or a task that must be given something is not there.
-    pub fn check(&self, round: u64, available: Option<&[bool]>) -> Result<(), CampaignError> {
+    /// If there is not one entry a task, a task that must be given something is not there, or the budget does not cover the lower bounds.
+    #[inline]
+    pub fn check(&self, round: u64, budget: f64, available: Option<&[bool]>) -> Result<(), CampaignError> {
+        self.check_tasks(round, available)?;
+        Ok(self.oracle.check_budget(budget)?)
+    }
+
+    fn check_tasks(&self, round: u64, available: Option<&[bool]>) -> Result<(), CampaignError> {
         let Some(available) = available else { return Ok(()) };
         let tasks = self.names.len();
         if available.len() != tasks {
@@ -164,14 +174,16 @@ impl Decider {
     /// What [`Decider::decide`] would answer, without any consequence for the rounds to come.
     ///
     /// # Errors
-    /// As [`Decider::decide`]; and if the learner does not [learn by counting](LearnerSpec::learns_by_counting), as it then remembers
-    /// what it decided.
+    /// As [`Decider::check`].
     pub fn preview(&mut self, round: u64, budget: f64, available: Option<&[bool]>) -> Result<&Allocation, CampaignError> {
-        if !self.spec.learns_by_counting() {
-            return Err(StateError(format!("{} remembers what it decides, and so cannot be asked in passing", self.spec)).into());
-        }
+        self.check(round, budget, available)?;
         let base = self.watch.as_ref().map(|watch| watch.save());
+        // The others remember what they decide.
+        let learnt = (!self.spec.learns_by_counting()).then(|| self.learner.save());
         self.decide(round, budget, available)?;
+        if let Some(learnt) = learnt {
+            self.learner.load(&learnt)?;
+        }
         if let Some((watch, base)) = self.watch.as_mut().zip(base) {
             watch.go_back(base);
         }
@@ -184,7 +196,7 @@ impl Decider {
     /// # Errors
     /// If the numbers do not fit the tasks; nothing changes then.
     pub fn take_up(&mut self, round: u64, budget: f64, available: Option<&[bool]>, spend: &[f64]) -> Result<(), CampaignError> {
-        self.check(round, available)?;
+        self.check_tasks(round, available)?;
         if spend.len() != self.names.len() {
             return Err(CampaignError::Count { what: "spend", expected: self.names.len(), got: spend.len() });
         }

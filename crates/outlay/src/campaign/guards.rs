@@ -48,7 +48,8 @@ impl Guards {
             return Err(CampaignError::BadGuard(message));
         }
         let floors: f64 = problem.tasks().iter().map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max)).sum();
-        if floors > problem.budget() {
+        // As the oracle does, so that sums that are only rounded are taken.
+        if floors > problem.budget() * (1.0 + 1e-12) {
             let message = format!("floor: with it the tasks need {floors}, more than the budget {}", problem.budget());
             return Err(CampaignError::BadGuard(message));
         }

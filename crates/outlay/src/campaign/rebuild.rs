@@ -10,7 +10,7 @@ impl Campaign {
     /// # Errors
     /// If the numbers do not fit the tasks; nothing changes then.
     pub fn take_up(&mut self, budget: f64, available: Option<&[bool]>, spend: &[f64], success: &[f64]) -> Result<u64, CampaignError> {
-        self.check(available)?;
+        self.check_room()?;
         let tasks = self.decider.names.len();
         if success.len() != tasks {
             return Err(CampaignError::Count { what: "success", expected: tasks, got: success.len() });

@@ -521,11 +521,17 @@ impl Oracle {
             let bad = values.iter().enumerate().find(|(_, value)| !is_good(value));
             return bad.map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
         }
-        if !(budget >= 0.0 && budget.is_finite()) {
-            return Err(AllocationError::BadBudget(budget));
-        }
         if !(options.tolerance >= 0.0) {
             return Err(AllocationError::BadTolerance(options.tolerance));
+        }
+        self.check_budget(budget)
+    }
+
+    /// Whether there is a split of this budget at all.
+    pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
+        let model = &self.model;
+        if !(budget >= 0.0 && budget.is_finite()) {
+            return Err(AllocationError::BadBudget(budget));
         }
         if model.min_total > budget * (1.0 + 1e-12) {
             return Err(AllocationError::Infeasible { needed: model.min_total, budget, culprits: culprits(model) });
