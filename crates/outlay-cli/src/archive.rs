@@ -1,13 +1,13 @@
 //! `outlay backup`, `restore`, `export`, `import` and `verify`: copies of a store, and whether it is sound.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use outlay_server::archive::{self, ArchiveError, Contents, Manifest};
 use outlay_server::clock::{Clock, SystemClock};
-use outlay_server::store::{SqliteOptions, SqliteStore, Store, Verified};
+use outlay_server::store::{DAMAGED, SqliteOptions, SqliteStore, Store, Verified};
 use serde::Serialize;
 
 use crate::arguments::{BackupArguments, ExportArguments, ImportArguments, RestoreArguments, StorePlace, VerifyArguments};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::number::counted;
 use crate::report::{Ending, Format, Report, csv, json};
-use crate::serve::store::{DEFAULT_FOLDER, database};
+use crate::serve::store::{DEFAULT_FOLDER, database, existing_database};
 use crate::whole_file::cannot_write;
 
 pub(crate) fn backup(arguments: &BackupArguments) -> Result<Report, Failure> {
@@ -53,10 +53,9 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<Report, Failure> {
         let contents = archive::export(&*store, &mut BufWriter::new(std::io::stdout().lock()))?;
         return Ok(Report::new(String::new()).with_remarks(vec![format!("exported {}", contained(&contents))]));
     }
-    let mut partial = arguments.file.as_os_str().to_owned();
-    partial.push(".part");
-    let partial = PathBuf::from(partial);
-    let written = write_export(&*store, &partial, &arguments.file);
+    let partial = archive::beside(&arguments.file);
+    let out = File::create_new(&partial).map_err(|error| cannot_write(&partial, &error))?;
+    let written = write_export(&*store, out, &partial, &arguments.file);
     if written.is_err() {
         // What could not be finished must not lie about.
         let _ = std::fs::remove_file(&partial);
@@ -64,9 +63,9 @@ pub(crate) fn export(arguments: &ExportArguments) -> Result<Report, Failure> {
     Ok(Report::new(format!("{}: {}\n", arguments.file.display(), contained(&written?))))
 }
 
-fn write_export(store: &dyn Store, partial: &Path, file: &Path) -> Result<Contents, Failure> {
+fn write_export(store: &dyn Store, out: File, partial: &Path, file: &Path) -> Result<Contents, Failure> {
     let cannot = |error| cannot_write(file, &error);
-    let mut out = BufWriter::new(File::create(partial).map_err(cannot)?);
+    let mut out = BufWriter::new(out);
     let contents = archive::export(store, &mut out)?;
     out.flush().and_then(|()| out.get_ref().sync_all()).map_err(cannot)?;
     std::fs::rename(partial, file).map_err(cannot)?;
@@ -78,37 +77,45 @@ fn contained(contents: &Contents) -> String {
 }
 
 pub(crate) fn import(arguments: &ImportArguments) -> Result<Report, Failure> {
+    let of_the_file = |ArchiveError(what)| Failure(format!("{}: {what}", input::place(&arguments.file)));
+    if !input::is_stdin(&arguments.file) {
+        // Before anything is written. Standard input can be read only once.
+        archive::survey(&mut export_file(&arguments.file)?).map_err(of_the_file)?;
+    }
     let read = |store: &dyn Store| -> Result<Contents, Failure> {
-        let imported = if input::is_stdin(&arguments.file) {
-            archive::import(store, &mut std::io::stdin().lock())
-        } else {
-            let file = File::open(&arguments.file).map_err(|error| cannot_read(&arguments.file, &error))?;
-            archive::import(store, &mut BufReader::new(file))
-        };
-        imported.map_err(|ArchiveError(what)| Failure(format!("{}: {what}", input::place(&arguments.file))))
+        archive::check_empty(store).map_err(of_the_file)?;
+        let mut lines: Box<dyn BufRead> =
+            if input::is_stdin(&arguments.file) { Box::new(std::io::stdin().lock()) } else { Box::new(export_file(&arguments.file)?) };
+        archive::import(store, &mut lines).map_err(|ArchiveError(what)| of_the_file(ArchiveError(format!("{what}{}", left_behind(store)))))
     };
     if let Some(url) = arguments.place.database() {
         let contents = read(&*database(&url)?)?;
         return Ok(Report::new(format!("the database has {}\n", contained(&contents))));
     }
-    if !input::is_stdin(&arguments.file) {
-        // Before a store is made for nothing.
-        File::open(&arguments.file).map_err(|error| cannot_read(&arguments.file, &error))?;
-    }
     let data = data(&arguments.place);
     let options = SqliteOptions { any_file_system: arguments.any_file_system, ..SqliteOptions::default() };
-    let was_there = data.join("outlay.db").exists();
+    let (folder_was_there, was_there) = (data.exists(), data.join("outlay.db").exists());
     let store = SqliteStore::open(data, &options).map_err(|error| Failure(error.what))?;
     let contents = read(&store).and_then(|contents| store.close().map(|()| contents).map_err(|error| Failure(error.what)));
     drop(store);
     if contents.is_err() && !was_there {
         // Half an import is no store.
-        for name in ["outlay.db", "outlay.db-wal", "outlay.db-shm", "outlay.lock"] {
-            let _ = std::fs::remove_file(data.join(name));
-        }
-        let _ = std::fs::remove_dir(data);
+        archive::remove_store(data, folder_was_there);
     }
     Ok(Report::new(format!("{}: {}\n", data.display(), contained(&contents?))))
+}
+
+fn export_file(path: &Path) -> Result<BufReader<File>, Failure> {
+    File::open(path).map(BufReader::new).map_err(|error| cannot_read(path, &error))
+}
+
+/// What to do about half an import, where there is one.
+fn left_behind(store: &dyn Store) -> &'static str {
+    match (archive::check_empty(store), store.is_shared()) {
+        (Ok(()), _) => "",
+        (Err(_), true) => "\n  the database has what came before it: drop its schema `outlay` before you try again",
+        (Err(_), false) => "\n  the folder has what came before it, unless it was new: name a new folder",
+    }
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
@@ -125,12 +132,21 @@ struct VerifiedRecord<'a> {
 }
 
 #[derive(Serialize)]
-struct FaultRow<'a> {
+struct VerifiedRow<'a> {
+    sound: bool,
+    campaigns: u64,
+    rounds: u64,
+    items: u64,
     fault: &'a str,
 }
 
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Report, Failure> {
-    let verified = to_read(&arguments.place)?.verify().map_err(|error| Failure(error.what))?;
+    let verified = match to_read(&arguments.place).and_then(|store| store.verify().map_err(|error| Failure(error.what))) {
+        Ok(verified) => verified,
+        // What is so damaged that it cannot even be counted is a finding, not a mistake of who asks.
+        Err(Failure(what)) if what.starts_with(DAMAGED) => Verified { faults: vec![what], ..Verified::default() },
+        Err(failure) => return Err(failure),
+    };
     let Verified { campaigns, rounds, items, faults } = &verified;
     let sound = faults.is_empty();
     let all = figures(*campaigns, *rounds, *items);
@@ -138,7 +154,8 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Report, Failure> {
         Format::Table if sound => format!("sound: {all}; every count is that of its feedback\n"),
         Format::Table => format!("not sound: {all}\n{}", faults.iter().map(|fault| format!("  {fault}\n")).collect::<String>()),
         Format::Json => json(&VerifiedRecord { sound, campaigns: *campaigns, rounds: *rounds, items: *items, faults })?,
-        Format::Csv => csv(faults.iter().map(|fault| FaultRow { fault }))?,
+        Format::Csv if sound => csv([VerifiedRow { sound, campaigns: *campaigns, rounds: *rounds, items: *items, fault: "" }])?,
+        Format::Csv => csv(faults.iter().map(|fault| VerifiedRow { sound, campaigns: *campaigns, rounds: *rounds, items: *items, fault }))?,
     };
     Ok(Report { ending: if sound { Ending::Done } else { Ending::CheckFailed }, ..Report::new(result) })
 }
@@ -150,7 +167,7 @@ fn data(place: &StorePlace) -> &Path {
 /// The store, also while it is served.
 fn to_read(place: &StorePlace) -> Result<Arc<dyn Store>, Failure> {
     match place.database() {
-        Some(url) => database(&url),
+        Some(url) => existing_database(&url),
         None => Ok(Arc::new(SqliteStore::open_to_read(data(place)).map_err(|error| Failure(error.what))?)),
     }
 }

@@ -99,7 +99,7 @@ impl Collector for DeskFigures {
         counter(encoder, "outcomes_duplicate", "Outcomes that had come before, and the same", figures.duplicates)?;
         counter(encoder, "outcomes_late", "Outcomes that came after their round had expired", figures.late)?;
         counter(encoder, "reports_conflicting", "Reports refused because something else was told before", figures.conflicts)?;
-        counter(encoder, "store_failures", "Batches that the store could not write", figures.store_failures)?;
+        counter(encoder, "store_failures", "Times that the store could not be written to", figures.store_failures)?;
         gauge(encoder, "campaigns_in_memory", "Campaigns that were asked for since the start", figures.campaigns.len() as f64)?;
         totals(encoder, &figures)?;
         if self.names_campaigns { each_campaign(encoder, &figures.campaigns) } else { Ok(()) }

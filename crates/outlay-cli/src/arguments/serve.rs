@@ -36,6 +36,10 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "REQUESTS", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) rate: Option<u32>,
 
+    /// How many campaigns there may be [default: 10000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) campaigns: Option<u32>,
+
     /// How much to log, on standard error; `debug` has a line for every request
     #[arg(long, value_enum, default_value_t = LogLevel::Info)]
     pub(crate) log: LogLevel,

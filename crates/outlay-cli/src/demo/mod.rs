@@ -18,6 +18,7 @@ use outlay_server::store::{SqliteOptions, SqliteStore};
 use crate::arguments::DemoArguments;
 use crate::console;
 use crate::failure::Failure;
+use crate::number::counted;
 use crate::report::Report;
 use crate::run::interrupt;
 use client::{Client, Tally};
@@ -28,12 +29,17 @@ const CAMPAIGN: &str = "auctions";
 const NOTICE: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &DemoArguments, quiet: bool) -> Result<Report, Failure> {
+    if !arguments.listen.ip().is_loopback() {
+        let message = format!("the demo has no tokens, so only this machine may see it: not {}, but 127.0.0.1", arguments.listen);
+        return Err(Failure(message));
+    }
     let stop = interrupt::flag()?;
     let folder = Folder::new()?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let tally = runtime.block_on(serve(arguments, &folder, stop, quiet))?;
     let Tally { rounds, accepted, duplicate, late } = tally;
-    Ok(Report::new(format!("{rounds} rounds · {accepted} outcomes told · {duplicate} told twice · {late} late\n")))
+    let rounds = counted(usize::try_from(rounds).unwrap_or(usize::MAX), "round");
+    Ok(Report::new(format!("{rounds} · {accepted} outcomes told · {duplicate} told twice · {late} late\n")))
 }
 
 /// Serves and plays until all rounds are played or somebody stops it.
@@ -41,7 +47,9 @@ async fn serve(arguments: &DemoArguments, folder: &Folder, stop: &'static Atomic
     // The system's folder for temporary files may be in memory; nothing here is to last.
     let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
     let store = SqliteStore::open(&folder.0, &options).map_err(|error| Failure(error.what))?;
-    let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), Limits::default())?;
+    // A page that is open holds its connections; nobody waits for them at the end of a demo.
+    let limits = Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() };
+    let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), limits)?;
     let settings = Settings { listen: arguments.listen, metrics: None, tls: None, campaign_metrics: true };
     let server = Server::bind(desk.clone(), &settings).await?;
     let address = server.address()?;
@@ -87,8 +95,8 @@ impl Drop for Folder {
 const WHAT_TO_LOOK_AT: &str = "\
 Open this address in a browser. A bidder shares 1,200 a round over nine kinds of eBay auction; what it takes to win are the closing
 prices of 628 real auctions, what winning is worth is learnt while bidding. Look at:
-  - the split: it starts wide and settles on the auctions that are worth their price
+  - the split: what each kind gets, and how its share has moved
   - means and their optimistic ends: the gap narrows with every win
   - open rounds: reports come some rounds late, a few come twice or after the round has expired, some never
-  - completions against expected: near 1 as long as wins and failures are both reported
-Pause the campaign in the page, and open it again. Ctrl-C ends it, and nothing is left behind.";
+  - told against expected: near 1 as long as wins and failures are both reported
+Pause the campaign in the page, and open it again. Ctrl-C ends it and removes what it kept.";

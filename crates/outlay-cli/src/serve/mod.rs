@@ -15,23 +15,30 @@ use outlay_server::desk::Desk;
 use outlay_server::http::{Ending as ServerEnding, Server, Settings, TlsFiles};
 use outlay_server::limits::Limits;
 
-use crate::arguments::ServeArguments;
+use crate::arguments::{LogFormat, ServeArguments};
 use crate::console;
 use crate::failure::Failure;
 use crate::report::{Ending, Report};
 
 pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Failure> {
     log::begin(arguments.log, arguments.log_format);
-    let store = store::open(&arguments.store, arguments.any_file_system)?;
-    let name = store.name();
-    let limits = Limits { requests_per_second: arguments.rate.unwrap_or(0), ..Limits::default() };
-    let desk = Desk::open(store, Arc::new(SystemClock), limits).map_err(|error| Failure(error.to_string()))?;
     let settings = Settings {
         listen: arguments.listen,
         metrics: arguments.metrics,
         tls: arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref()).map(|(certificate, key)| tls(certificate, key)),
         campaign_metrics: arguments.campaign_metrics,
     };
+    let may_have_tokens = arguments.store.database().is_some() || store::is_in(arguments.store.data.as_deref());
+    settings.check(may_have_tokens && !arguments.store.memory)?;
+    let store = store::open(&arguments.store, arguments.any_file_system)?;
+    let name = store.name();
+    let most = Limits::default();
+    let limits = Limits {
+        requests_per_second: arguments.rate.unwrap_or(0),
+        campaigns: arguments.campaigns.map_or(most.campaigns, |campaigns| campaigns as usize),
+        ..most
+    };
+    let desk = Desk::open(store, Arc::new(SystemClock), limits).map_err(|error| Failure(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("cannot start: {error}")))?;
     let ending = runtime.block_on(async {
@@ -40,11 +47,16 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let address = server.address()?;
         console::announce(&format!("{scheme}://{address}"))?;
+        // Whoever reads the log by program gets one line after the other, and nothing between them.
+        let remark = |text: &str| match arguments.log_format {
+            LogFormat::Json => tracing::info!("{text}"),
+            LogFormat::Text => console::remark(text, quiet),
+        };
         if let Some(metrics) = server.metrics_address()? {
-            console::remark(&format!("figures: {scheme}://{metrics}/metrics"), quiet);
+            remark(&format!("figures: {scheme}://{metrics}/metrics"));
         }
         if server.is_open() {
-            console::remark("no tokens yet: everybody on this machine may do everything; `outlay token create` makes the first", quiet);
+            remark("no tokens yet: everybody on this machine may do everything; `outlay token create` makes the first");
         }
         tracing::info!(%address, store = name, version = env!("CARGO_PKG_VERSION"), "serving");
         Ok::<_, Failure>(server.run(signals.told_to_stop()).await)

@@ -32,6 +32,16 @@ pub(crate) fn database(url: &str) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(PostgresStore::open(PostgresOptions::new(url)).map_err(failure)?))
 }
 
+/// The store in a database that has one.
+pub(crate) fn existing_database(url: &str) -> Result<Arc<dyn Store>, Failure> {
+    Ok(Arc::new(PostgresStore::open_existing(PostgresOptions::new(url)).map_err(failure)?))
+}
+
+/// Whether there is a store in a folder.
+pub(super) fn is_in(folder: Option<&Path>) -> bool {
+    folder.unwrap_or(Path::new(DEFAULT_FOLDER)).join("outlay.db").exists()
+}
+
 fn failure(error: StoreError) -> Failure {
     Failure(error.what)
 }

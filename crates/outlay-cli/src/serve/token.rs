@@ -1,5 +1,6 @@
 //! Tokens made, listed and revoked: in a store, or through a service that runs.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(crate) fn run(arguments: &TokenArguments) -> Result<Report, Failure> {
     match &arguments.command {
         TokenCommand::Create(arguments) => create(arguments),
         TokenCommand::List(arguments) => {
-            let tokens = Keeper::open(&arguments.place)?.list()?;
+            let tokens = Keeper::open_existing(&arguments.place)?.list()?;
             Ok(Report::new(match arguments.format {
                 Format::Table => table(&tokens),
                 Format::Json => json(&TokenList { tokens })?,
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &TokenArguments) -> Result<Report, Failure> {
         }
         TokenCommand::Revoke(arguments) => {
             let id = public_part(&arguments.id);
-            Keeper::open(&arguments.place)?.revoke(id)?;
+            Keeper::open_existing(&arguments.place)?.revoke(id)?;
             Ok(Report::new(String::new()).with_remarks(vec![format!("token {id} is revoked")]))
         }
     }
@@ -74,6 +75,21 @@ impl Keeper {
                 .map_err(|Failure(what)| Failure(format!("{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"))),
         };
         store.map(Self::Store)
+    }
+
+    /// The same where there is one: whoever only looks makes nothing.
+    fn open_existing(place: &TokenPlace) -> Result<Self, Failure> {
+        if place.url.is_some() {
+            return Self::open(place);
+        }
+        if let Some(url) = place.database() {
+            return store::existing_database(&url).map(Self::Store);
+        }
+        if !store::is_in(place.data.as_deref()) {
+            let folder = place.data.as_deref().unwrap_or(Path::new(store::DEFAULT_FOLDER));
+            return Err(Failure(format!("{} has no store; `outlay serve` or `outlay token create` makes one", folder.display())));
+        }
+        Self::open(place)
     }
 
     fn create(&self, new: &NewToken) -> Result<TokenMade, Failure> {

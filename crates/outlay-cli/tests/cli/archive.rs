@@ -69,6 +69,7 @@ fn results_for_programs() {
     assert_eq!(kept, manifest);
     let verified: Value = serde_json::from_str(&done("verify --data AT/one --format json", &at)).unwrap();
     assert_eq!((&verified["sound"], &verified["faults"]), (&true.into(), &Value::Array(Vec::new())));
+    assert_eq!(done("verify --data AT/one --format csv", &at), "sound,campaigns,rounds,items,fault\ntrue,1,3,4,\n");
 }
 
 #[test]
@@ -94,8 +95,34 @@ fn what_cannot_be_done_leaves_nothing() {
     std::fs::write(at.join("cut.ndjson"), cut.join("\n")).unwrap();
     let message = "AT/cut.ndjson: the export is cut off after line 5: make it anew";
     refused("import AT/cut.ndjson --data AT/new --any-file-system", &at, message);
+    refused("token list --data AT/none", &at, "AT/none has no store; `outlay serve` or `outlay token create` makes one");
+    refused("token revoke x --data AT/none", &at, "AT/none has no store; `outlay serve` or `outlay token create` makes one");
+    let nobody = "cannot read the certificate AT/none.pem: ";
+    for (words, part) in [
+        ("serve --data AT/new --any-file-system --listen 127.0.0.1:0 --tls-cert AT/none.pem --tls-key AT/none.pem", nobody),
+        ("serve --data AT/new --any-file-system --listen 0.0.0.0:0", "there are no tokens yet"),
+        ("serve --data AT/new --any-file-system --listen 127.0.0.1:0 --metrics 0.0.0.0:0", "there are no tokens yet"),
+    ] {
+        let (code, out, err) = outlay(words, &at);
+        assert_eq!((code, out.as_str()), (Some(2), ""));
+        assert!(err.starts_with(&format!("error: {part}")), "{err}");
+    }
     std::fs::remove_file(at.join("cut.ndjson")).unwrap();
     assert_eq!(std::fs::read_dir(&at).unwrap().count(), 0);
+}
+
+/// Into a store that is there and empty: what cannot be imported as a whole is not begun.
+#[test]
+fn half_an_import_is_not_begun() {
+    let at = fresh("half");
+    let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
+    std::fs::write(at.join("cut.ndjson"), lines.lines().take(5).collect::<Vec<_>>().join("\n")).unwrap();
+    let empty = "{\"line\":\"export\",\"form\":2}\n{\"line\":\"end\",\"lines\":1,\"tokens\":0,\"campaigns\":0,\"rounds\":0,\"items\":0,\"corrections\":0}\n";
+    std::fs::write(at.join("empty.ndjson"), empty).unwrap();
+    done("import AT/empty.ndjson --data AT/one --any-file-system", &at);
+    let message = "AT/cut.ndjson: the export is cut off after line 5: make it anew";
+    refused("import AT/cut.ndjson --data AT/one --any-file-system", &at, message);
+    done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
 }
 
 #[test]
@@ -110,8 +137,13 @@ fn a_store_that_is_not_sound_fails_the_check() {
     (1..pages).for_each(|page| bytes[page * 4096..][..8].fill(0xee));
     std::fs::write(&path, bytes).unwrap();
     let (code, out, err) = outlay("verify --data AT/one", &at);
-    assert!(code == Some(1) && out.starts_with("not sound: ") || code == Some(2) && err.contains("malformed"), "{code:?} {out} {err}");
+    assert!(code == Some(1) && out.starts_with("not sound: "), "{code:?} {out} {err}");
+    for garbage in [&b"this is no database, however long it may be"[..], &[0; 4096]] {
+        std::fs::write(&path, garbage).unwrap();
+        let (code, out, err) = outlay("verify --data AT/one", &at);
+        assert!(code == Some(1) && out.contains("the file is damaged"), "{code:?} {out} {err}");
+    }
     let (code, _, err) = outlay("backup AT/again --data AT/one", &at);
     assert_eq!(code, Some(2), "{err}");
-    assert!(!at.join("again").exists() && !at.join("again.part").exists());
+    assert_eq!(std::fs::read_dir(&at).unwrap().count(), 2, "something is left");
 }

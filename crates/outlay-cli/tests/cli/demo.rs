@@ -76,5 +76,5 @@ fn it_shows_its_page_and_ends_when_told() {
 fn it_is_for_this_machine_only() {
     let output = outlay(&["demo", "--listen", "0.0.0.0:0", "--rounds", "1"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("no tokens yet"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("the demo has no tokens"), "{}", text(&output.stderr));
 }

@@ -81,6 +81,27 @@ fn told_to_stop_it_ends_in_good_order_and_keeps_everything() {
 }
 
 #[test]
+fn a_log_for_programs_has_an_object_a_line() {
+    let arguments =
+        ["serve", "--memory", "--listen", "127.0.0.1:0", "--log-format", "json", "--metrics", "127.0.0.1:0", "--campaigns", "1"];
+    let mut child = outlay(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let mut service = Service { child, address: address.trim().to_owned() };
+    let problem = r#"{"problem": {"task": [{"name": "a", "curve": {"family": "exponential", "scale": 1}}]}}"#;
+    let put = |path: &str| service.curl(path, &["-X", "PUT", "-H", "content-type: application/json", "-d", problem]);
+    assert!(text(&put("/v1/campaigns/one").stdout).contains("\"id\":\"one\""));
+    assert!(text(&put("/v1/campaigns/two").stdout).contains("there are 1 campaigns already"));
+    service.signal("-TERM");
+    assert_eq!(service.end().code(), Some(0));
+    let log = said(&mut service.child);
+    assert!(log.contains("no tokens yet") && log.contains("/metrics"), "{log}");
+    for line in log.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+    }
+}
+
+#[test]
 fn nobody_else_is_served_without_tokens() {
     let folder = folder("open");
     let data = folder.to_str().unwrap();

@@ -48,10 +48,7 @@ pub fn backup(data: &Path, to: &Path, now: Millis) -> Result<Manifest, ArchiveEr
         return Err(ArchiveError(format!("{} is there already: name a folder that is not", to.display())));
     }
     let store = SqliteStore::open_to_read(data)?;
-    let partial = beside(to);
-    // Whatever an earlier attempt has left.
-    let _ = std::fs::remove_dir_all(&partial);
-    std::fs::create_dir_all(&partial).map_err(|error| cannot("make", &partial, &error))?;
+    let partial = new_folder_beside(to)?;
     let made = copy(&store, &partial, now).and_then(|manifest| {
         std::fs::rename(&partial, to).map_err(|error| cannot("write", to, &error))?;
         let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -101,11 +98,22 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
     Ok(manifest)
 }
 
-/// Where a folder is made before it gets its name.
-pub(super) fn beside(path: &Path) -> PathBuf {
+/// Where something is made before it gets its name: a name of this process's own, so that nothing of anybody else is in the way.
+#[must_use]
+pub fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
-    name.push(".part");
+    name.push(format!(".part-{}", std::process::id()));
     name.into()
+}
+
+/// A folder there that was not there before. What is there is somebody's, and is left alone.
+pub(super) fn new_folder_beside(path: &Path) -> Result<PathBuf, ArchiveError> {
+    let partial = beside(path);
+    if let Some(parent) = partial.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        std::fs::create_dir_all(parent).map_err(|error| cannot("make", parent, &error))?;
+    }
+    std::fs::create_dir(&partial).map_err(|error| cannot("make", &partial, &error))?;
+    Ok(partial)
 }
 
 /// Length and SHA-256 of a file.

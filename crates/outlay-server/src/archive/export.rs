@@ -57,16 +57,29 @@ impl Writing<'_> {
 
     fn campaign(&mut self, store: &dyn Store, row: &CampaignRow) -> Result<(), ArchiveError> {
         self.contents.campaigns += 1;
+        let before = self.contents;
+        // Everything that is counted by now must come; what is written from now on may.
+        let standing = store.standing(&row.id)?;
+        let told: u64 = standing.tasks.iter().map(|count| count.told).sum();
         let mut after = 0;
         loop {
             let page = store.events(&row.id, after, PAGE)?;
-            let Some(last) = page.last() else { return Ok(()) };
+            let Some(last) = page.last() else { break };
             after = last.seq;
             for event in page {
                 let line = self.event(row, event);
                 self.line(&line)?;
             }
         }
+        let (rounds, items) = (self.contents.rounds - before.rounds, self.contents.items - before.items);
+        if rounds < standing.rounds || items < told {
+            let (id, of_rounds) = (&row.id, standing.rounds);
+            let what = format!("campaign {id}: {rounds} of {of_rounds} rounds and {items} of {told} outcomes can be found");
+            return Err(ArchiveError(format!(
+                "{what}: the store is damaged; `outlay verify` says where, `outlay restore` brings back a backup"
+            )));
+        }
+        Ok(())
     }
 
     fn event(&mut self, row: &CampaignRow, Event { at, token: by, kind, .. }: Event) -> Line {

@@ -15,11 +15,35 @@ const LONGEST_LINE: u64 = 64 << 20;
 /// Brings everything in an export into an empty store, and checks it.
 ///
 /// # Errors
-/// If the store is not empty, or at the first line that cannot be done again. What came before it is then in the store.
+/// If the store is not empty, or at the first line that cannot be done again. What came before it is then in the store: see [`survey`].
 pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
+    check_empty(store)?;
+    let said = read(Some(store), lines)?;
+    checked(store, said)
+}
+
+/// Reads an export without doing any of it: whether it is whole, and each line one of an export. To be done before an [`import`] into a
+/// store that cannot be thrown away.
+///
+/// # Errors
+/// At the first line that is none, or if lines are missing.
+pub fn survey(lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
+    read(None, lines)
+}
+
+/// Whether there is nothing in a store that an import could mix with.
+///
+/// # Errors
+/// If there is, or the store cannot be read.
+pub fn check_empty(store: &dyn Store) -> Result<(), ArchiveError> {
     if !store.campaigns(None, 1)?.is_empty() || !store.tokens()?.is_empty() {
         return Err(ArchiveError("the store is not empty: import into a new one".to_owned()));
     }
+    Ok(())
+}
+
+/// Reads all lines, and does them if there is a store to do them in.
+fn read(store: Option<&dyn Store>, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
     let mut reading =
         Reading { store, waiting: Vec::new(), places: Vec::new(), version: 0, campaign: String::new(), found: Contents::default() };
     let mut said = None;
@@ -52,7 +76,7 @@ pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, Ar
         Some(said) if said != reading.found => {
             Err(ArchiveError("the export does not hold what its last line says: lines are missing or there are too many".to_owned()))
         }
-        Some(said) => checked(store, said),
+        Some(said) => Ok(said),
     }
 }
 
@@ -73,7 +97,7 @@ fn checked(store: &dyn Store, said: Contents) -> Result<Contents, ArchiveError> 
 }
 
 struct Reading<'a> {
-    store: &'a dyn Store,
+    store: Option<&'a dyn Store>,
     waiting: Vec<Command>,
     /// The line of each command that waits.
     places: Vec<u64>,
@@ -108,7 +132,7 @@ impl Reading<'_> {
     }
 
     fn send(&mut self) -> Result<(), ArchiveError> {
-        let answers = self.store.apply(&self.waiting)?;
+        let answers = self.store.map_or_else(|| Ok(Vec::new()), |store| store.apply(&self.waiting))?;
         for (answer, place) in answers.iter().zip(&self.places) {
             match answer {
                 Ok(Done::Told { is_new, .. }) if is_new.contains(&false) => return Err(wrong(*place, "it tells what was told before")),

@@ -9,9 +9,9 @@ mod import;
 mod line;
 mod restore;
 
-pub use backup::{Manifest, backup};
+pub use backup::{Manifest, backup, beside};
 pub use export::export;
-pub use import::import;
+pub use import::{check_empty, import, survey};
 pub use line::Contents;
 pub use restore::restore;
 
@@ -27,6 +27,16 @@ pub struct ArchiveError(pub String);
 impl From<StoreError> for ArchiveError {
     fn from(error: StoreError) -> Self {
         Self(error.what)
+    }
+}
+
+/// Removes a store that was made and not finished, with its folder unless that was there before.
+pub fn remove_store(folder: &Path, was_there: bool) {
+    for name in ["outlay.db", "outlay.db-wal", "outlay.db-shm", "outlay.lock"] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
+    if !was_there {
+        let _ = std::fs::remove_dir(folder);
     }
 }
 

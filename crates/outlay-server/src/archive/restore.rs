@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::backup::{DATABASE, MANIFEST, Manifest, beside, digest};
+use super::backup::{DATABASE, MANIFEST, Manifest, digest, new_folder_beside};
 use super::{ArchiveError, cannot};
 use crate::store::{SqliteOptions, SqliteStore, Store, sync_folder};
 
@@ -23,20 +23,22 @@ pub fn restore(from: &Path, data: &Path, options: &SqliteOptions) -> Result<Mani
         return Err(ArchiveError(format!("{} is not the file that its manifest describes: use another backup", copied.display())));
     }
     // Beside the folder it may be another disk: within.
-    let partial = beside(&database);
-    let _ = std::fs::remove_dir_all(&partial);
-    std::fs::create_dir_all(&partial).map_err(|error| cannot("make", &partial, &error))?;
+    let was_there = data.exists();
+    let partial = new_folder_beside(&database)?;
     let placed = check(&copied, &partial, &manifest).and_then(|()| {
         // A file that appeared meanwhile would be replaced by a rename, not by a link.
         std::fs::hard_link(partial.join(DATABASE), &database).map_err(|error| cannot("write", &database, &error))?;
         sync_folder(data).map_err(|error| cannot("sync", data, &error))
     });
     let _ = std::fs::remove_dir_all(&partial);
+    if placed.is_err() && !was_there {
+        let _ = std::fs::remove_dir(data);
+    }
     placed?;
     // Brings it to the present form, on a file system that keeps it.
     let opened = SqliteStore::open(data, options).and_then(|store| store.close());
     if let Err(error) = opened {
-        let _ = std::fs::remove_file(&database);
+        super::remove_store(data, was_there);
         return Err(error.into());
     }
     Ok(manifest)
@@ -74,8 +76,8 @@ fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), Archiv
     if let Some(fault) = verified.faults.first() {
         return Err(ArchiveError(format!("{} is not what was written to it: {fault}", copied.display())));
     }
-    let found = (mark.uuid.as_str(), mark.seq, verified.campaigns, verified.rounds, verified.items);
-    let said = (manifest.store.as_str(), manifest.seq, manifest.campaigns, manifest.rounds, manifest.items);
+    let found = (mark.uuid.as_str(), mark.form, mark.seq, verified.campaigns, verified.rounds, verified.items);
+    let said = (manifest.store.as_str(), manifest.form, manifest.seq, manifest.campaigns, manifest.rounds, manifest.items);
     if found != said {
         return Err(ArchiveError(format!("{} is not the store that its manifest describes: use another backup", copied.display())));
     }

@@ -148,7 +148,10 @@ impl Desk {
     }
 
     fn lease(&self, live: &Live, count: u32) -> Result<Range<u64>, Refused> {
-        self.store().lease_rounds(&live.id, count).map_err(|error| busy(&error))
+        self.store().lease_rounds(&live.id, count).map_err(|error| {
+            self.shared.tallies.failed();
+            busy(&error)
+        })
     }
 
     /// Whether rounds can be handed out like this. To be asked before ids are taken: those are gone then, and the learner goes by them.

@@ -56,6 +56,27 @@ pub struct Settings {
     pub campaign_metrics: bool,
 }
 
+impl Settings {
+    /// What can be said before a store is opened, which may make one. `has_tokens`: whether there may be any.
+    ///
+    /// # Errors
+    /// If the files for TLS cannot be read, or others could reach a service without tokens.
+    pub fn check(&self, has_tokens: bool) -> Result<(), StartError> {
+        self.tls.as_ref().map(acceptor).transpose()?;
+        self.check_door(!has_tokens)
+    }
+
+    fn check_door(&self, is_open: bool) -> Result<(), StartError> {
+        match self.metrics.iter().chain([&self.listen]).find(|address| is_open && !address.ip().is_loopback()) {
+            None => Ok(()),
+            Some(address) => Err(StartError(format!(
+                "there are no tokens yet, so everybody who can reach {address} could do everything; \
+                 make one with `outlay token create`, or listen on 127.0.0.1"
+            ))),
+        }
+    }
+}
+
 /// Why the service cannot start: a sentence with what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -123,7 +144,11 @@ async fn open_if_any(entrance: Option<&Entrance>) -> Infallible {
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
-    TcpListener::bind(address).await.map_err(|error| StartError(format!("cannot listen on {address}: {error}")))
+    TcpListener::bind(address).await.map_err(|error| {
+        let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
+        let hint = if is_taken { format!("; port 0 takes a free one: --listen {}:0", address.ip()) } else { String::new() };
+        StartError(format!("cannot listen on {address}: {error}{hint}"))
+    })
 }
 
 /// Waits until nobody is left anywhere, but not for ever; whether nobody is.
@@ -151,14 +176,7 @@ impl Server {
         let tokens = tokio::task::spawn_blocking(move || Tokens::load(store)).await;
         let tokens = tokens.map_err(|error| StartError(error.to_string()))?;
         let tokens = tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
-        for address in settings.metrics.iter().chain([&settings.listen]) {
-            if tokens.is_open() && !address.ip().is_loopback() {
-                return Err(StartError(format!(
-                    "there are no tokens yet, so everybody who can reach {address} could do everything; \
-                     make one with `outlay token create`, or listen on 127.0.0.1"
-                )));
-            }
-        }
+        settings.check_door(tokens.is_open())?;
         let listener = listen(settings.listen).await?;
         let figures = match settings.metrics {
             Some(address) => Some(listen(address).await?),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use outlay_server::archive::{Contents, backup, export, import, restore};
+use outlay_server::archive::{Contents, backup, beside, export, import, restore, survey};
 use outlay_server::store::{CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow, TokenUse};
 use proptest::prelude::*;
 
@@ -207,7 +207,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
     let refused = |part: &str| {
         let error = restore(&copy, &back, &any_file_system()).unwrap_err();
         assert!(error.0.contains(part), "{error}");
-        assert!(!back.exists() || std::fs::read_dir(&back).unwrap().next().is_none(), "{part}: something is left");
+        assert!(!back.exists(), "{part}: something is left");
     };
     let not_the_file = "is not the file that its manifest describes";
     for place in [100, whole.len() / 2, whole.len() - 1] {
@@ -225,6 +225,7 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
         ("\"items\": 6", "\"items\": 7", "is not the store that its manifest describes"),
         ("\"outlay_backup\": 1", "\"outlay_backup\": 2", "has form 2"),
         ("\"seq\"", "\"sequence\"", "is not the manifest of a backup"),
+        ("\"form\": 2", "\"form\": 99", "is not the store that its manifest describes"),
     ] {
         std::fs::write(&manifest, whole_manifest.replace(from, to)).unwrap();
         refused(part);
@@ -247,6 +248,68 @@ fn a_store_that_was_tampered_with_gives_no_backup() {
     assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "something is left");
     let nowhere = backup(Path::new("/nowhere/at/all"), &place.path().join("copy"), 0).unwrap_err();
     assert!(nowhere.0.contains("has no store"), "{nowhere}");
+}
+
+/// Events are read through an index, and counts checked without it.
+#[test]
+fn an_index_that_is_damaged_is_noticed() {
+    let (data, place) = (folder(), folder());
+    let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
+    fill(&store);
+    store.close().unwrap();
+    drop(store);
+    let path = data.path().join("outlay.db");
+    let by_hand = |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    by_hand("CREATE TABLE kept AS SELECT * FROM told; DELETE FROM told; CREATE TABLE hidden (sql TEXT, rootpage INTEGER)");
+    by_hand(
+        "PRAGMA writable_schema = ON; INSERT INTO hidden SELECT sql, rootpage FROM sqlite_schema WHERE name = 'told_by_seq';
+         DELETE FROM sqlite_schema WHERE name = 'told_by_seq'",
+    );
+    by_hand("INSERT INTO told SELECT * FROM kept");
+    by_hand(
+        "PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema SELECT 'index', 'told_by_seq', 'told', rootpage, sql FROM hidden",
+    );
+    let store = SqliteStore::open_to_read(data.path()).unwrap();
+    let faults = store.verify().unwrap().faults;
+    assert!(faults.iter().any(|fault| fault.starts_with("the file is damaged: ")), "{faults:?}");
+    let error = export(&store, &mut Vec::new()).unwrap_err();
+    assert!(error.0.contains("0 of 1 outcomes can be found: the store is damaged"), "{error}");
+    let error = backup(data.path(), &place.path().join("copy"), 0).unwrap_err();
+    assert!(error.0.contains("the file is damaged"), "{error}");
+}
+
+#[test]
+fn what_lies_beside_a_backup_is_left_alone() {
+    let (data, place) = (folder(), folder());
+    fill(&SqliteStore::open(data.path(), &any_file_system()).unwrap());
+    let copy = place.path().join("copy");
+    let mine = [place.path().join("copy.part"), beside(&copy)];
+    for folder in &mine {
+        std::fs::create_dir(folder).unwrap();
+        std::fs::write(folder.join("mine"), "mine").unwrap();
+    }
+    let error = backup(data.path(), &copy, 0).unwrap_err();
+    assert!(error.0.starts_with("cannot make "), "{error}");
+    std::fs::remove_dir_all(&mine[1]).unwrap();
+    backup(data.path(), &copy, 0).unwrap();
+    assert_eq!(std::fs::read_to_string(mine[0].join("mine")).unwrap(), "mine");
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 2, "something else is left");
+}
+
+#[test]
+fn an_export_is_surveyed_before_anything_is_done() {
+    let store = MemoryStore::new();
+    fill(&store);
+    let whole = exported(&store);
+    let lines: Vec<&str> = whole.lines().collect();
+    let survey = |lines: &[&str]| survey(&mut lines.join("\n").as_bytes());
+    assert_eq!(survey(&lines).unwrap().items, 6);
+    for missing in 0..lines.len() {
+        let rest: Vec<&str> = lines.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, line)| *line).collect();
+        assert!(survey(&rest).is_err(), "without {}", lines[missing]);
+        assert!(survey(&lines[..missing]).is_err());
+    }
 }
 
 /// A byte, mostly one that an export has.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use outlay_server::store::PostgresStore;
+
 use crate::database::Database;
 use crate::place::Place;
 use crate::{model, permutation, some, suite};
@@ -16,6 +18,17 @@ fn postgres_does_what_a_store_does() {
     if Database::new().is_some() {
         suite::all(&place);
     }
+}
+
+#[test]
+fn nothing_is_made_in_a_database_that_is_only_looked_at() {
+    let Some(database) = Database::new() else { return };
+    for _ in 0..2 {
+        let error = PostgresStore::open_existing(database.options()).unwrap_err();
+        assert!(error.what.starts_with("the database has no store of outlay"), "{error}");
+    }
+    drop(database.store());
+    PostgresStore::open_existing(database.options()).unwrap();
 }
 
 #[test]

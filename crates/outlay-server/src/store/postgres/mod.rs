@@ -126,6 +126,20 @@ impl PostgresStore {
         })
     }
 
+    /// The same, but only where there are tables: nothing is made in a database that was named by mistake.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open), and if there are no tables.
+    pub fn open_existing(options: PostgresOptions) -> Result<Self, StoreError> {
+        let pool = Pool::new(&options)?;
+        let is_there = pool.run(For::Reading, async |session| schema::is_there(session, &options.schema, &pool.openings.write).await)?;
+        if !is_there {
+            let what = "the database has no store of outlay: is it the right one? `outlay serve --database` makes a store in it";
+            return Err(StoreError { what: what.to_owned(), is_fatal: false });
+        }
+        Self::open(options)
+    }
+
     /// A batch of asks and reports, small enough for one transaction.
     fn apply_rounds(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
         self.pool.run(For::Writing, async |session| {

@@ -178,6 +178,11 @@ pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> R
     session.commit().await
 }
 
+/// Whether there are tables, of whatever version.
+pub(super) async fn is_there(session: &Session, schema: &str, opening: &str) -> Result<bool, Trouble> {
+    Ok(version(session, schema, opening).await?.is_some())
+}
+
 /// The version of the tables, if there are any.
 async fn version(session: &Session, schema: &str, opening: &str) -> Result<Option<usize>, Trouble> {
     session.client.batch_execute(opening).await?;

@@ -7,10 +7,18 @@ use crate::store::StoreError;
 /// How every message about a full disk begins: nothing of the batch was kept, and it may be sent again when there is room.
 pub const DISK_FULL: &str = "the disk is full";
 
+/// How every message about a file that is none, or not whole, begins.
+pub const DAMAGED: &str = "the file is damaged";
+
 /// Nothing was to be written, or nothing of it was kept: the same may be tried again.
 pub(super) fn passing(doing: &str, error: &rusqlite::Error) -> StoreError {
-    let full = matches!(error.sqlite_error_code(), Some(ErrorCode::DiskFull));
-    let what = if full { format!("{DISK_FULL}: cannot {doing}") } else { format!("cannot {doing}: {error}") };
+    let what = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => format!("{DISK_FULL}: cannot {doing}"),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            format!("{DAMAGED}: cannot {doing}: {error}; `outlay restore` brings back a backup")
+        }
+        _ => format!("cannot {doing}: {error}"),
+    };
     StoreError { what, is_fatal: false }
 }
 

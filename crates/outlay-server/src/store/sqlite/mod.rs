@@ -8,7 +8,7 @@ mod read;
 mod schema;
 mod write;
 
-pub use failure::DISK_FULL;
+pub use failure::{DAMAGED, DISK_FULL};
 pub(crate) use folder::sync_folder;
 
 use std::collections::HashMap;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 
 use super::failure::{lasting, passing};
 use super::folder::refused;
@@ -50,12 +50,50 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
 pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     // Read and write, because whoever opens a file first after a crash must tidy up what it finds.
     let open = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, open)?;
+    let opened = Connection::open_with_flags(path, open).and_then(prepared_to_read);
+    match opened {
+        // Where nothing can be written there is no memory to share, and need not be: nobody writes.
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && is_at_rest(path) => {
+            let open = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+            prepared_to_read(Connection::open_with_flags(unchanging(path), open)?)
+        }
+        opened => opened,
+    }
+}
+
+fn prepared_to_read(connection: Connection) -> rusqlite::Result<Connection> {
     connection.busy_timeout(PATIENCE)?;
     connection.pragma_update(None, "query_only", true)?;
     connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     keep_prepared(&connection)?;
+    // Only now is the file itself looked at.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
+}
+
+/// Whether everything is in the file itself, on a file system that nobody can write to.
+fn is_at_rest(path: &Path) -> bool {
+    let beside = |end: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        std::path::PathBuf::from(name)
+    };
+    let is_empty = std::fs::metadata(beside("-wal")).map_or(true, |wal| wal.len() == 0);
+    is_empty && std::fs::File::options().write(true).open(path).is_err()
+}
+
+/// The file as an address that says that nobody changes it.
+fn unchanging(path: &Path) -> String {
+    let escaped: String = path.to_string_lossy().chars().fold(String::new(), |mut text, letter| {
+        match letter {
+            '%' => text.push_str("%25"),
+            '?' => text.push_str("%3f"),
+            '#' => text.push_str("%23"),
+            letter => text.push(letter),
+        }
+        text
+    });
+    format!("file:{escaped}?immutable=1")
 }
 
 /// Statements are planned once: without the second line SQLite plans anew whenever a number that is looked for changes.
@@ -74,6 +112,7 @@ pub(super) fn check_form(connection: &Connection, path: &Path, newest: usize) ->
     let form = form(connection).map_err(cannot)?;
     match form {
         None => Err(refused(format!("{shown} is a database, but not one of outlay: name another folder"))),
+        Some(form) if form < 1 => Err(refused(format!("{shown} has form {form}, which there never was: name another folder"))),
         Some(form) if form > newest as i64 => {
             Err(refused(format!("{shown} has form {form}, and this outlay knows forms up to {newest}: use the later outlay that wrote it")))
         }
@@ -140,6 +179,28 @@ mod tests {
         let later = check_form(&connection, path, 2).unwrap_err();
         assert_eq!(later.what, "outlay.db has form 3, and this outlay knows forms up to 2: use the later outlay that wrote it");
         assert_eq!(check_form(&connection, path, 3), Ok(()));
+    }
+
+    #[test]
+    fn a_file_that_nobody_can_write_to_is_read_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a%20?b#c.db");
+        drop(writer(&path).unwrap());
+        let open = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let connection = prepared_to_read(Connection::open_with_flags(unchanging(&path), open).unwrap()).unwrap();
+        assert_eq!(meta::<i64>(&connection, "outlay_store"), STEPS.len() as i64);
+        drop(connection);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "it has written something");
+        assert!(!is_at_rest(&path), "it can be written to");
+    }
+
+    #[test]
+    fn a_form_that_never_was_is_refused() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, STEPS).unwrap();
+        connection.execute("UPDATE meta SET value = 0 WHERE name = 'outlay_store'", []).unwrap();
+        let error = check_form(&connection, Path::new("outlay.db"), STEPS.len()).unwrap_err();
+        assert_eq!(error.what, "outlay.db has form 0, which there never was: name another folder");
     }
 
     #[test]

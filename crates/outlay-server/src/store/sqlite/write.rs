@@ -31,6 +31,8 @@ pub(super) struct Writer {
     seq: i64,
     /// Batches until the next look at how much there is in the WAL.
     until_look: u32,
+    /// The last batch could not be written.
+    is_troubled: bool,
     /// Set once, when nobody knows any more what the disk holds.
     failed: Option<StoreError>,
 }
@@ -44,10 +46,16 @@ struct Known {
 impl Writer {
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
         let seq = connection.query_row("SELECT value FROM meta WHERE name = 'seq'", [], |row| row.get(0))?;
-        Ok(Self { connection, campaigns: HashMap::new(), seq, until_look: 0, failed: None })
+        Ok(Self { connection, campaigns: HashMap::new(), seq, until_look: 0, is_troubled: false, failed: None })
     }
 
     pub(super) fn apply(&mut self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+        let applied = self.apply_all(batch);
+        self.is_troubled = applied.is_err();
+        applied
+    }
+
+    fn apply_all(&mut self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
         self.usable()?;
         self.tidy()?;
         self.begin().map_err(|error| self.after("begin a batch", &error))?;
@@ -63,10 +71,20 @@ impl Writer {
         }
     }
 
-    /// Whether it can be written to: takes the lock for writing and lets go of it.
+    /// Whether it can be written to: takes the lock for writing and lets go of it. After a batch that failed that is not enough: on a disk
+    /// that is full the lock can be had.
     pub(super) fn health(&mut self) -> Result<(), StoreError> {
         self.usable()?;
-        self.begin().and_then(|()| self.connection.execute_batch("ROLLBACK")).map_err(|error| self.after("write", &error))
+        self.begin().map_err(|error| self.after("write", &error))?;
+        if !self.is_troubled {
+            return self.connection.execute_batch("ROLLBACK").map_err(|error| self.after("write", &error));
+        }
+        // Another number each time: what does not change is not written.
+        let change = "INSERT OR REPLACE INTO meta VALUES ('probe', coalesce((SELECT value FROM meta WHERE name = 'probe'), 0) + 1)";
+        self.connection.execute(change, []).map_err(|error| self.give_up("write", &error))?;
+        self.commit()?;
+        self.is_troubled = false;
+        Ok(())
     }
 
     /// Moves everything from the WAL into the database.
@@ -543,6 +561,14 @@ mod tests {
         let error = writer.apply(&[create("new"), large(1..2)]).unwrap_err();
         assert!(error.what.starts_with(DISK_FULL) && !error.is_fatal, "{error}");
         assert_eq!(writer.seq, seq);
+        let other = super::super::schema::reader(&folder.path().join("outlay.db")).unwrap();
+        let commits = || other.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).unwrap();
+        let before = commits();
+        writer.health().unwrap();
+        assert_ne!(commits(), before, "it says that it can be written to, and has not tried");
+        let before = commits();
+        writer.health().unwrap();
+        assert_eq!(commits(), before, "it writes although nothing has failed since");
         pages(&writer, 1_000_000);
         // Not `WasThere`: what was taken back is forgotten too.
         assert_eq!(writer.apply(&[create("new"), large(1..2)]).unwrap(), [Ok(Done::Created), Ok(Done::Asked)]);
