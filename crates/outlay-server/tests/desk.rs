@@ -469,6 +469,8 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
         (after, pages) = (page.next, pages + 1);
     }
     assert_eq!((rounds, pages), (vec![1, 2, 3, 4, 5], 5 / most + 1));
+    let last = world.desk.rounds("c", 5 - most as u64, 1000).await.unwrap();
+    assert_eq!((last.rounds.len(), last.next), (most, None), "a page that is just full, and the last");
     assert_eq!(world.desk.events("c", 0, 1000).await.unwrap().events.len(), most);
     let points = |curves: outlay_server::shapes::CurveList| curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>();
     assert_eq!(points(world.desk.curves("c", 1000).await.unwrap()), vec![most.max(2); tasks]);

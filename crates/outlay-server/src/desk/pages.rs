@@ -42,6 +42,13 @@ fn learner(spec: &str) -> String {
     named.unwrap_or_else(|| LearnerSpec::default().to_string())
 }
 
+/// One entry more was read than a page has: whether there is one says whether there is another page. Then the last of this one.
+fn last_before_more<T>(page: &mut Vec<T>, limit: usize) -> Option<&T> {
+    let has_more = page.len() > limit;
+    page.truncate(limit);
+    page.last().filter(|_| has_more)
+}
+
 impl Desk {
     /// Campaigns in the order of their ids, those after `after`.
     ///
@@ -49,8 +56,8 @@ impl Desk {
     /// If the store cannot be read.
     pub async fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<CampaignList, Refused> {
         let (after, limit) = (after.map(str::to_owned), self.page(limit));
-        let campaigns = self.read("", move |store, _| summaries(store, after, limit)).await?;
-        let next = (campaigns.len() == limit).then(|| campaigns.last().map(|last| last.id.clone())).flatten();
+        let mut campaigns = self.read("", move |store, _| summaries(store, after, limit + 1)).await?;
+        let next = last_before_more(&mut campaigns, limit).map(|last| last.id.clone());
         Ok(CampaignList { campaigns, next })
     }
 
@@ -61,8 +68,8 @@ impl Desk {
     pub async fn rounds(&self, id: &str, after: u64, limit: usize) -> Result<RoundList, Refused> {
         let (live, now) = (self.live(id).await?, self.now());
         let limit = self.page_of(&live, limit);
-        let page = self.read(id, move |store, id| store.rounds(&id, after, limit)).await?;
-        let next = (page.len() == limit).then(|| page.last().map(|row| row.round)).flatten();
+        let mut page = self.read(id, move |store, id| store.rounds(&id, after, limit + 1)).await?;
+        let next = last_before_more(&mut page, limit).map(|row| row.round);
         Ok(RoundList { rounds: page.iter().map(|row| show::round(&live.plan, row, now)).collect(), next })
     }
 
@@ -73,8 +80,8 @@ impl Desk {
     pub async fn events(&self, id: &str, after: u64, limit: usize) -> Result<EventList, Refused> {
         let live = self.live(id).await?;
         let limit = self.page_of(&live, limit);
-        let page = self.read(id, move |store, id| store.events(&id, after, limit)).await?;
-        let next = (page.len() == limit).then(|| page.last().map(|event| event.seq)).flatten();
+        let mut page = self.read(id, move |store, id| store.events(&id, after, limit + 1)).await?;
+        let next = last_before_more(&mut page, limit).map(|event| event.seq);
         Ok(EventList { events: page.into_iter().map(|event| show::event(&live.plan, event)).collect(), next })
     }
 
