@@ -29,13 +29,21 @@ async function send(path, options) {
   }
 }
 
-/** One dialog at a time, however many requests wait for it. */
-function newToken(wasRefused) {
-  asking ??= askToken(wasRefused).then((given) => {
-    token = given;
+/** One dialog at a time, however many requests wait for it. Says whether there is a new one. */
+function newToken(reason) {
+  asking ??= askToken(reason).then((given) => {
     asking = null;
+    if (given === null) return false;
+    token = given;
+    dispatchEvent(new Event("token"));
+    return true;
   });
   return asking;
+}
+
+/** For those whose token does not allow what they want. What is shown is to be asked for anew. */
+export async function anotherToken() {
+  if (await newToken("another")) dispatchEvent(new Event("another-token"));
 }
 
 async function answered(path, options = {}) {
@@ -45,7 +53,7 @@ async function answered(path, options = {}) {
     if (response.ok || response.status === 304) return response;
     if (response.status === 401) {
       // Another request may have brought a new one meanwhile.
-      if (used === token) await newToken(used !== null);
+      if (used === token) await newToken(used === null ? "wanted" : "refused");
       continue;
     }
     const problem = await response.json().catch(() => ({}));

@@ -8,6 +8,7 @@ import { palette } from "./colours.js";
 import { curvesView } from "./curves.js";
 import { eventsView } from "./events.js";
 import { exportView } from "./export.js";
+import { guardsLine } from "./guards.js";
 import { historyView, rewardPerRound } from "./history.js";
 import { qualityView, quality } from "./quality.js";
 import { roundsView } from "./rounds.js";
@@ -28,19 +29,35 @@ export function showCampaign(main, id) {
   const status = h("span", { class: "status" });
   const buttons = h("div", { class: "buttons" });
   const facts = h("dl", { class: "facts" });
+  const guards = guardsLine();
   const warning = h("div", { role: "status" });
-  const body = h("div", { hidden: true }, warning, facts);
+  const body = h("div", { hidden: true }, warning, facts, guards.element);
   main.append(h("div", { class: "title" }, h("h1", {}, id), status, buttons), message, outcome, body);
   let views = null;
   let shownStatus = null;
+  let began = null;
+  let said = "";
 
   async function step(signal) {
     if (!(await campaign.update(signal))) return;
+    if (views !== null && began !== campaign.state.created_at) beginAgain();
     views ??= begin();
     draw();
   }
 
+  /** Another store answers at this address: its campaign may have other tasks and other curves. */
+  function beginAgain() {
+    for (const view of views) {
+      view.leave?.();
+      view.element.remove();
+    }
+    views = null;
+    const text = `This is another campaign of the same name, begun ${time(campaign.state.created_at)}: the service has another store now.`;
+    outcome.replaceChildren(h("div", { class: "notice" }, text));
+  }
+
   function begin() {
+    began = campaign.state.created_at;
     const colours = palette(campaign.state.tasks);
     const again = () => {
       campaign.forget();
@@ -63,6 +80,7 @@ export function showCampaign(main, id) {
   function draw() {
     drawStatus();
     drawFacts(facts, campaign);
+    guards.draw(campaign.state);
     drawWarning(warning, campaign.state);
     for (const view of views) view.draw(campaign);
   }
@@ -96,8 +114,15 @@ export function showCampaign(main, id) {
   }
 
   function failed(error) {
-    if (error !== null) message.replaceChildren(error.code === "no-campaign" ? missing(id) : trouble(error));
-    else if (message.querySelector(".ill, .missing")) message.replaceChildren();
+    if (error === null) {
+      if (said !== "") message.replaceChildren();
+      said = "";
+      return;
+    }
+    // The same again leaves what is there, and a button in it the focus.
+    const text = `${error.code} ${error.message}`;
+    if (text !== said) message.replaceChildren(error.code === "no-campaign" ? missing(id) : trouble(error));
+    said = text;
   }
 
   const following = repeat(step, failed);

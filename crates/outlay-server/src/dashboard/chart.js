@@ -1,10 +1,23 @@
 // Line pictures by uPlot, in the colours of the page, as wide as there is room.
 
 import { onTheme, themed } from "./colours.js";
+import { count, labels } from "./words.js";
 
 const FONT = "12px system-ui, sans-serif";
+/** Between labels, and beside the outermost. */
+const ROOM = 8;
+/** Steps of an axis that counts: there is no round one and a half. */
+const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
-/** An axis in the page's colours. */
+const pen = document.createElement("canvas").getContext("2d");
+
+/** How wide the widest of these texts is. */
+function width(texts) {
+  pen.font = FONT;
+  return Math.ceil(Math.max(0, ...texts.map((text) => pen.measureText(text).width)));
+}
+
+/** An axis in the page's colours. uPlot's own labels are in the browser's language; these are in the page's. */
 export function axis(more = {}) {
   return {
     stroke: () => themed("muted"),
@@ -14,16 +27,32 @@ export function axis(more = {}) {
     labelFont: FONT,
     labelSize: 18,
     gap: 4,
+    values: (_, ticks) => labels(ticks),
     ...more,
   };
 }
 
+/** An axis at the left, as wide as its labels. */
+export const upright = (more = {}) => axis({ size: (_, texts) => (texts === null ? 30 : width(texts) + ROOM), ...more });
+
+/** An axis below that counts, from 1. */
+export const counted = (more = {}) => axis({
+  size: 30,
+  incrs: WHOLE_STEPS,
+  space: (plot) => width([count(plot.scales.x.max ?? 0)]) + 3 * ROOM,
+  values: (_, ticks) => ticks.map((tick) => (tick < 1 ? "" : count(tick))),
+  ...more,
+});
+
+/** Room at the right for half a label: the last one is centred on the edge. */
+export const beside = (text) => (plot) => Math.max(ROOM, Math.ceil(width([text(plot.scales.x.max ?? 0)]) / 2) + 2);
+
 /** A picture in `box`; `options` as uPlot has them, without the width. */
 export function chart(box, options, data) {
-  const width = () => Math.max(160, Math.floor(box.clientWidth));
-  const plot = new uPlot({ legend: { show: false }, ...options, width: width() }, data, box);
+  const room = () => Math.max(160, Math.floor(box.clientWidth));
+  const plot = new uPlot({ legend: { show: false }, ...options, width: room() }, data, box);
   const sized = new ResizeObserver(() => {
-    if (plot.width !== width()) plot.setSize({ width: width(), height: options.height });
+    if (plot.width !== room()) plot.setSize({ width: room(), height: options.height });
   });
   sized.observe(box);
   const unhook = onTheme(() => plot.redraw(false, true));

@@ -1,11 +1,12 @@
 // Each task's curve, and where on it the next round stands.
 
 import { get } from "./api.js";
-import { axis, chart } from "./chart.js";
+import { axis, beside, chart, upright } from "./chart.js";
 import { themed } from "./colours.js";
 import { h, row, section, table, write } from "./dom.js";
+import { refresh } from "./refresh.js";
 import { named } from "./split.js";
-import { amount, percent, plural } from "./words.js";
+import { amount, column, labels, percent, plural } from "./words.js";
 
 const SHOWN = 12;
 const FRACTIONS = [0.1, 0.25, 0.5, 0.75, 1];
@@ -55,10 +56,11 @@ export function curvesView(colours, campaign) {
         card.picture.plot.redraw(false);
       }
     }
-    list.body.replaceChildren(...tasks.map((task) => {
+    const spends = column(tasks.map((task) => task.spend));
+    refresh(list.body, tasks.map((task) => {
       const curve = curves.get(task.task);
       const at = FRACTIONS.map((part) => percent(curve.success[Math.round(part * (curve.success.length - 1))]));
-      return row(columns, [named(task.task, colours), amount(task.spend), percent(task.success), ...at]);
+      return row(columns, [named(task.task, colours), spends(task.spend), percent(task.success), ...at]);
     }));
   }
 
@@ -71,12 +73,12 @@ export function curvesView(colours, campaign) {
     const at = { spend: 0, success: 0 };
     const picture = chart(box, {
       height: 140,
-      padding: [8, 10, 0, 0],
+      padding: [8, beside((end) => labels([end])[0]), 0, 0],
       scales: { x: { time: false, range: [0, curve.spend.at(-1)] }, y: { range: [0, 1] } },
       series: [{}, { stroke: () => themed("accent"), fill: () => themed("wash"), width: 1.5, points: { show: false } }],
       axes: [
-        axis({ size: 24, space: 60 }),
-        axis({ size: 42, splits: () => [0, 0.5, 1], values: (_, ticks) => ticks.map((tick) => `${100 * tick} %`) }),
+        axis({ size: 24, space: 64 }),
+        upright({ splits: () => [0, 0.5, 1], values: (_, ticks) => ticks.map((tick) => `${100 * tick} %`) }),
       ],
       cursor: { show: false },
       hooks: { draw: [(plot) => mark(plot, at)] },

@@ -1,5 +1,7 @@
 // Elements, made without markup in strings: what clients have named can never become code.
 
+import { count } from "./words.js";
+
 /** An element: attributes, `on…` handlers, then children (elements, text, or nothing). */
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -22,7 +24,17 @@ export function announce(text) {
   document.getElementById("announce").textContent = text;
 }
 
-/** A table with a caption, in a box that scrolls sideways and can be reached by keyboard. */
+/** A box is a stop of the keyboard only while there is something to scroll in it. */
+const scrolls = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const box = target.closest(".scroll");
+    if (box === null) continue;
+    if (box.scrollWidth > box.clientWidth) box.tabIndex = 0;
+    else if (box !== document.activeElement) box.removeAttribute("tabindex");
+  }
+});
+
+/** A table with a caption, in a box that scrolls sideways and can then be reached by keyboard. */
 export function table(caption, columns, { hideCaption = false } = {}) {
   const body = h("tbody");
   const head = columns.map((column) => h("th", { scope: "col", class: column.kind ?? "number" }, column.name));
@@ -30,7 +42,9 @@ export function table(caption, columns, { hideCaption = false } = {}) {
     h("caption", { class: hideCaption ? "hidden-text" : undefined }, caption),
     h("thead", {}, h("tr", {}, head)),
     body);
-  const box = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, element);
+  const box = h("div", { class: "scroll", role: "region", "aria-label": caption }, element);
+  scrolls.observe(box);
+  scrolls.observe(element);
   return { box, body, table: element };
 }
 
@@ -43,6 +57,24 @@ export function row(columns, cells) {
   return h("tr", {}, cells.map(cell));
 }
 
+/** A button that shows all of a long list, and fewer again. It stays where it is, and so does the focus. */
+export function allOrFewer(most, redraw) {
+  let isWhole = false;
+  const button = h("button", { type: "button", class: "more", hidden: true, onclick: () => {
+    isWhole = !isWhole;
+    redraw();
+  } });
+  return {
+    button,
+    /** What of a list is shown; `words` are what it is a list of. */
+    of(list, words) {
+      button.hidden = list.length <= most;
+      write(button, isWhole ? `Show only ${most} ${words}` : `Show all ${count(list.length)} ${words}`);
+      return isWhole ? list : list.slice(0, most);
+    },
+  };
+}
+
 /** A section with a heading that names it. */
 export function section(title, ...children) {
   const id = `section-${title.toLowerCase().replaceAll(/[^a-z]+/g, "-")}`;
@@ -50,6 +82,12 @@ export function section(title, ...children) {
 }
 
 let dialogCloses = null;
+let isDismissable = false;
+
+/** Whoever goes elsewhere does not want to be asked any more, unless nothing can go on without an answer. */
+export function dismiss() {
+  if (isDismissable) dialogCloses?.(null);
+}
 
 /** Shows a dialog; resolves with what its form gives, or null if it is dismissed. */
 export function ask({ title, content, action, kind, read, cancel = true }) {
@@ -63,6 +101,7 @@ export function ask({ title, content, action, kind, read, cancel = true }) {
       resolve(value);
     };
     dialogCloses = close;
+    isDismissable = cancel;
     const submit = (event) => {
       event.preventDefault();
       close(read ? read() : true);

@@ -1,18 +1,21 @@
 // What happened lately, newest first.
 
-import { h, section } from "./dom.js";
+import { h, section, write } from "./dom.js";
 import { amount, count, listed, plural, quoted, time } from "./words.js";
 
 const SHOWN = 12;
 
 export function eventsView() {
   const list = h("ol", { class: "events" });
-  const element = section("Recent events", list);
+  const remark = h("p", { class: "muted" });
+  const element = section("Recent events", remark, list);
   let shown = null;
 
-  function draw({ events }) {
+  function draw({ events, hasSkipped }) {
+    write(remark, hasSkipped ? "More happens than this page can read, so it leaves some of it out. The export has every event." : "");
+    remark.hidden = !hasSkipped;
     const latest = events.slice(-SHOWN).reverse();
-    const newest = latest[0]?.seq ?? null;
+    const newest = latest[0] === undefined ? null : `${latest[0].seq} ${latest[0].at}`;
     if (newest === shown) return;
     shown = newest;
     list.replaceChildren(...latest.map((event) => h("li", {},
@@ -37,9 +40,15 @@ function sentence(event) {
 
 function asked({ rounds, budget, tasks }) {
   const which = rounds.length === 1 ? `Round ${count(rounds[0])}` : `Rounds ${count(rounds[0])} to ${count(rounds.at(-1))}`;
-  const most = [...tasks].sort((a, b) => b.spend - a.spend)[0];
-  const words = most === undefined ? "" : `, most of it (${amount(most.spend)}) for “${most.task}”`;
-  return `${which} handed out, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${words}.`;
+  return `${which} handed out, ${amount(budget)}${rounds.length === 1 ? "" : " each"}${largest(budget, tasks)}.`;
+}
+
+/** Most of it is more than half; the largest part may be far less, and need not be one. */
+function largest(budget, tasks) {
+  const [first, second] = [...tasks].sort((a, b) => b.spend - a.spend);
+  if (first === undefined || first.spend === 0 || first.spend === second?.spend) return "";
+  const part = first.spend >= budget ? "all of it" : `${first.spend > budget / 2 ? "most of it" : "the largest part"} (${amount(first.spend)})`;
+  return `, ${part} for “${first.task}”`;
 }
 
 function told({ round, results, late }) {

@@ -10,7 +10,16 @@ const CELLS = 20_000;
 /** What only time changes, such as rounds that expire, is asked for this often. */
 const SLOW = 15_000;
 const EVENTS_KEPT = 100;
+const EVENTS_WANTED = 20;
+/** Beyond so many events in one go, what lies between is left out. */
+const MOST_EVENTS = 4000;
 const MOST_PAGES = 40;
+
+/** What the page does about something that went wrong: it never stops by itself. */
+function word(error) {
+  if (!(error instanceof ApiError)) return "no connection";
+  return error.status === 403 ? "no access" : error.status === 404 ? "waiting" : "trying again";
+}
 
 /** Calls `step` again and again until the returned function is called; `failed` is told of what goes wrong, and null when all is well. */
 export function repeat(step, failed, period = PERIOD) {
@@ -43,7 +52,7 @@ export function repeat(step, failed, period = PERIOD) {
       if (misses === 0) announce(error.message);
       misses += 1;
       failed(error);
-      pulsed(error instanceof ApiError ? "stopped" : "no connection", "ill");
+      pulsed(word(error), "ill");
     } finally {
       isBusy = false;
       next(isWanted ? 0 : misses === 0 ? period : Math.min(LONGEST, period * 2 ** misses));
@@ -68,20 +77,31 @@ export function repeat(step, failed, period = PERIOD) {
 
 const pageOf = (tasks, most) => Math.max(1, Math.min(most, Math.floor(CELLS / Math.max(1, tasks))));
 
-/** Lists only go forward from a number. This finds one from which the end is near, asking for ever smaller steps. */
+/**
+ * Lists only go forward from a number. This finds the last one, or one close to it, asking for ever smaller steps. A page may have fewer
+ * entries than were asked for; only the absence of a next one says that it is the last.
+ */
 async function findEnd(path, limit, guess, signal) {
   let low = 0;
   let high = null;
   let after = guess;
-  let latest = [];
   for (;;) {
-    const { events } = await get(`${path}?after=${after}&limit=${limit}`, signal);
+    const { events, next } = await get(`${path}?after=${after}&limit=${limit}`, signal);
     if (events.length === 0) high = after;
-    else latest = events;
-    if (events.length > 0 && events.length < limit) return events;
-    low = latest.at(-1)?.seq ?? 0;
-    if (high !== null && high - low <= 1) return latest;
-    after = high === null ? Math.max(2 * after, low) + limit : Math.floor((low + high) / 2);
+    else low = events.at(-1).seq;
+    const isEnd = events.length > 0 && next === undefined;
+    if (isEnd || (high !== null && high - low <= 1)) return low;
+    after = high === null ? 2 * Math.max(after, low, 50) : Math.floor((low + high) / 2);
+  }
+}
+
+/** Numbers are those of the whole store, so those of one campaign may be far apart. This finds one with some events behind it. */
+async function findSome(path, limit, guess, signal) {
+  const end = await findEnd(path, limit, guess, signal);
+  for (let back = EVENTS_KEPT; ; back *= 4) {
+    const after = Math.max(0, end - back);
+    const { events, next } = await get(`${path}?after=${after}&limit=${limit}`, signal);
+    if (after === 0 || next !== undefined || events.length >= EVENTS_WANTED) return after;
   }
 }
 
@@ -92,10 +112,21 @@ export class Campaign {
     this.window = 200;
     this.state = null;
     this.tag = null;
+    this.whole = 0;
+    this.begin();
+  }
+
+  /** Nothing is known about its history. */
+  begin() {
     this.rounds = new Map();
     this.events = [];
-    this.lastEvent = null;
-    this.whole = 0;
+    this.last = null;
+    /** How far the history was read. */
+    this.reached = 0;
+    /** Whether something was left out to keep up. */
+    this.hasSkipped = false;
+    /** Rounds of which something came after they had expired, as far as events were read. */
+    this.late = new Set();
   }
 
   /** Asks for what is new; false if nothing is. */
@@ -103,12 +134,15 @@ export class Campaign {
     const isSlow = Date.now() - this.whole > SLOW;
     const changed = await getIfChanged(this.path, isSlow ? null : this.tag, signal);
     if (changed === null) return false;
-    if (isSlow) {
-      this.rounds.clear();
-      this.whole = Date.now();
+    const { value } = changed;
+    // Another campaign of the same name: the service has another store now.
+    if (this.state !== null && this.state.created_at !== value.created_at) this.begin();
+    if (isSlow) this.whole = Date.now();
+    await this.moreRounds(value, isSlow, signal);
+    if (!(await this.moreEvents(value, signal))) {
+      await this.moreRounds(value, true, signal);
+      await this.moreEvents(value, signal);
     }
-    await this.moreRounds(changed.value, signal);
-    await this.moreEvents(changed.value, signal);
     // Only now: if something was refused on the way, all of it is asked for again.
     this.take(changed);
     return true;
@@ -130,55 +164,81 @@ export class Campaign {
     return pageOf(tasks, this.window);
   }
 
-  async moreRounds(state, signal) {
+  async moreRounds(state, isAnew, signal) {
     const shown = this.shown(state.tasks.length);
     const limit = pageOf(state.tasks.length, 1000);
     // Numbers may have gaps, so there may be more beyond than the count says; never fewer.
-    let after = this.rounds.size > 0 ? [...this.rounds.keys()].at(-1) : Math.max(0, state.rounds - shown);
+    const known = isAnew || this.rounds.size === 0 ? null : [...this.rounds.keys()].at(-1);
+    let after = known === null ? Math.max(0, state.rounds - shown) : Math.max(known, state.rounds - shown);
+    // What is shown stays until there is something in its place.
+    const rounds = known === null ? new Map() : this.rounds;
     for (let page = 0; page < MOST_PAGES; page += 1) {
       const list = await get(`${this.path}/rounds?after=${after}&limit=${limit}`, signal);
-      for (const round of list.rounds) this.rounds.set(round.round, round);
+      for (const round of list.rounds) rounds.set(round.round, round);
       if (list.next === undefined) break;
       after = list.next;
     }
-    for (const round of this.rounds.keys()) {
-      if (this.rounds.size <= shown) break;
-      this.rounds.delete(round);
+    for (const round of rounds.keys()) {
+      if (rounds.size <= shown) break;
+      rounds.delete(round);
     }
+    this.rounds = rounds;
+    for (const round of this.late) if (!rounds.has(round)) this.late.delete(round);
   }
 
+  /** False if it must be begun anew: the history is another one, or so far ahead that rounds must be read again too. */
   async moreEvents(state, signal) {
     const path = `${this.path}/events`;
-    const limit = pageOf(state.tasks.length, EVENTS_KEPT);
-    if (this.lastEvent === null) {
-      this.lastEvent = 0;
-      this.hear(await findEnd(path, limit, state.rounds, signal));
-      // The end may be a single event: show some of what went before it.
-      const before = await get(`${path}?after=${Math.max(0, this.lastEvent - limit)}&limit=${limit}`, signal);
-      this.events = [];
-      this.hear(before.events);
-    }
-    for (let page = 0; page < MOST_PAGES; page += 1) {
-      const list = await get(`${path}?after=${this.lastEvent}&limit=${limit}`, signal);
+    const limit = pageOf(state.tasks.length, 1000);
+    const isFirst = this.last === null;
+    // The last one known comes first again, which shows that this still is the same history.
+    let after = isFirst
+      ? await findSome(path, pageOf(state.tasks.length, EVENTS_KEPT), Math.max(state.rounds, this.reached), signal)
+      : this.last.seq - 1;
+    for (let page = 0, heard = 0; page < MOST_PAGES && heard < MOST_EVENTS; page += 1) {
+      const list = await get(`${path}?after=${after}&limit=${limit}`, signal);
+      if (page === 0 && !isFirst) {
+        const again = list.events.shift();
+        if (JSON.stringify(again) !== JSON.stringify(this.last)) {
+          this.begin();
+          return false;
+        }
+      }
       this.hear(list.events);
-      if (list.next === undefined) break;
+      heard += list.events.length;
+      if (list.next === undefined) {
+        if (!isFirst) this.hasSkipped = false;
+        return true;
+      }
+      after = list.next;
     }
+    // It grows faster than it can be read, wherever one begins: go on with the next request, whether there is something new then or not.
+    if (isFirst) {
+      this.whole = 0;
+      return true;
+    }
+    this.events = [];
+    this.last = null;
+    this.hasSkipped = true;
+    return false;
   }
 
   hear(events) {
     for (const event of events) {
       this.events.push(event);
-      this.lastEvent = Math.max(this.lastEvent, event.seq);
-      if (event.kind === "told") this.fill(event.round, event.results);
-      if (event.kind === "corrected") this.fill(event.round, [event.to]);
+      this.last = event;
+      this.reached = event.seq;
+      if (event.kind === "told") this.fill(event.round, event.results, event.late);
+      if (event.kind === "corrected") this.fill(event.round, [event.to], false);
     }
     this.events = this.events.slice(-EVENTS_KEPT);
   }
 
   /** A round in the window gets what was told about it. */
-  fill(number, results) {
+  fill(number, results, isLate) {
     const round = this.rounds.get(number);
     if (round === undefined) return;
+    if (isLate) this.late.add(number);
     for (const result of results) {
       const task = round.tasks.find((task) => task.task === result.task);
       if (task !== undefined) Object.assign(task, { completed: result.completed, reward: result.reward });

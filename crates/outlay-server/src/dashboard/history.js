@@ -1,13 +1,15 @@
 // Shares and rewards over the latest rounds.
 
-import { axis, chart } from "./chart.js";
+import { beside, chart, counted, upright } from "./chart.js";
 import { themed } from "./colours.js";
 import { h, row, section, table, write } from "./dom.js";
+import { refresh } from "./refresh.js";
 import { amount, count, percent } from "./words.js";
 
 const WINDOWS = [50, 200, 1000];
-/** Rewards jump: the line is the mean of so many rounds. */
+/** Rewards jump: the line is the mean of so many rounds, and begins as soon as there are a few. */
 const SMOOTH = 20;
+const FEWEST = 5;
 const TABLE_ROWS = 20;
 
 const gain = (round) => round.tasks.reduce((sum, task) => sum + (task.reward ?? 0), 0);
@@ -31,7 +33,7 @@ export function historyView(colours, campaign, again) {
   const shares = h("div", { class: "picture", role: "img", "aria-label": "Shares of the budget over the latest rounds; the table below has them" });
   const rewards = h("div", { class: "picture", role: "img", "aria-label": "Reward of each complete round and its running mean; the table below has them" });
   const columns = [{ name: "Round" }, { name: "Status", kind: "word" }, { name: "Reward" },
-    ...names.map((name) => ({ name: name ?? "others" }))];
+    ...names.map((name) => ({ name: name ?? "others", kind: "number task" }))];
   const list = table(`Shares and reward of the latest ${TABLE_ROWS} rounds of the window`, columns);
   const details = h("details", { ontoggle: () => drawTable() }, h("summary", {}, "As a table"), list.box);
   const element = section("Over time",
@@ -41,8 +43,9 @@ export function historyView(colours, campaign, again) {
       h("figure", {}, h("figcaption", {}, "Shares of the budget"), shares, legend),
       h("figure", {}, h("figcaption", {}, "Reward of a round"), rewards,
         h("ul", { class: "legend" },
-          h("li", {}, h("span", { class: "key point" }), "a complete round"),
-          h("li", {}, h("span", { class: "key stroke" }), `mean of ${SMOOTH} complete rounds`)))),
+          h("li", {}, h("span", { class: "key point" }), h("span", {}, "a complete round")),
+          h("li", {}, h("span", { class: "key stroke" }),
+            h("span", {}, `mean of the last ${SMOOTH} complete rounds (at the left of fewer, at least ${FEWEST})`))))),
     details);
   const charts = [];
   let rounds = [];
@@ -51,9 +54,7 @@ export function historyView(colours, campaign, again) {
   function draw() {
     rounds = [...campaign.rounds.values()].sort((a, b) => a.round - b.round);
     const shown = campaign.shown(campaign.state.tasks.length);
-    write(where, rounds.length === 0
-      ? "No round has been asked for yet."
-      : `Rounds ${count(rounds[0].round)} to ${count(rounds.at(-1).round)}.${shown < campaign.window ? ` With so many tasks, ${count(shown)} are shown.` : ""}`);
+    write(where, rounds.length === 0 ? "No round has been asked for yet." : whereabouts(shown));
     element.querySelector(".pair").hidden = details.hidden = rounds.length === 0;
     if (rounds.length === 0) return;
     values = rounds.map((round) => sharesOf(round, colours, names));
@@ -64,14 +65,32 @@ export function historyView(colours, campaign, again) {
       charts[0].plot.setData(areas);
       charts[1].plot.setData(points);
     }
-    drawLegend(rounds.length - 1);
+    drawLegend(pointed(charts[0].plot));
     drawTable();
   }
 
-  /** Every area reaches from the ground to its top; the tallest is drawn first. */
+  function whereabouts(shown) {
+    const [first, last] = [count(rounds[0].round), count(rounds.at(-1).round)];
+    const few = shown < campaign.window ? ` With so many tasks, ${count(shown)} are shown.` : "";
+    return `${rounds.length === 1 ? `Round ${last}` : `Rounds ${first} to ${last}`}.${few}`;
+  }
+
+  /**
+   * Every area reaches from the ground to its top; the tallest is drawn first. A round is a step with its number in the middle, so even a
+   * single one can be seen; the last step needs an end.
+   */
   function stacked() {
     const tops = names.map((_, place) => values.map((shares) => shares.slice(0, place + 1).reduce((sum, share) => sum + share, 0)));
-    return [rounds.map((round) => round.round), ...tops.reverse()];
+    const ends = [...rounds.map((round) => round.round - 0.5), rounds.at(-1).round + 0.5];
+    return [ends, ...tops.map((top) => [...top, top.at(-1)]).reverse()];
+  }
+
+  /** Which round the pointer is in. */
+  function pointed(plot) {
+    const { left } = plot.cursor;
+    if (left === undefined || left === null || left < 0) return rounds.length - 1;
+    const at = plot.posToVal(left, "x") + 0.5;
+    return Math.max(0, rounds.findLastIndex((round) => round.round <= at));
   }
 
   function smoothed() {
@@ -81,7 +100,7 @@ export function historyView(colours, campaign, again) {
       if (reward === null) return null;
       kept.push(reward);
       const last = kept.slice(-SMOOTH);
-      return last.length < Math.min(5, SMOOTH) ? null : last.reduce((sum, reward) => sum + reward, 0) / last.length;
+      return last.length < FEWEST ? null : last.reduce((sum, reward) => sum + reward, 0) / last.length;
     });
     return [rounds.map((round) => round.round), each, mean];
   }
@@ -89,31 +108,35 @@ export function historyView(colours, campaign, again) {
   function sharesPicture() {
     const areas = names.map((name) => ({
       label: name ?? "others",
-      fill: name === null ? colours.others : colours.of(name),
-      width: 0,
+      fill: () => colours.drawn(name),
+      // A line in the colour of the page keeps neighbours apart.
+      stroke: () => themed("ground"),
+      width: 1,
       paths: uPlot.paths.stepped({ align: 1 }),
       points: { show: false },
     }));
     return {
       height: 240,
-      scales: { x: { time: false }, y: { range: [0, 1] } },
+      padding: [8, beside(count), 0, 0],
+      scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: [0, 1] } },
       series: [{}, ...areas.reverse()],
-      axes: [axis({ label: "round", size: 30 }), axis({ size: 48, values: (_, ticks) => ticks.map((tick) => `${Math.round(100 * tick)} %`) })],
+      axes: [counted({ label: "round" }), upright({ values: (_, ticks) => ticks.map((tick) => `${Math.round(100 * tick)} %`) })],
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-      hooks: { setCursor: [(plot) => drawLegend(plot.cursor.idx ?? rounds.length - 1)] },
+      hooks: { setCursor: [(plot) => drawLegend(pointed(plot))] },
     };
   }
 
   function rewardsPicture() {
     return {
       height: 240,
-      scales: { x: { time: false }, y: { range: (_, low, high) => [0, (high || 1) * 1.05] } },
+      padding: [8, beside(count), 0, 0],
+      scales: { x: { time: false, range: () => apart(rounds[0].round, rounds.at(-1).round) }, y: { range: (_, low, high) => [0, (high || 1) * 1.05] } },
       series: [
         {},
-        { label: "round", stroke: () => themed("faint"), paths: () => null, points: { show: true, size: 4, width: 0, fill: () => themed("faint") } },
+        { label: "round", stroke: () => themed("edge"), paths: () => null, points: { show: true, size: 4, width: 0, fill: () => themed("edge") } },
         { label: "mean", stroke: () => themed("accent"), width: 2, spanGaps: true, points: { show: false } },
       ],
-      axes: [axis({ label: "round", size: 30 }), axis({ size: 48 })],
+      axes: [counted({ label: "round" }), upright()],
       cursor: { y: false, drag: { x: false, y: false } },
     };
   }
@@ -123,8 +146,8 @@ export function historyView(colours, campaign, again) {
     if (legend.childElementCount === 0) {
       legend.append(...names.map((name) => {
         const swatch = h("span", { class: "swatch", "aria-hidden": "true" });
-        swatch.style.background = name === null ? colours.others : colours.of(name);
-        return h("li", {}, swatch, h("span", {}, name ?? "others"), " ", h("span", { class: "muted value" }));
+        swatch.style.background = colours.of(name);
+        return h("li", {}, swatch, h("span", {}, name ?? "others"), h("span", { class: "muted value" }));
       }));
     }
     values[place].forEach((share, task) => write(legend.children[task].lastChild, percent(share)));
@@ -133,12 +156,18 @@ export function historyView(colours, campaign, again) {
   function drawTable() {
     if (!details.open) return;
     const latest = rounds.slice(-TABLE_ROWS).reverse();
-    list.body.replaceChildren(...latest.map((round) => row(columns, [
+    refresh(list.body, latest.map((round) => row(columns, [
       count(round.round), round.status, amount(gain(round)), ...sharesOf(round, colours, names).map(percent),
     ])));
   }
 
   return { element, draw, leave: () => charts.forEach((chart) => chart.leave()) };
+}
+
+/** Room on both sides, so that no dot lies on the axis. */
+function apart(low, high) {
+  const room = Math.max(0.5, (high - low) / 50);
+  return [low - room, high + room];
 }
 
 /** Shares in the order of `names`; null stands for all others together. */

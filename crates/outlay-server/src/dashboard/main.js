@@ -1,11 +1,13 @@
 // Which view is shown: the address after # says it.
 
-import { h } from "./dom.js";
+import { anotherToken } from "./api.js";
+import { dismiss, h } from "./dom.js";
 import { showCampaigns } from "./campaigns.js";
 import { showCampaign } from "./campaign.js";
 
 const main = document.getElementById("main");
 const trail = document.getElementById("trail");
+const token = document.getElementById("another-token");
 let leave = () => {};
 let isFirst = true;
 
@@ -20,6 +22,7 @@ function place() {
 
 function show() {
   leave();
+  dismiss();
   const id = place();
   document.title = id === null ? "Campaigns · outlay" : `${id} · outlay`;
   trail.replaceChildren(h("ol", {},
@@ -39,4 +42,8 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   main.focus();
 });
 addEventListener("hashchange", show);
+// Once there is a token, it may turn out to be the wrong one.
+addEventListener("token", () => { token.hidden = false; });
+addEventListener("another-token", show);
+token.addEventListener("click", anotherToken);
 show();

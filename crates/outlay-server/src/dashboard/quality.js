@@ -1,8 +1,9 @@
 // Successes told against successes expected: whether reports can be complete and curves right.
 
-import { h, row, section, table } from "./dom.js";
+import { allOrFewer, h, row, section, table } from "./dom.js";
+import { refresh } from "./refresh.js";
 import { named } from "./split.js";
-import { amount, count, quoted } from "./words.js";
+import { amount, column, count, quoted } from "./words.js";
 
 const COLUMNS = [
   { name: "Task", kind: "word" },
@@ -10,7 +11,7 @@ const COLUMNS = [
   { name: "Successes" },
   { name: "Expected" },
   { name: "Ratio" },
-  { name: "", kind: "picture" },
+  { name: "Below or above 1", kind: "picture" },
   { name: "In words", kind: "word" },
 ];
 const SHOWN = 30;
@@ -46,30 +47,50 @@ export function quality(state) {
   return { title: `Reports and curves do not fit (${numbers})`, sentences, tasks: [...many, ...few] };
 }
 
+/** A ratio is as expected if chance alone hardly hides that it is further from 1 than this. */
+const NEAR = 1 / 5;
+
+/**
+ * What can be said. Successes c of n outcomes vary by at most c (n - c) / n, one more for luck where there are none or only successes: two
+ * such deviations either way are where the truth likely is, and three are more than chance often does.
+ */
 function words(task) {
-  if (task.told === 0) return "nothing told yet";
-  if (task.expected_completions === 0 && task.completions === 0) return "given nothing so far";
-  return { "-1": "far fewer than expected", 0: "as expected", 1: "far more than expected" }[judge(task)];
+  const { told, completions, expected_completions: expected } = task;
+  if (told === 0) return "nothing told yet";
+  if (expected === 0 && completions === 0) return "given nothing so far";
+  const verdict = judge(task);
+  if (verdict !== 0) return verdict > 0 ? "far more than expected" : "far fewer than expected";
+  const off = completions - expected;
+  const deviation = Math.sqrt((completions * (told - completions)) / told + 1);
+  if (Math.abs(off) + 2 * deviation <= NEAR * expected) return "as expected";
+  if (Math.abs(off) > 3 * deviation) return off > 0 ? "rather more than expected" : "rather fewer than expected";
+  return "too early to say";
 }
 
 export function qualityView(colours) {
   const list = table("Successes told against successes that the curves expected of the same outcomes", COLUMNS, { hideCaption: true });
+  const part = allOrFewer(SHOWN, () => draw(last));
   const element = section("Told against expected",
     h("p", { class: "muted" }, "Every outcome told had a chance of success by its task's curve. The bar is the ratio of what happened to what these "
-      + "chances add up to; the mark in the middle is 1."),
-    list.box);
+      + "chances add up to; the mark in the middle is 1. “As expected” is said where it is within a fifth of 1 with 19 chances in 20."),
+    list.box, part.button);
+  let last = null;
 
-  function draw({ state }) {
+  function draw(campaign) {
+    last = campaign;
+    const { state } = campaign;
     const off = (task) => Math.abs(judge(task));
-    const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => off(b) - off(a) || b.told - a.told).slice(0, SHOWN);
-    list.body.replaceChildren(...tasks.map((task) => {
+    const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => off(b) - off(a) || b.told - a.told);
+    const shown = part.of(tasks, "tasks");
+    const sums = column(shown.map((task) => task.expected_completions));
+    refresh(list.body, shown.map((task) => {
       const expected = task.expected_completions;
       const ratio = expected > 0 ? task.completions / expected : null;
       return row(COLUMNS, [
         named(task.task, colours),
         count(task.told),
         count(task.completions),
-        expected.toFixed(1),
+        sums(expected),
         ratio === null ? "–" : ratio.toFixed(2),
         gauge(ratio, off(task) > 0),
         h("span", { class: off(task) > 0 ? "warned" : undefined }, words(task)),

@@ -2,6 +2,7 @@
 
 import { badge } from "./campaigns.js";
 import { h, row, section, table, write } from "./dom.js";
+import { refresh } from "./refresh.js";
 import { column, count, plural, time } from "./words.js";
 
 const COLUMNS = [
@@ -15,10 +16,11 @@ const COLUMNS = [
   { name: "Reward" },
 ];
 const SHOWN = 15;
+const KINDS = [["", "all"], ["open", "open"], ["expired", "expired"], ["complete", "complete"], ["late", "with late outcomes"]];
 
 export function roundsView() {
   const select = h("select", { id: "round-status", onchange: () => draw(last) },
-    [["", "all"], ["open", "open"], ["expired", "expired"], ["complete", "complete"]].map(([value, name]) => h("option", { value }, name)));
+    KINDS.map(([value, name]) => h("option", { value }, name)));
   const remark = h("p", { class: "muted" });
   const list = table("The latest rounds", COLUMNS, { hideCaption: true });
   const element = section("Rounds", h("div", { class: "line" }, h("label", { for: "round-status" }, "Show"), select), remark, list.box);
@@ -27,28 +29,43 @@ export function roundsView() {
   function draw(campaign) {
     last = campaign;
     const all = [...campaign.rounds.values()].sort((a, b) => b.round - a.round);
-    const chosen = all.filter((round) => select.value === "" || round.status === select.value);
-    const number = (status) => count(all.filter((round) => round.status === status).length);
-    write(remark, all.length === 0
-      ? "No round has been asked for yet."
-      : `Of the latest ${plural(all.length, "round")}: ${number("open")} open, ${number("expired")} expired, ${number("complete")} complete. `
-        + "Expired rounds still take what comes back.");
+    const isLate = (round) => campaign.late.has(round.round);
+    const isOf = (kind) => (round) => kind === "" || (kind === "late" ? isLate(round) : round.status === kind);
+    const chosen = all.filter(isOf(select.value));
+    write(remark, all.length === 0 ? "No round has been asked for yet." : sentences(all, chosen, campaign, select.value));
     list.box.hidden = chosen.length === 0;
     const shown = chosen.slice(0, SHOWN);
     const spend = column(shown.map((round) => total(round, "spend")));
     const reward = column(shown.map((round) => total(round, "reward")));
-    list.body.replaceChildren(...shown.map((round) => line(round, spend, reward)));
+    refresh(list.body, shown.map((round) => line(round, isLate(round), spend, reward)));
   }
   return { element, draw };
 }
 
+/** What is in the window, and what is not: rounds that wait may be older than all that are shown. */
+function sentences(all, chosen, { state, late }, kind) {
+  const number = (status) => all.filter((round) => round.status === status).length;
+  const said = [`Of the latest ${plural(all.length, "round")}: ${count(number("open"))} open, ${count(number("expired"))} expired, `
+    + `${count(number("complete"))} complete. Expired rounds still take what comes back.`];
+  if (late.size > 0) {
+    said.push(`${plural(late.size, "round")} took outcomes after expiry and ${late.size === 1 ? "is" : "are"} marked late, `
+      + "as far as this page has seen it happen.");
+  }
+  const older = state.open_rounds - number("open");
+  if (older > 0 && state.rounds > all.length) said.push(`${plural(older, "more open round is", "more open rounds are")} older than these.`);
+  const name = kind === "late" ? "known to have late outcomes" : kind;
+  if (chosen.length === 0) said.push(`None of the latest ${count(all.length)} is ${name}, so no table is shown.`);
+  if (chosen.length > SHOWN) said.push(`Shown: the latest ${SHOWN}.`);
+  return said.join(" ");
+}
+
 const total = (round, key) => round.tasks.reduce((sum, task) => sum + (task[key] ?? 0), 0);
 
-function line(round, spend, reward) {
+function line(round, isLate, spend, reward) {
   const told = round.tasks.filter((task) => task.completed !== undefined);
   return row(COLUMNS, [
     count(round.round),
-    badge(round.status),
+    isLate ? [badge(round.status), " ", h("span", { class: "badge late" }, "late")] : badge(round.status),
     h("time", { datetime: round.asked_at }, time(round.asked_at)),
     h("time", { datetime: round.expires_at }, time(round.expires_at)),
     spend(total(round, "spend")),

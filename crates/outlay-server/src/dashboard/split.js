@@ -1,7 +1,8 @@
 // Where the budget goes now, and what each task is thought to be worth.
 
-import { h, row, section, table, write } from "./dom.js";
-import { amount, column, count, percent, plural } from "./words.js";
+import { allOrFewer, h, row, section, table, write } from "./dom.js";
+import { refresh } from "./refresh.js";
+import { amount, column, count, percent } from "./words.js";
 
 const COLUMNS = [
   { name: "Task", kind: "word" },
@@ -20,8 +21,9 @@ const OPTIMISTS = ["sharp", "paper", "tight", "hoeffding", "kl-log", "cucb"];
 const DRAWERS = ["thompson", "epsilon-greedy"];
 
 /** What the line from the dot means. */
-function meaning(learner) {
+function meaning({ learner, tasks }) {
   const name = learner.split(":")[0];
+  if (tasks.every((task) => isNone(task.index))) return "this learner puts no number on it, so there is no line.";
   if (OPTIMISTS.includes(name)) {
     return "the line ends where the learner, being optimistic, puts it for now: the shorter, the surer.";
   }
@@ -30,31 +32,29 @@ function meaning(learner) {
     : "the learner counts a success for what the line ends at.";
 }
 
+const isNone = (number) => number === null || number === undefined;
+
 export function splitView(colours) {
   const remark = h("p", { class: "muted" });
   const list = table("The split of the next round, and what a success of each task is worth", COLUMNS, { hideCaption: true });
-  const more = h("button", { type: "button", hidden: true, onclick: () => {
-    isWhole = true;
-    draw(last);
-  } });
-  let isWhole = false;
+  const part = allOrFewer(SHOWN, () => draw(last));
   let last = null;
   const element = section("Where the budget goes",
-    remark, list.box, more);
+    remark, list.box, part.button);
 
   function draw(campaign) {
     last = campaign;
     const { state } = campaign;
     const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => b.spend - a.spend);
-    const shown = isWhole ? tasks : tasks.slice(0, SHOWN);
+    const shown = part.of(tasks, "tasks");
     const total = state.tasks.reduce((sum, task) => sum + task.spend, 0);
     write(remark, `The next round would spend ${amount(total)} of ${amount(state.budget)}. The dot is what a success has brought on average; `
-      + meaning(state.learner));
+      + meaning(state));
     const spend = column(shown.map((task) => task.spend));
-    const worth = column(shown.flatMap((task) => [task.mean, task.index]));
+    const worth = column(shown.flatMap((task) => [task.mean, isNone(task.index) ? null : Math.min(task.index, state.reward_max)]));
     const largest = Math.max(...state.tasks.map((task) => Math.min(task.spend / state.budget, 1)), 1e-12);
     const top = Math.max(...state.tasks.flatMap((task) => [task.mean ?? 0, Math.min(task.index ?? 0, state.reward_max)]), 1e-12);
-    list.body.replaceChildren(...shown.map((task) => row(COLUMNS, [
+    refresh(list.body, shown.map((task) => row(COLUMNS, [
       named(task.task, colours),
       bar(task.spend / state.budget / largest, colours.of(task.task)),
       percent(task.spend / state.budget),
@@ -63,12 +63,16 @@ export function splitView(colours) {
       count(task.completions),
       range(task.mean, task.index, top, colours.of(task.task)),
       worth(task.mean),
-      task.mean === null ? "unknown" : worth(task.index === null ? null : Math.min(task.index, state.reward_max)),
+      countedAs(task, state.reward_max, worth),
     ])));
-    more.hidden = isWhole || tasks.length <= SHOWN;
-    write(more, `Show all ${plural(tasks.length, "task")}`);
   }
   return { element, draw };
+}
+
+/** An optimist may count it for more than it can be. */
+function countedAs({ mean, index }, most, worth) {
+  if (isNone(index)) return "–";
+  return isNone(mean) ? "unknown" : worth(Math.min(index, most));
 }
 
 /** A task's name with its colour. */
@@ -89,15 +93,14 @@ function bar(share, colour) {
 function range(mean, index, top, colour) {
   const place = (number) => `${100 * Math.max(0, Math.min(1, number / top))}%`;
   const track = h("span", { class: "range", "aria-hidden": "true" });
-  const high = index === null ? mean : index;
-  if (high !== null) {
-    const [from, to] = [Math.min(mean ?? 0, high), Math.max(mean ?? 0, high)];
-    const line = h("span", { class: mean === null ? "line unknown" : "line" });
+  if (!isNone(index)) {
+    const [from, to] = [Math.min(mean ?? 0, index), Math.max(mean ?? 0, index)];
+    const line = h("span", { class: isNone(mean) ? "line unknown" : "line" });
     line.style.left = place(from);
     line.style.right = `calc(100% - ${place(to)})`;
     track.append(line);
   }
-  if (mean !== null) {
+  if (!isNone(mean)) {
     const dot = h("span", { class: "dot" });
     dot.style.left = place(mean);
     dot.style.background = colour;

@@ -1,26 +1,48 @@
-// Numbers and times as people read them.
+// Numbers and times as people read them. The page is in English, so its numbers and dates are too, wherever the browser comes from.
 
-const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
-const day = new Intl.DateTimeFormat(undefined, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+const LANGUAGE = "en-GB";
+const whole = new Intl.NumberFormat(LANGUAGE, { maximumFractionDigits: 0 });
+const clock = new Intl.DateTimeFormat(LANGUAGE, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat(LANGUAGE, { year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 export const count = (number) => whole.format(number);
 
+const isNothing = (number) => number === null || number === undefined;
+const powers = (number, digits) => number.toExponential(digits).replace("e+", "e");
+
 /** Few digits, as many as tell something. */
 export function amount(number) {
-  if (number === null || number === undefined) return "–";
+  if (isNothing(number)) return "–";
   const size = Math.abs(number);
-  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return number.toExponential(2);
+  if (size !== 0 && (size < 1e-4 || size >= 1e9)) return powers(number, 2);
   const digits = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 4;
-  return number.toLocaleString("en", { minimumFractionDigits: size === 0 ? 0 : Math.min(digits, 2), maximumFractionDigits: digits });
+  return number.toLocaleString(LANGUAGE, { minimumFractionDigits: size === 0 ? 0 : Math.min(digits, 2), maximumFractionDigits: digits });
 }
 
-/** Amounts of one column: the same digits for all of them. */
+/** Amounts of one column: the same digits for all of them, and powers of ten where these would say nothing. */
 export function column(numbers) {
-  const largest = Math.max(0, ...numbers.filter((number) => number !== null && number !== undefined).map(Math.abs));
+  const largest = Math.max(0, ...numbers.filter((number) => !isNothing(number)).map(Math.abs));
   const digits = largest >= 10_000 ? 0 : largest >= 1000 ? 1 : largest >= 10 ? 2 : largest >= 1 ? 3 : 4;
-  const format = new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return (number) => (number === null || number === undefined ? "–" : format.format(number));
+  const format = new Intl.NumberFormat(LANGUAGE, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const isFar = largest !== 0 && (largest < 1e-2 || largest >= 1e9);
+  return (number) => {
+    if (isNothing(number)) return "–";
+    if (number === 0) return isFar || largest === 0 ? "0" : format.format(0);
+    return isFar || Math.abs(number) < 0.5 * 10 ** -digits ? powers(number, 2) : format.format(number);
+  };
+}
+
+/** The labels of an axis: short ones, of one kind. */
+export function labels(ticks) {
+  const largest = Math.max(0, ...ticks.map(Math.abs));
+  const [unit, sign] = largest >= 1e6 ? [1e6, " M"] : largest >= 1e4 ? [1e3, " k"] : [1, ""];
+  const isFar = largest >= 1e9 || largest < 1e-3;
+  return ticks.map((tick) => {
+    if (tick === 0) return "0";
+    // A step of 0.1 taken three times is not quite 0.3.
+    const exact = Number(tick.toPrecision(9));
+    return isFar ? powers(exact) : `${(exact / unit).toLocaleString(LANGUAGE, { maximumFractionDigits: 6 })}${sign}`;
+  });
 }
 
 export const percent = (share) => `${(100 * share).toFixed(1)} %`;

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 
+import * as awkward from "./awkward.mjs";
 import { SIZES, launch, obstacles, open, paleTexts } from "./page.mjs";
 import { PROBLEM, client, generator, makeToken, serve } from "./service.mjs";
 
@@ -288,6 +289,7 @@ try {
   await watched("the service goes away and comes back", comesBack);
   await policyHolds();
   await tokens();
+  await awkward.all(browser, data);
 } catch (error) {
   console.error(error);
   code = 1;

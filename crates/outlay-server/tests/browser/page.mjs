@@ -15,18 +15,28 @@ export const SIZES = {
   phone: { viewport: { width: 390, height: 844 }, colorScheme: "light", deviceScaleFactor: 2, hasTouch: true },
 };
 
+const MEDIA = { html: "text/html", css: "text/css", js: "text/javascript", svg: "image/svg+xml" };
+
+/** The page from a folder, new files too, under the policy that the service has for its own. */
+async function tryOut(page, folder) {
+  await page.route((url) => url.pathname === "/" || url.pathname.startsWith("/dashboard/"), async (route) => {
+    try {
+      const url = new URL(route.request().url());
+      const policy = (await route.fetch({ url: `${url.origin}/`, headers: {} })).headers()["content-security-policy"];
+      const name = url.pathname === "/" ? "index.html" : url.pathname.slice("/dashboard/".length);
+      const headers = { "content-type": `${MEDIA[name.split(".").at(-1)]}; charset=utf-8`, "content-security-policy": policy, "cache-control": "no-cache" };
+      await route.fulfill({ headers, body: readFileSync(join(folder, name)) });
+    } catch {
+      await route.abort().catch(() => {});
+    }
+  });
+}
+
 /** A page with lists of what it did wrong; `forgive` allows console lines that a test provokes. */
 export async function open(browser, base, options = SIZES.light) {
   const context = await browser.newContext({ ...options, acceptDownloads: true });
   const page = await context.newPage();
-  const elsewhere = process.env.DASHBOARD;
-  if (elsewhere) {
-    await page.route((url) => url.pathname.startsWith("/dashboard/"), async (route) => {
-      const response = await route.fetch();
-      const name = new URL(route.request().url()).pathname.slice("/dashboard/".length);
-      await route.fulfill({ response, body: readFileSync(join(elsewhere, name)) }).catch(() => {});
-    });
-  }
+  if (process.env.DASHBOARD) await tryOut(page, process.env.DASHBOARD);
   const faults = [];
   const answers = [];
   let forgiven = null;

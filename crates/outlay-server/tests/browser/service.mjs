@@ -27,8 +27,10 @@ export async function serve(folder, listen = "127.0.0.1:0") {
 }
 
 /** A token for a service that does not run. */
-export function makeToken(folder, scopes) {
-  const text = execFileSync(outlay, ["token", "create", "--data", folder, ...scopes.flatMap((scope) => ["--scope", scope])], { encoding: "utf8" });
+export function makeToken(folder, scopes, campaign) {
+  const more = campaign === undefined ? [] : ["--campaign", campaign];
+  const given = ["token", "create", "--data", folder, ...scopes.flatMap((scope) => ["--scope", scope]), ...more];
+  const text = execFileSync(outlay, given, { encoding: "utf8" });
   return text.match(/outlay_[A-Za-z0-9]+_[A-Za-z0-9]+/)[0];
 }
 
@@ -46,12 +48,12 @@ export function client(base) {
       const { tag } = await call("GET", `/v1/campaigns/${id}`);
       return call("PATCH", `/v1/campaigns/${id}`, { status }, { "If-Match": tag });
     },
-    /** Plays rounds; `tells` says which outcomes are reported. Chances are those of TASKS. */
-    async play(id, rounds, random, tells = () => true) {
+    /** Plays rounds; `tells` says which outcomes are reported. Chances are those of TASKS, if it is one of them. */
+    async play(id, rounds, random, tells = () => true, most = 1) {
       for (let round = 0; round < rounds; round += 1) {
         const asked = (await call("POST", `/v1/campaigns/${id}/rounds`, {})).value;
         const results = asked.tasks.map(({ task, spend }) => {
-          const { scale, worth } = TASKS.find((one) => one.name === task);
+          const { scale, worth } = TASKS.find((one) => one.name === task) ?? { scale: 50, worth: 0.5 * most };
           const completed = random() < 1 - Math.exp(-spend / scale);
           return completed ? { task, completed, reward: worth * (0.8 + 0.4 * random()) } : { task, completed };
         }).filter(tells);

@@ -1,0 +1,33 @@
+// What the guards of a campaign do to its next round.
+
+import { h, write } from "./dom.js";
+import { amount, listed, plural } from "./words.js";
+
+const NAMES = { max_change_cost: "the limit on changes", floor_cost: "the floor", min_move_cost: "the least move" };
+
+/** What the service says about them, in sentences. */
+function sentences(guards) {
+  const costs = Object.entries(NAMES)
+    .filter(([key]) => typeof guards[key] === "number")
+    .map(([key, name]) => `${guards[key] > 0 ? `${amount(guards[key])} more` : "nothing more"} without ${name}`);
+  const said = [];
+  if (costs.length > 0) said.push(`What the guards cost: by what the learner counts on, the next round would bring ${listed(costs)}.`);
+  if (guards.kept > 0) said.push(`${plural(guards.kept, "task keeps its", "tasks keep their")} spend, because the move would be too small.`);
+  said.push(guards.gave_way
+    ? "The guards ask for more than the budget has, so they give way as far as it takes."
+    : "The guards do not have to give way.");
+  return said.join(" ");
+}
+
+export function guardsLine() {
+  const element = h("p", { class: "guards", hidden: true });
+  return {
+    element,
+    draw({ guards }) {
+      element.hidden = guards === undefined || guards === null;
+      if (element.hidden) return;
+      element.classList.toggle("gave-way", guards.gave_way);
+      write(element, sentences(guards));
+    },
+  };
+}

@@ -1,0 +1,36 @@
+// Brings rows up to date where they stand. What is the same stays the same, so text that somebody has marked stays marked, and bars grow.
+
+/** Makes `now` like `wanted`, touching only what differs. */
+function mend(now, wanted) {
+  if (now.isEqualNode(wanted)) return;
+  if (now.nodeType !== wanted.nodeType || now.nodeName !== wanted.nodeName) {
+    now.replaceWith(wanted);
+    return;
+  }
+  if (now.nodeType === Node.TEXT_NODE) {
+    now.data = wanted.data;
+    return;
+  }
+  for (const name of now.getAttributeNames()) if (!wanted.hasAttribute(name)) now.removeAttribute(name);
+  for (const name of wanted.getAttributeNames()) {
+    // The policy of the page forbids styles in attributes, not those that are set like this.
+    if (name === "style") now.style.cssText = wanted.style.cssText;
+    else if (now.getAttribute(name) !== wanted.getAttribute(name)) now.setAttribute(name, wanted.getAttribute(name));
+  }
+  const [children, others] = [[...now.childNodes], [...wanted.childNodes]];
+  others.forEach((other, place) => (children[place] === undefined ? now.append(other) : mend(children[place], other)));
+  children.slice(others.length).forEach((child) => child.remove());
+}
+
+/** The rows of a table's body. A row is known by its first cell. */
+export function refresh(body, rows) {
+  const key = (row) => row.firstChild.textContent;
+  const known = new Map([...body.children].map((row) => [key(row), row]));
+  const wanted = new Set(rows.map(key));
+  for (const [name, row] of known) if (!wanted.has(name)) row.remove();
+  rows.forEach((row, place) => {
+    const now = known.get(key(row)) ?? row;
+    if (now !== row) mend(now, row);
+    if (body.children[place] !== now) body.insertBefore(now, body.children[place] ?? null);
+  });
+}
