@@ -24,6 +24,7 @@ pub struct NewToken {
     pub scopes: Vec<String>,
     /// The one campaign that it is to be good for; all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
     pub campaign: Option<String>,
     /// After so many seconds it is not good any more; for ever if absent.
     #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]

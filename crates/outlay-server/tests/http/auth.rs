@@ -156,6 +156,15 @@ fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
     assert_eq!(lame.code(), "bad-request", "nobody could make another");
     let made = open.json("POST", "/v1/tokens", r#"{"scopes": ["admin"]}"#);
     assert_eq!(made.status, 201);
+    for id in ["", "../x", "no such!"] {
+        let body = serde_json::json!({ "scopes": ["read"], "campaign": id }).to_string();
+        let secret = made.json()["token"].as_str().unwrap().to_owned();
+        assert_eq!(
+            open.with_token(&secret).json("POST", "/v1/tokens", &body).json()["pointer"],
+            "/campaign",
+            "no campaign has the id {id:?}"
+        );
+    }
     let (token, id) = (made.json()["token"].as_str().unwrap().to_owned(), made.json()["id"].as_str().unwrap().to_owned());
     let refused = open.get("/v1/campaigns");
     assert_eq!((refused.status, refused.code().as_str(), refused.header("www-authenticate")), (401, "unauthorised", Some("Bearer")));
