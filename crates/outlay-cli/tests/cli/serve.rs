@@ -154,4 +154,5 @@ fn an_address_that_is_taken() {
     let second = run(&["serve", "--memory", "--listen", taken], "");
     assert_eq!(second.status.code(), Some(2));
     assert!(text(&second.stderr).contains(&format!("cannot listen on {taken}")), "{}", text(&second.stderr));
+    assert!(text(&second.stderr).contains("port 0 takes a free one: --listen 127.0.0.1:0"), "{}", text(&second.stderr));
 }

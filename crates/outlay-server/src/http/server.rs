@@ -146,7 +146,8 @@ async fn open_if_any(entrance: Option<&Entrance>) -> Infallible {
 async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(|error| {
         let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
-        let hint = if is_taken { format!("; port 0 takes a free one: --listen {}:0", address.ip()) } else { String::new() };
+        let hint =
+            if is_taken { format!("; port 0 takes a free one: --listen {}", SocketAddr::new(address.ip(), 0)) } else { String::new() };
         StartError(format!("cannot listen on {address}: {error}{hint}"))
     })
 }
