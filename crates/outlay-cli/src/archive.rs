@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use outlay_server::archive::{self, ArchiveError, Contents, Manifest};
 use outlay_server::clock::{Clock, SystemClock};
-use outlay_server::store::{DAMAGED, SqliteOptions, SqliteStore, Store, Verified};
+use outlay_server::store::{SqliteOptions, SqliteStore, Store, Verified};
 use serde::Serialize;
 
 use crate::arguments::{BackupArguments, ExportArguments, ImportArguments, RestoreArguments, StorePlace, VerifyArguments};
@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::input;
 use crate::number::counted;
 use crate::report::{Ending, Format, Report, csv, json};
-use crate::serve::store::{DEFAULT_FOLDER, database, existing_database};
-use crate::whole_file::cannot_write;
+use crate::serve::store::{database, existing_database, named};
+use crate::whole_file::{cannot_write, sync_folder};
 
 pub(crate) fn backup(arguments: &BackupArguments) -> Result<Report, Failure> {
     let manifest = archive::backup(&arguments.data, &arguments.to, SystemClock.now())?;
@@ -68,7 +68,7 @@ fn write_export(store: &dyn Store, out: File, partial: &Path, file: &Path) -> Re
     let mut out = BufWriter::new(out);
     let contents = archive::export(store, &mut out)?;
     out.flush().and_then(|()| out.get_ref().sync_all()).map_err(cannot)?;
-    std::fs::rename(partial, file).map_err(cannot)?;
+    std::fs::rename(partial, file).and_then(|()| sync_folder(file)).map_err(cannot)?;
     Ok(contents)
 }
 
@@ -77,45 +77,47 @@ fn contained(contents: &Contents) -> String {
 }
 
 pub(crate) fn import(arguments: &ImportArguments) -> Result<Report, Failure> {
-    let of_the_file = |ArchiveError(what)| Failure(format!("{}: {what}", input::place(&arguments.file)));
-    if !input::is_stdin(&arguments.file) {
+    let file = &arguments.file;
+    if !input::is_stdin(file) {
         // Before anything is written. Standard input can be read only once.
-        archive::survey(&mut export_file(&arguments.file)?).map_err(of_the_file)?;
+        archive::survey(&mut export_file(file)?).map_err(|error| of_the_file(file, &error))?;
     }
-    let read = |store: &dyn Store| -> Result<Contents, Failure> {
-        archive::check_empty(store).map_err(of_the_file)?;
-        let mut lines: Box<dyn BufRead> =
-            if input::is_stdin(&arguments.file) { Box::new(std::io::stdin().lock()) } else { Box::new(export_file(&arguments.file)?) };
-        archive::import(store, &mut lines).map_err(|ArchiveError(what)| of_the_file(ArchiveError(format!("{what}{}", left_behind(store)))))
-    };
     if let Some(url) = arguments.place.database() {
-        let contents = read(&*database(&url)?)?;
+        let contents = read_into(&*database(&url)?, file, "the database has what came before it: drop its schema `outlay` first")?;
         return Ok(Report::new(format!("the database has {}\n", contained(&contents))));
     }
-    let data = data(&arguments.place);
+    let data = named(arguments.place.data.as_deref());
     let options = SqliteOptions { any_file_system: arguments.any_file_system, ..SqliteOptions::default() };
-    let (folder_was_there, was_there) = (data.exists(), data.join("outlay.db").exists());
+    let (folder_was_there, is_new) = (data.exists(), !SqliteStore::is_in(data));
     let store = SqliteStore::open(data, &options).map_err(|error| Failure(error.what))?;
-    let contents = read(&store).and_then(|contents| store.close().map(|()| contents).map_err(|error| Failure(error.what)));
+    let remedy = if is_new { "" } else { "the store has what came before it: name a new folder" };
+    let contents =
+        read_into(&store, file, remedy).and_then(|contents| store.close().map(|()| contents).map_err(|error| Failure(error.what)));
     drop(store);
-    if contents.is_err() && !was_there {
+    if contents.is_err() && is_new {
         // Half an import is no store.
-        archive::remove_store(data, folder_was_there);
+        SqliteStore::remove_from(data, folder_was_there);
     }
     Ok(Report::new(format!("{}: {}\n", data.display(), contained(&contents?))))
 }
 
-fn export_file(path: &Path) -> Result<BufReader<File>, Failure> {
-    File::open(path).map(BufReader::new).map_err(|error| cannot_read(path, &error))
+/// Reads an export into an empty store. If that breaks off, `remedy` says what to do about what is there by then.
+fn read_into(store: &dyn Store, file: &Path, remedy: &str) -> Result<Contents, Failure> {
+    archive::check_empty(store).map_err(|error| of_the_file(file, &error))?;
+    let mut lines: Box<dyn BufRead> = if input::is_stdin(file) { Box::new(std::io::stdin().lock()) } else { Box::new(export_file(file)?) };
+    archive::import(store, &mut lines).map_err(|error| {
+        let Failure(what) = of_the_file(file, &error);
+        let is_untouched = remedy.is_empty() || archive::check_empty(store).is_ok();
+        Failure(if is_untouched { what } else { format!("{what}\n  {remedy}") })
+    })
 }
 
-/// What to do about half an import, where there is one.
-fn left_behind(store: &dyn Store) -> &'static str {
-    match (archive::check_empty(store), store.is_shared()) {
-        (Ok(()), _) => "",
-        (Err(_), true) => "\n  the database has what came before it: drop its schema `outlay` before you try again",
-        (Err(_), false) => "\n  the folder has what came before it, unless it was new: name a new folder",
-    }
+fn of_the_file(file: &Path, ArchiveError(what): &ArchiveError) -> Failure {
+    Failure(format!("{}: {what}", input::place(file)))
+}
+
+fn export_file(path: &Path) -> Result<BufReader<File>, Failure> {
+    File::open(path).map(BufReader::new).map_err(|error| cannot_read(path, &error))
 }
 
 fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
@@ -141,12 +143,11 @@ struct VerifiedRow<'a> {
 }
 
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Report, Failure> {
-    let verified = match to_read(&arguments.place).and_then(|store| store.verify().map_err(|error| Failure(error.what))) {
-        Ok(verified) => verified,
-        // What is so damaged that it cannot even be counted is a finding, not a mistake of who asks.
-        Err(Failure(what)) if what.starts_with(DAMAGED) => Verified { faults: vec![what], ..Verified::default() },
-        Err(failure) => return Err(failure),
+    let verified = match arguments.place.database() {
+        Some(url) => existing_database(&url)?.verify(),
+        None => SqliteStore::verify_in(named(arguments.place.data.as_deref())),
     };
+    let verified = verified.map_err(|error| Failure(error.what))?;
     let Verified { campaigns, rounds, items, faults } = &verified;
     let sound = faults.is_empty();
     let all = figures(*campaigns, *rounds, *items);
@@ -154,20 +155,18 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<Report, Failure> {
         Format::Table if sound => format!("sound: {all}; every count is that of its feedback\n"),
         Format::Table => format!("not sound: {all}\n{}", faults.iter().map(|fault| format!("  {fault}\n")).collect::<String>()),
         Format::Json => json(&VerifiedRecord { sound, campaigns: *campaigns, rounds: *rounds, items: *items, faults })?,
-        Format::Csv if sound => csv([VerifiedRow { sound, campaigns: *campaigns, rounds: *rounds, items: *items, fault: "" }])?,
-        Format::Csv => csv(faults.iter().map(|fault| VerifiedRow { sound, campaigns: *campaigns, rounds: *rounds, items: *items, fault }))?,
+        Format::Csv => {
+            let row = |fault| VerifiedRow { sound, campaigns: *campaigns, rounds: *rounds, items: *items, fault };
+            if sound { csv([row("")])? } else { csv(faults.iter().map(|fault| row(fault)))? }
+        }
     };
     Ok(Report { ending: if sound { Ending::Done } else { Ending::CheckFailed }, ..Report::new(result) })
-}
-
-fn data(place: &StorePlace) -> &Path {
-    place.data.as_deref().unwrap_or(Path::new(DEFAULT_FOLDER))
 }
 
 /// The store, also while it is served.
 fn to_read(place: &StorePlace) -> Result<Arc<dyn Store>, Failure> {
     match place.database() {
         Some(url) => existing_database(&url),
-        None => Ok(Arc::new(SqliteStore::open_to_read(data(place)).map_err(|error| Failure(error.what))?)),
+        None => Ok(Arc::new(SqliteStore::open_to_read(named(place.data.as_deref())).map_err(|error| Failure(error.what))?)),
     }
 }

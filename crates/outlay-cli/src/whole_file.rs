@@ -27,7 +27,7 @@ pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
 }
 
 /// The new name is kept only once the folder is; on Windows folders cannot be opened for this, nor need to be.
-fn sync_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> std::io::Result<()> {
     if cfg!(windows) {
         return Ok(());
     }

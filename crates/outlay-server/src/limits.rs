@@ -5,11 +5,6 @@ use std::time::Duration;
 /// Budgets, rewards and values are zero or lie between these, so that what is computed from them is still a number.
 pub(crate) const AMOUNTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
-/// Whether sums, products and ratios of it can be told.
-pub(crate) fn is_amount(amount: f64) -> bool {
-    amount == 0.0 || AMOUNTS.contains(&amount)
-}
-
 /// Limits, each with a name that messages and the docs use.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {

@@ -107,6 +107,7 @@ impl Collector for DeskFigures {
 }
 
 fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), fmt::Error> {
+    // Not `sum`: that of nothing is minus zero.
     let sum = |number: fn(&CampaignFigures) -> f64| figures.campaigns.iter().map(number).fold(0.0, |sum, number| sum + number);
     let oldest = figures.campaigns.iter().map(|campaign| campaign.stats_age_ms).max().unwrap_or(0);
     gauge(

@@ -28,8 +28,7 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
         tls: arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref()).map(|(certificate, key)| tls(certificate, key)),
         campaign_metrics: arguments.campaign_metrics,
     };
-    let may_have_tokens = arguments.store.database().is_some() || store::is_in(arguments.store.data.as_deref());
-    settings.check(may_have_tokens && !arguments.store.memory)?;
+    settings.check(store::may_have_tokens(&arguments.store))?;
     let store = store::open(&arguments.store, arguments.any_file_system)?;
     let name = store.name();
     let most = Limits::default();

@@ -9,7 +9,7 @@ use crate::arguments::StoreArguments;
 use crate::failure::Failure;
 
 /// Where campaigns are kept if nothing is said.
-pub(crate) const DEFAULT_FOLDER: &str = "outlay-data";
+const DEFAULT_FOLDER: &str = "outlay-data";
 
 /// Opens the store that was asked for; blocks.
 pub(super) fn open(arguments: &StoreArguments, any_file_system: bool) -> Result<Arc<dyn Store>, Failure> {
@@ -18,12 +18,21 @@ pub(super) fn open(arguments: &StoreArguments, any_file_system: bool) -> Result<
     }
     match arguments.database() {
         Some(url) => database(&url),
-        None => folder(arguments.data.as_deref(), any_file_system),
+        None => folder(named(arguments.data.as_deref()), any_file_system),
     }
 }
 
-pub(super) fn folder(folder: Option<&Path>, any_file_system: bool) -> Result<Arc<dyn Store>, Failure> {
-    let folder = folder.unwrap_or(Path::new(DEFAULT_FOLDER));
+/// Whether there may be tokens in it, as far as can be said without opening it, which may make it.
+pub(super) fn may_have_tokens(arguments: &StoreArguments) -> bool {
+    !arguments.memory && (arguments.database().is_some() || SqliteStore::is_in(named(arguments.data.as_deref())))
+}
+
+/// The folder that was asked for.
+pub(crate) fn named(folder: Option<&Path>) -> &Path {
+    folder.unwrap_or(Path::new(DEFAULT_FOLDER))
+}
+
+pub(super) fn folder(folder: &Path, any_file_system: bool) -> Result<Arc<dyn Store>, Failure> {
     let options = SqliteOptions { any_file_system, ..SqliteOptions::default() };
     Ok(Arc::new(SqliteStore::open(folder, &options).map_err(failure)?))
 }
@@ -35,11 +44,6 @@ pub(crate) fn database(url: &str) -> Result<Arc<dyn Store>, Failure> {
 /// The store in a database that has one.
 pub(crate) fn existing_database(url: &str) -> Result<Arc<dyn Store>, Failure> {
     Ok(Arc::new(PostgresStore::open_existing(PostgresOptions::new(url)).map_err(failure)?))
-}
-
-/// Whether there is a store in a folder.
-pub(super) fn is_in(folder: Option<&Path>) -> bool {
-    folder.unwrap_or(Path::new(DEFAULT_FOLDER)).join("outlay.db").exists()
 }
 
 fn failure(error: StoreError) -> Failure {

@@ -1,12 +1,11 @@
 //! Tokens made, listed and revoked: in a store, or through a service that runs.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use outlay_server::clock::{Clock, SystemClock};
 use outlay_server::http::{NewToken, Problem, TokenInfo, TokenList, TokenMade};
-use outlay_server::store::{Command, Done, Refusal, Store, TokenRevocation};
+use outlay_server::store::{Command, Done, Refusal, SqliteStore, Store, TokenRevocation};
 use outlay_server::tokens;
 use serde::de::DeserializeOwned;
 
@@ -71,7 +70,7 @@ impl Keeper {
         let store = match place.database() {
             Some(url) => store::database(&url),
             // `outlay serve` is who insists on a good one.
-            None => store::folder(place.data.as_deref(), true)
+            None => store::folder(store::named(place.data.as_deref()), true)
                 .map_err(|Failure(what)| Failure(format!("{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"))),
         };
         store.map(Self::Store)
@@ -85,8 +84,8 @@ impl Keeper {
         if let Some(url) = place.database() {
             return store::existing_database(&url).map(Self::Store);
         }
-        if !store::is_in(place.data.as_deref()) {
-            let folder = place.data.as_deref().unwrap_or(Path::new(store::DEFAULT_FOLDER));
+        let folder = store::named(place.data.as_deref());
+        if !SqliteStore::is_in(folder) {
             return Err(Failure(format!("{} has no store; `outlay serve` or `outlay token create` makes one", folder.display())));
         }
         Self::open(place)

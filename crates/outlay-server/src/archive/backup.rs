@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{ArchiveError, cannot};
-use crate::store::{Millis, SqliteStore, Store, sync_folder};
+use crate::store::{DATABASE, Millis, SqliteStore, Store, sync_folder};
 
-pub(super) const DATABASE: &str = "outlay.db";
 pub(super) const MANIFEST: &str = "manifest.json";
 
 /// What a backup is a copy of.

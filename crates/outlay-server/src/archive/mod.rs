@@ -30,16 +30,6 @@ impl From<StoreError> for ArchiveError {
     }
 }
 
-/// Removes a store that was made and not finished, with its folder unless that was there before.
-pub fn remove_store(folder: &Path, was_there: bool) {
-    for name in ["outlay.db", "outlay.db-wal", "outlay.db-shm", "outlay.lock"] {
-        let _ = std::fs::remove_file(folder.join(name));
-    }
-    if !was_there {
-        let _ = std::fs::remove_dir(folder);
-    }
-}
-
 fn cannot(what: &str, path: &Path, error: &std::io::Error) -> ArchiveError {
     ArchiveError(format!("cannot {what} {}: {error}", path.display()))
 }

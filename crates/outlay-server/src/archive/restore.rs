@@ -3,9 +3,9 @@
 use std::fs::File;
 use std::path::Path;
 
-use super::backup::{DATABASE, MANIFEST, Manifest, digest, new_folder_beside};
+use super::backup::{MANIFEST, Manifest, digest, new_folder_beside};
 use super::{ArchiveError, cannot};
-use crate::store::{SqliteOptions, SqliteStore, Store, sync_folder};
+use crate::store::{DATABASE, SqliteOptions, SqliteStore, Store, sync_folder};
 
 /// Makes a store in `data` from the backup in `from`, and checks it as at every start.
 ///
@@ -14,7 +14,7 @@ use crate::store::{SqliteOptions, SqliteStore, Store, sync_folder};
 pub fn restore(from: &Path, data: &Path, options: &SqliteOptions) -> Result<Manifest, ArchiveError> {
     let manifest = manifest(from)?;
     let database = data.join(DATABASE);
-    if database.exists() {
+    if SqliteStore::is_in(data) {
         return Err(ArchiveError(format!("{} has a store already: name a folder without one", data.display())));
     }
     let copied = from.join(DATABASE);
@@ -38,7 +38,7 @@ pub fn restore(from: &Path, data: &Path, options: &SqliteOptions) -> Result<Mani
     // Brings it to the present form, on a file system that keeps it.
     let opened = SqliteStore::open(data, options).and_then(|store| store.close());
     if let Err(error) = opened {
-        super::remove_store(data, was_there);
+        SqliteStore::remove_from(data, was_there);
         return Err(error.into());
     }
     Ok(manifest)

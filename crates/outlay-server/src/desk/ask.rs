@@ -193,9 +193,7 @@ fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
         return Err(Refused::new(Code::BadRound, format!("count: must be between 1 and {most}, not {count}")).at("/count"));
     }
     let budget = ask.budget.unwrap_or(live.plan.problem.budget());
-    if budget > 0.0 {
-        check_amount(budget, "/budget").map_err(|refused| Refused { code: Code::BadRound, ..refused })?;
-    }
+    check_amount(budget, "/budget").map_err(|refused| Refused { code: Code::BadRound, ..refused })?;
     let mut available = (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
     for (position, name) in ask.without.iter().enumerate() {
         let place = live.plan.place(name).ok_or_else(|| live.plan.unknown_task(Code::BadRound, name, format!("/without/{position}")))?;

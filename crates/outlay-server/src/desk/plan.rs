@@ -8,7 +8,7 @@ use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
 
-use crate::limits::{AMOUNTS, Limits, is_amount};
+use crate::limits::{AMOUNTS, Limits};
 use crate::refusal::{Code, Refused};
 use crate::shapes::NewCampaign;
 use crate::store::Millis;
@@ -123,9 +123,9 @@ fn check_amounts(problem: &Problem) -> Result<(), Refused> {
     values.try_for_each(|(place, value)| check_amount(value, &format!("/problem/task/{place}/value")))
 }
 
-/// Whether an amount leaves room for what is computed from it.
+/// Whether an amount leaves room for what is computed from it. What is below zero is told elsewhere.
 pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), Refused> {
-    if is_amount(amount) {
+    if amount <= 0.0 || AMOUNTS.contains(&amount) {
         return Ok(());
     }
     let detail = format!("{pointer}: must be zero or between {:e} and {:e}, not {amount:e}", AMOUNTS.start(), AMOUNTS.end());

@@ -89,9 +89,7 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
     let problem = read_problem(&request.problem, limits)?;
     let values = values(&problem, request.values.as_ref())?;
     let budget = request.budget.unwrap_or(problem.budget());
-    if budget > 0.0 {
-        check_amount(budget, "/budget")?;
-    }
+    check_amount(budget, "/budget")?;
     let options = Options { leftover: problem.leftover(), ..Options::default() };
     let mut oracle = Oracle::new(&problem);
     let best = oracle.allocate(&values, budget, &options).map_err(|error| Refused::new(Code::BadProblem, error.to_string()))?;

@@ -18,8 +18,8 @@ pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
     CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
 };
-pub(crate) use sqlite::sync_folder;
-pub use sqlite::{DAMAGED, DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
+pub(crate) use sqlite::{DATABASE, sync_folder};
+pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
 
 use std::ops::Range;
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
-use crate::oracle::{Allocation, AllocationError, Options, Oracle};
+use crate::oracle::{Allocation, AllocationError, Options, Oracle, covers};
 use crate::problem::{Bounds, Problem};
 
 /// What a round may do to the split of the round before. Amounts per round, in the budget's unit; absent: no such guard.
@@ -48,8 +48,7 @@ impl Guards {
             return Err(CampaignError::BadGuard(message));
         }
         let floors: f64 = problem.tasks().iter().map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max)).sum();
-        // As the oracle does, so that sums that are only rounded are taken.
-        if floors > problem.budget() * (1.0 + 1e-12) {
+        if !covers(problem.budget(), floors) {
             let message = format!("floor: with it the tasks need {floors}, more than the budget {}", problem.budget());
             return Err(CampaignError::BadGuard(message));
         }

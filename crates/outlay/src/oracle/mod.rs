@@ -533,11 +533,16 @@ impl Oracle {
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget));
         }
-        if model.min_total > budget * (1.0 + 1e-12) {
+        if !covers(budget, model.min_total) {
             return Err(AllocationError::Infeasible { needed: model.min_total, budget, culprits: culprits(model) });
         }
         Ok(())
     }
+}
+
+/// Whether a budget is enough for lower bounds that need so much together; sums that are above it only by rounding are.
+pub(crate) fn covers(budget: f64, needed: f64) -> bool {
+    needed <= budget * (1.0 + 1e-12)
 }
 
 fn is_good(value: &f64) -> bool {

@@ -8,7 +8,7 @@ use crate::store::StoreError;
 pub const DISK_FULL: &str = "the disk is full";
 
 /// How every message about a file that is none, or not whole, begins.
-pub const DAMAGED: &str = "the file is damaged";
+pub(super) const DAMAGED: &str = "the file is damaged";
 
 /// Nothing was to be written, or nothing of it was kept: the same may be tried again.
 pub(super) fn passing(doing: &str, error: &rusqlite::Error) -> StoreError {

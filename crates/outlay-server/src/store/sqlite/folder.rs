@@ -6,12 +6,20 @@ use std::path::{Path, PathBuf};
 
 use crate::store::StoreError;
 
-const DATABASE: &str = "outlay.db";
+/// The name of the database in a folder, and in a backup.
+pub(crate) const DATABASE: &str = "outlay.db";
 const LOCK: &str = "outlay.lock";
 
 /// The database in a folder.
 pub(super) fn database(folder: &Path) -> PathBuf {
     folder.join(DATABASE)
+}
+
+/// Removes a store, and nothing else that is in the folder.
+pub(super) fn remove(folder: &Path) {
+    for name in [DATABASE, "outlay.db-wal", "outlay.db-shm", LOCK] {
+        let _ = std::fs::remove_file(folder.join(name));
+    }
 }
 
 /// Nobody else serves the folder while this is held. Let go of when dropped, also if the process is killed.

@@ -1,5 +1,6 @@
 //! The embedded store: one SQLite file in a folder that one process serves.
 
+mod batch;
 mod check;
 mod failure;
 mod folder;
@@ -8,8 +9,8 @@ mod read;
 mod schema;
 mod write;
 
-pub use failure::{DAMAGED, DISK_FULL};
-pub(crate) use folder::sync_folder;
+pub use failure::DISK_FULL;
+pub(crate) use folder::{DATABASE, sync_folder};
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,7 +22,7 @@ use rusqlite::Connection;
 use super::{
     CampaignRow, Command, Done, Event, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey, Verified,
 };
-use failure::passing;
+use failure::{DAMAGED, passing};
 use folder::{Hold, refused};
 use write::Writer;
 
@@ -86,12 +87,38 @@ impl SqliteStore {
     /// If there is none, or one of a later program.
     pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder::database(folder);
-        if !path.exists() {
+        if !Self::is_in(folder) {
             return Err(refused(format!("{} has no store: there is no {}", folder.display(), path.display())));
         }
         let reader = schema::reader(&path).map_err(|error| passing(&format!("open {}", path.display()), &error))?;
         schema::check_form(&reader, &path, schema::newest())?;
         Ok(Self { path, readers: Mutex::new(vec![reader]), writer: None, _hold: None, leases: Mutex::default() })
+    }
+
+    /// Whether there is one in a folder.
+    #[must_use]
+    pub fn is_in(folder: &Path) -> bool {
+        folder::database(folder).exists()
+    }
+
+    /// [Verifies](Store::verify) the store in a folder, also while it is served. What is so damaged that it cannot be opened or read is a
+    /// finding like any other.
+    ///
+    /// # Errors
+    /// If there is none, or one of a later program.
+    pub fn verify_in(folder: &Path) -> Result<Verified, StoreError> {
+        match Self::open_to_read(folder).and_then(|store| store.verify()) {
+            Err(error) if error.what.starts_with(DAMAGED) => Ok(Verified { faults: vec![error.what], ..Verified::default() }),
+            verified => verified,
+        }
+    }
+
+    /// Removes a store that was made and not finished, with its folder unless that was there before.
+    pub fn remove_from(folder: &Path, was_there: bool) {
+        folder::remove(folder);
+        if !was_there {
+            let _ = std::fs::remove_dir(folder);
+        }
     }
 
     /// Who it is, and how far it has come.

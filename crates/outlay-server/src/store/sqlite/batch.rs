@@ -1,0 +1,399 @@
+//! The commands of a batch, carried out within a transaction.
+//!
+//! A command is checked before it writes anything, so nothing is ever taken back for one that is refused. What a batch adds to the counts
+//! is summed up first and written once a task: a thousand reports of one campaign touch as many counts as one report.
+
+use std::collections::{BTreeMap, HashMap};
+
+use rusqlite::types::Value;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
+
+use super::failure::broken;
+use super::items::{self, Items};
+use crate::store::{
+    Ask, CampaignStatus, Command, Correction, Done, Millis, NewCampaign, Outcome, Refusal, StatusChange, Tell, TokenRevocation, TokenRow,
+    TokenUse,
+};
+
+type Answer = rusqlite::Result<Result<Done, Refusal>>;
+
+/// A campaign as the file has it; neither changes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Known {
+    number: i64,
+    tasks: u32,
+}
+
+/// What a batch adds.
+#[derive(Debug, Default, Clone, Copy)]
+struct Tally {
+    version: i64,
+    rounds: i64,
+    late: i64,
+}
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Count {
+    told: i64,
+    completions: i64,
+    reward_sum: i64,
+    expected: i64,
+}
+
+/// Commands on their way into one transaction.
+pub(super) struct Batch<'a> {
+    connection: &'a Connection,
+    campaigns: &'a mut HashMap<String, Known>,
+    /// The last event.
+    pub(super) seq: i64,
+    tallies: BTreeMap<i64, Tally>,
+    counts: BTreeMap<(i64, u32), Count>,
+    /// Keys that end here or before may go; absent if no key was used.
+    forget_until: Option<Millis>,
+}
+
+/// Statements that most commands of a batch need: taken out of the cache once for all of them.
+struct Reports<'a> {
+    find: CachedStatement<'a>,
+    insert: CachedStatement<'a>,
+}
+
+impl<'a> Reports<'a> {
+    fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
+        let insert = "INSERT INTO told (campaign, round, seq, is_late, at, token, items) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        Ok(Self {
+            find: connection.prepare_cached("SELECT items FROM told WHERE campaign = ?1 AND round = ?2")?,
+            insert: connection.prepare_cached(insert)?,
+        })
+    }
+}
+
+/// What was told of a task in a round, and what counts by now.
+struct Told {
+    task: u32,
+    first: Outcome,
+    counted: Outcome,
+}
+
+impl<'a> Batch<'a> {
+    pub(super) fn new(connection: &'a Connection, campaigns: &'a mut HashMap<String, Known>, seq: i64) -> Self {
+        Self { connection, campaigns, seq, tallies: BTreeMap::new(), counts: BTreeMap::new(), forget_until: None }
+    }
+
+    pub(super) fn run(&mut self, batch: &[Command]) -> rusqlite::Result<Vec<Result<Done, Refusal>>> {
+        let before = self.seq;
+        let mut reports = Reports::new(self.connection)?;
+        let answers = batch.iter().map(|command| self.carry_out(command, &mut reports)).collect::<rusqlite::Result<_>>()?;
+        self.write_counts()?;
+        self.forget_keys()?;
+        if self.seq != before {
+            self.connection.prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'seq'")?.execute([self.seq])?;
+        }
+        Ok(answers)
+    }
+
+    fn carry_out(&mut self, command: &Command, reports: &mut Reports<'_>) -> Answer {
+        match command {
+            Command::Create(new) => self.create(new),
+            Command::SetStatus(change) => self.set_status(change),
+            Command::Ask(ask) => self.ask(ask),
+            Command::Tell(tell) => self.tell(tell, reports),
+            Command::Correct(correction) => self.correct(correction, reports),
+            Command::AddToken(token) => self.add_token(token),
+            Command::RevokeToken(revocation) => self.revoke_token(revocation),
+            Command::UseToken(used) => self.use_token(used),
+        }
+    }
+
+    fn known(&mut self, id: &str) -> rusqlite::Result<Option<Known>> {
+        if let Some(known) = self.campaigns.get(id) {
+            return Ok(Some(*known));
+        }
+        let mut find = self.connection.prepare_cached("SELECT number, tasks FROM campaign WHERE id = ?1")?;
+        let known = find.query_row([id], |row| Ok(Known { number: row.get(0)?, tasks: row.get(1)? })).optional()?;
+        if let Some(known) = known {
+            self.campaigns.insert(id.to_owned(), known);
+        }
+        Ok(known)
+    }
+
+    fn next_seq(&mut self) -> i64 {
+        self.seq += 1;
+        self.seq
+    }
+
+    fn create(&mut self, new: &NewCampaign) -> Answer {
+        let mut find = self.connection.prepare_cached("SELECT spec = ?2 FROM campaign WHERE id = ?1")?;
+        if let Some(is_same) = find.query_row([&new.id, &new.spec], |row| row.get::<_, bool>(0)).optional()? {
+            return Ok(if is_same { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) });
+        }
+        let insert = "INSERT INTO campaign (id, tasks, status, version, created_at, changed_at, spec) VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            new.id,
+            new.tasks,
+            status_number(CampaignStatus::Open),
+            new.at,
+            new.spec
+        ])?;
+        let number = self.connection.last_insert_rowid();
+        self.campaigns.insert(new.id.clone(), Known { number, tasks: new.tasks });
+        self.tallies.entry(number).or_default();
+        self.record_status(number, new.at, &new.token, None)?;
+        Ok(Ok(Done::Created))
+    }
+
+    fn set_status(&mut self, change: &StatusChange) -> Answer {
+        let Some(known) = self.known(&change.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let mut find = self.connection.prepare_cached("SELECT version FROM campaign WHERE number = ?1")?;
+        let version: i64 = find.query_row([known.number], |row| row.get(0))?;
+        let version = version as u64;
+        if version != change.only_if {
+            return Ok(Err(Refusal::OtherVersion { version }));
+        }
+        let update = "UPDATE campaign SET status = ?2, version = version + 1, changed_at = ?3 WHERE number = ?1";
+        self.connection.prepare_cached(update)?.execute(params![known.number, status_number(change.to), change.at])?;
+        self.record_status(known.number, change.at, &change.token, Some(change.to))?;
+        Ok(Ok(Done::StatusSet { version: version + 1 }))
+    }
+
+    fn record_status(&mut self, campaign: i64, at: Millis, token: &str, status: Option<CampaignStatus>) -> rusqlite::Result<()> {
+        let seq = self.next_seq();
+        let insert = "INSERT INTO status_event (campaign, seq, at, token, status) VALUES (?1, ?2, ?3, ?4, ?5)";
+        self.connection.prepare_cached(insert)?.execute(params![campaign, seq, at, token, status.map(status_number)])?;
+        Ok(())
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Answer {
+        let Some(known) = self.known(&ask.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        if let Some(refusal) = self.used_key(ask)? {
+            return Ok(Err(refusal));
+        }
+        let (first, past) = (whole(ask.rounds.start)?, whole(ask.rounds.end)?);
+        if self.is_taken(known.number, first, past)? {
+            return Ok(Err(Refusal::RoundsTaken));
+        }
+        let split = &ask.split;
+        let there = split.there();
+        let seq = self.next_seq();
+        let insert = "INSERT INTO ask (campaign, first, past, there, seq, stats_version, at, expires_at, token, budget, available, spend, \
+                      success, idx) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            known.number,
+            first,
+            past,
+            there as i64,
+            seq,
+            whole(ask.stats_version)?,
+            ask.at,
+            ask.expires_at,
+            ask.token,
+            split.budget,
+            split.available.as_deref().map(items::mask),
+            items::floats(&split.spend),
+            items::floats(&split.success),
+            items::floats(&split.index),
+        ])?;
+        self.tallies.entry(known.number).or_default().rounds += past - first;
+        self.use_key(ask, first, past)?;
+        Ok(Ok(Done::Asked))
+    }
+
+    fn is_taken(&self, campaign: i64, first: i64, past: i64) -> rusqlite::Result<bool> {
+        let before = "SELECT first, past FROM ask WHERE campaign = ?1 AND first < ?2 ORDER BY first DESC LIMIT 1";
+        let mut find = self.connection.prepare_cached(before)?;
+        // A request for no rounds at all has a place too.
+        let end = past.max(first.saturating_add(1));
+        let before: Option<(i64, i64)> = find.query_row([campaign, end], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        Ok(before.is_some_and(|(start, end)| end > first || start == first))
+    }
+
+    fn used_key(&self, ask: &Ask) -> rusqlite::Result<Option<Refusal>> {
+        let Some(key) = &ask.key else { return Ok(None) };
+        let find = "SELECT request, first, past FROM used_key WHERE token = ?1 AND key = ?2 AND expires_at > ?3";
+        let mut find = self.connection.prepare_cached(find)?;
+        let used = find.query_row(params![ask.token, key.key, ask.at], |row| {
+            let rounds = row.get::<_, i64>(1)? as u64..row.get::<_, i64>(2)? as u64;
+            Ok(Refusal::KeyUsed { request: row.get(0)?, rounds })
+        });
+        used.optional()
+    }
+
+    fn use_key(&mut self, ask: &Ask, first: i64, past: i64) -> rusqlite::Result<()> {
+        let Some(key) = &ask.key else { return Ok(()) };
+        let insert = "INSERT OR REPLACE INTO used_key (token, key, request, campaign, first, past, expires_at) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+        let row = params![ask.token, key.key, key.request, ask.campaign, first, past, key.expires_at];
+        self.connection.prepare_cached(insert)?.execute(row)?;
+        self.forget_until = self.forget_until.max(Some(ask.at));
+        Ok(())
+    }
+
+    /// A few at a time: no batch waits long, and more go than come.
+    fn forget_keys(&mut self) -> rusqlite::Result<()> {
+        let Some(until) = self.forget_until else { return Ok(()) };
+        let delete = "DELETE FROM used_key WHERE (token, key) IN \
+                      (SELECT token, key FROM used_key WHERE expires_at <= ?1 ORDER BY expires_at LIMIT 2048)";
+        self.connection.prepare_cached(delete)?.execute([until]).map(|_| ())
+    }
+
+    fn tell(&mut self, tell: &Tell, reports: &mut Reports<'_>) -> Answer {
+        let Some(known) = self.known(&tell.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let round = whole(tell.round)?;
+        let told = self.told(known.number, round, reports)?;
+        let mut is_new = Vec::with_capacity(tell.items.len());
+        for item in &tell.items {
+            match place_of(&told, item.task).map(|place| &told[place]) {
+                None => is_new.push(true),
+                Some(told) if told.first == item.outcome || told.counted == item.outcome => is_new.push(false),
+                Some(told) => return Ok(Err(Refusal::Conflict { task: item.task, stored: told.counted })),
+            }
+        }
+        let new = || tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| item);
+        let count = new().count() as i64;
+        if count > 0 {
+            let row = params![known.number, round, self.next_seq(), tell.is_late, tell.at, tell.token, items::written(new())];
+            reports.insert.execute(row)?;
+            for item in new() {
+                let total = self.counts.entry((known.number, item.task)).or_default();
+                total.told += 1;
+                total.completions += i64::from(item.outcome.completed);
+                total.reward_sum = sum(total.reward_sum, whole(item.outcome.reward)?)?;
+                total.expected = sum(total.expected, whole(item.expected)?)?;
+            }
+            let tally = self.tallies.entry(known.number).or_default();
+            tally.version += count;
+            tally.late += if tell.is_late { count } else { 0 };
+        }
+        let all = told.len() as i64 + count;
+        // Nobody can tell of more than all tasks.
+        let is_complete = all == i64::from(known.tasks) || self.there(known.number, round)?.is_some_and(|there| all >= there);
+        Ok(Ok(Done::Told { is_new, is_complete }))
+    }
+
+    /// How many tasks a round was handed out with; none if it was not.
+    fn there(&self, campaign: i64, round: i64) -> rusqlite::Result<Option<i64>> {
+        let find = "SELECT there, past FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
+        let mut find = self.connection.prepare_cached(find)?;
+        let found: Option<(i64, i64)> = find.query_row([campaign, round], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        Ok(found.filter(|(_, past)| *past > round).map(|(there, _)| there))
+    }
+
+    /// What is known of a round: tasks in order.
+    fn told(&self, campaign: i64, round: i64, reports: &mut Reports<'_>) -> rusqlite::Result<Vec<Told>> {
+        let mut told = Vec::new();
+        let mut rows = reports.find.query([campaign, round])?;
+        while let Some(row) = rows.next()? {
+            for item in Items(row.get_ref(0)?.as_blob()?) {
+                let item = item.ok_or_else(|| broken("items of a report"))?;
+                told.push(Told { task: item.task, first: item.outcome, counted: item.outcome });
+            }
+        }
+        told.sort_unstable_by_key(|told| told.task);
+        if !told.is_empty() {
+            self.add_corrections(campaign, round, &mut told)?;
+        }
+        Ok(told)
+    }
+
+    fn add_corrections(&self, campaign: i64, round: i64, told: &mut [Told]) -> rusqlite::Result<()> {
+        let find = "SELECT task, to_completed, to_reward FROM correction WHERE campaign = ?1 AND round = ?2 ORDER BY task, seq";
+        let mut find = self.connection.prepare_cached(find)?;
+        let mut rows = find.query([campaign, round])?;
+        while let Some(row) = rows.next()? {
+            let task: u32 = row.get(0)?;
+            let outcome = Outcome { completed: row.get(1)?, reward: row.get::<_, i64>(2)? as u64 };
+            if let Some(place) = place_of(told, task) {
+                told[place].counted = outcome;
+            }
+        }
+        Ok(())
+    }
+
+    fn correct(&mut self, correction: &Correction, reports: &mut Reports<'_>) -> Answer {
+        let Some(known) = self.known(&correction.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let round = whole(correction.round)?;
+        let told = self.told(known.number, round, reports)?;
+        let Some(from) = place_of(&told, correction.task).map(|place| told[place].counted) else {
+            return Ok(Err(Refusal::NothingToCorrect));
+        };
+        let (to, from_reward, to_reward) = (correction.to, whole(from.reward)?, whole(correction.to.reward)?);
+        let insert = "INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, at, token, \
+                      why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        self.connection.prepare_cached(insert)?.execute(params![
+            known.number,
+            round,
+            correction.task,
+            self.next_seq(),
+            from.completed,
+            from_reward,
+            to.completed,
+            to_reward,
+            correction.at,
+            correction.token,
+            correction.why,
+        ])?;
+        let total = self.counts.entry((known.number, correction.task)).or_default();
+        total.completions += i64::from(to.completed) - i64::from(from.completed);
+        total.reward_sum = sum(total.reward_sum, to_reward - from_reward)?;
+        self.tallies.entry(known.number).or_default().version += 1;
+        Ok(Ok(Done::Corrected { from }))
+    }
+
+    fn write_counts(&mut self) -> rusqlite::Result<()> {
+        let upsert = "INSERT INTO tally (campaign, version, rounds, late) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET \
+                      version = version + excluded.version, rounds = rounds + excluded.rounds, late = late + excluded.late";
+        for (campaign, Tally { version, rounds, late }) in &self.tallies {
+            self.connection.prepare_cached(upsert)?.execute([campaign, version, rounds, late])?;
+        }
+        let upsert = "INSERT INTO task_count (campaign, task, told, completions, reward_sum, expected) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+                      ON CONFLICT DO UPDATE SET told = told + excluded.told, completions = completions + excluded.completions, \
+                      reward_sum = reward_sum + excluded.reward_sum, expected = expected + excluded.expected";
+        for ((campaign, task), Count { told, completions, reward_sum, expected }) in &self.counts {
+            self.connection.prepare_cached(upsert)?.execute(params![campaign, task, told, completions, reward_sum, expected])?;
+        }
+        Ok(())
+    }
+
+    fn add_token(&mut self, token: &TokenRow) -> Answer {
+        let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at) \
+                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
+        let scopes = Value::Text(serde_json::Value::from(token.scopes.clone()).to_string());
+        let TokenRow { id, hash, campaign, created_at, expires_at, revoked_at, last_used_at, .. } = token;
+        let row = params![id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at];
+        let added = self.connection.prepare_cached(insert)?.execute(row)?;
+        Ok(if added == 1 { Ok(Done::TokenAdded) } else { Err(Refusal::Token) })
+    }
+
+    fn revoke_token(&mut self, TokenRevocation { id, at }: &TokenRevocation) -> Answer {
+        let update = "UPDATE token SET revoked_at = coalesce(revoked_at, ?2) WHERE id = ?1";
+        let revoked = self.connection.prepare_cached(update)?.execute(params![id, at])?;
+        Ok(if revoked == 1 { Ok(Done::TokenRevoked) } else { Err(Refusal::Token) })
+    }
+
+    fn use_token(&mut self, TokenUse { id, at }: &TokenUse) -> Answer {
+        let update = "UPDATE token SET last_used_at = ?2 WHERE id = ?1";
+        let used = self.connection.prepare_cached(update)?.execute(params![id, at])?;
+        Ok(if used == 1 { Ok(Done::TokenUsed) } else { Err(Refusal::Token) })
+    }
+}
+
+fn place_of(told: &[Told], task: u32) -> Option<usize> {
+    told.binary_search_by_key(&task, |told| told.task).ok()
+}
+
+pub(super) fn status_number(status: CampaignStatus) -> i64 {
+    match status {
+        CampaignStatus::Open => 0,
+        CampaignStatus::Paused => 1,
+        CampaignStatus::Closed => 2,
+    }
+}
+
+/// Numbers in SQLite have a sign.
+fn whole(number: u64) -> rusqlite::Result<i64> {
+    i64::try_from(number).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+fn sum(total: i64, more: i64) -> rusqlite::Result<i64> {
+    total.checked_add(more).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure("a sum of rewards is too large".into()))
+}
