@@ -1,7 +1,9 @@
-//! outlay and UCB1 of other libraries in the same loop on ten Bernoulli arms: choose an arm, draw its reward, tell the library. Prints a line of JSON a library.
+//! outlay and UCB1 of other libraries in the same loop on ten Bernoulli arms: choose an arm, draw
+//! its reward, tell the library. Prints a line of JSON a library.
 //!
-//! `peers HORIZON SECONDS MEAN...`: the fastest run counts, by the wall clock. All use the width of outlay's `cucb`,
-//! sqrt(1.5 log t / N), and outlay's random stream; its definition is in docs/model.md.
+//! `peers HORIZON SECONDS MEAN...`: the fastest run counts, by the wall clock. All use the width of
+//! outlay's `cucb`, sqrt(1.5 log t / N), and outlay's random stream; its definition is in
+//! docs/model.md.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -81,7 +83,8 @@ fn rl_bandit(arms: &Arms, horizon: u64) -> f64 {
     regret
 }
 
-/// outlay in the same loop: the arm is the task that gets the whole budget, found by the oracle with its certificate.
+/// outlay in the same loop: the arm is the task that gets the whole budget, found by the oracle
+/// with its certificate.
 fn outlay_as_a_bandit(learner: &str, arms: &Arms, horizon: u64) -> f64 {
     let curve = outlay::Curve::threshold(1.0).expect("a curve");
     let tasks = (0..arms.means.len()).map(|arm| outlay::TaskSpec::new(format!("arm-{arm}"), curve.clone())).collect();

@@ -1,5 +1,11 @@
-//! The hot paths, each called once under callgrind. What a `setup` does is not counted, nor is dropping what a case returns.
-#![allow(clippy::unwrap_used, unreachable_pub, missing_docs, reason = "a benchmark; a broken one must stop")]
+//! The hot paths, each called once under callgrind. What a `setup` does is not counted, nor is
+//! dropping what a case returns.
+#![allow(
+    clippy::unwrap_used,
+    unreachable_pub,
+    missing_docs,
+    reason = "a benchmark; a broken one must stop"
+)]
 
 #[path = "../../../crates/outlay/benches/oracle/clock.rs"]
 #[allow(dead_code, reason = "shared with the benchmarks of the library")]
@@ -91,7 +97,13 @@ fn game(instance: &str, learner: &str) -> (Problem, LearnerSpec) {
 #[bench::sharp_10("power:tasks=10", "sharp")]
 #[bench::cucb_armed("k-armed", "cucb")]
 fn thousand_rounds((problem, learner): (Problem, LearnerSpec)) -> (Problem, Replication) {
-    let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon: ROUNDS, seed: 1 };
+    let play = Play {
+        problem: &problem,
+        learner: &learner,
+        feedback: learner.entry().feedback,
+        horizon: ROUNDS,
+        seed: 1,
+    };
     let replication = play.run(&AtomicBool::new(false)).unwrap().unwrap();
     (problem, replication)
 }
@@ -111,7 +123,10 @@ fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) 
     learner.decide(&Situation { round, budget: 1.0, available: None }, weights);
     let reward = if round.is_multiple_of(3) { Reward::MOST } else { Reward::NONE };
     let task = round as usize % weights.len();
-    learner.observe_completed(&[Completion { task, reward }, Completion { task: (task + 3) % weights.len(), reward }]);
+    learner.observe_completed(&[
+        Completion { task, reward },
+        Completion { task: (task + 3) % weights.len(), reward },
+    ]);
 }
 
 #[library_benchmark(setup = taught)]
@@ -119,7 +134,9 @@ fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) 
 #[bench::sharp("sharp")]
 #[bench::tight("tight")]
 #[bench::cucb("cucb")]
-fn ten_index_updates((mut learner, mut weights): (Box<dyn Learner>, Vec<f64>)) -> (Box<dyn Learner>, Vec<f64>) {
+fn ten_index_updates(
+    (mut learner, mut weights): (Box<dyn Learner>, Vec<f64>),
+) -> (Box<dyn Learner>, Vec<f64>) {
     for round in 301..=310 {
         decide_and_learn(&mut *learner, round, black_box(&mut weights));
     }
@@ -129,7 +146,9 @@ fn ten_index_updates((mut learner, mut weights): (Box<dyn Learner>, Vec<f64>)) -
 /// Sixty tries whose success follows an exponential curve.
 fn record() -> Observations {
     let mut random = Random::new(1);
-    let rows = (0..60).map(|row| (f64::from(row % 12), random.uniform() < 1.0 - (-f64::from(row % 12) / 4.0).exp()));
+    let rows = (0..60).map(|row| {
+        (f64::from(row % 12), random.uniform() < 1.0 - (-f64::from(row % 12) / 4.0).exp())
+    });
     Observations::of_outcomes(rows.collect::<Vec<_>>()).unwrap()
 }
 
@@ -140,7 +159,8 @@ fn fit_small_record(log: Observations) -> Fitted {
 }
 
 fn text() -> String {
-    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop-ads.toml")).unwrap()
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/shop-ads.toml"))
+        .unwrap()
 }
 
 #[library_benchmark(setup = text)]
@@ -151,6 +171,13 @@ fn read_problem(text: String) -> Problem {
 
 library_benchmark_group!(
     name = hot_paths,
-    benchmarks = [allocate_cold, allocate_warm, thousand_rounds, ten_index_updates, fit_small_record, read_problem]
+    benchmarks = [
+        allocate_cold,
+        allocate_warm,
+        thousand_rounds,
+        ten_index_updates,
+        fit_small_record,
+        read_problem
+    ]
 );
 main!(library_benchmark_groups = hot_paths);

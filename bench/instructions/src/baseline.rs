@@ -89,11 +89,15 @@ impl Baseline {
             let change = 100.0 * (now as f64 / before as f64 - 1.0);
             compared.lines.push(format!("{case:<32} {before:>12} -> {now:>12}  {change:+7.2} %"));
             if u128::from(now) * 10 >= u128::from(before) * 11 {
-                compared.faults.push(format!("{case} takes {change:.1} % more instructions than the baseline"));
+                compared.faults.push(format!(
+                    "{case} takes {change:.1} % more instructions than the baseline"
+                ));
             }
         }
         let lost = self.instructions.keys().filter(|case| !counted.contains_key(*case));
-        compared.faults.extend(lost.map(|case| format!("{case} is in the baseline and was not counted")));
+        compared
+            .faults
+            .extend(lost.map(|case| format!("{case} is in the baseline and was not counted")));
         compared
     }
 }
@@ -107,7 +111,10 @@ impl fmt::Display for Compared {
             writeln!(out, "FAILED: {fault}")?;
         }
         if !self.faults.is_empty() {
-            writeln!(out, "if this is meant: `bench/instructions/run --save`, and say why in the commit")?;
+            writeln!(
+                out,
+                "if this is meant: `bench/instructions/run --save`, and say why in the commit"
+            )?;
         }
         Ok(())
     }
@@ -146,7 +153,10 @@ mod tests {
     #[test]
     fn a_tenth_more_fails_and_one_less_does_not() {
         let baseline = baseline(&[("cold", 1000), ("warm", 500)]);
-        assert_eq!(baseline.compare(&of(&[("cold", 1099), ("warm", 500)])).faults, Vec::<String>::new());
+        assert_eq!(
+            baseline.compare(&of(&[("cold", 1099), ("warm", 500)])).faults,
+            Vec::<String>::new()
+        );
         let grown = baseline.compare(&of(&[("cold", 1100), ("warm", 500)]));
         assert_eq!(grown.faults, ["cold takes 10.0 % more instructions than the baseline"]);
         assert!(grown.to_string().contains("FAILED: cold"));
@@ -161,8 +171,12 @@ mod tests {
 
     #[test]
     fn a_case_that_only_one_side_knows_fails() {
-        let compared = baseline(&[("cold", 1000), ("gone", 1)]).compare(&of(&[("cold", 1000), ("new", 1)]));
-        assert_eq!(compared.faults, ["new is not in the baseline", "gone is in the baseline and was not counted"]);
+        let compared =
+            baseline(&[("cold", 1000), ("gone", 1)]).compare(&of(&[("cold", 1000), ("new", 1)]));
+        assert_eq!(
+            compared.faults,
+            ["new is not in the baseline", "gone is in the baseline and was not counted"]
+        );
     }
 
     #[test]
@@ -176,9 +190,17 @@ mod tests {
             Machine { library: "glibc 2.39".to_owned(), ..same.clone() },
         ] {
             let reason = baseline.not_comparable(&other).unwrap();
-            assert!(reason.starts_with("skipped") && reason.contains(&same.to_string()) && reason.contains(&other.to_string()), "{reason}");
+            assert!(
+                reason.starts_with("skipped")
+                    && reason.contains(&same.to_string())
+                    && reason.contains(&other.to_string()),
+                "{reason}"
+            );
         }
-        assert_eq!(serde_json::from_str::<Machine>(&serde_json::to_string(&same).unwrap()).unwrap(), same);
+        assert_eq!(
+            serde_json::from_str::<Machine>(&serde_json::to_string(&same).unwrap()).unwrap(),
+            same
+        );
     }
 
     #[test]
@@ -186,7 +208,12 @@ mod tests {
         let line = r#"{"function_name":"allocate_cold","id":"power_10","profiles":[{"data":{"total":{"metrics":{"Ir":{"values":{"new":53,"old":7}}}}}}]}"#;
         assert_eq!(counts(&format!("{line}\n\n")).unwrap(), of(&[("allocate_cold power_10", 53)]));
         assert!(counts("").is_err());
-        assert!(counts(&line.replace(r#""new":53,"#, "")).unwrap_err().to_string().contains("has no count"));
+        assert!(
+            counts(&line.replace(r#""new":53,"#, ""))
+                .unwrap_err()
+                .to_string()
+                .contains("has no count")
+        );
         assert!(counts("not JSON").is_err());
     }
 }

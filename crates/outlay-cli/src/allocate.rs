@@ -33,11 +33,13 @@ pub(crate) fn run(arguments: &AllocateArguments, quiet: bool) -> Result<Report, 
     let mut oracle = Oracle::new(&problem);
     oracle.use_threads(threads(arguments.threads));
     let mut allocation = oracle.allocate(&values, budget, &options)?.clone();
-    let rounded = arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
+    let rounded =
+        arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
     if let Some(rounded) = &rounded {
         adopt(&problem, &mut allocation, rounded);
     }
-    let outcomes = outcomes(&problem, &values, budget, &allocation.spend, arguments.round.unwrap_or(0.0));
+    let outcomes =
+        outcomes(&problem, &values, budget, &allocation.spend, arguments.round.unwrap_or(0.0));
     let answer = Answer { problem, allocation, rounded, outcomes };
     let mut remarks = Vec::new();
     let result = match arguments.solve.format {
@@ -49,14 +51,16 @@ pub(crate) fn run(arguments: &AllocateArguments, quiet: bool) -> Result<Report, 
         }
     };
     if let Some(file) = file {
-        let points = decision_report::around(&answer.problem, &values, (budget, 0.0), &options, quiet)?;
+        let points =
+            decision_report::around(&answer.problem, &values, (budget, 0.0), &options, quiet)?;
         let title = format!("{}: the best split", origin::name(&arguments.solve.problem));
         remarks.push(file.write(&answer.page(title, &values, points).html())?);
     }
     Ok(Report::new(result).with_remarks(remarks))
 }
 
-/// The rounded split in place of the exact one; bound, price and status stay what was proved before rounding.
+/// The rounded split in place of the exact one; bound, price and status stay what was proved before
+/// rounding.
 fn adopt(problem: &Problem, allocation: &mut Allocation, rounded: &Rounded) {
     allocation.set_spend(problem, &rounded.spend);
     allocation.value = rounded.value;
@@ -140,7 +144,10 @@ impl Answer {
         let currents = self.problem.tasks().iter().filter_map(outlay::Task::current);
         match &self.rounded {
             Some(rounded) => Precision::of_unit(rounded.unit),
-            None => Precision::of_amounts(budget, spends.chain(currents).chain([self.allocation.unspent])),
+            None => Precision::of_amounts(
+                budget,
+                spends.chain(currents).chain([self.allocation.unspent]),
+            ),
         }
     }
 
@@ -157,7 +164,8 @@ impl Answer {
             ("marginal return", Right),
             ("bound", Left),
         ]);
-        let (shown, hidden) = most_important(self.outcomes.len(), |position| self.outcomes[position].spend);
+        let (shown, hidden) =
+            most_important(self.outcomes.len(), |position| self.outcomes[position].spend);
         for &position in &shown {
             let (task, outcome) = (&self.problem.tasks()[position], &self.outcomes[position]);
             table.row(vec![
@@ -183,15 +191,22 @@ impl Answer {
             String::new(),
             String::new(),
         ]);
-        format!("{}{}\n{}\n", table.render(), hidden_line(hidden, "with smaller spends"), self.summary())
+        format!(
+            "{}{}\n{}\n",
+            table.render(),
+            hidden_line(hidden, "with smaller spends"),
+            self.summary()
+        )
     }
 
     /// The report; `points` are the best splits of other budgets.
     fn page(&self, title: String, values: &[f64], points: Vec<Allocation>) -> DecisionPage<'_> {
-        let currents: Vec<Option<f64>> = self.problem.tasks().iter().map(outlay::Task::current).collect();
+        let currents: Vec<Option<f64>> =
+            self.problem.tasks().iter().map(outlay::Task::current).collect();
         // What is spent today has a value only if all of it is known.
         let before = currents.iter().copied().collect::<Option<Vec<f64>>>();
-        let before = before.map(|current| (current.iter().sum(), value_of(&self.problem, values, &current)));
+        let before =
+            before.map(|current| (current.iter().sum(), value_of(&self.problem, values, &current)));
         DecisionPage {
             title,
             command: shell::typed(),
@@ -214,19 +229,33 @@ impl Answer {
     /// The line everybody reads, and one on what rounding costs.
     fn summary(&self) -> String {
         let allocation = &self.allocation;
-        let mut parts =
-            vec![format!("budget {} per round", number::plain(allocation.budget)), format!("value {} per round", figure(allocation.value))];
+        let mut parts = vec![
+            format!("budget {} per round", number::plain(allocation.budget)),
+            format!("value {} per round", figure(allocation.value)),
+        ];
         match &self.rounded {
-            None => parts.push(format!("{} (gap {})", standing(allocation.status), number::gap(allocation.gap()))),
+            None => parts.push(format!(
+                "{} (gap {})",
+                standing(allocation.status),
+                number::gap(allocation.gap())
+            )),
             Some(rounded) => {
                 let before = Allocation { value: rounded.value_before, ..allocation.clone() };
-                parts.push(format!("{} before rounding (gap {})", standing(before.status), number::gap(before.gap())));
+                parts.push(format!(
+                    "{} before rounding (gap {})",
+                    standing(before.status),
+                    number::gap(before.gap())
+                ));
             }
         }
         parts.push(format!("price {} per unit", figure(allocation.price)));
         parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
         let rounding = self.rounded.as_ref().map(|rounded| {
-            format!("\nrounding to multiples of {} costs {}", rounded.unit, number::loss(rounded.loss(), rounded.value_before))
+            format!(
+                "\nrounding to multiples of {} costs {}",
+                rounded.unit,
+                number::loss(rounded.loss(), rounded.value_before)
+            )
         });
         parts.join(" · ") + &rounding.unwrap_or_default()
     }
@@ -261,6 +290,10 @@ pub(crate) fn unspent(allocation: &Allocation, is_rounded: bool, precision: Prec
         Some("rounding") => " (less than a unit, or no room for one)",
         _ => return "unspent 0".to_owned(),
     };
-    let amount = if is_rounded { number::plain(allocation.unspent) } else { precision.amount(allocation.unspent) };
+    let amount = if is_rounded {
+        number::plain(allocation.unspent)
+    } else {
+        precision.amount(allocation.unspent)
+    };
     format!("unspent {amount}{why}")
 }

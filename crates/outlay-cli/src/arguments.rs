@@ -11,15 +11,21 @@ mod replay;
 mod serve;
 
 #[cfg(feature = "serve")]
-pub(crate) use archive::{BackupArguments, ExportArguments, ImportArguments, RestoreArguments, StorePlace, VerifyArguments};
-pub(crate) use daily::{NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments};
+pub(crate) use archive::{
+    BackupArguments, ExportArguments, ImportArguments, RestoreArguments, StorePlace,
+    VerifyArguments,
+};
+pub(crate) use daily::{
+    NewArguments, NextArguments, StatusArguments, TellArguments, UndoArguments,
+};
 #[cfg(feature = "serve")]
 pub(crate) use demo::DemoArguments;
 pub(crate) use fit::{FamilyChoice, FitArguments};
 pub(crate) use replay::ReplayArguments;
 #[cfg(feature = "serve")]
 pub(crate) use serve::{
-    LogFormat, LogLevel, ServeArguments, StoreArguments, TokenArguments, TokenCommand, TokenCreateArguments, TokenPlace,
+    LogFormat, LogLevel, ServeArguments, StoreArguments, TokenArguments, TokenCommand,
+    TokenCreateArguments, TokenPlace,
 };
 
 use std::path::PathBuf;
@@ -30,7 +36,8 @@ use outlay::{Leftover, Options, Problem};
 
 use crate::report::Format;
 
-/// Split a budget over tasks whose chance of success rises with what is spent on them, and say how good the split is.
+/// Split a budget over tasks whose chance of success rises with what is spent on them, and say how
+/// good the split is.
 #[derive(Debug, Parser)]
 #[command(name = "outlay", version, arg_required_else_help = true)]
 pub(crate) struct Arguments {
@@ -54,41 +61,53 @@ pub(crate) enum Command {
     Frontier(FrontierArguments),
     /// What the problem is: shapes, bounds, which guarantee holds; or every error at once
     Check(CheckArguments),
-    /// Curves from a log of what was spent and whether it succeeded: a problem file, and how far to trust it
+    /// Curves from a log of what was spent and whether it succeeded: a problem file, and how far to
+    /// trust it
     Fit(FitArguments),
-    /// What the theorems promise for a problem: every bound that covers it, and whether it says anything
+    /// What the theorems promise for a problem: every bound that covers it, and whether it says
+    /// anything
     Bound(BoundArguments),
-    /// Let learners play problems whose values they do not know, many times over, and compare what they lose
+    /// Let learners play problems whose values they do not know, many times over, and compare what
+    /// they lose
     ///
-    /// Stopped with Ctrl-C, a run keeps what is finished (exit code 130); the same command goes on with it.
+    /// Stopped with Ctrl-C, a run keeps what is finished (exit code 130); the same command goes on
+    /// with it.
     Simulate(SimulateArguments),
-    /// Let learners play recorded outcomes, compare them with the best split in hindsight, and say how far the record is from the model
+    /// Let learners play recorded outcomes, compare them with the best split in hindsight, and say
+    /// how far the record is from the model
     ///
-    /// Rows say what success needed (columns task, threshold, reward) or what happened (task, spend, success, reward).
+    /// Rows say what success needed (columns task, threshold, reward) or what happened (task,
+    /// spend, success, reward).
     Replay(ReplayArguments),
-    /// Play the experiments behind the paper's theorems and our own claims, and judge each: figures, tables, verdicts
+    /// Play the experiments behind the paper's theorems and our own claims, and judge each:
+    /// figures, tables, verdicts
     ///
-    /// Exit code 1 if a verdict is `not shown`. Stopped with Ctrl-C, it keeps what is finished (exit code 130); the same command goes on.
+    /// Exit code 1 if a verdict is `not shown`. Stopped with Ctrl-C, it keeps what is finished
+    /// (exit code 130); the same command goes on.
     Reproduce(ReproduceArguments),
-    /// Start the daily loop: a state file that decides round by round and learns from what comes back
+    /// Start the daily loop: a state file that decides round by round and learns from what comes
+    /// back
     New(NewArguments),
     /// The split of the next round, on record before it is shown
     Next(NextArguments),
     /// What came back: partial, late and repeated rows are fine, contradictions are refused
     Tell(TellArguments),
-    /// Where things stand: what each task got and gave, what is open, whether the curves can be right
+    /// Where things stand: what each task got and gave, what is open, whether the curves can be
+    /// right
     Status(StatusArguments),
     /// Take back the last `tell`
     Undo(UndoArguments),
     /// Serve campaigns over HTTP: bidders, schedulers and dashboards share one learner
     ///
-    /// Prints its address and runs until it is told to stop. Exit code 1 if the store fails; nothing acknowledged is lost.
+    /// Prints its address and runs until it is told to stop. Exit code 1 if the store fails;
+    /// nothing acknowledged is lost.
     #[cfg(feature = "serve")]
     Serve(ServeArguments),
     /// Who may use the service: tokens made, listed and revoked
     #[cfg(feature = "serve")]
     Token(TokenArguments),
-    /// See the service at work: it starts with a campaign that plays itself against real auctions, and prints the address of its page
+    /// See the service at work: it starts with a campaign that plays itself against real auctions,
+    /// and prints the address of its page
     #[cfg(feature = "serve")]
     Demo(DemoArguments),
     /// Copy the store of a service, also while it runs, and check the copy
@@ -97,7 +116,8 @@ pub(crate) enum Command {
     /// Make a store from a backup, once it has been checked; never over one that is there
     #[cfg(feature = "serve")]
     Restore(RestoreArguments),
-    /// Everything that a service knows as lines of JSON: campaigns, rounds, outcomes, corrections, tokens without their secrets
+    /// Everything that a service knows as lines of JSON: campaigns, rounds, outcomes, corrections,
+    /// tokens without their secrets
     ///
     /// Idempotency keys are left out: they end within a day.
     #[cfg(feature = "serve")]
@@ -125,7 +145,8 @@ pub(crate) struct AllocateArguments {
     #[arg(long, value_name = "UNIT", value_parser = positive, allow_negative_numbers = true)]
     pub(crate) round: Option<f64>,
 
-    /// Threads for the split of 100,000 tasks or more; the answer is the same for any number [default: as many as there are cores]
+    /// Threads for the split of 100,000 tasks or more; the answer is the same for any number
+    /// [default: as many as there are cores]
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 }
@@ -139,7 +160,8 @@ pub(crate) struct EvaluateArguments {
     #[arg(long, value_parser = amount, allow_negative_numbers = true)]
     pub(crate) budget: Option<f64>,
 
-    /// A CSV file with columns task and spend, one row a task [default: what the tasks' `current` says]
+    /// A CSV file with columns task and spend, one row a task [default: what the tasks' `current`
+    /// says]
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
 }
@@ -164,7 +186,8 @@ pub(crate) struct FrontierArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The problem file: TOML, JSON if its name ends in .json, - for standard input; or an instance by name: power, m-set:tasks=10,plays=3
+    /// The problem file: TOML, JSON if its name ends in .json, - for standard input; or an instance
+    /// by name: power, m-set:tasks=10,plays=3
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
@@ -183,11 +206,13 @@ pub(crate) struct BoundArguments {
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) horizon: Option<u64>,
 
-    /// A folder of `outlay simulate` with this problem: what its learners lost, next to what they may lose
+    /// A folder of `outlay simulate` with this problem: what its learners lost, next to what they
+    /// may lose
     #[arg(long, value_name = "DIR")]
     pub(crate) run: Option<PathBuf>,
 
-    /// The share of the budget from which on slopes and bends are told [default: the least share of Theorem 1]
+    /// The share of the budget from which on slopes and bends are told [default: the least share of
+    /// Theorem 1]
     #[arg(long, value_parser = share, allow_negative_numbers = true)]
     pub(crate) share: Option<f64>,
 
@@ -206,7 +231,8 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) experiment: Option<PathBuf>,
 
-    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp, paper, uniform]
+    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp,
+    /// paper, uniform]
     #[arg(long = "learner", value_name = "LEARNER")]
     pub(crate) learners: Vec<String>,
 
@@ -226,8 +252,8 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_enum)]
     pub(crate) feedback: Option<FeedbackChoice>,
 
-    /// One run for each value: tasks=2,5,10 of an instance, horizon=1000,10000, or a number in the problem file:
-    /// budget=500,1000, task[*].curve.exponent=0.3,0.5
+    /// One run for each value: tasks=2,5,10 of an instance, horizon=1000,10000, or a number in the
+    /// problem file: budget=500,1000, task[*].curve.exponent=0.3,0.5
     #[arg(long, value_name = "PARAMETER=VALUES")]
     pub(crate) grid: Option<String>,
 
@@ -235,7 +261,8 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
-    /// Where to keep the run: checkpoint, results, report [default: for tables runs/ and a name, else nowhere]
+    /// Where to keep the run: checkpoint, results, report [default: for tables runs/ and a name,
+    /// else nowhere]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -262,7 +289,8 @@ pub(crate) struct ReproduceArguments {
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) threads: Option<u16>,
 
-    /// Where to keep runs, pictures, index.html and results.json [default: runs/reproduce, or runs/reproduce-quick]
+    /// Where to keep runs, pictures, index.html and results.json [default: runs/reproduce, or
+    /// runs/reproduce-quick]
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
 
@@ -301,11 +329,13 @@ pub(crate) const MOST_REPLICATIONS: u64 = 1_000_000;
 /// What every command that solves takes.
 #[derive(Debug, Args)]
 pub(crate) struct SolveArguments {
-    /// The problem file: TOML, JSON if its name ends in .json, - for standard input; or an instance by name: power, m-set:tasks=10,plays=3
+    /// The problem file: TOML, JSON if its name ends in .json, - for standard input; or an instance
+    /// by name: power, m-set:tasks=10,plays=3
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
-    /// What a success of each task is worth: 0.6,0.4 in the tasks' order, or search=0.6,social=0.4 for some of them
+    /// What a success of each task is worth: 0.6,0.4 in the tasks' order, or search=0.6,social=0.4
+    /// for some of them
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) values: Option<String>,
 

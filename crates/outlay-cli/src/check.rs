@@ -20,7 +20,8 @@ const MOST_NOTES: usize = 20;
 
 pub(crate) fn run(arguments: &CheckArguments) -> Result<Report, Failure> {
     let problem = origin::problem(&arguments.problem)?;
-    let rows: Vec<Row<'_>> = problem.tasks().iter().map(|task| Row::new(task, problem.budget())).collect();
+    let rows: Vec<Row<'_>> =
+        problem.tasks().iter().map(|task| Row::new(task, problem.budget())).collect();
     let guarantee = Guarantee::of(&problem);
     let notes = notes(&problem);
     let mut remarks = Vec::new();
@@ -85,7 +86,12 @@ struct CsvRow<'a> {
 
 impl<'a> Row<'a> {
     fn new(task: &'a Task, budget: f64) -> Self {
-        let failures: Vec<String> = task.curve().diminishing_returns_failures(budget).iter().map(ToString::to_string).collect();
+        let failures: Vec<String> = task
+            .curve()
+            .diminishing_returns_failures(budget)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         let Bounds { min, max, at_least } = task.bounds();
         Self {
             task: task.name(),
@@ -148,13 +154,19 @@ enum Guarantee {
 
 impl Guarantee {
     fn of(problem: &Problem) -> Self {
-        let named =
-            |holds: &dyn Fn(&Task) -> bool| -> Vec<&str> { problem.tasks().iter().filter(|task| holds(task)).map(Task::name).collect() };
+        let named = |holds: &dyn Fn(&Task) -> bool| -> Vec<&str> {
+            problem.tasks().iter().filter(|task| holds(task)).map(Task::name).collect()
+        };
         let all_or = |names: &[&str]| {
-            if names.len() == problem.tasks().len() && names.len() > 1 { "every task".to_owned() } else { listed(names) }
+            if names.len() == problem.tasks().len() && names.len() > 1 {
+                "every task".to_owned()
+            } else {
+                listed(names)
+            }
         };
         let mut reasons = Vec::new();
-        let lacking = named(&|task| !task.curve().diminishing_returns_failures(problem.budget()).is_empty());
+        let lacking =
+            named(&|task| !task.curve().diminishing_returns_failures(problem.budget()).is_empty());
         if !lacking.is_empty() {
             reasons.push(format!("strong diminishing returns fail for {}", all_or(&lacking)));
         }
@@ -169,7 +181,11 @@ impl Guarantee {
         if problem.tasks().len() < 2 {
             reasons.push("it needs at least two tasks".to_owned());
         }
-        if reasons.is_empty() { Self::Fast { values_known: problem.values().is_some() } } else { Self::WorstCase { reasons } }
+        if reasons.is_empty() {
+            Self::Fast { values_known: problem.values().is_some() }
+        } else {
+            Self::WorstCase { reasons }
+        }
     }
 
     fn theorem(&self) -> u8 {
@@ -184,13 +200,23 @@ impl std::fmt::Display for Guarantee {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Fast { values_known } => {
-                let condition = if *values_known { "" } else { ", if every mean reward is positive" };
-                write!(formatter, "Theorem 1 applies{condition}: strong diminishing returns hold for every task, ")?;
-                write!(formatter, "and learning the values costs regret of order log² T over T rounds.")
+                let condition =
+                    if *values_known { "" } else { ", if every mean reward is positive" };
+                write!(
+                    formatter,
+                    "Theorem 1 applies{condition}: strong diminishing returns hold for every task, "
+                )?;
+                write!(
+                    formatter,
+                    "and learning the values costs regret of order log² T over T rounds."
+                )
             }
             Self::WorstCase { reasons } => {
                 write!(formatter, "Only the worst-case bound (Theorem 3) applies: ")?;
-                write!(formatter, "learning the values costs regret of order K √T, up to logarithms, over T rounds. ")?;
+                write!(
+                    formatter,
+                    "learning the values costs regret of order K √T, up to logarithms, over T rounds. "
+                )?;
                 write!(formatter, "Theorem 1 (log² T) does not: {}.", reasons.join("; "))
             }
         }
@@ -199,8 +225,14 @@ impl std::fmt::Display for Guarantee {
 
 fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[String]) -> String {
     use Align::{Left, Right};
-    let mut table =
-        Table::new(&[("task", Left), ("family", Left), ("shape", Left), ("bounds", Left), ("value", Right), ("diminishing returns", Left)]);
+    let mut table = Table::new(&[
+        ("task", Left),
+        ("family", Left),
+        ("shape", Left),
+        ("bounds", Left),
+        ("value", Right),
+        ("diminishing returns", Left),
+    ]);
     // All are alike: the first are shown.
     let (shown, hidden) = most_important(rows.len(), |_| 0.0);
     for &position in &shown {
@@ -211,19 +243,30 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
             shape_in_words(&problem.tasks()[position], problem.budget()),
             row.bounds(),
             row.value.map(plain).unwrap_or_default(),
-            if row.diminishing_returns { "strong".to_owned() } else { format!("no: {}", row.failures.join(", ")) },
+            if row.diminishing_returns {
+                "strong".to_owned()
+            } else {
+                format!("no: {}", row.failures.join(", "))
+            },
         ]);
     }
     let tasks = if rows.len() == 1 { "1 task".to_owned() } else { format!("{} tasks", rows.len()) };
-    let horizon = problem.horizon().map(|horizon| format!(" · {horizon} rounds")).unwrap_or_default();
-    let mut text =
-        format!("budget {} per round · {tasks}{horizon}\n\n{}\n", plain(problem.budget()), table.render() + &hidden_line(hidden, "more"));
+    let horizon =
+        problem.horizon().map(|horizon| format!(" · {horizon} rounds")).unwrap_or_default();
+    let mut text = format!(
+        "budget {} per round · {tasks}{horizon}\n\n{}\n",
+        plain(problem.budget()),
+        table.render() + &hidden_line(hidden, "more")
+    );
     text.push_str(&wrapped(&guarantee.to_string()));
     for note in notes.iter().take(MOST_NOTES) {
         text.push_str(&wrapped(&format!("note: {note}")));
     }
     if notes.len() > MOST_NOTES {
-        text.push_str(&format!("{} more notes are not shown; --format json lists all\n", notes.len() - MOST_NOTES));
+        text.push_str(&format!(
+            "{} more notes are not shown; --format json lists all\n",
+            notes.len() - MOST_NOTES
+        ));
     }
     text
 }
@@ -231,7 +274,10 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
 /// The shape with few digits; JSON and CSV have them all.
 fn shape_in_words(task: &Task, budget: f64) -> String {
     match task.curve().shape() {
-        Shape::SShaped { inflection } => Shape::SShaped { inflection: Precision::of_budget(budget).rounded(inflection) }.to_string(),
+        Shape::SShaped { inflection } => {
+            Shape::SShaped { inflection: Precision::of_budget(budget).rounded(inflection) }
+                .to_string()
+        }
         shape => shape.to_string(),
     }
 }
@@ -243,10 +289,16 @@ fn notes(problem: &Problem) -> Vec<String> {
     for task in problem.tasks() {
         notes.extend(unreachable(task, budget).map(|why| format!("{}: {why}", task.name())));
         if let Some(value) = task.value().filter(|value| *value > problem.reward_max()) {
-            notes.push(format!("{}: its value {value} is above reward_max {}", task.name(), problem.reward_max()));
+            notes.push(format!(
+                "{}: its value {value} is above reward_max {}",
+                task.name(),
+                problem.reward_max()
+            ));
         }
         let flat_from = task.curve().saturates_at();
-        if flat_from < FAR_BELOW * budget / problem.tasks().len() as f64 && task.bounds().max > flat_from {
+        if flat_from < FAR_BELOW * budget / problem.tasks().len() as f64
+            && task.bounds().max > flat_from
+        {
             notes.push(format!(
                 "{}: its curve is flat from {} on, far below its part of the budget; is the unit right?",
                 task.name(),
@@ -254,18 +306,31 @@ fn notes(problem: &Problem) -> Vec<String> {
             ));
         }
     }
-    let valueless: Vec<&str> = problem.tasks().iter().filter(|task| task.value().is_none()).map(Task::name).collect();
+    let valueless: Vec<&str> =
+        problem.tasks().iter().filter(|task| task.value().is_none()).map(Task::name).collect();
     if !valueless.is_empty() {
-        notes.push(format!("no value for {}: allocate needs value, reward.mean, or --values", listed(&valueless)));
+        notes.push(format!(
+            "no value for {}: allocate needs value, reward.mean, or --values",
+            listed(&valueless)
+        ));
     }
-    let usable: f64 = problem.tasks().iter().map(|task| task.curve().saturates_at().min(task.bounds().max)).sum();
+    let usable: f64 =
+        problem.tasks().iter().map(|task| task.curve().saturates_at().min(task.bounds().max)).sum();
     if usable < budget {
-        notes.push(format!("at most {} of the budget buys anything: beyond that every curve is flat or at its max", plain(usable)));
+        notes.push(format!(
+            "at most {} of the budget buys anything: beyond that every curve is flat or at its max",
+            plain(usable)
+        ));
     }
-    if let Some(current) =
-        problem.tasks().iter().map(Task::current).sum::<Option<f64>>().filter(|current| *current > budget * (1.0 + 1e-12))
+    if let Some(current) = problem
+        .tasks()
+        .iter()
+        .map(Task::current)
+        .sum::<Option<f64>>()
+        .filter(|current| *current > budget * (1.0 + 1e-12))
     {
-        notes.push(format!("the current spends add up to {}, more than the budget", plain(current)));
+        notes
+            .push(format!("the current spends add up to {}, more than the budget", plain(current)));
     }
     notes
 }
@@ -282,7 +347,11 @@ fn unreachable(task: &Task, budget: f64) -> Option<String> {
         return None;
     }
     if first_step > budget {
-        return Some(format!("needs {}, more than the whole budget: it cannot succeed", plain(first_step)));
+        return Some(format!(
+            "needs {}, more than the whole budget: it cannot succeed",
+            plain(first_step)
+        ));
     }
-    (first_step > task.bounds().max).then(|| format!("needs {}, more than its max: it cannot succeed", plain(first_step)))
+    (first_step > task.bounds().max)
+        .then(|| format!("needs {}, more than its max: it cannot succeed", plain(first_step)))
 }

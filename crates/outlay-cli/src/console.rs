@@ -39,7 +39,9 @@ pub(crate) fn show(report: &Report, quiet: bool) -> ExitCode {
 #[cfg(feature = "serve")]
 pub(crate) fn announce(line: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).map_err(|error| Failure(format!("cannot write the result: {error}")))
+    writeln!(out, "{line}")
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure(format!("cannot write the result: {error}")))
 }
 
 /// Says something about the result on standard error.
@@ -58,10 +60,18 @@ pub(crate) fn fail(failure: &Failure) -> ExitCode {
 /// What somebody sees who meets a bug: one line with what to report, never a backtrace.
 pub(crate) fn report_bug(panic: &std::panic::PanicHookInfo<'_>) {
     let payload = panic.payload();
-    let what = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
+    let what = payload
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| payload.downcast_ref::<String>().map(String::as_str));
     let what = what.unwrap_or("no message");
-    let place = panic.location().map(|location| format!(" ({}:{})", location.file(), location.line())).unwrap_or_default();
-    say(&format!("error: this is a bug in outlay: {what}{place}; please report it with the problem file\n"));
+    let place = panic
+        .location()
+        .map(|location| format!(" ({}:{})", location.file(), location.line()))
+        .unwrap_or_default();
+    say(&format!(
+        "error: this is a bug in outlay: {what}{place}; please report it with the problem file\n"
+    ));
 }
 
 /// Standard error may be closed; there is nowhere left to say so.
@@ -101,9 +111,23 @@ impl Progress {
     }
 
     /// Progress of which `done` steps, worth `work.before`, are behind already.
-    pub(crate) fn resumed(what: &'static str, total: usize, done: usize, work: Work, quiet: bool) -> Self {
+    pub(crate) fn resumed(
+        what: &'static str,
+        total: usize,
+        done: usize,
+        work: Work,
+        quiet: bool,
+    ) -> Self {
         let visible = !quiet && std::io::stderr().is_terminal();
-        Self { what, total, done, work: Work { done: work.before, ..work }, started: Instant::now(), last_shown: None, visible }
+        Self {
+            what,
+            total,
+            done,
+            work: Work { done: work.before, ..work },
+            started: Instant::now(),
+            last_shown: None,
+            visible,
+        }
     }
 
     pub(crate) fn step(&mut self) {
@@ -150,9 +174,22 @@ impl Progress {
         let full = (share * WIDTH as f64) as usize;
         let bar = "█".repeat(full) + &"░".repeat(WIDTH - full);
         let rate = (done - before) / seconds;
-        let speed = unit.filter(|_| rate > 0.0).map(|unit| format!(" · {} {unit}/s", number::figure(rate))).unwrap_or_default();
-        let left = if rate > 0.0 { format!(" · {} left", duration((total - done).max(0.0) / rate)) } else { String::new() };
-        format!("{bar} {:>3.0}% · {} of {} {}{speed}{left}", 100.0 * share, self.done, self.total, self.what)
+        let speed = unit
+            .filter(|_| rate > 0.0)
+            .map(|unit| format!(" · {} {unit}/s", number::figure(rate)))
+            .unwrap_or_default();
+        let left = if rate > 0.0 {
+            format!(" · {} left", duration((total - done).max(0.0) / rate))
+        } else {
+            String::new()
+        };
+        format!(
+            "{bar} {:>3.0}% · {} of {} {}{speed}{left}",
+            100.0 * share,
+            self.done,
+            self.total,
+            self.what
+        )
     }
 }
 
@@ -189,7 +226,10 @@ mod tests {
         let work = Work { unit: Some("rounds"), total: 1000.0, done: 0.0, before: 200.0 };
         let mut progress = Progress::resumed("replications", 10, 2, work, true);
         (0..3).for_each(|_| progress.step_by(100.0));
-        assert_eq!(progress.line(2.0), "████████████░░░░░░░░░░░░  50% · 5 of 10 replications · 150.0 rounds/s · 4 s left");
+        assert_eq!(
+            progress.line(2.0),
+            "████████████░░░░░░░░░░░░  50% · 5 of 10 replications · 150.0 rounds/s · 4 s left"
+        );
     }
 
     #[test]

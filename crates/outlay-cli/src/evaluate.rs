@@ -24,10 +24,16 @@ use crate::values::{listed, values};
 const ROUNDING: f64 = 1e-12;
 
 pub(crate) fn run(arguments: &EvaluateArguments, quiet: bool) -> Result<Report, Failure> {
-    let inputs: Vec<&Path> = std::iter::once(arguments.solve.problem.as_path()).chain(arguments.plan.as_deref()).collect();
+    let inputs: Vec<&Path> = std::iter::once(arguments.solve.problem.as_path())
+        .chain(arguments.plan.as_deref())
+        .collect();
     let file = ReportFile::new(arguments.solve.report.as_deref(), &inputs)?;
-    if arguments.plan.as_deref().is_some_and(input::is_stdin) && input::is_stdin(&arguments.solve.problem) {
-        return Err(Failure("the problem and the plan cannot both come from standard input".to_owned()));
+    if arguments.plan.as_deref().is_some_and(input::is_stdin)
+        && input::is_stdin(&arguments.solve.problem)
+    {
+        return Err(Failure(
+            "the problem and the plan cannot both come from standard input".to_owned(),
+        ));
     }
     let problem = origin::problem(&arguments.solve.problem)?;
     let values = values(&problem, arguments.solve.values.as_deref())?;
@@ -44,7 +50,9 @@ pub(crate) fn run(arguments: &EvaluateArguments, quiet: bool) -> Result<Report, 
         remarks.push("no --plan: what the tasks' `current` says is evaluated".to_owned());
     }
     let result = match arguments.solve.format {
-        Format::Table => format!("{}\n{}\n", table(&rows, &evaluation), summary(&evaluation).join("\n")),
+        Format::Table => {
+            format!("{}\n{}\n", table(&rows, &evaluation), summary(&evaluation).join("\n"))
+        }
         Format::Json => json(&Record::new(&evaluation, rows))?,
         Format::Csv => {
             remarks.extend(summary(&evaluation));
@@ -52,8 +60,15 @@ pub(crate) fn run(arguments: &EvaluateArguments, quiet: bool) -> Result<Report, 
         }
     };
     if let Some(file) = file {
-        let points = decision_report::around(&problem, &values, (budget, evaluation.total), &options, quiet)?;
-        let title = format!("{}: the plan and the best split", origin::name(&arguments.solve.problem));
+        let points = decision_report::around(
+            &problem,
+            &values,
+            (budget, evaluation.total),
+            &options,
+            quiet,
+        )?;
+        let title =
+            format!("{}: the plan and the best split", origin::name(&arguments.solve.problem));
         remarks.push(file.write(&page(title, &problem, &values, &evaluation, points).html())?);
     }
     let ending = if evaluation.violations.is_empty() { Ending::Done } else { Ending::CheckFailed };
@@ -62,7 +77,8 @@ pub(crate) fn run(arguments: &EvaluateArguments, quiet: bool) -> Result<Report, 
 
 /// What is spent today as a plan.
 fn current(problem: &Problem) -> Result<Vec<f64>, Failure> {
-    let missing: Vec<&str> = problem.tasks().iter().filter(|task| task.current().is_none()).map(Task::name).collect();
+    let missing: Vec<&str> =
+        problem.tasks().iter().filter(|task| task.current().is_none()).map(Task::name).collect();
     if !missing.is_empty() {
         return Err(Failure(format!("no plan: give --plan, or current for {}", listed(&missing))));
     }
@@ -150,8 +166,10 @@ impl ComparisonRecord {
 fn rows<'a>(problem: &'a Problem, values: &[f64], evaluation: &Evaluation) -> Vec<Row<'a>> {
     let row = |position: usize| {
         let task = &problem.tasks()[position];
-        let (plan_spend, best_spend) = (evaluation.plan[position], evaluation.best.allocation.spend[position]);
-        let (plan_success, best_success) = (task.curve().success(plan_spend), task.curve().success(best_spend));
+        let (plan_spend, best_spend) =
+            (evaluation.plan[position], evaluation.best.allocation.spend[position]);
+        let (plan_success, best_success) =
+            (task.curve().success(plan_spend), task.curve().success(best_spend));
         Row {
             task: task.name(),
             plan_spend,
@@ -206,7 +224,11 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
     let precision = precision(evaluation);
     let best = &evaluation.best;
     let mut lines = vec![
-        format!("plan  value {} per round · spends {}", figure(evaluation.value), spends(evaluation, precision)),
+        format!(
+            "plan  value {} per round · spends {}",
+            figure(evaluation.value),
+            spends(evaluation, precision)
+        ),
         format!(
             "best  value {} per round · {} (gap {})",
             figure(best.allocation.value),
@@ -216,8 +238,12 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
         format!("lift  {}", lift(best, evaluation, precision)),
     ];
     if let Some(comparison) = &evaluation.best_for_total {
-        let (total, value) = (precision.amount(evaluation.total), figure(comparison.allocation.value));
-        lines.push(format!("with the {total} of the plan: best value {value} per round, lift {}", lift(comparison, evaluation, precision)));
+        let (total, value) =
+            (precision.amount(evaluation.total), figure(comparison.allocation.value));
+        lines.push(format!(
+            "with the {total} of the plan: best value {value} per round, lift {}",
+            lift(comparison, evaluation, precision)
+        ));
     }
     lines.extend(evaluation.violations.iter().map(|violation| format!("not allowed: {violation}")));
     lines
@@ -236,7 +262,11 @@ fn page<'problem>(
     let outcomes = outcomes(problem, values, evaluation.budget, &best.spend, 0.0);
     let plan: Vec<Option<f64>> = evaluation.plan.iter().copied().map(Some).collect();
     let mut headline = summary(evaluation);
-    headline.push(format!("price {} per unit · {}", figure(best.price), unspent(best, false, precision)));
+    headline.push(format!(
+        "price {} per unit · {}",
+        figure(best.price),
+        unspent(best, false, precision)
+    ));
     DecisionPage {
         title,
         command: shell::typed(),
@@ -257,7 +287,8 @@ fn page<'problem>(
 }
 
 fn precision(evaluation: &Evaluation) -> Precision {
-    let amounts = evaluation.plan.iter().chain(&evaluation.best.allocation.spend).chain([&evaluation.budget]);
+    let amounts =
+        evaluation.plan.iter().chain(&evaluation.best.allocation.spend).chain([&evaluation.budget]);
     Precision::of_amounts(evaluation.budget.max(evaluation.total), amounts.copied())
 }
 
@@ -281,9 +312,15 @@ fn lift(comparison: &Comparison, evaluation: &Evaluation, precision: Precision) 
     let allocation = &comparison.allocation;
     let saved = evaluation.total - (allocation.budget - allocation.unspent);
     if comparison.lift.abs() <= ROUNDING * evaluation.value && saved > 0.0 {
-        return format!("none, but the same value costs {} less per round", precision.amount(saved));
+        return format!(
+            "none, but the same value costs {} less per round",
+            precision.amount(saved)
+        );
     }
     let sign = if comparison.lift > 0.0 { "+" } else { "" };
-    let share = comparison.relative_lift.map(|share| format!(" ({})", signed_percent(share))).unwrap_or_default();
+    let share = comparison
+        .relative_lift
+        .map(|share| format!(" ({})", signed_percent(share)))
+        .unwrap_or_default();
     format!("{sign}{} per round{share}", figure(comparison.lift))
 }

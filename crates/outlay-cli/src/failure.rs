@@ -7,10 +7,14 @@ use outlay::problem::ProblemErrors;
 pub(crate) struct Failure(pub(crate) String);
 
 impl Failure {
-    /// Everything wrong with one file at once, an indented line each; a table of 10^5 rows can be wrong in every one, so
-    /// only the first are written out.
+    /// Everything wrong with one file at once, an indented line each; a table of 10^5 rows can be
+    /// wrong in every one, so only the first are written out.
     pub(crate) fn many(place: &str, errors: &[String]) -> Self {
-        let count = if errors.len() == 1 { "1 error".to_owned() } else { format!("{} errors", errors.len()) };
+        let count = if errors.len() == 1 {
+            "1 error".to_owned()
+        } else {
+            format!("{} errors", errors.len())
+        };
         let mut text = format!("{place} has {count}");
         for error in errors.iter().take(ProblemErrors::SHOWN) {
             text.push_str("\n  ");

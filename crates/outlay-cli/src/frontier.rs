@@ -42,7 +42,12 @@ pub(crate) fn run(arguments: &FrontierArguments, quiet: bool) -> Result<Report, 
             command: shell::typed(),
             problem: &problem,
             precision: precision(&points),
-            frontier: Frontier { budget: within(&points, problem.budget()), points, chosen: None, before: None },
+            frontier: Frontier {
+                budget: within(&points, problem.budget()),
+                points,
+                chosen: None,
+                before: None,
+            },
         };
         remarks.push(file.write(&page.html())?);
     }
@@ -95,7 +100,14 @@ fn table(points: &[Allocation]) -> String {
     use Align::{Left, Right};
     let precision = precision(points);
     let best = points.iter().map(|point| point.value).fold(0.0, f64::max);
-    let mut table = Table::new(&[("budget", Right), ("value", Right), ("price", Right), ("unspent", Right), ("gap", Left), ("", Left)]);
+    let mut table = Table::new(&[
+        ("budget", Right),
+        ("value", Right),
+        ("price", Right),
+        ("unspent", Right),
+        ("gap", Left),
+        ("", Left),
+    ]);
     for point in points {
         table.row(vec![
             precision.amount(point.budget),

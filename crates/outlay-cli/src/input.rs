@@ -29,8 +29,13 @@ pub(crate) struct ProblemFile {
 impl ProblemFile {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = text(path)?;
-        let folder = Folder(if is_stdin(path) { PathBuf::new() } else { path.parent().unwrap_or(Path::new("")).to_owned() });
-        let is_json = if is_stdin(path) { text.trim_start().starts_with('{') } else { has_json_name(path) };
+        let folder = Folder(if is_stdin(path) {
+            PathBuf::new()
+        } else {
+            path.parent().unwrap_or(Path::new("")).to_owned()
+        });
+        let is_json =
+            if is_stdin(path) { text.trim_start().starts_with('{') } else { has_json_name(path) };
         let read = if is_json { Document::from_json(&text) } else { Document::from_toml(&text) };
         let document = read.map_err(|errors| Failure::problem(&place(path), &errors))?;
         Ok(Self { document, folder, place: place(path) })

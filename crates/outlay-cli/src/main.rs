@@ -1,7 +1,7 @@
 //! The command line of outlay: arguments in, the library's answer out as a table, JSON or CSV.
 //!
-//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 ran but a check failed, 2 bad
-//! usage or input, 130 stopped.
+//! Results go to standard output, everything else to standard error. Exit codes: 0 done, 1 ran but
+//! a check failed, 2 bad usage or input, 130 stopped.
 
 mod allocate;
 #[cfg(feature = "serve")]

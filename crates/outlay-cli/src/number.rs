@@ -1,6 +1,7 @@
 //! Numbers for people; programs get all digits from JSON and CSV.
 
-/// Up to this gap a split counts as optimal but for the last digits, which differ from machine to machine.
+/// Up to this gap a split counts as optimal but for the last digits, which differ from machine to
+/// machine.
 const ROUNDING: f64 = 1e-12;
 
 /// How many decimals suit amounts out of a given budget, or multiples of a given unit.
@@ -30,7 +31,10 @@ impl Precision {
         let mut needed = 0;
         for amount in amounts {
             let text = format!("{amount:.most$}");
-            let significant = text.trim_end_matches('0').split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            let significant = text
+                .trim_end_matches('0')
+                .split_once('.')
+                .map_or(0, |(_, decimals)| decimals.len());
             needed = needed.max(significant);
         }
         Self::Decimals(needed)
@@ -49,7 +53,9 @@ impl Precision {
     /// An amount: `1,234.56`.
     pub(crate) fn amount(self, amount: f64) -> String {
         match self {
-            Self::Decimals(decimals) => grouped(&without_negative_zero(format!("{amount:.decimals$}"))),
+            Self::Decimals(decimals) => {
+                grouped(&without_negative_zero(format!("{amount:.decimals$}")))
+            }
             Self::Figures => figure(amount),
         }
     }
@@ -97,7 +103,8 @@ pub(crate) fn figure(number: f64) -> String {
     }
 }
 
-/// A number somebody wrote, as it was written if that is short: `1,000`, `0.6`, `1,234.56`. Otherwise four digits.
+/// A number somebody wrote, as it was written if that is short: `1,000`, `0.6`, `1,234.56`.
+/// Otherwise four digits.
 pub(crate) fn plain(number: f64) -> String {
     const SHORT: usize = 8;
     let written = number.to_string();
@@ -145,7 +152,9 @@ pub(crate) fn loss(loss: f64, value: f64) -> String {
 
 fn without_negative_zero(text: String) -> String {
     match text.strip_prefix('-') {
-        Some(digits) if !digits.chars().any(|character| ('1'..='9').contains(&character)) => digits.to_owned(),
+        Some(digits) if !digits.chars().any(|character| ('1'..='9').contains(&character)) => {
+            digits.to_owned()
+        }
         _ => text,
     }
 }

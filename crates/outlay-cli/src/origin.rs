@@ -39,7 +39,8 @@ pub(crate) fn name(named: &Path) -> String {
 }
 
 impl Origin {
-    /// What `text` names; paths are relative to `folder`. A file goes before an instance of the same name.
+    /// What `text` names; paths are relative to `folder`. A file goes before an instance of the
+    /// same name.
     pub(crate) fn new(text: &str, folder: &Path) -> Result<Self, String> {
         let path = if text == "-" { PathBuf::from(text) } else { folder.join(text) };
         if path.exists() || input::is_stdin(&path) {
@@ -48,11 +49,15 @@ impl Origin {
         let name = text.split(':').next().unwrap_or(text);
         let known = || INSTANCES.iter().map(|entry| entry.name);
         if known().any(|known| known == name) {
-            return text.parse().map(Self::Instance).map_err(|error: outlay::instance::InstanceError| error.to_string());
+            return text
+                .parse()
+                .map(Self::Instance)
+                .map_err(|error: outlay::instance::InstanceError| error.to_string());
         }
         // Names with a dot or a slash are meant as files.
         let meant = nearest(name, known()).filter(|_| !name.contains(['.', '/', '\\']));
-        let hint = meant.map(|meant| format!("; did you mean the instance {meant}?")).unwrap_or_default();
+        let hint =
+            meant.map(|meant| format!("; did you mean the instance {meant}?")).unwrap_or_default();
         Err(format!("cannot read {}: no such file{hint}", path.display()))
     }
 
@@ -60,7 +65,9 @@ impl Origin {
     pub(crate) fn name(&self) -> String {
         match self {
             Self::File(path) if input::is_stdin(path) => "stdin".to_owned(),
-            Self::File(path) => path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+            Self::File(path) => {
+                path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+            }
             Self::Instance(instance) => instance.to_string(),
         }
     }

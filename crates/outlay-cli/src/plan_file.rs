@@ -1,5 +1,5 @@
-//! Plans from CSV: columns `task` and `spend`, one row a task; other columns are ignored, so that what
-//! `allocate --format csv` writes can be read back.
+//! Plans from CSV: columns `task` and `spend`, one row a task; other columns are ignored, so that
+//! what `allocate --format csv` writes can be read back.
 
 use std::path::Path;
 
@@ -30,9 +30,18 @@ pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> 
         seen[position] = Some((row.line, row.amount(spend_column, &format!("spend of {name}"))?));
         Ok(())
     });
-    let missing: Vec<&str> = problem.tasks().iter().zip(&seen).filter(|(_, seen)| seen.is_none()).map(|(task, _)| task.name()).collect();
+    let missing: Vec<&str> = problem
+        .tasks()
+        .iter()
+        .zip(&seen)
+        .filter(|(_, seen)| seen.is_none())
+        .map(|(task, _)| task.name())
+        .collect();
     if !missing.is_empty() {
-        errors.push(format!("no row for {}: give every task, with spend 0 if it gets nothing", listed(&missing)));
+        errors.push(format!(
+            "no row for {}: give every task, with spend 0 if it gets nothing",
+            listed(&missing)
+        ));
     }
     if !errors.is_empty() {
         return Err(Failure::many(&place, &errors));

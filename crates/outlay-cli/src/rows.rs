@@ -1,4 +1,5 @@
-//! CSV files with named columns, read row by row; everything that is wrong with a file is told at once, with its lines.
+//! CSV files with named columns, read row by row; everything that is wrong with a file is told at
+//! once, with its lines.
 
 use crate::failure::Failure;
 use crate::values::{listed, nearest};
@@ -20,8 +21,11 @@ pub(crate) struct Row<'a> {
 impl<'a> Rows<'a> {
     /// Reads the header of `text`, which messages call `place`.
     pub(crate) fn new(place: &'a str, text: &'a str) -> Result<Self, Failure> {
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(text.trim_start_matches('\u{feff}').as_bytes());
-        let header = reader.headers().map_err(|error| Failure::many(place, &[broken(&error)]))?.clone();
+        let mut reader = csv::ReaderBuilder::new()
+            .trim(csv::Trim::All)
+            .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
+        let header =
+            reader.headers().map_err(|error| Failure::many(place, &[broken(&error)]))?.clone();
         Ok(Self { reader, header, place })
     }
 
@@ -29,8 +33,11 @@ impl<'a> Rows<'a> {
     pub(crate) fn column(&self, name: &str, meant: &str) -> Result<usize, Failure> {
         self.optional(name).ok_or_else(|| {
             let found: Vec<&str> = self.header.iter().collect();
-            let hint = nearest(name, found.iter().copied()).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-            let error = format!("line 1: no column {name}; {meant}, this has {}{hint}", listed(&found));
+            let hint = nearest(name, found.iter().copied())
+                .map(|near| format!("; did you mean {near}?"))
+                .unwrap_or_default();
+            let error =
+                format!("line 1: no column {name}; {meant}, this has {}{hint}", listed(&found));
             Failure::many(self.place, &[error])
         })
     }
@@ -40,15 +47,22 @@ impl<'a> Rows<'a> {
         self.header.iter().position(|column| column == name)
     }
 
-    /// Hands every row to `take`, which says what is wrong with it. Returns everything that is wrong, with its lines.
-    pub(crate) fn each(mut self, mut take: impl FnMut(&Row<'_>) -> Result<(), String>) -> Vec<String> {
+    /// Hands every row to `take`, which says what is wrong with it. Returns everything that is
+    /// wrong, with its lines.
+    pub(crate) fn each(
+        mut self,
+        mut take: impl FnMut(&Row<'_>) -> Result<(), String>,
+    ) -> Vec<String> {
         let mut errors = Vec::new();
         let mut record = csv::StringRecord::new();
         loop {
             match self.reader.read_record(&mut record) {
                 Ok(false) => break,
                 Ok(true) => {
-                    let row = Row { record: &record, line: record.position().map_or(0, csv::Position::line) };
+                    let row = Row {
+                        record: &record,
+                        line: record.position().map_or(0, csv::Position::line),
+                    };
                     if let Err(message) = take(&row) {
                         errors.push(format!("line {}: {message}", row.line));
                     }
@@ -90,7 +104,9 @@ impl Row<'_> {
         match self.text(column).to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" => Ok(true),
             "0" | "false" | "no" => Ok(false),
-            other => Err(format!("{what}: must be 1 or 0 (or true, false, yes, no), not \"{other}\"")),
+            other => {
+                Err(format!("{what}: must be 1 or 0 (or true, false, yes, no), not \"{other}\""))
+            }
         }
     }
 }
@@ -102,7 +118,9 @@ fn broken(error: &csv::Error) -> String {
             let line = pos.as_ref().map_or(0, csv::Position::line);
             format!("line {line}: {len} fields, but the header has {expected_len}")
         }
-        csv::ErrorKind::Utf8 { pos, .. } => format!("line {}: is not UTF-8 text", pos.as_ref().map_or(0, csv::Position::line)),
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            format!("line {}: is not UTF-8 text", pos.as_ref().map_or(0, csv::Position::line))
+        }
         _ => error.to_string(),
     }
 }

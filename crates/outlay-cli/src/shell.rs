@@ -2,7 +2,8 @@
 
 /// What was typed, with the program's plain name: its path says nothing about the result.
 pub(crate) fn typed() -> String {
-    let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
+    let arguments =
+        std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     command(&std::iter::once("outlay".to_owned()).chain(arguments).collect::<Vec<_>>())
 }
 
@@ -13,7 +14,11 @@ pub(crate) fn command(words: &[String]) -> String {
 
 fn quoted(word: &str) -> String {
     let is_plain = |character: char| character.is_alphanumeric() || "-_.,:=/+".contains(character);
-    if !word.is_empty() && word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 #[cfg(test)]

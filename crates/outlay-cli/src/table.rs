@@ -1,9 +1,11 @@
-//! Aligned columns: text to the left, numbers to the right. Columns without anything in them are left out.
+//! Aligned columns: text to the left, numbers to the right. Columns without anything in them are
+//! left out.
 
 /// More rows than this are for programs, not for people.
 const MOST_ROWS: usize = 50;
 
-/// Which of `count` rows a table shows, in their order: those that `rank` puts highest. And how many that leaves out.
+/// Which of `count` rows a table shows, in their order: those that `rank` puts highest. And how
+/// many that leaves out.
 pub(crate) fn most_important(count: usize, rank: impl Fn(usize) -> f64) -> (Vec<usize>, usize) {
     let mut positions: Vec<usize> = (0..count).collect();
     if count <= MOST_ROWS {
@@ -18,7 +20,11 @@ pub(crate) fn most_important(count: usize, rank: impl Fn(usize) -> f64) -> (Vec<
 
 /// What stands below a table that does not show everything.
 pub(crate) fn hidden_line(hidden: usize, which: &str) -> String {
-    if hidden == 0 { String::new() } else { format!("{hidden} tasks {which} are not shown; --format csv lists all\n") }
+    if hidden == 0 {
+        String::new()
+    } else {
+        format!("{hidden} tasks {which} are not shown; --format csv lists all\n")
+    }
 }
 
 /// Whole words in lines that a terminal shows without breaking them.
@@ -73,7 +79,9 @@ impl Table {
     }
 
     pub(crate) fn render(&self) -> String {
-        let shown: Vec<usize> = (0..self.columns.len()).filter(|&column| self.rows.iter().any(|row| !row[column].is_empty())).collect();
+        let shown: Vec<usize> = (0..self.columns.len())
+            .filter(|&column| self.rows.iter().any(|row| !row[column].is_empty()))
+            .collect();
         let lines = || self.rows.iter().chain(&self.totals);
         let width = |column: usize| {
             let cells = lines().map(|row| row[column].chars().count());
@@ -81,13 +89,17 @@ impl Table {
         };
         let widths: Vec<usize> = shown.iter().map(|&column| width(column)).collect();
         let line = |cells: &dyn Fn(usize) -> String| {
-            let padded = shown.iter().zip(&widths).map(|(&column, &width)| match self.columns[column].1 {
-                Align::Left => format!("{:<width$}", cells(column)),
-                Align::Right => format!("{:>width$}", cells(column)),
-            });
+            let padded =
+                shown.iter().zip(&widths).map(|(&column, &width)| match self.columns[column].1 {
+                    Align::Left => format!("{:<width$}", cells(column)),
+                    Align::Right => format!("{:>width$}", cells(column)),
+                });
             format!("{}\n", padded.collect::<Vec<_>>().join("  ").trim_end())
         };
-        let rule = format!("{}\n", "─".repeat(widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1)));
+        let rule = format!(
+            "{}\n",
+            "─".repeat(widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1))
+        );
         let mut text = line(&|column| self.columns[column].0.to_owned());
         text.push_str(&rule);
         for row in &self.rows {
@@ -107,10 +119,14 @@ mod tests {
 
     #[test]
     fn columns_line_up_and_empty_ones_go() {
-        let mut table = Table::new(&[("task", Align::Left), ("note", Align::Left), ("spend", Align::Right)]);
+        let mut table =
+            Table::new(&[("task", Align::Left), ("note", Align::Left), ("spend", Align::Right)]);
         table.row(vec!["search".into(), String::new(), "1.5".into()]);
         table.row(vec!["tv".into(), String::new(), "12.5".into()]);
         table.totals(vec!["total".into(), String::new(), "14.0".into()]);
-        assert_eq!(table.render(), "task    spend\n─────────────\nsearch    1.5\ntv       12.5\n─────────────\ntotal    14.0\n");
+        assert_eq!(
+            table.render(),
+            "task    spend\n─────────────\nsearch    1.5\ntv       12.5\n─────────────\ntotal    14.0\n"
+        );
     }
 }

@@ -16,7 +16,12 @@ pub(crate) struct TaskNames<'a> {
 
 impl<'a> TaskNames<'a> {
     pub(crate) fn new(problem: &'a Problem) -> Self {
-        let positions = problem.tasks().iter().enumerate().map(|(position, task)| (task.name(), position)).collect();
+        let positions = problem
+            .tasks()
+            .iter()
+            .enumerate()
+            .map(|(position, task)| (task.name(), position))
+            .collect();
         Self { problem, positions, unknown: 0 }
     }
 
@@ -31,8 +36,13 @@ impl<'a> TaskNames<'a> {
             return Ok(position);
         }
         self.unknown += 1;
-        // Looking for the nearest name takes long in a long file of wrong ones, of which only the first are shown.
+        // Looking for the nearest name takes long in a long file of wrong ones, of which only the
+        // first are shown.
         let is_shown = self.unknown <= ProblemErrors::SHOWN;
-        Err(if is_shown { unknown_task(self.problem, name) } else { format!("no task is named {name}") })
+        Err(if is_shown {
+            unknown_task(self.problem, name)
+        } else {
+            format!("no task is named {name}")
+        })
     }
 }

@@ -12,18 +12,31 @@ pub(crate) fn values(problem: &Problem, given: Option<&str>) -> Result<Vec<f64>,
         Some(given) => set_in_order(&mut values, given)?,
         None => {}
     }
-    let missing: Vec<&str> =
-        problem.tasks().iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(task, _)| task.name()).collect();
+    let missing: Vec<&str> = problem
+        .tasks()
+        .iter()
+        .zip(&values)
+        .filter(|(_, value)| value.is_none())
+        .map(|(task, _)| task.name())
+        .collect();
     if !missing.is_empty() {
-        return Err(Failure(format!("no value for {}: give value, reward.mean, or --values", listed(&missing))));
+        return Err(Failure(format!(
+            "no value for {}: give value, reward.mean, or --values",
+            listed(&missing)
+        )));
     }
     Ok(values.into_iter().flatten().collect())
 }
 
 fn set_in_order(values: &mut [Option<f64>], given: &str) -> Result<(), Failure> {
-    let numbers = given.split(',').map(|text| number(text, text)).collect::<Result<Vec<f64>, Failure>>()?;
+    let numbers =
+        given.split(',').map(|text| number(text, text)).collect::<Result<Vec<f64>, Failure>>()?;
     if numbers.len() != values.len() {
-        return Err(Failure(format!("--values: {} numbers for {} tasks; name=number sets only some", numbers.len(), values.len())));
+        return Err(Failure(format!(
+            "--values: {} numbers for {} tasks; name=number sets only some",
+            numbers.len(),
+            values.len()
+        )));
     }
     for (value, number) in values.iter_mut().zip(numbers) {
         *value = Some(number);
@@ -35,7 +48,9 @@ fn set_by_name(problem: &Problem, values: &mut [Option<f64>], given: &str) -> Re
     let mut is_set = vec![false; values.len()];
     for pair in given.split(',') {
         let Some((name, text)) = pair.rsplit_once('=') else {
-            return Err(Failure(format!("--values: {pair} has no task; give all as name=number, or all as numbers")));
+            return Err(Failure(format!(
+                "--values: {pair} has no task; give all as name=number, or all as numbers"
+            )));
         };
         let name = name.trim();
         let Some(position) = problem.tasks().iter().position(|task| task.name() == name) else {
@@ -69,7 +84,9 @@ pub(crate) fn unknown_task(problem: &Problem, name: &str) -> String {
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const CLOSE: f64 = 0.7;
     let likeness = |other: &str| strsim::jaro_winkler(name, other);
-    known.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).filter(|nearest| likeness(nearest) > CLOSE)
+    known
+        .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
+        .filter(|nearest| likeness(nearest) > CLOSE)
 }
 
 /// A few names, and how many more there are.

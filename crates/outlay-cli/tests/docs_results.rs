@@ -1,6 +1,8 @@
-//! Numbers on the pages of the docs are those of the committed results: what `docs/reproduction/run` and `tests/crash/long` have measured.
+//! Numbers on the pages of the docs are those of the committed results: what
+//! `docs/reproduction/run` and `tests/crash/long` have measured.
 //!
-//! After a new run (the latter does it itself): `DOCS=overwrite cargo test -p outlay-cli --test docs_results`.
+//! After a new run (the latter does it itself): `DOCS=overwrite cargo test -p outlay-cli --test
+//! docs_results`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,8 @@ fn refreshed(page: &str) -> (String, Vec<String>) {
         let (before, block) = rest.split_at(start);
         let name = block[OPEN.len()..].split_whitespace().next().unwrap();
         let table = docs().join("reproduction/tables").join(format!("{name}.md"));
-        let table = fs::read_to_string(&table).unwrap_or_else(|error| panic!("{}: {error}", table.display()));
+        let table = fs::read_to_string(&table)
+            .unwrap_or_else(|error| panic!("{}: {error}", table.display()));
         text.push_str(before);
         text.push_str(&format!("{OPEN}{name} -->\n\n{table}\n{CLOSE}"));
         rest = &block[block.find(CLOSE).expect("a block ends") + CLOSE.len()..];
@@ -47,7 +50,11 @@ fn pages_show_the_committed_results() {
         if overwrite {
             fs::write(&path, &text).unwrap();
         } else {
-            assert!(page == text, "{} does not show the committed results: see the head of this test", path.display());
+            assert!(
+                page == text,
+                "{} does not show the committed results: see the head of this test",
+                path.display()
+            );
         }
     }
     let results = fs::read_to_string(docs().join("reproduction/results.json")).unwrap();
@@ -59,7 +66,8 @@ fn pages_show_the_committed_results() {
     }
 }
 
-/// The tables of `docs/reliability.md` between their marks, made of what `tests/crash/long` and `tests/crash/soak` have left.
+/// The tables of `docs/reliability.md` between their marks, made of what `tests/crash/long` and
+/// `tests/crash/soak` have left.
 #[test]
 fn reliability_shows_the_committed_results() {
     let path = docs().join("reliability.md");
@@ -74,7 +82,11 @@ fn reliability_shows_the_committed_results() {
     if std::env::var("DOCS").is_ok_and(|value| value == "overwrite") {
         fs::write(&path, &text).unwrap();
     } else {
-        assert!(page == text, "{} does not show the committed results: see the head of this test", path.display());
+        assert!(
+            page == text,
+            "{} does not show the committed results: see the head of this test",
+            path.display()
+        );
     }
 }
 
@@ -85,7 +97,11 @@ fn reliability() -> String {
     let mut versions = Vec::new();
     for row in rows.records() {
         let row = row.unwrap();
-        assert_eq!([&row[4], &row[5], &row[6]], ["0"; 3], "the page says that nothing is lost, double or invented: {row:?}");
+        assert_eq!(
+            [&row[4], &row[5], &row[6]],
+            ["0"; 3],
+            "the page says that nothing is lost, double or invented: {row:?}"
+        );
         let detail = if row[9].is_empty() { String::new() } else { format!(" ({})", &row[9]) };
         let numbers: Vec<String> = (1..8).map(|place| grouped(&row[place])).collect();
         table += &format!("| {}{detail} | {} |\n", &row[0], numbers.join(" | "));
@@ -98,19 +114,32 @@ fn reliability() -> String {
 /// One sample in five: what the process held.
 fn soak() -> String {
     let mut rows = csv::Reader::from_path(docs().join("reliability/soak.csv")).unwrap();
-    let mut table = "| seconds | rounds | resident, MB | open files | threads | on disk, MB |\n".to_owned();
+    let mut table =
+        "| seconds | rounds | resident, MB | open files | threads | on disk, MB |\n".to_owned();
     table += "| ---: | ---: | ---: | ---: | ---: | ---: |\n";
     for row in rows.records().map(Result::unwrap).skip(4).step_by(5) {
         let resident: f64 = row[2].parse().unwrap();
         let resident = format!("{:.1}", resident / 1024.0);
-        table += &format!("| {} | {} | {resident} | {} | {} | {} |\n", &row[0], grouped(&row[1]), &row[3], &row[4], grouped(&row[5]));
+        table += &format!(
+            "| {} | {} | {resident} | {} | {} | {} |\n",
+            &row[0],
+            grouped(&row[1]),
+            &row[3],
+            &row[4],
+            grouped(&row[5])
+        );
     }
     table
 }
 
 /// Thousands apart, as everywhere on the pages.
 fn grouped(digits: &str) -> String {
-    let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
+    let groups: Vec<_> = digits
+        .as_bytes()
+        .rchunks(3)
+        .rev()
+        .map(|group| std::str::from_utf8(group).unwrap())
+        .collect();
     groups.join(",")
 }
 
@@ -119,7 +148,12 @@ fn grouped(digits: &str) -> String {
 fn pictures_exist() {
     for path in pages() {
         let page = fs::read_to_string(&path).unwrap();
-        for link in page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).filter(|link| link.ends_with(".svg")) {
+        for link in page
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split(')').next())
+            .filter(|link| link.ends_with(".svg"))
+        {
             assert!(docs().join(link).exists(), "{}: {link}", path.display());
         }
     }

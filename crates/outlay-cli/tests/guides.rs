@@ -1,6 +1,7 @@
-//! The guides as a reader would follow them: every `shell-session` block of a guide is run by a shell, one after the other, in a fresh
-//! copy of the examples, and must print what the guide says. `GUIDES=overwrite cargo test --test guides` writes down what is printed now;
-//! look at the difference before you keep it.
+//! The guides as a reader would follow them: every `shell-session` block of a guide is run by a
+//! shell, one after the other, in a fresh copy of the examples, and must print what the guide says.
+//! `GUIDES=overwrite cargo test --test guides` writes down what is printed now; look at the
+//! difference before you keep it.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -27,13 +28,24 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// What a shell prints for a command, both streams in their order, and its exit code if that is not 0.
+/// What a shell prints for a command, both streams in their order, and its exit code if that is not
+/// 0.
 fn printed(command: &str, folder: &Path) -> String {
     let binary = Path::new(env!("CARGO_BIN_EXE_outlay")).parent().unwrap();
-    let path =
-        std::env::join_paths([binary.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap()))).unwrap();
+    let path = std::env::join_paths(
+        [binary.to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
     let script = format!("exec 2>&1\n{command}");
-    let output = Command::new("bash").args(["-c", &script]).current_dir(folder).env("PATH", path).env("COLUMNS", "100").output().unwrap();
+    let output = Command::new("bash")
+        .args(["-c", &script])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env("COLUMNS", "100")
+        .output()
+        .unwrap();
     let mut text = String::from_utf8(output.stdout).unwrap();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -71,20 +83,27 @@ fn followed(guide: &str, folder: &Path) -> String {
 #[test]
 fn guides_print_what_they_say() {
     let root = root();
-    let mut guides: Vec<PathBuf> =
-        std::fs::read_dir(root.join("examples")).unwrap().map(|entry| entry.unwrap().path().join("README.md")).collect();
+    let mut guides: Vec<PathBuf> = std::fs::read_dir(root.join("examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path().join("README.md"))
+        .collect();
     guides.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
-    guides.retain(|path| path.is_file() && std::fs::read_to_string(path).is_ok_and(|text| text.contains(OPEN)));
+    guides.retain(|path| {
+        path.is_file() && std::fs::read_to_string(path).is_ok_and(|text| text.contains(OPEN))
+    });
     guides.sort();
     assert!(!guides.is_empty(), "no guide was found");
     let mut wrong = Vec::new();
     for guide in guides {
         let name = guide.strip_prefix(&root).unwrap().to_owned();
-        let copy = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guides").join(name.to_string_lossy().replace('/', "-"));
+        let copy = Path::new(env!("CARGO_TARGET_TMPDIR"))
+            .join("guides")
+            .join(name.to_string_lossy().replace('/', "-"));
         let _ = std::fs::remove_dir_all(&copy);
         copy_folder(&root.join("examples"), &copy.join("examples"));
         // A guide beside an example is followed in its folder, one in the docs from the root.
-        let folder = if name.starts_with("examples") { copy.join(name.parent().unwrap()) } else { copy };
+        let folder =
+            if name.starts_with("examples") { copy.join(name.parent().unwrap()) } else { copy };
         let said = std::fs::read_to_string(&guide).unwrap();
         let now = followed(&said, &folder);
         if said == now {
@@ -94,8 +113,17 @@ fn guides_print_what_they_say() {
             std::fs::write(&guide, now).unwrap();
             continue;
         }
-        let (line, (before, after)) = said.lines().zip(now.lines()).enumerate().find(|(_, (one, other))| one != other).unwrap_or_default();
-        wrong.push(format!("{}, line {}:\n  says   {before}\n  prints {after}", name.display(), line + 1));
+        let (line, (before, after)) = said
+            .lines()
+            .zip(now.lines())
+            .enumerate()
+            .find(|(_, (one, other))| one != other)
+            .unwrap_or_default();
+        wrong.push(format!(
+            "{}, line {}:\n  says   {before}\n  prints {after}",
+            name.display(),
+            line + 1
+        ));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

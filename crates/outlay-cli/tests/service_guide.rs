@@ -1,6 +1,7 @@
-//! The walk through `docs/service.md` as a reader would follow it: a real `outlay serve`, real `curl`, one shell. What varies from run to
-//! run (times, tokens, ids) is written in one form. `SERVICE_GUIDE=overwrite cargo test -p outlay-cli --test service_guide` writes down
-//! what is answered now; look at the difference before you keep it.
+//! The walk through `docs/service.md` as a reader would follow it: a real `outlay serve`, real
+//! `curl`, one shell. What varies from run to run (times, tokens, ids) is written in one form.
+//! `SERVICE_GUIDE=overwrite cargo test -p outlay-cli --test service_guide` writes down what is
+//! answered now; look at the difference before you keep it.
 
 #![cfg(feature = "serve")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
@@ -28,7 +29,10 @@ impl Drop for Service {
 /// Starts it on a free port, and says where it is.
 fn serve(data: &Path) -> (Service, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_outlay"));
-    command.args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--quiet", "--data"]).arg(data).stdout(Stdio::piped());
+    command
+        .args(["serve", "--listen", "127.0.0.1:0", "--log", "warn", "--quiet", "--data"])
+        .arg(data)
+        .stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut address = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
@@ -58,16 +62,31 @@ fn commands(page: &str) -> Vec<String> {
 /// What a shell prints for each of them.
 fn printed(commands: &[String], address: &str, folder: &Path) -> Vec<String> {
     let binary = Path::new(env!("CARGO_BIN_EXE_outlay")).parent().unwrap();
-    let path =
-        std::env::join_paths([binary.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap()))).unwrap();
+    let path = std::env::join_paths(
+        [binary.to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
     let script: String = commands
         .iter()
-        .map(|command| if command.starts_with("outlay serve") { ":".to_owned() } else { command.replace(ADDRESS, address) })
+        .map(|command| {
+            if command.starts_with("outlay serve") {
+                ":".to_owned()
+            } else {
+                command.replace(ADDRESS, address)
+            }
+        })
         .map(|command| format!("{command}\nprintf '\\1\\n'\n"))
         .collect();
     let script = format!("exec 2>&1\n{script}");
     let mut shell = Command::new("bash");
-    shell.args(["-c", &script]).current_dir(folder).env("PATH", path).env_remove("OUTLAY_TOKEN").env_remove("OUTLAY_DATABASE");
+    shell
+        .args(["-c", &script])
+        .current_dir(folder)
+        .env("PATH", path)
+        .env_remove("OUTLAY_TOKEN")
+        .env_remove("OUTLAY_DATABASE");
     let text = String::from_utf8(shell.output().unwrap().stdout).unwrap();
     text.split_terminator(MARK).map(steady).collect()
 }
@@ -80,15 +99,21 @@ fn steady(text: &str) -> String {
         if let Some(length) = time(rest) {
             steady += "2026-11-16T12:00:00Z";
             rest = &rest[length..];
-        } else if let Some(after) = rest.strip_prefix("outlay_").filter(|after| after.starts_with(|one: char| one.is_ascii_alphanumeric()))
+        } else if let Some(after) = rest
+            .strip_prefix("outlay_")
+            .filter(|after| after.starts_with(|one: char| one.is_ascii_alphanumeric()))
         {
             steady += "outlay_7GkW2hTqXb1_…";
             rest = after.trim_start_matches(|one: char| one.is_ascii_alphanumeric() || one == '_');
-        } else if let Some((key, after)) = ["\"request_id\":\"", "\"id\":\"", "\"token\":\"", "token "]
-            .iter()
-            .find_map(|key| rest.strip_prefix(key).map(|after| (key, after)))
+        } else if let Some((key, after)) =
+            ["\"request_id\":\"", "\"id\":\"", "\"token\":\"", "token "]
+                .iter()
+                .find_map(|key| rest.strip_prefix(key).map(|after| (key, after)))
         {
-            let value: &str = after.split(|one: char| !one.is_ascii_alphanumeric() && one != '-' && one != '_').next().unwrap();
+            let value: &str = after
+                .split(|one: char| !one.is_ascii_alphanumeric() && one != '-' && one != '_')
+                .next()
+                .unwrap();
             steady += key;
             // Public parts and request ids are long; ids of campaigns in this walk are not.
             let is_drawn = value.len() >= 10 && !value.starts_with("outlay_");
@@ -112,12 +137,17 @@ fn steady(text: &str) -> String {
 fn time(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let shape = b"dddd-dd-ddTdd:dd:dd";
-    let fits = |(byte, shape): (&u8, &u8)| if *shape == b'd' { byte.is_ascii_digit() } else { byte == shape };
+    let fits = |(byte, shape): (&u8, &u8)| {
+        if *shape == b'd' { byte.is_ascii_digit() } else { byte == shape }
+    };
     if bytes.len() <= shape.len() || !bytes.iter().zip(shape).all(fits) {
         return None;
     }
     let end = bytes[shape.len()..].iter().position(|byte| *byte == b'Z')?;
-    bytes[shape.len()..shape.len() + end].iter().all(|byte| *byte == b'.' || byte.is_ascii_digit()).then_some(shape.len() + end + 1)
+    bytes[shape.len()..shape.len() + end]
+        .iter()
+        .all(|byte| *byte == b'.' || byte.is_ascii_digit())
+        .then_some(shape.len() + end + 1)
 }
 
 /// The page with these outputs after its commands.

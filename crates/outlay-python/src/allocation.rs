@@ -23,7 +23,12 @@ pub(crate) struct Allocation {
 }
 
 impl Allocation {
-    pub(crate) fn new(problem: Arc<outlay::Problem>, values: Vec<f64>, allocation: outlay::Allocation, rounded: Option<Rounded>) -> Self {
+    pub(crate) fn new(
+        problem: Arc<outlay::Problem>,
+        values: Vec<f64>,
+        allocation: outlay::Allocation,
+        rounded: Option<Rounded>,
+    ) -> Self {
         let (spend, success) = (LazyArray::new(), LazyArray::new());
         Self { problem, values, allocation, rounded, outcomes: OnceLock::new(), spend, success }
     }
@@ -31,11 +36,21 @@ impl Allocation {
     fn outcomes(&self) -> &[TaskOutcome] {
         self.outcomes.get_or_init(|| {
             let unit = self.rounded.as_ref().map_or(0.0, |rounded| rounded.unit);
-            outcomes(&self.problem, &self.values, self.allocation.budget, &self.allocation.spend, unit)
+            outcomes(
+                &self.problem,
+                &self.values,
+                self.allocation.budget,
+                &self.allocation.spend,
+                unit,
+            )
         })
     }
 
-    fn of_tasks<'py>(&self, py: Python<'py>, number: fn(&TaskOutcome) -> f64) -> Bound<'py, PyArray1<f64>> {
+    fn of_tasks<'py>(
+        &self,
+        py: Python<'py>,
+        number: fn(&TaskOutcome) -> f64,
+    ) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.outcomes().iter().map(number).collect())
     }
 }

@@ -27,7 +27,11 @@ fn taken<'py, T: numpy::Element>(given: &Bound<'py, PyAny>) -> Option<PyReadonly
 }
 
 /// Numbers as floats; `refuse` makes the exception.
-pub(crate) fn numbers<'py>(given: &Bound<'py, PyAny>, what: &str, refuse: impl Fn(String) -> PyErr) -> PyResult<List<'py, f64>> {
+pub(crate) fn numbers<'py>(
+    given: &Bound<'py, PyAny>,
+    what: &str,
+    refuse: impl Fn(String) -> PyErr,
+) -> PyResult<List<'py, f64>> {
     if let Some(array) = taken(given) {
         return Ok(List::Array(array));
     }
@@ -37,24 +41,39 @@ pub(crate) fn numbers<'py>(given: &Bound<'py, PyAny>, what: &str, refuse: impl F
     let py = given.py();
     let array = py.import("numpy")?.call_method1("asarray", (given, "float64"));
     let array = array.and_then(|array| Ok(array.cast_into::<PyArray1<f64>>()?));
-    array.map(|array| List::Copied(array.readonly().as_array().to_vec())).map_err(|_| refuse(format!("{what}: must be a list of numbers")))
+    array
+        .map(|array| List::Copied(array.readonly().as_array().to_vec()))
+        .map_err(|_| refuse(format!("{what}: must be a list of numbers")))
 }
 
 /// Yes or no for each; ones and zeros will do.
-pub(crate) fn flags<'py>(given: &Bound<'py, PyAny>, what: &str, refuse: impl Fn(String) -> PyErr) -> PyResult<List<'py, bool>> {
+pub(crate) fn flags<'py>(
+    given: &Bound<'py, PyAny>,
+    what: &str,
+    refuse: impl Fn(String) -> PyErr,
+) -> PyResult<List<'py, bool>> {
     if let Some(array) = taken(given) {
         return Ok(List::Array(array));
     }
     if let Ok(list) = given.extract::<Vec<bool>>() {
         return Ok(List::Copied(list));
     }
-    let numbers = numbers(given, what, &refuse).map_err(|_| refuse(format!("{what}: must be a list of true and false")))?;
+    let numbers = numbers(given, what, &refuse)
+        .map_err(|_| refuse(format!("{what}: must be a list of true and false")))?;
     let flag = |(place, number): (usize, &f64)| match *number {
         1.0 => Ok(true),
         0.0 => Ok(false),
-        other => Err(refuse(format!("{what}[{place}]: must be true or false (or 1, 0), not {other}"))),
+        other => {
+            Err(refuse(format!("{what}[{place}]: must be true or false (or 1, 0), not {other}")))
+        }
     };
-    numbers.as_slice().iter().enumerate().map(flag).collect::<PyResult<Vec<bool>>>().map(List::Copied)
+    numbers
+        .as_slice()
+        .iter()
+        .enumerate()
+        .map(flag)
+        .collect::<PyResult<Vec<bool>>>()
+        .map(List::Copied)
 }
 
 /// One yes or no; one and zero will do.
@@ -69,7 +88,8 @@ pub(crate) fn flag(given: &Bound<'_, PyAny>) -> Option<bool> {
     }
 }
 
-/// An array that is made when it is first asked for and then always the same, so nobody may write to it.
+/// An array that is made when it is first asked for and then always the same, so nobody may write
+/// to it.
 pub(crate) struct LazyArray(PyOnceLock<Py<PyArray1<f64>>>);
 
 impl LazyArray {
@@ -77,7 +97,11 @@ impl LazyArray {
         Self(PyOnceLock::new())
     }
 
-    pub(crate) fn get(&self, py: Python<'_>, numbers: impl FnOnce() -> Vec<f64>) -> Py<PyArray1<f64>> {
+    pub(crate) fn get(
+        &self,
+        py: Python<'_>,
+        numbers: impl FnOnce() -> Vec<f64>,
+    ) -> Py<PyArray1<f64>> {
         let made = self.0.get_or_init(py, || fixed(py, numbers()).unbind());
         made.clone_ref(py)
     }

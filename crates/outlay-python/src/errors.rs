@@ -17,7 +17,11 @@ pyo3::import_exception!(outlay.errors, FitError);
 
 /// Everything wrong with one problem at once, an indented line each, as the command line writes it.
 pub(crate) fn problem(place: &str, errors: &ProblemErrors) -> PyErr {
-    let count = if errors.0.len() == 1 { "1 error".to_owned() } else { format!("{} errors", errors.0.len()) };
+    let count = if errors.0.len() == 1 {
+        "1 error".to_owned()
+    } else {
+        format!("{} errors", errors.0.len())
+    };
     let mut text = format!("{place} has {count}");
     for error in errors.0.iter().take(ProblemErrors::SHOWN) {
         text.push_str("\n  ");
@@ -26,7 +30,8 @@ pub(crate) fn problem(place: &str, errors: &ProblemErrors) -> PyErr {
     if errors.0.len() > ProblemErrors::SHOWN {
         text.push_str(&format!("\n  and {} more", errors.0.len() - ProblemErrors::SHOWN));
     }
-    let pairs: Vec<(String, String)> = errors.0.iter().map(|error| (error.path.clone(), error.message.clone())).collect();
+    let pairs: Vec<(String, String)> =
+        errors.0.iter().map(|error| (error.path.clone(), error.message.clone())).collect();
     ProblemError::new_err((text, pairs))
 }
 
@@ -46,7 +51,9 @@ pub(crate) fn campaign(error: &CampaignError) -> PyErr {
     let text = error.to_string();
     match error {
         CampaignError::Learner(_) | CampaignError::BadGuard(_) => LearnerError::new_err(text),
-        CampaignError::Allocation(_) | CampaignError::Needed { .. } => AllocationError::new_err(text),
+        CampaignError::Allocation(_) | CampaignError::Needed { .. } => {
+            AllocationError::new_err(text)
+        }
         CampaignError::State(_) => StateError::new_err(text),
         _ => ObservationError::new_err(text),
     }

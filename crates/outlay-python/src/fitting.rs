@@ -4,7 +4,9 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use outlay::fit::{Choice, Family, FitError as Refusal, Fitted, Needs, Observations, Options, Rewards};
+use outlay::fit::{
+    Choice, Family, FitError as Refusal, Fitted, Needs, Observations, Options, Rewards,
+};
 use outlay::{Curve, ProblemSpec, TaskSpec};
 use pyo3::prelude::*;
 use serde::Serialize;
@@ -83,30 +85,57 @@ struct TaskRecord {
 
 /// Fits every task of a log. Returns what was found as JSON, and the problem as JSON.
 #[pyfunction]
-pub(crate) fn fit(py: Python<'_>, columns: Columns<'_>, request: Request) -> PyResult<(String, String)> {
+pub(crate) fn fit(
+    py: Python<'_>,
+    columns: Columns<'_>,
+    request: Request,
+) -> PyResult<(String, String)> {
     let logs = logs(&columns)?;
     let choice = choice(&request, columns.is_needs)?;
     let (budget, reward_max) = amounts(&request, &logs)?;
     if !(2..=100).contains(&request.folds) {
-        return Err(FitError::new_err(format!("folds: must be between 2 and 100, not {}", request.folds)));
+        return Err(FitError::new_err(format!(
+            "folds: must be between 2 and 100, not {}",
+            request.folds
+        )));
     }
     let default = Options::default();
     let (ceiling, floor) = (request.ceiling, request.floor);
-    let options = Options { ceiling, floor, folds: request.folds, seed: request.seed, budget: Some(budget), ..default };
+    let options = Options {
+        ceiling,
+        floor,
+        folds: request.folds,
+        seed: request.seed,
+        budget: Some(budget),
+        ..default
+    };
     let stop = AtomicBool::new(false);
-    let threads = request.threads.and_then(NonZeroUsize::new).or_else(|| std::thread::available_parallelism().ok());
-    let fitted = interruptibly(py, &stop, || fit_all(&logs, choice, &options, threads.map_or(1, NonZeroUsize::get), &stop))?;
+    let threads = request
+        .threads
+        .and_then(NonZeroUsize::new)
+        .or_else(|| std::thread::available_parallelism().ok());
+    let fitted = interruptibly(py, &stop, || {
+        fit_all(&logs, choice, &options, threads.map_or(1, NonZeroUsize::get), &stop)
+    })?;
     let fitted = fitted.map_err(|error| FitError::new_err(error.to_string()))?;
     let json = |error: serde_json::Error| FitError::new_err(error.to_string());
     let tasks = logs.iter().zip(&fitted).filter_map(|(log, fitted)| {
         let fitted = fitted.as_ref()?;
-        Some(TaskSpec { value: log.rewards.mean(), ..TaskSpec::new(log.name.clone(), fitted.curve.clone()) })
+        Some(TaskSpec {
+            value: log.rewards.mean(),
+            ..TaskSpec::new(log.name.clone(), fitted.curve.clone())
+        })
     });
-    let problem = ProblemSpec { budget, reward_max, tasks: tasks.collect(), ..ProblemSpec::default() }.check();
+    let problem =
+        ProblemSpec { budget, reward_max, tasks: tasks.collect(), ..ProblemSpec::default() }
+            .check();
     let problem = problem.map_err(|errors| errors::problem("the fitted problem", &errors))?;
     let tasks = logs.into_iter().zip(fitted).map(|(log, fitted)| record(log, fitted)).collect();
     let record = Record { budget, reward_max, tasks };
-    Ok((serde_json::to_string(&record).map_err(json)?, serde_json::to_string(&problem).map_err(json)?))
+    Ok((
+        serde_json::to_string(&record).map_err(json)?,
+        serde_json::to_string(&problem).map_err(json)?,
+    ))
 }
 
 /// Every column as numbers, all of one length.
@@ -121,12 +150,18 @@ struct Table {
 impl Table {
     fn new(columns: &Columns<'_>) -> PyResult<Self> {
         let (amount_title, success_title, trials_title, reward_title) = &columns.titles;
-        let read = |given: &Bound<'_, PyAny>, title: &str| numbers(given, title, FitError::new_err).map(|list| list.as_slice().to_vec());
+        let read = |given: &Bound<'_, PyAny>, title: &str| {
+            numbers(given, title, FitError::new_err).map(|list| list.as_slice().to_vec())
+        };
         let amount = read(&columns.amount, amount_title)?;
         let optional = |given: &Option<Bound<'_, PyAny>>, title: &str| {
             let list = given.as_ref().map(|given| read(given, title)).transpose()?;
             match list.as_ref().filter(|list| list.len() != amount.len()) {
-                Some(list) => Err(FitError::new_err(format!("{title}: {} rows, but {amount_title} has {}", list.len(), amount.len()))),
+                Some(list) => Err(FitError::new_err(format!(
+                    "{title}: {} rows, but {amount_title} has {}",
+                    list.len(),
+                    amount.len()
+                ))),
                 None => Ok(list),
             }
         };
@@ -155,7 +190,8 @@ impl Collected {
     fn finish(self, name: &str, is_needs: bool) -> PyResult<TaskLog> {
         let rows = self.rows.into_iter();
         let data = match is_needs {
-            true => Needs::new(rows.map(|(amount, _, successes)| (amount, successes > 0.0))).map(Data::Needs),
+            true => Needs::new(rows.map(|(amount, _, successes)| (amount, successes > 0.0)))
+                .map(Data::Needs),
             false => Observations::new(rows).map(Data::Outcomes),
         };
         let data = data.map_err(|error| FitError::new_err(error.to_string()))?;
@@ -170,7 +206,8 @@ fn logs(columns: &Columns<'_>) -> PyResult<Vec<TaskLog>> {
     let mut wrong = Vec::new();
     for row in 0..table.amount.len() {
         let at = |column: &Option<Vec<f64>>| column.as_ref().map(|list| list[row]);
-        let seen = Row { titles: &columns.titles, amount: table.amount[row], success: at(&table.success) };
+        let seen =
+            Row { titles: &columns.titles, amount: table.amount[row], success: at(&table.success) };
         match seen.read(at(&table.trials), at(&table.reward)) {
             Err(message) => wrong.push(format!("row {row}: {message}")),
             Ok((trials, successes, reward)) => {
@@ -183,13 +220,23 @@ fn logs(columns: &Columns<'_>) -> PyResult<Vec<TaskLog>> {
     if !wrong.is_empty() {
         return Err(many(wrong));
     }
-    columns.names.iter().zip(tasks).map(|(name, collected)| collected.finish(name, columns.is_needs)).collect()
+    columns
+        .names
+        .iter()
+        .zip(tasks)
+        .map(|(name, collected)| collected.finish(name, columns.is_needs))
+        .collect()
 }
 
 /// Everything wrong with a log at once.
 fn many(mut wrong: Vec<String>) -> PyErr {
-    let count = if wrong.len() == 1 { "1 error".to_owned() } else { format!("{} errors", wrong.len()) };
-    let more = if wrong.len() > SHOWN { format!("\n  and {} more", wrong.len() - SHOWN) } else { String::new() };
+    let count =
+        if wrong.len() == 1 { "1 error".to_owned() } else { format!("{} errors", wrong.len()) };
+    let more = if wrong.len() > SHOWN {
+        format!("\n  and {} more", wrong.len() - SHOWN)
+    } else {
+        String::new()
+    };
     wrong.truncate(SHOWN);
     FitError::new_err(format!("the log has {count}\n  {}{more}", wrong.join("\n  ")))
 }
@@ -203,31 +250,48 @@ struct Row<'a> {
 
 impl Row<'_> {
     /// Trials, successes and the reward, if there is one to be seen.
-    fn read(&self, trials: Option<f64>, reward: Option<f64>) -> Result<(f64, f64, Option<f64>), String> {
+    fn read(
+        &self,
+        trials: Option<f64>,
+        reward: Option<f64>,
+    ) -> Result<(f64, f64, Option<f64>), String> {
         let (amount_title, success_title, trials_title, reward_title) = self.titles;
         let amount = |what: &str, number: f64| match number >= 0.0 && number.is_finite() {
             true => Ok(number),
             false => Err(format!("{what}: must be finite and not negative, not {number}")),
         };
-        let whole = |what: &str, number: f64| match number >= 0.0 && number.is_finite() && number.fract() == 0.0 {
+        let whole = |what: &str, number: f64| match number >= 0.0
+            && number.is_finite()
+            && number.fract() == 0.0
+        {
             true => Ok(number),
             false => Err(format!("{what}: must be a whole number from 0 on, not {number}")),
         };
         amount(amount_title, self.amount)?;
         let (trials, successes) = match (trials, self.success) {
             (Some(trials), Some(successes)) => {
-                let (trials, successes) = (whole(trials_title, trials)?, whole(success_title, successes)?);
+                let (trials, successes) =
+                    (whole(trials_title, trials)?, whole(success_title, successes)?);
                 if successes > trials {
-                    return Err(format!("{success_title}: {successes} is more than {trials_title} = {trials}"));
+                    return Err(format!(
+                        "{success_title}: {successes} is more than {trials_title} = {trials}"
+                    ));
                 }
                 (trials, successes)
             }
             (_, Some(success)) if success == 0.0 || success == 1.0 => (1.0, success),
-            (_, Some(success)) => return Err(format!("{success_title}: must be 1 or 0 (or true, false), not {success}")),
+            (_, Some(success)) => {
+                return Err(format!(
+                    "{success_title}: must be 1 or 0 (or true, false), not {success}"
+                ));
+            }
             (_, None) => (1.0, 1.0),
         };
         // Only a success has a reward.
-        let reward = reward.filter(|_| successes > 0.0).map(|reward| amount(reward_title, reward)).transpose()?;
+        let reward = reward
+            .filter(|_| successes > 0.0)
+            .map(|reward| amount(reward_title, reward))
+            .transpose()?;
         Ok((trials, successes, reward))
     }
 }
@@ -236,12 +300,19 @@ fn choice(request: &Request, is_needs: bool) -> PyResult<Choice> {
     let family = Family::ALL.into_iter().find(|family| family.name() == request.family);
     match (request.family.as_str(), family, is_needs) {
         ("auto", _, _) | ("empirical", _, true) => Ok(Choice::Auto),
-        (_, Some(_), true) => Err(FitError::new_err("threshold tells what success needed: its curve is empirical; leave family out")),
-        ("empirical", _, false) => Err(FitError::new_err("family empirical needs threshold, the column of what success would have needed")),
+        (_, Some(_), true) => Err(FitError::new_err(
+            "threshold tells what success needed: its curve is empirical; leave family out",
+        )),
+        ("empirical", _, false) => Err(FitError::new_err(
+            "family empirical needs threshold, the column of what success would have needed",
+        )),
         (_, Some(family), false) => Ok(Choice::One(family)),
         (other, None, _) => {
             let known: Vec<&str> = Family::ALL.into_iter().map(Family::name).collect();
-            Err(FitError::new_err(format!("family: must be auto, {} or empirical, not {other}", known.join(", "))))
+            Err(FitError::new_err(format!(
+                "family: must be auto, {} or empirical, not {other}",
+                known.join(", ")
+            )))
         }
     }
 }
@@ -250,7 +321,9 @@ fn choice(request: &Request, is_needs: bool) -> PyResult<Choice> {
 fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
     for (what, given) in [("budget", request.budget), ("reward_max", request.reward_max)] {
         if let Some(given) = given.filter(|given| !(*given > 0.0 && given.is_finite())) {
-            return Err(FitError::new_err(format!("{what}: must be positive and finite, not {given}")));
+            return Err(FitError::new_err(format!(
+                "{what}: must be positive and finite, not {given}"
+            )));
         }
     }
     let largest_amount = |log: &TaskLog| match &log.data {
@@ -259,26 +332,40 @@ fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
     };
     let seen = logs.iter().filter_map(largest_amount).fold(0.0, f64::max);
     if seen == 0.0 && request.budget.is_none() {
-        return Err(FitError::new_err("no row spends anything: say with budget what one round may spend"));
+        return Err(FitError::new_err(
+            "no row spends anything: say with budget what one round may spend",
+        ));
     }
     let reward = logs.iter().map(|log| log.rewards.largest()).fold(0.0, f64::max);
     if let Some(given) = request.reward_max.filter(|&given| given < reward) {
-        return Err(FitError::new_err(format!("reward_max {given} is less than the largest reward in the log, {reward}")));
+        return Err(FitError::new_err(format!(
+            "reward_max {given} is less than the largest reward in the log, {reward}"
+        )));
     }
     let reward = if reward > 0.0 { reward } else { 1.0 };
     Ok((request.budget.unwrap_or(seen), request.reward_max.unwrap_or(reward)))
 }
 
 /// Every task's curve, several at the same time; none if the log says nothing of a task.
-fn fit_all(logs: &[TaskLog], choice: Choice, options: &Options, threads: usize, stop: &AtomicBool) -> Result<Vec<Option<Fitted>>, Refusal> {
+fn fit_all(
+    logs: &[TaskLog],
+    choice: Choice,
+    options: &Options,
+    threads: usize,
+    stop: &AtomicBool,
+) -> Result<Vec<Option<Fitted>>, Refusal> {
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Fitted, Refusal>>>> = logs.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<Fitted, Refusal>>>> =
+        logs.iter().map(|_| Mutex::new(None)).collect();
     std::thread::scope(|scope| {
         for _ in 0..threads.clamp(1, logs.len().max(1)) {
             scope.spawn(|| {
                 loop {
                     let place = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(log) = logs.get(place).filter(|_| !stop.load(Ordering::Relaxed)) else { break };
+                    let Some(log) = logs.get(place).filter(|_| !stop.load(Ordering::Relaxed))
+                    else {
+                        break;
+                    };
                     let fitted = match &log.data {
                         Data::Outcomes(outcomes) => outlay::fit::fit(outcomes, choice, options),
                         Data::Needs(needs) => outlay::fit::fit_needs(needs, options),
@@ -316,7 +403,9 @@ fn record(log: TaskLog, fitted: Option<Fitted>) -> TaskRecord {
         trials,
         successes,
         family: fitted.as_ref().map(|fitted| fitted.kind.to_string()),
-        parameters: parameters.map(|parameter| (parameter.name, parameter.value, parameter.low, parameter.high)).collect(),
+        parameters: parameters
+            .map(|parameter| (parameter.name, parameter.value, parameter.low, parameter.high))
+            .collect(),
         log_loss: fitted.as_ref().and_then(|fitted| fitted.log_loss),
         constant_log_loss: fitted.as_ref().and_then(|fitted| fitted.constant_log_loss),
         calibration: fitted.as_ref().and_then(|fitted| fitted.calibration),

@@ -1,4 +1,5 @@
-//! A learner at work: splits out, outcomes in. The loop of these two calls is as short as it can be.
+//! A learner at work: splits out, outcomes in. The loop of these two calls is as short as it can
+//! be.
 
 use std::sync::{Arc, Mutex};
 
@@ -167,7 +168,8 @@ impl Learner {
         let mut campaign = match state {
             None => Campaign::new(&problem, &spec, horizon, feedback, seed),
             Some(state) => {
-                let state = CampaignState::from_json(state).map_err(|error| StateError::new_err(error.to_string()))?;
+                let state = CampaignState::from_json(state)
+                    .map_err(|error| StateError::new_err(error.to_string()))?;
                 Campaign::load(&problem, &state)
             }
         }
@@ -185,14 +187,23 @@ impl Learner {
 
     /// The split of the next round.
     ///
-    /// budget: what it may spend; the problem's, if nobody says. mask: which tasks are there, a list of true and false; all, if nobody says.
+    /// budget: what it may spend; the problem's, if nobody says. mask: which tasks are there, a
+    /// list of true and false; all, if nobody says.
     #[pyo3(signature = (budget=None, mask=None))]
-    fn allocate(&self, py: Python<'_>, budget: Option<f64>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Round> {
+    fn allocate(
+        &self,
+        py: Python<'_>,
+        budget: Option<f64>,
+        mask: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Round> {
         let budget = budget.unwrap_or(self.problem.budget());
         let mask = mask.map(|mask| flags(mask, "mask", ObservationError::new_err)).transpose()?;
         let mask: Option<Vec<bool>> = mask.map(|mask| mask.as_slice().to_vec());
         let ask = |work: &mut Work| {
-            let ticket = work.campaign.allocate(budget, mask.as_deref()).map_err(|error| errors::campaign(&error))?;
+            let ticket = work
+                .campaign
+                .allocate(budget, mask.as_deref())
+                .map_err(|error| errors::campaign(&error))?;
             Ok((ticket.round, ticket.allocation.clone()))
         };
         let (round, allocation) = self.at_work(py, ask)?;
@@ -202,8 +213,9 @@ impl Learner {
 
     /// What came back of a round.
     ///
-    /// completed: for each task whether it completed, or a mapping from names if only some are known yet. reward: what each completed
-    /// task brought, between 0 and reward_max. gain: instead of both, what all brought together, for learners that see no more.
+    /// completed: for each task whether it completed, or a mapping from names if only some are
+    /// known yet. reward: what each completed task brought, between 0 and reward_max. gain: instead
+    /// of both, what all brought together, for learners that see no more.
     #[pyo3(signature = (round, completed=None, reward=None, *, gain=None))]
     fn observe(
         &self,
@@ -216,25 +228,42 @@ impl Learner {
         let (number, mask) = self.number(round)?;
         let Some(completed) = completed else {
             let Some(gain) = gain else {
-                return Err(ObservationError::new_err("observe: give completed and reward, or gain"));
+                return Err(ObservationError::new_err(
+                    "observe: give completed and reward, or gain",
+                ));
             };
             let share = gain / self.problem.reward_max();
-            return self.at_work(py, |work| work.campaign.observe_gain(number, share).map_err(|error| errors::campaign(&error)));
+            return self.at_work(py, |work| {
+                work.campaign.observe_gain(number, share).map_err(|error| errors::campaign(&error))
+            });
         };
         if gain.is_some() {
-            return Err(ObservationError::new_err("observe: give completed and reward, or gain, not both"));
+            return Err(ObservationError::new_err(
+                "observe: give completed and reward, or gain, not both",
+            ));
         }
         if let Ok(named) = completed.cast::<PyMapping>() {
             let outcomes = self.named_outcomes(named, reward)?;
-            return self.at_work(py, |work| work.campaign.observe_round(number, &outcomes).map_err(|error| errors::campaign(&error)));
+            return self.at_work(py, |work| {
+                work.campaign
+                    .observe_round(number, &outcomes)
+                    .map_err(|error| errors::campaign(&error))
+            });
         }
         let completed = flags(completed, "completed", ObservationError::new_err)?;
-        let reward = reward.map(|reward| numbers(reward, "reward", ObservationError::new_err)).transpose()?;
-        let told = Told { completed: completed.as_slice(), reward: reward.as_ref().map(|reward| reward.as_slice()), mask };
+        let reward = reward
+            .map(|reward| numbers(reward, "reward", ObservationError::new_err))
+            .transpose()?;
+        let told = Told {
+            completed: completed.as_slice(),
+            reward: reward.as_ref().map(|reward| reward.as_slice()),
+            mask,
+        };
         self.at_work(py, |work| self.take(work, number, &told))
     }
 
-    /// What came back of many rounds, a row each: the same as `observe` on each, in this order, until one is refused.
+    /// What came back of many rounds, a row each: the same as `observe` on each, in this order,
+    /// until one is refused.
     #[pyo3(signature = (rounds, completed, reward=None))]
     fn observe_many(
         &self,
@@ -244,11 +273,13 @@ impl Learner {
         reward: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let completed: PyReadonlyArray2<'_, bool> = matrix(completed, "bool", "completed")?;
-        let reward: Option<PyReadonlyArray2<'_, f64>> = reward.map(|reward| matrix(reward, "float64", "reward")).transpose()?;
+        let reward: Option<PyReadonlyArray2<'_, f64>> =
+            reward.map(|reward| matrix(reward, "float64", "reward")).transpose()?;
         let rounds: Vec<Bound<'_, PyAny>> = rounds.try_iter()?.collect::<PyResult<_>>()?;
         let (rows, columns) = completed.as_array().dim();
         let shape = reward.as_ref().map_or((rows, columns), |reward| reward.as_array().dim());
-        if rows != rounds.len() || columns != self.problem.tasks().len() || shape != (rows, columns) {
+        if rows != rounds.len() || columns != self.problem.tasks().len() || shape != (rows, columns)
+        {
             let message = format!(
                 "observe_many: {} rounds and {} tasks need completed and reward of that shape, not {rows} by {columns} and {} by {}",
                 rounds.len(),
@@ -259,13 +290,18 @@ impl Learner {
             return Err(ObservationError::new_err(message));
         }
         let rounds = rounds.iter().map(|round| self.number(round)).collect::<PyResult<Vec<_>>>()?;
-        let completed = completed.as_slice().map_err(|error| ObservationError::new_err(error.to_string()))?;
+        let completed =
+            completed.as_slice().map_err(|error| ObservationError::new_err(error.to_string()))?;
         let reward = reward.as_ref().map(|reward| reward.as_slice()).transpose();
         let reward = reward.map_err(|error| ObservationError::new_err(error.to_string()))?;
         self.at_work(py, |work| {
             for (row, (number, mask)) in rounds.iter().enumerate() {
                 let cells = row * columns..(row + 1) * columns;
-                let told = Told { completed: &completed[cells.clone()], reward: reward.map(|reward| &reward[cells]), mask: *mask };
+                let told = Told {
+                    completed: &completed[cells.clone()],
+                    reward: reward.map(|reward| &reward[cells]),
+                    mask: *mask,
+                };
                 self.take(work, *number, &told)?;
             }
             Ok(())
@@ -326,10 +362,12 @@ impl Learner {
         self.at_work(py, |work| Ok(work.campaign.open_rounds()))
     }
 
-    /// What the learner wrote for the last round: weights as shares of the largest reward, or a split of its own.
+    /// What the learner wrote for the last round: weights as shares of the largest reward, or a
+    /// split of its own.
     #[getter]
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.at_work(py, |work| Ok(work.campaign.weights().to_vec())).map(|weights| PyArray1::from_vec(py, weights))
+        self.at_work(py, |work| Ok(work.campaign.weights().to_vec()))
+            .map(|weights| PyArray1::from_vec(py, weights))
     }
 
     /// What the learner has learnt, as JSON.
@@ -344,7 +382,8 @@ impl Learner {
 
     /// The problem as JSON.
     fn problem_json(&self) -> PyResult<String> {
-        serde_json::to_string(self.problem.as_ref()).map_err(|error| StateError::new_err(error.to_string()))
+        serde_json::to_string(self.problem.as_ref())
+            .map_err(|error| StateError::new_err(error.to_string()))
     }
 }
 
@@ -364,7 +403,11 @@ impl Told<'_> {
 
 impl Learner {
     /// With the campaign to oneself; long splits let other threads run meanwhile.
-    fn at_work<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&mut Work) -> PyResult<T> + Send) -> PyResult<T> {
+    fn at_work<T: Send>(
+        &self,
+        py: Python<'_>,
+        ask: impl FnOnce(&mut Work) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
         let mut work = match self.work.lock_py_attached(py) {
             Ok(work) => work,
             Err(poisoned) => poisoned.into_inner(),
@@ -380,31 +423,45 @@ impl Learner {
             return Ok((round.round, round.mask.as_deref()));
         }
         let number = round.extract::<u64>();
-        number.map(|number| (number, None)).map_err(|_| ObservationError::new_err("round: must be a Round, or its number from 1 on"))
+        number.map(|number| (number, None)).map_err(|_| {
+            ObservationError::new_err("round: must be a Round, or its number from 1 on")
+        })
     }
 
     fn take(&self, work: &mut Work, round: u64, told: &Told<'_>) -> PyResult<()> {
         let tasks = self.problem.tasks().len();
-        let counts =
-            [("completed", Some(told.completed.len())), ("reward", told.reward.map(<[f64]>::len)), ("mask", told.mask.map(<[bool]>::len))];
-        if let Some((what, Some(got))) = counts.into_iter().find(|(_, count)| count.is_some_and(|count| count != tasks)) {
-            return Err(ObservationError::new_err(format!("{what}: {got} entries for {tasks} tasks")));
+        let counts = [
+            ("completed", Some(told.completed.len())),
+            ("reward", told.reward.map(<[f64]>::len)),
+            ("mask", told.mask.map(<[bool]>::len)),
+        ];
+        if let Some((what, Some(got))) =
+            counts.into_iter().find(|(_, count)| count.is_some_and(|count| count != tasks))
+        {
+            return Err(ObservationError::new_err(format!(
+                "{what}: {got} entries for {tasks} tasks"
+            )));
         }
         let Work { campaign, completed } = work;
         if self.feedback == Feedback::Full {
             let outcome = |task: usize| match told.is_there(task) {
-                true => self.outcome(task, told.completed[task], told.reward.map(|reward| reward[task])),
+                true => {
+                    self.outcome(task, told.completed[task], told.reward.map(|reward| reward[task]))
+                }
                 false => Ok(Outcome::Missing),
             };
             let outcomes = (0..tasks).map(outcome).collect::<PyResult<Vec<Outcome>>>()?;
-            return campaign.observe_round(round, &outcomes).map_err(|error| errors::campaign(&error));
+            return campaign
+                .observe_round(round, &outcomes)
+                .map_err(|error| errors::campaign(&error));
         }
         completed.clear();
         for (task, &is_done) in told.completed.iter().enumerate() {
             let reward = told.reward.map(|reward| reward[task]);
             if is_done {
                 completed.push(Completion { task, reward: self.reward(task, reward)? });
-            } else if let Some(reward) = reward.filter(|reward| *reward != 0.0 && !reward.is_nan()) {
+            } else if let Some(reward) = reward.filter(|reward| *reward != 0.0 && !reward.is_nan())
+            {
                 return Err(self.forbidden(task, reward));
             }
         }
@@ -412,18 +469,26 @@ impl Learner {
     }
 
     /// What came back of some tasks; of the others nothing has been told.
-    fn named_outcomes(&self, completed: &Bound<'_, PyMapping>, reward: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Outcome>> {
+    fn named_outcomes(
+        &self,
+        completed: &Bound<'_, PyMapping>,
+        reward: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Outcome>> {
         if self.spec.entry().feedback == Feedback::Bandit {
-            return Err(ObservationError::new_err("this learner is told the gain of a round, not the outcome of a task"));
+            return Err(ObservationError::new_err(
+                "this learner is told the gain of a round, not the outcome of a task",
+            ));
         }
         let mut outcomes = vec![Outcome::Missing; self.problem.tasks().len()];
         let find = |name: &str, what: &str| {
-            values::position(&self.problem, name).map_err(|message| ObservationError::new_err(format!("{what}: {message}")))
+            values::position(&self.problem, name)
+                .map_err(|message| ObservationError::new_err(format!("{what}: {message}")))
         };
         let mut rewards: Vec<Option<f64>> = vec![None; outcomes.len()];
         if let Some(reward) = reward {
             let message = "reward: must be a mapping from names, as completed is";
-            let reward = reward.cast::<PyMapping>().map_err(|_| ObservationError::new_err(message))?;
+            let reward =
+                reward.cast::<PyMapping>().map_err(|_| ObservationError::new_err(message))?;
             for item in reward.items()?.iter() {
                 let (name, number): (String, Bound<'_, PyAny>) = item.extract()?;
                 let task = find(&name, "reward")?;
@@ -433,14 +498,20 @@ impl Learner {
                     )));
                 }
                 let number = number.extract::<f64>();
-                rewards[task] = Some(number.map_err(|_| ObservationError::new_err(format!("reward of {name}: is not a number")))?);
+                rewards[task] = Some(number.map_err(|_| {
+                    ObservationError::new_err(format!("reward of {name}: is not a number"))
+                })?);
             }
         }
         for item in completed.items()?.iter() {
             let (name, is_done): (String, Bound<'_, PyAny>) = item.extract()?;
             let task = find(&name, "completed")?;
             let is_done = flag(&is_done);
-            let is_done = is_done.ok_or_else(|| ObservationError::new_err(format!("completed: {name} must be true or false (or 1, 0)")))?;
+            let is_done = is_done.ok_or_else(|| {
+                ObservationError::new_err(format!(
+                    "completed: {name} must be true or false (or 1, 0)"
+                ))
+            })?;
             outcomes[task] = self.outcome(task, is_done, rewards[task])?;
         }
         Ok(outcomes)
@@ -452,8 +523,12 @@ impl Learner {
         }
         if self.feedback == Feedback::Full {
             let name = self.problem.tasks()[task].name();
-            let message = || format!("task {name}: its reward is missing; {} is shown every reward", self.spec);
-            let reward = reward.filter(|reward| !reward.is_nan()).ok_or_else(|| ObservationError::new_err(message()))?;
+            let message = || {
+                format!("task {name}: its reward is missing; {} is shown every reward", self.spec)
+            };
+            let reward = reward
+                .filter(|reward| !reward.is_nan())
+                .ok_or_else(|| ObservationError::new_err(message()))?;
             return Ok(Outcome::Forgone(self.reward(task, Some(reward))?));
         }
         match reward.filter(|reward| *reward != 0.0 && !reward.is_nan()) {
@@ -464,7 +539,9 @@ impl Learner {
 
     fn forbidden(&self, task: usize, reward: f64) -> PyErr {
         let name = self.problem.tasks()[task].name();
-        ObservationError::new_err(format!("task {name} failed, but has the reward {reward}: only a success shows its reward"))
+        ObservationError::new_err(format!(
+            "task {name} failed, but has the reward {reward}: only a success shows its reward"
+        ))
     }
 
     /// A reward in the problem's unit, as a share of the largest.
@@ -472,12 +549,18 @@ impl Learner {
         let most = self.problem.reward_max();
         let name = || self.problem.tasks()[task].name();
         match reward {
-            Some(reward) if reward >= 0.0 && reward <= most => Ok(Reward::from_share(reward / most)),
-            Some(reward) if !reward.is_nan() => {
-                Err(ObservationError::new_err(format!("reward of {}: must be between 0 and reward_max {most}, not {reward}", name())))
+            Some(reward) if reward >= 0.0 && reward <= most => {
+                Ok(Reward::from_share(reward / most))
             }
+            Some(reward) if !reward.is_nan() => Err(ObservationError::new_err(format!(
+                "reward of {}: must be between 0 and reward_max {most}, not {reward}",
+                name()
+            ))),
             _ => {
-                let message = format!("task {} completed, but its reward is missing: give what it brought, or 0", name());
+                let message = format!(
+                    "task {} completed, but its reward is missing: give what it brought, or 0",
+                    name()
+                );
                 Err(ObservationError::new_err(message))
             }
         }
@@ -485,8 +568,16 @@ impl Learner {
 }
 
 /// A matrix without gaps, copied only if it is none yet.
-fn matrix<'py, T: numpy::Element>(given: &Bound<'py, PyAny>, kind: &str, what: &str) -> PyResult<PyReadonlyArray2<'py, T>> {
+fn matrix<'py, T: numpy::Element>(
+    given: &Bound<'py, PyAny>,
+    kind: &str,
+    what: &str,
+) -> PyResult<PyReadonlyArray2<'py, T>> {
     let array = given.py().import("numpy")?.call_method1("ascontiguousarray", (given, kind));
     let array = array.and_then(|array| Ok(array.cast_into::<PyArray2<T>>()?.readonly()));
-    array.map_err(|_| ObservationError::new_err(format!("{what}: must be a matrix, a row a round and a column a task")))
+    array.map_err(|_| {
+        ObservationError::new_err(format!(
+            "{what}: must be a matrix, a row a round and a column a task"
+        ))
+    })
 }

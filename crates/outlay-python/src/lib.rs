@@ -1,7 +1,8 @@
 //! The compiled half of the Python package `outlay`.
 //!
-//! Checks and arithmetic are here, one idea a file; words, tables and files are in `python/outlay`. Nothing is decided twice: every
-//! number comes from the library `outlay`, every refusal has its text.
+//! Checks and arithmetic are here, one idea a file; words, tables and files are in `python/outlay`.
+//! Nothing is decided twice: every number comes from the library `outlay`, every refusal has its
+//! text.
 
 // Bad input is an exception, never a panic.
 #![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -17,12 +17,25 @@ pub(crate) struct Evaluation {
 }
 
 impl Evaluation {
-    pub(crate) fn new(problem: &Arc<outlay::Problem>, values: &[f64], found: outlay::plan::Evaluation) -> PyResult<Self> {
+    pub(crate) fn new(
+        problem: &Arc<outlay::Problem>,
+        values: &[f64],
+        found: outlay::plan::Evaluation,
+    ) -> PyResult<Self> {
         Python::attach(|py| {
             let split = |comparison: &Comparison| {
-                Py::new(py, Allocation::new(Arc::clone(problem), values.to_vec(), comparison.allocation.clone(), None))
+                Py::new(
+                    py,
+                    Allocation::new(
+                        Arc::clone(problem),
+                        values.to_vec(),
+                        comparison.allocation.clone(),
+                        None,
+                    ),
+                )
             };
-            let (best, best_for_total) = (split(&found.best)?, found.best_for_total.as_ref().map(split).transpose()?);
+            let (best, best_for_total) =
+                (split(&found.best)?, found.best_for_total.as_ref().map(split).transpose()?);
             Ok(Self { found, best, best_for_total })
         })
     }

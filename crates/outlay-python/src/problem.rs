@@ -56,15 +56,23 @@ pub(crate) struct Asked {
 
 #[pymethods]
 impl Problem {
-    /// The problem that a text describes: `form` is json, toml or instance. `place` names it in messages, `folder` is where the files are
-    /// that it names, `changes` are numbers written into it before it is read.
+    /// The problem that a text describes: `form` is json, toml or instance. `place` names it in
+    /// messages, `folder` is where the files are that it names, `changes` are numbers written into
+    /// it before it is read.
     #[new]
     #[pyo3(signature = (text, form, place, folder, changes))]
-    fn new(text: &str, form: &str, place: &str, folder: PathBuf, changes: Vec<(String, f64)>) -> PyResult<Self> {
+    fn new(
+        text: &str,
+        form: &str,
+        place: &str,
+        folder: PathBuf,
+        changes: Vec<(String, f64)>,
+    ) -> PyResult<Self> {
         if form == "instance" {
             return Self::of_instance(text, &changes);
         }
-        let document = if form == "json" { Document::from_json(text) } else { Document::from_toml(text) };
+        let document =
+            if form == "json" { Document::from_json(text) } else { Document::from_toml(text) };
         let refuse = |errors| errors::problem(place, &errors);
         let mut document = document.map_err(refuse)?;
         for (path, number) in &changes {
@@ -121,7 +129,8 @@ impl Problem {
 
     /// The whole problem as JSON: the same keys as a problem file, its files written out.
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(self.problem.as_ref()).map_err(|error| ProblemError::new_err(error.to_string()))
+        serde_json::to_string(self.problem.as_ref())
+            .map_err(|error| ProblemError::new_err(error.to_string()))
     }
 
     /// The whole problem as TOML.
@@ -129,7 +138,8 @@ impl Problem {
         self.problem.to_toml().map_err(|errors| errors::problem("the problem", &errors))
     }
 
-    /// What `play` takes: the problem as JSON, or the name of an instance, which may depend on horizon and seed.
+    /// What `play` takes: the problem as JSON, or the name of an instance, which may depend on
+    /// horizon and seed.
     fn source(&self) -> PyResult<String> {
         self.instance.clone().map_or_else(|| self.to_json(), Ok)
     }
@@ -191,9 +201,12 @@ impl Problem {
         budget: Option<f64>,
         asked: Asked,
     ) -> PyResult<Evaluation> {
-        let (values, plan) = (values::values(&self.problem, values)?, values::plan(&self.problem, plan)?);
+        let (values, plan) =
+            (values::values(&self.problem, values)?, values::plan(&self.problem, plan)?);
         let (options, budget) = (self.options(&asked)?, budget.unwrap_or(self.problem.budget()));
-        let found = py.detach(|| evaluate(&self.problem, &values, budget, &plan, &options)).map_err(|error| errors::plan(&error))?;
+        let found = py
+            .detach(|| evaluate(&self.problem, &values, budget, &plan, &options))
+            .map_err(|error| errors::plan(&error))?;
         Evaluation::new(&self.problem, &values, found)
     }
 
@@ -213,10 +226,14 @@ impl Problem {
         let start = span.0.unwrap_or((self.problem.budget() / 10.0).max(needed));
         let end = span.1.unwrap_or(2.0 * self.problem.budget());
         if !(start < end) {
-            return Err(AllocationError::new_err(format!("start {start} must be less than end {end}")));
+            return Err(AllocationError::new_err(format!(
+                "start {start} must be less than end {end}"
+            )));
         }
         if !(2..=10_000).contains(&points) {
-            return Err(AllocationError::new_err(format!("points: must be between 2 and 10000, not {points}")));
+            return Err(AllocationError::new_err(format!(
+                "points: must be between 2 and 10000, not {points}"
+            )));
         }
         let mut found = Vec::with_capacity(points);
         let budgets = evenly_spaced(start, end, points);
@@ -224,13 +241,20 @@ impl Problem {
         let (mut signal, each) = (Ok(()), each.clone().unbind());
         let solved = py.detach(|| {
             frontier(&self.problem, &values, &budgets, &options, |_| {
-                signal = Python::attach(|py| py.check_signals().and_then(|()| each.call0(py).map(|_| ())));
+                signal = Python::attach(|py| {
+                    py.check_signals().and_then(|()| each.call0(py).map(|_| ()))
+                });
                 if signal.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             })
         });
         signal?;
         for allocation in solved.map_err(|error| errors::allocation(&error))? {
-            found.push(Allocation::new(Arc::clone(&self.problem), values.clone(), allocation, None));
+            found.push(Allocation::new(
+                Arc::clone(&self.problem),
+                values.clone(),
+                allocation,
+                None,
+            ));
         }
         Ok(found)
     }
@@ -238,12 +262,16 @@ impl Problem {
 
 impl Problem {
     fn of_instance(text: &str, changes: &[(String, f64)]) -> PyResult<Self> {
-        let refuse = |error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string());
+        let refuse =
+            |error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string());
         let mut text = text.to_owned();
         for (parameter, value) in changes {
             text = with_parameter(&text, parameter, *value);
         }
-        let problem = text.parse::<Instance>().and_then(|instance| instance.problem(DEFAULT_HORIZON, DEFAULT_SEED)).map_err(refuse)?;
+        let problem = text
+            .parse::<Instance>()
+            .and_then(|instance| instance.problem(DEFAULT_HORIZON, DEFAULT_SEED))
+            .map_err(refuse)?;
         Ok(Self { problem: Arc::new(problem), instance: Some(text), oracle: Mutex::new(None) })
     }
 
@@ -252,7 +280,11 @@ impl Problem {
             None => self.problem.leftover(),
             Some("keep") => Leftover::Keep,
             Some("spend") => Leftover::Spend,
-            Some(other) => return Err(AllocationError::new_err(format!("leftover: must be keep or spend, not {other}"))),
+            Some(other) => {
+                return Err(AllocationError::new_err(format!(
+                    "leftover: must be keep or spend, not {other}"
+                )));
+            }
         };
         let default = Options::default();
         Ok(Options { tolerance: asked.tolerance.unwrap_or(default.tolerance), leftover, ..default })
@@ -277,7 +309,9 @@ impl Asked {
     /// As many as there are cores, if nobody says; the answer does not depend on it.
     fn threads(&self) -> NonZeroUsize {
         static CORES: OnceLock<NonZeroUsize> = OnceLock::new();
-        let cores = || *CORES.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN));
+        let cores = || {
+            *CORES.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+        };
         self.threads.and_then(NonZeroUsize::new).unwrap_or_else(cores)
     }
 }
@@ -285,7 +319,9 @@ impl Asked {
 /// The instance with another value of a parameter.
 fn with_parameter(text: &str, parameter: &str, value: f64) -> String {
     let (name, parameters) = text.split_once(':').unwrap_or((text, ""));
-    let is_other = |part: &&str| !part.trim().is_empty() && part.split('=').next().map(str::trim) != Some(parameter);
+    let is_other = |part: &&str| {
+        !part.trim().is_empty() && part.split('=').next().map(str::trim) != Some(parameter)
+    };
     let mut parts = vec![format!("{parameter}={value}")];
     parts.extend(parameters.split(',').filter(is_other).map(|part| part.trim().to_owned()));
     format!("{name}:{}", parts.join(","))

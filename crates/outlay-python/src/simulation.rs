@@ -1,4 +1,5 @@
-//! Replications of one learner on one problem: plain data in, plain arrays out, so that any process anywhere can play any of them.
+//! Replications of one learner on one problem: plain data in, plain arrays out, so that any process
+//! anywhere can play any of them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,25 +19,42 @@ use crate::waiting::{Stop, interruptibly};
 /// The problem that a text names: JSON, or an instance.
 fn source(text: &str) -> PyResult<Source> {
     if text.trim_start().starts_with('{') {
-        let problem = outlay::Problem::from_json(text, &NoFiles).map_err(|errors| errors::problem("the problem", &errors))?;
+        let problem = outlay::Problem::from_json(text, &NoFiles)
+            .map_err(|errors| errors::problem("the problem", &errors))?;
         return Ok(Source::Problem(Arc::new(problem)));
     }
-    text.parse().map(Source::Instance).map_err(|error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string()))
+    text.parse()
+        .map(Source::Instance)
+        .map_err(|error: outlay::instance::InstanceError| ProblemError::new_err(error.to_string()))
 }
 
 pub(crate) fn feedback(word: Option<&str>) -> PyResult<Option<Feedback>> {
     let Some(word) = word else { return Ok(None) };
-    let found = Feedback::ALL.into_iter().find(|(name, _)| *name == word).map(|(_, feedback)| Some(feedback));
-    found.ok_or_else(|| LearnerError::new_err(format!("feedback: must be censored, full or bandit, not {word}")))
+    let found = Feedback::ALL
+        .into_iter()
+        .find(|(name, _)| *name == word)
+        .map(|(_, feedback)| Some(feedback));
+    found.ok_or_else(|| {
+        LearnerError::new_err(format!("feedback: must be censored, full or bandit, not {word}"))
+    })
 }
 
 pub(crate) fn learner(text: &str) -> PyResult<LearnerSpec> {
-    text.parse().map_err(|error: outlay::learner::LearnerError| LearnerError::new_err(error.to_string()))
+    text.parse()
+        .map_err(|error: outlay::learner::LearnerError| LearnerError::new_err(error.to_string()))
 }
 
 /// One problem and these learners.
-fn experiment(problem: &str, learners: &[String], rounds: u64, seed: u64, replications: u64, shown: Option<&str>) -> PyResult<Experiment> {
-    let case = Case { name: String::new(), source: source(problem)?, horizon: rounds, parameter: None };
+fn experiment(
+    problem: &str,
+    learners: &[String],
+    rounds: u64,
+    seed: u64,
+    replications: u64,
+    shown: Option<&str>,
+) -> PyResult<Experiment> {
+    let case =
+        Case { name: String::new(), source: source(problem)?, horizon: rounds, parameter: None };
     let learners = learners.iter().map(|text| learner(text)).collect::<PyResult<_>>()?;
     Ok(Experiment { cases: vec![case], learners, feedback: feedback(shown)?, replications, seed })
 }
@@ -54,7 +72,9 @@ pub(crate) fn check(
 ) -> PyResult<Vec<String>> {
     let experiment = experiment(problem, &learners, rounds, seed, replications, feedback)?;
     let specs = &experiment.learners;
-    if let Some((_, twice)) = specs.iter().enumerate().find(|(position, learner)| specs[..*position].contains(learner)) {
+    if let Some((_, twice)) =
+        specs.iter().enumerate().find(|(position, learner)| specs[..*position].contains(learner))
+    {
         return Err(SimulationError::new_err(format!("learner {twice} is given twice")));
     }
     experiment.check().map_err(|error| errors::experiment(&error))?;
@@ -70,13 +90,26 @@ pub(crate) fn checkpoints(py: Python<'_>, rounds: u64) -> Bound<'_, PyArray1<u64
 /// Every learner: name, parameters, feedback, whether it needs a horizon, what is proved of it.
 #[pyfunction]
 pub(crate) fn learners() -> Vec<(&'static str, &'static str, &'static str, bool, &'static str)> {
-    LEARNERS.iter().map(|entry| (entry.name, entry.parameters, entry.feedback.name(), entry.needs_horizon, entry.guarantee)).collect()
+    LEARNERS
+        .iter()
+        .map(|entry| {
+            (
+                entry.name,
+                entry.parameters,
+                entry.feedback.name(),
+                entry.needs_horizon,
+                entry.guarantee,
+            )
+        })
+        .collect()
 }
 
-/// Plays the replications `first` to `first + count - 1` of one learner on one problem; replication r has the seed `seed + r`.
+/// Plays the replications `first` to `first + count - 1` of one learner on one problem; replication
+/// r has the seed `seed + r`.
 ///
-/// `problem` is JSON (`Problem.to_json`) or the name of an instance. Every row of the arrays belongs to a replication and depends on the
-/// problem, the learner, the rounds, the feedback and its seed alone: what is played in parts, anywhere, is the same put together.
+/// `problem` is JSON (`Problem.to_json`) or the name of an instance. Every row of the arrays
+/// belongs to a replication and depends on the problem, the learner, the rounds, the feedback and
+/// its seed alone: what is played in parts, anywhere, is the same put together.
 #[pyfunction]
 #[pyo3(signature = (problem, learner, rounds, seed, first, count, *, feedback=None, stop=None))]
 #[allow(clippy::too_many_arguments, reason = "plain data, by name")]
@@ -91,9 +124,12 @@ pub(crate) fn play<'py>(
     feedback: Option<&str>,
     stop: Option<&Stop>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let experiment = experiment(problem, &[learner], rounds, seed, first.saturating_add(count), feedback)?;
+    let experiment =
+        experiment(problem, &[learner], rounds, seed, first.saturating_add(count), feedback)?;
     experiment.check().map_err(|error| errors::experiment(&error))?;
-    let jobs: Vec<Job> = (first..first.saturating_add(count)).map(|replication| Job { case: 0, learner: 0, replication }).collect();
+    let jobs: Vec<Job> = (first..first.saturating_add(count))
+        .map(|replication| Job { case: 0, learner: 0, replication })
+        .collect();
     let flag = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |stop| Arc::clone(&stop.flag));
     let played = interruptibly(py, &flag, || experiment.play_together(&jobs, &flag))?;
     match played.map_err(|error| errors::experiment(&error))? {
@@ -104,12 +140,19 @@ pub(crate) fn play<'py>(
 
 /// The replications as arrays with one row each.
 fn arrays<'py>(py: Python<'py>, replications: &[Replication]) -> PyResult<Bound<'py, PyDict>> {
-    let numbers = |number: fn(&Replication) -> f64| PyArray1::from_vec(py, replications.iter().map(number).collect());
-    let counts = |count: fn(&Replication) -> u64| PyArray1::from_vec(py, replications.iter().map(count).collect());
-    let rows = |row: fn(&Replication) -> &Vec<f64>| -> Vec<Vec<f64>> { replications.iter().map(|one| row(one).clone()).collect() };
+    let numbers = |number: fn(&Replication) -> f64| {
+        PyArray1::from_vec(py, replications.iter().map(number).collect())
+    };
+    let counts = |count: fn(&Replication) -> u64| {
+        PyArray1::from_vec(py, replications.iter().map(count).collect())
+    };
+    let rows = |row: fn(&Replication) -> &Vec<f64>| -> Vec<Vec<f64>> {
+        replications.iter().map(|one| row(one).clone()).collect()
+    };
     let refuse = |error: numpy::FromVecError| SimulationError::new_err(error.to_string());
     let spend: Vec<Vec<Vec<f64>>> = replications.iter().map(|one| one.spend.clone()).collect();
-    let completions: Vec<Vec<u64>> = replications.iter().map(|one| one.completions.clone()).collect();
+    let completions: Vec<Vec<u64>> =
+        replications.iter().map(|one| one.completions.clone()).collect();
     let record = PyDict::new(py);
     record.set_item("seed", counts(|one| one.seed))?;
     record.set_item("regret", numbers(|one| one.regret))?;
@@ -127,12 +170,21 @@ fn arrays<'py>(py: Python<'py>, replications: &[Replication]) -> PyResult<Bound<
 /// What `play` gave for one learner, as replications again.
 fn replications(played: &Bound<'_, PyDict>) -> PyResult<Vec<Replication>> {
     let get = |key: &str| {
-        played.get_item(key)?.ok_or_else(|| SimulationError::new_err(format!("results: `{key}` is missing: give what `play` returned")))
+        played.get_item(key)?.ok_or_else(|| {
+            SimulationError::new_err(format!(
+                "results: `{key}` is missing: give what `play` returned"
+            ))
+        })
     };
-    let numbers = |key: &str| -> PyResult<Vec<f64>> { Ok(get(key)?.extract::<PyReadonlyArray1<'_, f64>>()?.as_array().to_vec()) };
-    let counts = |key: &str| -> PyResult<Vec<u64>> { Ok(get(key)?.extract::<PyReadonlyArray1<'_, u64>>()?.as_array().to_vec()) };
+    let numbers = |key: &str| -> PyResult<Vec<f64>> {
+        Ok(get(key)?.extract::<PyReadonlyArray1<'_, f64>>()?.as_array().to_vec())
+    };
+    let counts = |key: &str| -> PyResult<Vec<u64>> {
+        Ok(get(key)?.extract::<PyReadonlyArray1<'_, u64>>()?.as_array().to_vec())
+    };
     let (seed, pending) = (counts("seed")?, counts("pending")?);
-    let (regret, realised_regret, optimum) = (numbers("regret")?, numbers("realised_regret")?, numbers("optimum")?);
+    let (regret, realised_regret, optimum) =
+        (numbers("regret")?, numbers("realised_regret")?, numbers("optimum")?);
     let (success_mass, oracle_gap) = (numbers("success_mass")?, numbers("oracle_gap")?);
     let (completions, trace, spend) = (get("completions")?, get("trace")?, get("spend")?);
     let completions = completions.extract::<PyReadonlyArray2<'_, u64>>()?;
@@ -140,9 +192,22 @@ fn replications(played: &Bound<'_, PyDict>) -> PyResult<Vec<Replication>> {
     let spend = spend.extract::<PyReadonlyArray3<'_, f64>>()?;
     let (completions, trace, spend) = (completions.as_array(), trace.as_array(), spend.as_array());
     let rows = seed.len();
-    let lengths = [regret.len(), realised_regret.len(), optimum.len(), success_mass.len(), oracle_gap.len(), pending.len()];
-    if lengths.iter().chain(&[completions.nrows(), trace.nrows(), spend.shape()[0]]).any(|length| *length != rows) {
-        return Err(SimulationError::new_err("results: arrays of different lengths: give what `play` returned, put together row by row"));
+    let lengths = [
+        regret.len(),
+        realised_regret.len(),
+        optimum.len(),
+        success_mass.len(),
+        oracle_gap.len(),
+        pending.len(),
+    ];
+    if lengths
+        .iter()
+        .chain(&[completions.nrows(), trace.nrows(), spend.shape()[0]])
+        .any(|length| *length != rows)
+    {
+        return Err(SimulationError::new_err(
+            "results: arrays of different lengths: give what `play` returned, put together row by row",
+        ));
     }
     let one = |row: usize| Replication {
         seed: seed[row],
@@ -154,13 +219,18 @@ fn replications(played: &Bound<'_, PyDict>) -> PyResult<Vec<Replication>> {
         oracle_gap: oracle_gap[row],
         pending: pending[row],
         trace: trace.row(row).to_vec(),
-        spend: spend.outer_iter().nth(row).map(|points| points.outer_iter().map(|point| point.to_vec()).collect()).unwrap_or_default(),
+        spend: spend
+            .outer_iter()
+            .nth(row)
+            .map(|points| points.outer_iter().map(|point| point.to_vec()).collect())
+            .unwrap_or_default(),
     };
     Ok((0..rows).map(one).collect())
 }
 
-/// What the replications of several learners on one problem add up to: the JSON that `outlay simulate --format json` writes. `results`
-/// has what `play` gave for each learner, all its replications in their order.
+/// What the replications of several learners on one problem add up to: the JSON that `outlay
+/// simulate --format json` writes. `results` has what `play` gave for each learner, all its
+/// replications in their order.
 #[pyfunction]
 #[pyo3(signature = (problem, name, parameter, learners, rounds, seed, replications, feedback, results))]
 #[allow(clippy::too_many_arguments, reason = "plain data, by name")]
@@ -181,5 +251,6 @@ pub(crate) fn summarise(
     }
     let results = results.iter().map(self::replications).collect::<PyResult<Vec<_>>>()?;
     let summaries = experiment.summaries(&[results]).map_err(|error| errors::experiment(&error))?;
-    serde_json::to_string(&summaries.first()).map_err(|error| SimulationError::new_err(error.to_string()))
+    serde_json::to_string(&summaries.first())
+        .map_err(|error| SimulationError::new_err(error.to_string()))
 }

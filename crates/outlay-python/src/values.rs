@@ -19,12 +19,20 @@ pub(crate) fn values(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyR
         Some((given, Err(_))) => return in_order(problem, given),
         None => {}
     }
-    let missing: Vec<&str> =
-        problem.tasks().iter().zip(&values).filter(|(_, value)| value.is_none()).map(|(task, _)| task.name()).collect();
+    let missing: Vec<&str> = problem
+        .tasks()
+        .iter()
+        .zip(&values)
+        .filter(|(_, value)| value.is_none())
+        .map(|(task, _)| task.name())
+        .collect();
     if missing.is_empty() {
         Ok(values.into_iter().flatten().collect())
     } else {
-        Err(AllocationError::new_err(format!("no value for {}: give value, reward.mean, or values", listed(&missing))))
+        Err(AllocationError::new_err(format!(
+            "no value for {}: give value, reward.mean, or values",
+            listed(&missing)
+        )))
     }
 }
 
@@ -33,10 +41,16 @@ pub(crate) fn plan(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyRes
     let mut spends: Vec<Option<f64>> = vec![None; problem.tasks().len()];
     match given.map(|given| (given, given.cast::<PyMapping>())) {
         None => {
-            spends.iter_mut().zip(problem.tasks()).for_each(|(spend, task)| *spend = task.current());
+            spends
+                .iter_mut()
+                .zip(problem.tasks())
+                .for_each(|(spend, task)| *spend = task.current());
             let missing = unnamed(problem, &spends);
             if !missing.is_empty() {
-                return Err(AllocationError::new_err(format!("no plan: give plan, or current for {}", listed(&missing))));
+                return Err(AllocationError::new_err(format!(
+                    "no plan: give plan, or current for {}",
+                    listed(&missing)
+                )));
             }
         }
         Some((_, Ok(named))) => {
@@ -45,17 +59,28 @@ pub(crate) fn plan(problem: &Problem, given: Option<&Bound<'_, PyAny>>) -> PyRes
             }
             let missing = unnamed(problem, &spends);
             if !missing.is_empty() {
-                let message = format!("plan: no spend for {}: give every task, with spend 0 if it gets nothing", listed(&missing));
+                let message = format!(
+                    "plan: no spend for {}: give every task, with spend 0 if it gets nothing",
+                    listed(&missing)
+                );
                 return Err(AllocationError::new_err(message));
             }
         }
-        Some((given, Err(_))) => return Ok(numbers(given, "plan", AllocationError::new_err)?.as_slice().to_vec()),
+        Some((given, Err(_))) => {
+            return Ok(numbers(given, "plan", AllocationError::new_err)?.as_slice().to_vec());
+        }
     }
     Ok(spends.into_iter().flatten().collect())
 }
 
 fn unnamed<'a>(problem: &'a Problem, numbers: &[Option<f64>]) -> Vec<&'a str> {
-    problem.tasks().iter().zip(numbers).filter(|(_, number)| number.is_none()).map(|(task, _)| task.name()).collect()
+    problem
+        .tasks()
+        .iter()
+        .zip(numbers)
+        .filter(|(_, number)| number.is_none())
+        .map(|(task, _)| task.name())
+        .collect()
 }
 
 fn in_order(problem: &Problem, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
@@ -70,15 +95,26 @@ fn in_order(problem: &Problem, given: &Bound<'_, PyAny>) -> PyResult<Vec<f64>> {
     Ok(list.to_vec())
 }
 
-fn by_name(problem: &Problem, named: &Bound<'_, PyMapping>, what: &str) -> PyResult<Vec<(usize, f64)>> {
+fn by_name(
+    problem: &Problem,
+    named: &Bound<'_, PyMapping>,
+    what: &str,
+) -> PyResult<Vec<(usize, f64)>> {
     let mut found = Vec::new();
     for item in named.items()?.iter() {
         let (name, number): (String, Bound<'_, PyAny>) = item.extract()?;
-        let position = position(problem, &name).map_err(|message| AllocationError::new_err(format!("{what}: {message}")))?;
+        let position = position(problem, &name)
+            .map_err(|message| AllocationError::new_err(format!("{what}: {message}")))?;
         match number.extract::<f64>() {
             Ok(number) if number >= 0.0 && number.is_finite() => found.push((position, number)),
-            Ok(number) => return Err(AllocationError::new_err(format!("{what}: {name}={number} must be finite and not negative"))),
-            Err(_) => return Err(AllocationError::new_err(format!("{what}: {name} is not a number"))),
+            Ok(number) => {
+                return Err(AllocationError::new_err(format!(
+                    "{what}: {name}={number} must be finite and not negative"
+                )));
+            }
+            Err(_) => {
+                return Err(AllocationError::new_err(format!("{what}: {name} is not a number")));
+            }
         }
     }
     Ok(found)
@@ -97,7 +133,9 @@ pub(crate) fn position(problem: &Problem, name: &str) -> Result<usize, String> {
 pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     const CLOSE: f64 = 0.7;
     let likeness = |other: &str| strsim::jaro_winkler(name, other);
-    known.max_by(|one, other| likeness(one).total_cmp(&likeness(other))).filter(|nearest| likeness(nearest) > CLOSE)
+    known
+        .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
+        .filter(|nearest| likeness(nearest) > CLOSE)
 }
 
 /// A few names, and how many more there are.

@@ -30,9 +30,13 @@ impl Stop {
     }
 }
 
-/// Does `work` in a thread of its own, while this one lets others run and looks for signals. A signal sets `stop` and is raised once the
-/// work has ended.
-pub(crate) fn interruptibly<T: Send>(py: Python<'_>, stop: &AtomicBool, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+/// Does `work` in a thread of its own, while this one lets others run and looks for signals. A
+/// signal sets `stop` and is raised once the work has ended.
+pub(crate) fn interruptibly<T: Send>(
+    py: Python<'_>,
+    stop: &AtomicBool,
+    work: impl FnOnce() -> T + Send,
+) -> PyResult<T> {
     let mut raised = None;
     let result = std::thread::scope(|scope| {
         let (sender, mut receiver) = channel();
@@ -57,6 +61,8 @@ pub(crate) fn interruptibly<T: Send>(py: Python<'_>, stop: &AtomicBool, work: im
     match (raised, result) {
         (Some(signal), _) => Err(signal),
         (None, Some(result)) => Ok(result),
-        (None, None) => Err(pyo3::exceptions::PyRuntimeError::new_err("the work ended without a result; please report this")),
+        (None, None) => Err(pyo3::exceptions::PyRuntimeError::new_err(
+            "the work ended without a result; please report this",
+        )),
     }
 }

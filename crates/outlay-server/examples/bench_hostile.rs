@@ -1,10 +1,12 @@
-//! How much healthy clients notice of hostile ones: their p99 with and without, in turn, in one run.
+//! How much healthy clients notice of hostile ones: their p99 with and without, in turn, in one
+//! run.
 //!
 //!     cargo run --release -p outlay-server --example bench_hostile [SOCKETS [SECONDS [TURNS]]]
 //!
-//! The hostile ones are so many sockets that send a byte of a header or of a body now and then and come back when they are cut, and four
-//! clients that send bodies of one byte too many, deep JSON and NaN without a pause. The healthy ones ask and tell, half of them over a new
-//! connection each time. Exit code 1 if their p99 is more than doubled, or if anybody healthy was not served.
+//! The hostile ones are so many sockets that send a byte of a header or of a body now and then and
+//! come back when they are cut, and four clients that send bodies of one byte too many, deep JSON
+//! and NaN without a pause. The healthy ones ask and tell, half of them over a new connection each
+//! time. Exit code 1 if their p99 is more than doubled, or if anybody healthy was not served.
 #![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
 
 use std::error::Error;
@@ -63,7 +65,10 @@ fn main() -> Result<(), Failure> {
 /// Both ends of every socket are in this process.
 fn check_files(sockets: u64) -> Result<(), Failure> {
     let limits = std::fs::read_to_string("/proc/self/limits")?;
-    let most = limits.lines().find_map(|line| line.strip_prefix("Max open files")).and_then(|rest| rest.split_whitespace().next());
+    let most = limits
+        .lines()
+        .find_map(|line| line.strip_prefix("Max open files"))
+        .and_then(|rest| rest.split_whitespace().next());
     let most = most.and_then(|most| most.parse().ok()).unwrap_or(u64::MAX);
     let needed = 2 * sockets + OTHER_FILES;
     if most < needed {
@@ -74,9 +79,18 @@ fn check_files(sockets: u64) -> Result<(), Failure> {
 
 fn serve(folder: &std::path::Path) -> Result<(Runtime, SocketAddr), Failure> {
     let store = SqliteStore::open(folder, &SqliteOptions::default())?;
-    let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), Limits { open_rounds: 20_000_000, ..Limits::default() })?;
+    let desk = Desk::open(
+        Arc::new(store),
+        Arc::new(SystemClock),
+        Limits { open_rounds: 20_000_000, ..Limits::default() },
+    )?;
     let runtime = Builder::new_multi_thread().enable_all().build()?;
-    let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), metrics: None, tls: None, campaign_metrics: false };
+    let settings = Settings {
+        listen: ([127, 0, 0, 1], 0).into(),
+        metrics: None,
+        tls: None,
+        campaign_metrics: false,
+    };
     let server = runtime.block_on(Server::bind(desk, &settings))?;
     let address = server.address()?;
     runtime.spawn(server.run(std::future::pending()));
@@ -96,14 +110,19 @@ fn measure(address: SocketAddr, long: Duration) -> Result<Vec<Duration>, Failure
             let round = asked.split(&['[', ']'][..]).nth(1).ok_or("no round")?.to_owned();
             let report = r#"{"results": [{"task": "a", "completed": true, "reward": 0.5}, {"task": "b", "completed": false}]}"#;
             let begun = Instant::now();
-            client.expect("PUT", &format!("/v1/campaigns/bench/rounds/{round}/feedback"), report)?;
+            client.expect(
+                "PUT",
+                &format!("/v1/campaigns/bench/rounds/{round}/feedback"),
+                report,
+            )?;
             taken.push(begun.elapsed());
             std::thread::sleep(PAUSE);
         }
         Ok(taken)
     };
     std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS).map(|number| scope.spawn(move || client(number % 2 == 0))).collect();
+        let clients: Vec<_> =
+            (0..CLIENTS).map(|number| scope.spawn(move || client(number % 2 == 0))).collect();
         let mut all = Vec::new();
         for client in clients {
             all.extend(client.join().map_err(|_| "a client broke")??);
@@ -134,13 +153,20 @@ impl Client {
                 stream
             }
         };
-        let head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n");
-        stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes())?;
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        );
+        stream
+            .write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes())?;
         let (status, body) = answer(&mut stream)?;
         if self.keeps {
             self.stream = Some(stream);
         }
-        if (200..300).contains(&status) { Ok(body) } else { Err(format!("{method} {path}: {status} {body}").into()) }
+        if (200..300).contains(&status) {
+            Ok(body)
+        } else {
+            Err(format!("{method} {path}: {status} {body}").into())
+        }
     }
 }
 
@@ -160,7 +186,10 @@ fn answer(stream: &mut TcpStream) -> Result<(u16, String), Failure> {
 fn whole(bytes: &[u8]) -> Result<Option<(u16, String)>, Failure> {
     let text = String::from_utf8_lossy(bytes);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return Ok(None) };
-    let length: usize = head.lines().find_map(|line| line.strip_prefix("content-length: ")).map_or(Ok(0), str::parse)?;
+    let length: usize = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .map_or(Ok(0), str::parse)?;
     let status = head.split(' ').nth(1).ok_or("no status")?.parse()?;
     Ok(body.get(..length).map(|body| (status, body.to_owned())))
 }
@@ -179,11 +208,21 @@ fn attack(address: SocketAddr, sockets: u64, storm: &Arc<Storm>) -> Result<Runti
     for number in 0..sockets {
         runtime.spawn(hold(address, number, Arc::clone(storm)));
     }
-    let json = |body: &str| format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    let json = |body: &str| {
+        format!("content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    };
     let most = Limits::default().body_bytes;
     let blank = " ".repeat(most + 1);
-    let chunked = format!("content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{blank}\r\n0\r\n\r\n", most + 1);
-    let mix = [(json(&blank), 413), (chunked, 413), (json(&"{\"a\":".repeat(100_000)), 413), (json("{\"budget\": NaN}"), 400)];
+    let chunked = format!(
+        "content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{blank}\r\n0\r\n\r\n",
+        most + 1
+    );
+    let mix = [
+        (json(&blank), 413),
+        (chunked, 413),
+        (json(&"{\"a\":".repeat(100_000)), 413),
+        (json("{\"budget\": NaN}"), 400),
+    ];
     for (rest, status) in mix {
         runtime.spawn(insist(
             address,
@@ -234,7 +273,8 @@ async fn insist(address: SocketAddr, request: String, status: u16, storm: Arc<St
             // The service has heard enough before everything is sent.
             let (mut reader, mut writer) = stream.split();
             let mut start = [0; 12];
-            let (_, read) = tokio::join!(writer.write_all(request.as_bytes()), reader.read_exact(&mut start));
+            let (_, read) =
+                tokio::join!(writer.write_all(request.as_bytes()), reader.read_exact(&mut start));
             if read.is_ok() {
                 storm.refused.fetch_add(1, Ordering::Relaxed);
                 if start != *format!("HTTP/1.1 {status}").as_bytes() {
@@ -246,7 +286,12 @@ async fn insist(address: SocketAddr, request: String, status: u16, storm: Arc<St
     }
 }
 
-fn report(sockets: u64, calm: &mut [Duration], stormy: &mut [Duration], storm: &Storm) -> Result<(), Failure> {
+fn report(
+    sockets: u64,
+    calm: &mut [Duration],
+    stormy: &mut [Duration],
+    storm: &Storm,
+) -> Result<(), Failure> {
     let at = |taken: &mut [Duration], share: f64| {
         taken.sort_unstable();
         taken[((taken.len() - 1) as f64 * share) as usize].as_secs_f64() * 1e3
@@ -254,7 +299,8 @@ fn report(sockets: u64, calm: &mut [Duration], stormy: &mut [Duration], storm: &
     let [calm_half, calm_most] = [0.5, 0.99].map(|share| at(calm, share));
     let [stormy_half, stormy_most] = [0.5, 0.99].map(|share| at(stormy, share));
     let ratio = stormy_most / calm_most;
-    let [connected, cut, refused] = [&storm.connected, &storm.cut, &storm.refused].map(|count| count.load(Ordering::Relaxed));
+    let [connected, cut, refused] =
+        [&storm.connected, &storm.cut, &storm.refused].map(|count| count.load(Ordering::Relaxed));
     println!(
         "| sockets | requests calm / attacked | p50 ms | p99 ms | p99 ratio | slow connections made / cut | bodies refused | memory MB |"
     );
@@ -278,6 +324,9 @@ fn report(sockets: u64, calm: &mut [Duration], stormy: &mut [Duration], storm: &
 /// Of service, attackers and clients together.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|rest| rest.split_whitespace().next());
+    let most = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.split_whitespace().next());
     most.and_then(|most| most.parse::<u64>().ok()).unwrap_or(0) / 1024
 }

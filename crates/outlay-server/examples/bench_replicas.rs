@@ -1,10 +1,11 @@
-//! Two replicas on PostgreSQL tell of one hot campaign, next to a design that locks the campaign's row first; all in one run. Prints reports a
-//! second as JSON; `bench/service/run` reports it.
+//! Two replicas on PostgreSQL tell of one hot campaign, next to a design that locks the campaign's
+//! row first; all in one run. Prints reports a second as JSON; `bench/service/run` reports it.
 //!
 //!     crates/outlay-server/tests/with-postgres cargo run --release -p outlay-server --example bench_replicas [SECONDS [REPEATS [CLIENTS]]]
 //!
-//! Every client waits for the answer before it sends the next report (of four tasks). With group commit the clients of a replica send
-//! to a thread that writes and takes all that wait, as the service does as long as fewer than 64 do.
+//! Every client waits for the answer before it sends the next report (of four tasks). With group
+//! commit the clients of a replica send to a thread that writes and takes all that wait, as the
+//! service does as long as fewer than 64 do.
 
 use std::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +14,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use outlay_server::store::{
-    Ask, Command, Done, Item, NewCampaign, Outcome, PostgresOptions, PostgresStore, Refusal, Split, Store, StoreError, Tell,
+    Ask, Command, Done, Item, NewCampaign, Outcome, PostgresOptions, PostgresStore, Refusal, Split,
+    Store, StoreError, Tell,
 };
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -25,17 +27,23 @@ const TASKS: u32 = 4;
 const ROUNDS: u64 = 1 << 40;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let url = std::env::var("OUTLAY_TEST_POSTGRES").map_err(|_| "run it by crates/outlay-server/tests/with-postgres")?;
+    let url = std::env::var("OUTLAY_TEST_POSTGRES")
+        .map_err(|_| "run it by crates/outlay-server/tests/with-postgres")?;
     let mut words = std::env::args().skip(1).map(|word| word.parse::<u64>());
     let mut next = |usual: u64| words.next().unwrap_or(Ok(usual));
     let (seconds, repeats, clients) = (next(3)?, next(3)?, next(16)?);
     make_row_lock_tables(&url)?;
-    let options = PostgresOptions { connections: clients as usize + 1, ..PostgresOptions::new(&url) };
-    let stores = (0..REPLICAS).map(|_| PostgresStore::open(options.clone())).collect::<Result<Vec<_>, _>>()?;
+    let options =
+        PostgresOptions { connections: clients as usize + 1, ..PostgresOptions::new(&url) };
+    let stores = (0..REPLICAS)
+        .map(|_| PostgresStore::open(options.clone()))
+        .collect::<Result<Vec<_>, _>>()?;
     begin_campaign(&stores[0])?;
     let (mut locked, mut outlay) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     for _ in 0..repeats {
-        for (grouped, (locked, outlay)) in [false, true].into_iter().zip(locked.iter_mut().zip(&mut outlay)) {
+        for (grouped, (locked, outlay)) in
+            [false, true].into_iter().zip(locked.iter_mut().zip(&mut outlay))
+        {
             locked.push(measure(seconds, clients, grouped, |_| RowLock::open(&url))?);
             outlay.push(measure(seconds, clients, grouped, |replica| Ok(Slots(&stores[replica])))?);
         }
@@ -57,17 +65,43 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn begin_campaign(store: &PostgresStore) -> Result<(), StoreError> {
-    let new = NewCampaign { id: "hot".into(), spec: "{}".into(), tasks: TASKS, at: 0, token: String::new() };
+    let new = NewCampaign {
+        id: "hot".into(),
+        spec: "{}".into(),
+        tasks: TASKS,
+        at: 0,
+        token: String::new(),
+    };
     let numbers = vec![0.5; TASKS as usize];
-    let split = Split { budget: 1.0, available: None, spend: numbers.clone(), success: numbers.clone(), index: numbers };
+    let split = Split {
+        budget: 1.0,
+        available: None,
+        spend: numbers.clone(),
+        success: numbers.clone(),
+        index: numbers,
+    };
     let (rounds, token) = (1..ROUNDS, String::new());
-    let ask = Ask { campaign: "hot".into(), rounds, split: split.into(), stats_version: 0, at: 0, expires_at: 0, token, key: None };
+    let ask = Ask {
+        campaign: "hot".into(),
+        rounds,
+        split: split.into(),
+        stats_version: 0,
+        at: 0,
+        expires_at: 0,
+        token,
+        key: None,
+    };
     store.apply(&[Command::Create(new), Command::Ask(ask)]).map(drop)
 }
 
 fn tell(round: u64) -> Tell {
-    let outcome = |task: u32| Outcome { completed: task.is_multiple_of(2), reward: u64::from(task.is_multiple_of(2)) * (round % 1000) };
-    let items = (0..TASKS).map(|task| Item { task, outcome: outcome(task), expected: 500_000_000 }).collect();
+    let outcome = |task: u32| Outcome {
+        completed: task.is_multiple_of(2),
+        reward: u64::from(task.is_multiple_of(2)) * (round % 1000),
+    };
+    let items = (0..TASKS)
+        .map(|task| Item { task, outcome: outcome(task), expected: 500_000_000 })
+        .collect();
     Tell { campaign: "hot".into(), round, items, is_late: false, at: 0, token: String::new() }
 }
 
@@ -87,7 +121,8 @@ impl Writer for Slots<'_> {
     }
 }
 
-/// The usual way: whoever wants to change a campaign takes a lock on its row, and reads and writes its counts.
+/// The usual way: whoever wants to change a campaign takes a lock on its row, and reads and writes
+/// its counts.
 struct RowLock {
     runtime: Runtime,
     client: Client,
@@ -118,7 +153,8 @@ fn make_row_lock_tables(url: &str) -> Result<(), Box<dyn Error>> {
 
 impl RowLock {
     fn open(url: &str) -> Result<Self, Box<dyn Error + Send + Sync>> {
-        // A thread for the connection, so that it is no slower than the pool that it is compared with.
+        // A thread for the connection, so that it is no slower than the pool that it is compared
+        // with.
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
         let (client, lock, insert, count) = runtime.block_on(async {
             let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
@@ -142,7 +178,9 @@ impl RowLock {
 
 impl Writer for RowLock {
     fn write(&mut self, tells: &[Tell]) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let items = || tells.iter().flat_map(|tell| tell.items.iter().map(|item| (tell.round as i64, item)));
+        let items = || {
+            tells.iter().flat_map(|tell| tell.items.iter().map(|item| (tell.round as i64, item)))
+        };
         let rounds: Vec<i64> = items().map(|(round, _)| round).collect();
         let tasks: Vec<i32> = items().map(|(_, item)| item.task as i32).collect();
         let completed: Vec<bool> = items().map(|(_, item)| item.outcome.completed).collect();
@@ -172,12 +210,19 @@ fn measure<W: Writer>(
     // Rounds that no cell before has told of.
     static ROUND: AtomicU64 = AtomicU64::new(1);
     let told = AtomicU64::new(0);
-    let open_all = |replica| (0..if grouped { WRITERS as u64 } else { clients }).map(|_| open(replica)).collect::<Result<Vec<_>, _>>();
-    let writers: Vec<Vec<W>> = (0..REPLICAS).map(open_all).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let open_all = |replica| {
+        (0..if grouped { WRITERS as u64 } else { clients })
+            .map(|_| open(replica))
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let writers: Vec<Vec<W>> =
+        (0..REPLICAS).map(open_all).collect::<Result<_, _>>().map_err(|error| error.to_string())?;
     let deadline = Instant::now() + Duration::from_secs(seconds);
     let next = || (Instant::now() < deadline).then(|| tell(ROUND.fetch_add(1, Ordering::Relaxed)));
-    let queues: Vec<(SyncSender<Job>, Mutex<Receiver<Job>>)> =
-        (0..REPLICAS).map(|_| sync_channel(4096)).map(|(sender, jobs)| (sender, Mutex::new(jobs))).collect();
+    let queues: Vec<(SyncSender<Job>, Mutex<Receiver<Job>>)> = (0..REPLICAS)
+        .map(|_| sync_channel(4096))
+        .map(|(sender, jobs)| (sender, Mutex::new(jobs)))
+        .collect();
     let (senders, queues): (Vec<_>, Vec<_>) = queues.into_iter().unzip();
     let start = Instant::now();
     std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! Loads the service over real sockets, next to a bare handler, and prints what came of it as JSON. `bench/service/run` reports it.
+//! Loads the service over real sockets, next to a bare handler, and prints what came of it as JSON.
+//! `bench/service/run` reports it.
 //!
 //! ```text
 //! bench_service rates FOLDER SECONDS     requests a second: a bare handler, durable reports, asks; by connections, in turn
@@ -22,7 +23,9 @@ use outlay_server::desk::Desk;
 use outlay_server::http::{Server, Settings};
 use outlay_server::limits::Limits;
 use outlay_server::shapes::{Ask, NewCampaign};
-use outlay_server::store::{Command, Item, MemoryStore, Outcome, SqliteOptions, SqliteStore, Store, Tell};
+use outlay_server::store::{
+    Command, Item, MemoryStore, Outcome, SqliteOptions, SqliteStore, Store, Tell,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -32,7 +35,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 const CAMPAIGN: &str = "bench";
 const CONNECTIONS: [usize; 3] = [1, 64, 256];
-/// Many and short: the machine may be somebody else's in the next second, and each turn compares within its own.
+/// Many and short: the machine may be somebody else's in the next second, and each turn compares
+/// within its own.
 const TURNS: usize = 9;
 /// Turns are played again if the host gave more than this share of the processors' time to others.
 const MOST_STOLEN: f64 = 0.03;
@@ -62,9 +66,17 @@ fn limits() -> Limits {
 
 fn request() -> NewCampaign {
     let task = |name: &str, scale: f64| json!({ "name": name, "curve": { "family": "power", "exponent": 0.5, "scale": scale } });
-    let tasks = [("search", 100.0), ("social", 150.0), ("video", 200.0), ("mail", 250.0)].map(|(name, scale)| task(name, scale));
+    let tasks = [("search", 100.0), ("social", 150.0), ("video", 200.0), ("mail", 250.0)]
+        .map(|(name, scale)| task(name, scale));
     let problem = json!({ "budget": 100.0, "task": tasks });
-    NewCampaign { problem, learner: None, horizon: None, seed: None, guards: None, expiry_seconds: None }
+    NewCampaign {
+        problem,
+        learner: None,
+        horizon: None,
+        seed: None,
+        guards: None,
+        expiry_seconds: None,
+    }
 }
 
 fn runtime(name: &str) -> std::io::Result<Runtime> {
@@ -86,7 +98,12 @@ impl Running {
     fn start(store: Arc<dyn Store>) -> Result<Self, Failure> {
         let runtime = runtime("service")?;
         let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
-        let settings = Settings { listen: ([127, 0, 0, 1], 0).into(), metrics: None, tls: None, campaign_metrics: false };
+        let settings = Settings {
+            listen: ([127, 0, 0, 1], 0).into(),
+            metrics: None,
+            tls: None,
+            campaign_metrics: false,
+        };
         let server = runtime.block_on(Server::bind(desk.clone(), &settings))?;
         let address = server.address()?.to_string();
         runtime.block_on(desk.create(CAMPAIGN, request(), ""))?;
@@ -119,7 +136,8 @@ fn bare() -> Result<(String, Runtime), Failure> {
     let runtime = runtime("service")?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
     let address = listener.local_addr()?.to_string();
-    let echo = axum::routing::put(|axum::Json(body): axum::Json<Value>| async move { axum::Json(body) });
+    let echo =
+        axum::routing::put(|axum::Json(body): axum::Json<Value>| async move { axum::Json(body) });
     let router = axum::Router::new().route("/v1/campaigns/{id}/rounds/{round}/feedback", echo);
     runtime.spawn(async move { axum::serve(listener, router).await });
     Ok((address, runtime))
@@ -128,52 +146,79 @@ fn bare() -> Result<(String, Runtime), Failure> {
 fn results(round: u64) -> Vec<Value> {
     let result = |(place, task): (u64, &str)| {
         let completed = !(round + place).is_multiple_of(3);
-        if completed { json!({ "task": task, "completed": true, "reward": 0.5 }) } else { json!({ "task": task, "completed": false }) }
+        if completed {
+            json!({ "task": task, "completed": true, "reward": 0.5 })
+        } else {
+            json!({ "task": task, "completed": false })
+        }
     };
     (0..).zip(["search", "social", "video", "mail"]).map(result).collect()
 }
 
 fn sent(method: &str, path: &str, media: &str, body: &str) -> Vec<u8> {
-    let head = format!("{method} /v1/campaigns/{CAMPAIGN}/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media}\r\n");
+    let head = format!(
+        "{method} /v1/campaigns/{CAMPAIGN}/{path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media}\r\n"
+    );
     format!("{head}content-length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 fn feedback(round: u64) -> Vec<u8> {
-    sent("PUT", &format!("rounds/{round}/feedback"), "application/json", &json!({ "results": results(round) }).to_string())
+    sent(
+        "PUT",
+        &format!("rounds/{round}/feedback"),
+        "application/json",
+        &json!({ "results": results(round) }).to_string(),
+    )
 }
 
 /// Reports of several rounds in one request.
 fn bulk(rounds: &[u64]) -> Vec<u8> {
-    let line = |round: &u64| json!({ "round": round, "results": results(*round) }).to_string() + "\n";
+    let line =
+        |round: &u64| json!({ "round": round, "results": results(*round) }).to_string() + "\n";
     sent("POST", "feedback", "application/x-ndjson", &rounds.iter().map(line).collect::<String>())
 }
 
 fn ask(count: usize) -> Vec<u8> {
-    sent("POST", "rounds", "application/json", &if count == 1 { "{}".to_owned() } else { json!({ "count": count }).to_string() })
+    sent(
+        "POST",
+        "rounds",
+        "application/json",
+        &if count == 1 { "{}".to_owned() } else { json!({ "count": count }).to_string() },
+    )
 }
 
 /// One request and its answer, on a connection that stays open. Returns the body.
-async fn exchange(stream: &mut TcpStream, request: &[u8], answer: &mut Vec<u8>) -> Result<(u16, usize), Failure> {
+async fn exchange(
+    stream: &mut TcpStream,
+    request: &[u8],
+    answer: &mut Vec<u8>,
+) -> Result<(u16, usize), Failure> {
     stream.write_all(request).await?;
     answer.clear();
     loop {
         if stream.read_buf(answer).await? == 0 {
             return Err("the connection was closed".into());
         }
-        let Some(end) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|end| end + 4) else { continue };
+        let Some(end) = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|end| end + 4)
+        else {
+            continue;
+        };
         let head = std::str::from_utf8(&answer[..end])?.to_ascii_lowercase();
-        let length =
-            head.lines().find_map(|line| line.strip_prefix("content-length:")).and_then(|length| length.trim().parse::<usize>().ok());
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length:"))
+            .and_then(|length| length.trim().parse::<usize>().ok());
         let length = length.ok_or("an answer without its length")?;
         if answer.len() >= end + length {
-            let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or("no status")?;
+            let status =
+                head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or("no status")?;
             return Ok((status, end));
         }
     }
 }
 
-/// Requests a second, and how long one takes, in seconds: the median and the 99th percentile. And the share of the processors' time that
-/// the host gave to others meanwhile.
+/// Requests a second, and how long one takes, in seconds: the median and the 99th percentile. And
+/// the share of the processors' time that the host gave to others meanwhile.
 struct Rate {
     per_second: f64,
     median: f64,
@@ -181,10 +226,17 @@ struct Rate {
     stolen: f64,
 }
 
-/// Ticks of all processors so far: those that the host took for others, and all. Nothing where the system does not tell.
+/// Ticks of all processors so far: those that the host took for others, and all. Nothing where the
+/// system does not tell.
 fn ticks() -> Option<(f64, f64)> {
     let stat = std::fs::read_to_string("/proc/stat").ok()?;
-    let numbers: Vec<f64> = stat.lines().next()?.split_whitespace().skip(1).filter_map(|number| number.parse().ok()).collect();
+    let numbers: Vec<f64> = stat
+        .lines()
+        .next()?
+        .split_whitespace()
+        .skip(1)
+        .filter_map(|number| number.parse().ok())
+        .collect();
     // Guests' time, behind it, is counted before already.
     Some((*numbers.get(7)?, numbers.iter().take(8).sum()))
 }
@@ -198,12 +250,19 @@ fn stolen(before: Option<(f64, f64)>, after: Option<(f64, f64)>) -> f64 {
 /// Where a client takes its next request from; none at the end.
 type Requests = Arc<dyn Fn() -> Option<Vec<u8>> + Send + Sync>;
 
-fn load(address: &str, connections: usize, seconds: f64, requests: &Requests) -> Result<Rate, Failure> {
+fn load(
+    address: &str,
+    connections: usize,
+    seconds: f64,
+    requests: &Requests,
+) -> Result<Rate, Failure> {
     let runtime = runtime("client")?;
     let (begin, ticks_before) = (Instant::now(), ticks());
     let until = begin + Duration::from_secs_f64(seconds);
     let mut times = runtime.block_on(async {
-        let clients: Vec<_> = (0..connections).map(|_| tokio::spawn(one_client(address.to_owned(), until, Arc::clone(requests)))).collect();
+        let clients: Vec<_> = (0..connections)
+            .map(|_| tokio::spawn(one_client(address.to_owned(), until, Arc::clone(requests))))
+            .collect();
         let mut times = Vec::new();
         for client in clients {
             times.extend(client.await??);
@@ -213,12 +272,17 @@ fn load(address: &str, connections: usize, seconds: f64, requests: &Requests) ->
     let per_second = times.len() as f64 / begin.elapsed().as_secs_f64();
     let stolen = stolen(ticks_before, ticks());
     times.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
+    let at =
+        |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or(f64::NAN);
     Ok(Rate { per_second, median: at(0.5), slow: at(0.99), stolen })
 }
 
 /// Sends one request after the other; returns how long each took.
-async fn one_client(address: String, until: Instant, requests: Requests) -> Result<Vec<f64>, Failure> {
+async fn one_client(
+    address: String,
+    until: Instant,
+    requests: Requests,
+) -> Result<Vec<f64>, Failure> {
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let (mut answer, mut times) = (Vec::with_capacity(4096), Vec::new());
@@ -260,7 +324,12 @@ impl What {
         match self {
             Self::Bare => {
                 let (address, runtime) = bare()?;
-                let rate = load(&address, connections, seconds, &(Arc::new(|| Some(feedback(1))) as Requests));
+                let rate = load(
+                    &address,
+                    connections,
+                    seconds,
+                    &(Arc::new(|| Some(feedback(1))) as Requests),
+                );
                 runtime.shutdown_background();
                 rate
             }
@@ -271,7 +340,11 @@ impl What {
             }
             Self::DurableTell | Self::DurableAsk => {
                 let running = Running::start(embedded(folder)?)?;
-                let requests = if matches!(self, Self::DurableTell) { reports(&running, seconds)? } else { asks };
+                let requests = if matches!(self, Self::DurableTell) {
+                    reports(&running, seconds)?
+                } else {
+                    asks
+                };
                 let rate = load(&running.address, connections, seconds, &requests)?;
                 running.end()?;
                 std::fs::remove_dir_all(folder)?;
@@ -285,7 +358,9 @@ impl What {
 fn reports(running: &Running, seconds: f64) -> Result<Requests, Failure> {
     let rounds = running.hand_out((MOST_PER_SECOND * seconds) as u64)?;
     let (round, past) = (AtomicU64::new(rounds.start), rounds.end);
-    Ok(Arc::new(move || Some(round.fetch_add(1, Ordering::Relaxed)).filter(|round| *round < past).map(feedback)))
+    Ok(Arc::new(move || {
+        Some(round.fetch_add(1, Ordering::Relaxed)).filter(|round| *round < past).map(feedback)
+    }))
 }
 
 fn rates(folder: &Path, seconds: f64) -> Result<Value, Failure> {
@@ -294,7 +369,14 @@ fn rates(folder: &Path, seconds: f64) -> Result<Value, Failure> {
         let (mut turn, mut left) = (0, MOST_AGAIN);
         while turn < TURNS {
             let measure = |(what, name): (What, &'static str)| {
-                Ok::<_, Failure>((name, what.measure(connections, &folder.join(format!("{name}-{connections}-{turn}-{left}")), seconds)?))
+                Ok::<_, Failure>((
+                    name,
+                    what.measure(
+                        connections,
+                        &folder.join(format!("{name}-{connections}-{turn}-{left}")),
+                        seconds,
+                    )?,
+                ))
             };
             let played = ALL.into_iter().map(measure).collect::<Result<Vec<_>, _>>()?;
             if left > 0 && played.iter().any(|(_, rate)| rate.stolen > MOST_STOLEN) {
@@ -309,7 +391,10 @@ fn rates(folder: &Path, seconds: f64) -> Result<Value, Failure> {
 }
 
 fn alone(what: &str, connections: usize, folder: &Path, seconds: f64) -> Result<Value, Failure> {
-    let (what, name) = ALL.into_iter().find(|(_, name)| *name == what).ok_or("bare, durable-tell, durable-ask or ask-from-memory")?;
+    let (what, name) = ALL
+        .into_iter()
+        .find(|(_, name)| *name == what)
+        .ok_or("bare, durable-tell, durable-ask or ask-from-memory")?;
     Ok(row(name, connections, 0, &what.measure(connections, folder, seconds)?))
 }
 
@@ -323,10 +408,22 @@ fn row(what: &str, connections: usize, turn: usize, rate: &Rate) -> Value {
 
 /// A store with so many outcomes, four a round.
 fn fill(store: &dyn Store, rounds: std::ops::Range<u64>) -> Result<(), Failure> {
-    let outcome = |round: u64, task: u32| Outcome { completed: !(round + u64::from(task)).is_multiple_of(3), reward: 0 };
+    let outcome = |round: u64, task: u32| Outcome {
+        completed: !(round + u64::from(task)).is_multiple_of(3),
+        reward: 0,
+    };
     let tell = |round: u64| {
-        let items = (0..4).map(|task| Item { task, outcome: outcome(round, task), expected: 500_000_000 }).collect();
-        Command::Tell(Tell { campaign: CAMPAIGN.to_owned(), round, items, is_late: false, at: 0, token: String::new() })
+        let items = (0..4)
+            .map(|task| Item { task, outcome: outcome(round, task), expected: 500_000_000 })
+            .collect();
+        Command::Tell(Tell {
+            campaign: CAMPAIGN.to_owned(),
+            round,
+            items,
+            is_late: false,
+            at: 0,
+            token: String::new(),
+        })
     };
     let numbers: Vec<u64> = rounds.collect();
     for part in numbers.chunks(1000) {
@@ -350,7 +447,9 @@ fn restart(folder: &Path, items: u64) -> Result<Value, Failure> {
     runtime("service")?.block_on(desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
     let answered = begin.elapsed().as_secs_f64();
     let bytes = std::fs::metadata(folder.join("outlay.db"))?.len();
-    Ok(json!({ "items": items, "opened_seconds": opened, "first_answer_seconds": answered, "file_bytes": bytes }))
+    Ok(
+        json!({ "items": items, "opened_seconds": opened, "first_answer_seconds": answered, "file_bytes": bytes }),
+    )
 }
 
 fn rounds(folder: &Path) -> Result<Value, Failure> {
@@ -374,8 +473,8 @@ fn rounds(folder: &Path) -> Result<Value, Failure> {
     Ok(json!({ "asks": rows }))
 }
 
-/// One client that asks and tells, over one connection: what a person with one scheduler has. With several rounds a request it reports
-/// them in one, too.
+/// One client that asks and tells, over one connection: what a person with one scheduler has. With
+/// several rounds a request it reports them in one, too.
 fn client(folder: &Path, seconds: f64, count: usize) -> Result<Value, Failure> {
     let running = Running::start(embedded(folder)?)?;
     let pairs = runtime("client")?.block_on(async {
@@ -386,14 +485,21 @@ fn client(folder: &Path, seconds: f64, count: usize) -> Result<Value, Failure> {
         while begin.elapsed().as_secs_f64() < seconds {
             let (_, body) = exchange(&mut stream, &ask(count), &mut answer).await?;
             let handed: Value = serde_json::from_slice(&answer[body..])?;
-            let rounds: Vec<u64> = handed["rounds"].as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+            let rounds: Vec<u64> = handed["rounds"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_u64)
+                .collect();
             let report = match rounds[..] {
                 [round] => feedback(round),
                 _ => bulk(&rounds),
             };
             let (status, body) = exchange(&mut stream, &report, &mut answer).await?;
             if status != 200 || rounds.len() != count {
-                return Err(format!("{status}: {}", String::from_utf8_lossy(&answer[body..])).into());
+                return Err(
+                    format!("{status}: {}", String::from_utf8_lossy(&answer[body..])).into()
+                );
             }
             pairs += count;
         }

@@ -1,14 +1,18 @@
-//! How fast the store in a SQLite file is: `store_speed FOLDER [REPORTS]`, a report being 4 outcomes of one round.
+//! How fast the store in a SQLite file is: `store_speed FOLDER [REPORTS]`, a report being 4
+//! outcomes of one round.
 //!
-//! Prints rows per second for some sizes of batch, next to what syncing as many batches to a bare file takes on the same disk, and how
-//! long it takes to open the store again, counts checked. Only ratios of one run mean anything.
+//! Prints rows per second for some sizes of batch, next to what syncing as many batches to a bare
+//! file takes on the same disk, and how long it takes to open the store again, counts checked. Only
+//! ratios of one run mean anything.
 
 use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use outlay_server::store::{Ask, Command, Item, NewCampaign, Outcome, Split, SqliteOptions, SqliteStore, Store, Tell};
+use outlay_server::store::{
+    Ask, Command, Item, NewCampaign, Outcome, Split, SqliteOptions, SqliteStore, Store, Tell,
+};
 
 const TASKS: u32 = 4;
 const BATCHES: [usize; 4] = [1, 16, 128, 1024];
@@ -19,14 +23,34 @@ fn campaign(number: u64) -> String {
 
 fn ask(campaign: &str, rounds: std::ops::Range<u64>) -> Command {
     let numbers = || vec![0.25; TASKS as usize];
-    let split = Arc::new(Split { budget: 1.0, available: None, spend: numbers(), success: numbers(), index: numbers() });
+    let split = Arc::new(Split {
+        budget: 1.0,
+        available: None,
+        spend: numbers(),
+        success: numbers(),
+        index: numbers(),
+    });
     let (campaign, token) = (campaign.to_owned(), "0123456789ab".to_owned());
-    Command::Ask(Ask { campaign, rounds, split, stats_version: 0, at: 0, expires_at: 1 << 40, token, key: None })
+    Command::Ask(Ask {
+        campaign,
+        rounds,
+        split,
+        stats_version: 0,
+        at: 0,
+        expires_at: 1 << 40,
+        token,
+        key: None,
+    })
 }
 
 fn tell(campaign: &str, round: u64) -> Command {
-    let outcome = |task: u32| Outcome { completed: task != 1, reward: if task == 1 { 0 } else { 700_000_000 + round } };
-    let items = (0..TASKS).map(|task| Item { task, outcome: outcome(task), expected: 500_000_000 }).collect();
+    let outcome = |task: u32| Outcome {
+        completed: task != 1,
+        reward: if task == 1 { 0 } else { 700_000_000 + round },
+    };
+    let items = (0..TASKS)
+        .map(|task| Item { task, outcome: outcome(task), expected: 500_000_000 })
+        .collect();
     let (campaign, token) = (campaign.to_owned(), "0123456789ab".to_owned());
     Command::Tell(Tell { campaign, round, items, is_late: false, at: 1_700_000_000_000, token })
 }
@@ -50,7 +74,9 @@ fn bare(folder: &Path, batches: usize, bytes: usize) -> std::io::Result<f64> {
 
 fn batches(store: &SqliteStore, campaigns: u64, size: usize, from: u64) -> (usize, f64) {
     let reports = (size * 40).clamp(400, 20_480);
-    let commands: Vec<Command> = (0..reports as u64).map(|number| tell(&campaign(number % campaigns), from + number / campaigns)).collect();
+    let commands: Vec<Command> = (0..reports as u64)
+        .map(|number| tell(&campaign(number % campaigns), from + number / campaigns))
+        .collect();
     for number in 0..campaigns {
         let rounds = from..from + reports as u64 / campaigns + 1;
         store.apply(&[ask(&campaign(number), rounds)]).unwrap();
@@ -70,7 +96,8 @@ fn main() {
     let store = SqliteStore::open(folder, &SqliteOptions::default()).unwrap();
     for number in 0..1000 {
         let spec = "{}".to_owned();
-        let new = NewCampaign { id: campaign(number), spec, tasks: TASKS, at: 0, token: String::new() };
+        let new =
+            NewCampaign { id: campaign(number), spec, tasks: TASKS, at: 0, token: String::new() };
         store.apply(&[Command::Create(new)]).unwrap();
     }
     let mut from = 1;
@@ -91,7 +118,8 @@ fn main() {
     for start in (0..many).step_by(1000) {
         let rounds: Vec<u64> = (from + start..from + start + 1000).collect();
         let asks = rounds.iter().map(|round| ask(&campaign(0), *round..*round + 1));
-        let commands: Vec<Command> = asks.chain(rounds.iter().map(|round| tell(&campaign(0), *round))).collect();
+        let commands: Vec<Command> =
+            asks.chain(rounds.iter().map(|round| tell(&campaign(0), *round))).collect();
         assert!(store.apply(&commands).unwrap().iter().all(Result::is_ok));
     }
     println!("{many} rounds asked for and told: {:.1} s", since.elapsed().as_secs_f64());
@@ -111,5 +139,9 @@ fn main() {
         );
     }
     let bytes = std::fs::metadata(folder.join("outlay.db")).unwrap().len();
-    println!("{:.0} MB, {:.1} bytes a row of feedback", bytes as f64 / 1e6, bytes as f64 / (4.0 * many as f64));
+    println!(
+        "{:.0} MB, {:.1} bytes a row of feedback",
+        bytes as f64 / 1e6,
+        bytes as f64 / (4.0 * many as f64)
+    );
 }

@@ -1,7 +1,7 @@
 //! The service of outlay: campaigns shared over HTTP.
 //!
-//! A request goes to the [`desk`], which knows the campaigns; what it decides or takes is written by the [`store`] before anybody is
-//! answered.
+//! A request goes to the [`desk`], which knows the campaigns; what it decides or takes is written
+//! by the [`store`] before anybody is answered.
 
 pub mod archive;
 pub mod clock;

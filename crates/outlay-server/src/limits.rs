@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// Budgets, rewards and values are zero or lie between these, so that what is computed from them is still a number.
+/// Budgets, rewards and values are zero or lie between these, so that what is computed from them is
+/// still a number.
 pub(crate) const AMOUNTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
 /// Limits, each with a name that messages and the docs use.
@@ -24,7 +25,8 @@ pub struct Limits {
     pub bulk_lines: usize,
     /// Entries of a page of a list.
     pub page: usize,
-    /// Tasks of all entries of a page together, points of all curves of an answer; a page of large entries has fewer of them.
+    /// Tasks of all entries of a page together, points of all curves of an answer; a page of large
+    /// entries has fewer of them.
     pub page_tasks: usize,
     /// Bytes of a request's body.
     pub body_bytes: usize,
@@ -50,7 +52,8 @@ pub struct Limits {
     pub unread_timeout: Duration,
     /// For requests under way when the service is told to stop.
     pub drain_timeout: Duration,
-    /// Counts that other processes write as well are read again when they are this old, in milliseconds.
+    /// Counts that other processes write as well are read again when they are this old, in
+    /// milliseconds.
     pub staleness_ms: i64,
 }
 

@@ -17,7 +17,8 @@ use prometheus_client::registry::{Registry, Unit};
 use crate::desk::{self, CampaignFigures, Desk, Figures};
 
 /// Seconds: from what memory answers in to what nobody waits for.
-const LATENCIES: [f64; 12] = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0];
+const LATENCIES: [f64; 12] =
+    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 15.0];
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -49,25 +50,45 @@ pub(crate) struct Metrics {
 }
 
 impl Metrics {
-    /// With figures for each campaign by its id only if asked for: somebody pays for every time series.
+    /// With figures for each campaign by its id only if asked for: somebody pays for every time
+    /// series.
     pub(crate) fn new(desk: Desk, names_campaigns: bool) -> Self {
         let mut registry = Registry::with_prefix("outlay");
         let (requests, connections) = (Family::default(), Gauge::default());
-        let latencies: Family<_, _, fn() -> Histogram> = Family::new_with_constructor(|| Histogram::new(LATENCIES));
+        let latencies: Family<_, _, fn() -> Histogram> =
+            Family::new_with_constructor(|| Histogram::new(LATENCIES));
         registry.register("requests", "Requests answered", Family::clone(&requests));
-        registry.register_with_unit("request_duration", "From the last header to the answer", Unit::Seconds, latencies.clone());
+        registry.register_with_unit(
+            "request_duration",
+            "From the last header to the answer",
+            Unit::Seconds,
+            latencies.clone(),
+        );
         registry.register("connections", "Connections open", connections.clone());
         let build = Family::<StoreLabels, Gauge>::default();
-        build.get_or_create(&StoreLabels { store: desk.store().name(), version: env!("CARGO_PKG_VERSION") }).set(1);
+        build
+            .get_or_create(&StoreLabels {
+                store: desk.store().name(),
+                version: env!("CARGO_PKG_VERSION"),
+            })
+            .set(1);
         registry.register("build", "Always 1: which store and version", build);
         registry.register_collector(Box::new(DeskFigures { desk, names_campaigns }));
         Self { registry, requests, latencies, connections, no_route: Arc::from("none") }
     }
 
     /// `route` is the path as it is described; absent if nothing is there.
-    pub(crate) fn count_request(&self, method: &'static str, route: Option<&Arc<str>>, status: u16, taken: Duration) {
+    pub(crate) fn count_request(
+        &self,
+        method: &'static str,
+        route: Option<&Arc<str>>,
+        status: u16,
+        taken: Duration,
+    ) {
         let route = Arc::clone(route.unwrap_or(&self.no_route));
-        self.requests.get_or_create(&RequestLabels { method, route: Arc::clone(&route), status }).inc();
+        self.requests
+            .get_or_create(&RequestLabels { method, route: Arc::clone(&route), status })
+            .inc();
         self.latencies.get_or_create(&RouteLabels { method, route }).observe(taken.as_secs_f64());
     }
 
@@ -91,16 +112,53 @@ impl Collector for DeskFigures {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let figures = self.desk.figures();
         let encoder = &mut encoder;
-        histogram(encoder, "commit", "How long commits took", Some(&Unit::Seconds), &figures.commit_seconds)?;
-        histogram(encoder, "batch_commands", "Commands of a commit", None, &figures.batch_commands)?;
+        histogram(
+            encoder,
+            "commit",
+            "How long commits took",
+            Some(&Unit::Seconds),
+            &figures.commit_seconds,
+        )?;
+        histogram(
+            encoder,
+            "batch_commands",
+            "Commands of a commit",
+            None,
+            &figures.batch_commands,
+        )?;
         gauge(encoder, "queue_depth", "Jobs that wait for the store", figures.queue_depth as f64)?;
         counter(encoder, "rounds", "Rounds handed out", figures.rounds)?;
         counter(encoder, "outcomes", "Outcomes taken", figures.outcomes)?;
-        counter(encoder, "outcomes_duplicate", "Outcomes that had come before, and the same", figures.duplicates)?;
-        counter(encoder, "outcomes_late", "Outcomes that came after their round had expired", figures.late)?;
-        counter(encoder, "reports_conflicting", "Reports refused because something else was told before", figures.conflicts)?;
-        counter(encoder, "store_failures", "Times that the store could not be written to", figures.store_failures)?;
-        gauge(encoder, "campaigns_in_memory", "Campaigns that were asked for since the start", figures.campaigns.len() as f64)?;
+        counter(
+            encoder,
+            "outcomes_duplicate",
+            "Outcomes that had come before, and the same",
+            figures.duplicates,
+        )?;
+        counter(
+            encoder,
+            "outcomes_late",
+            "Outcomes that came after their round had expired",
+            figures.late,
+        )?;
+        counter(
+            encoder,
+            "reports_conflicting",
+            "Reports refused because something else was told before",
+            figures.conflicts,
+        )?;
+        counter(
+            encoder,
+            "store_failures",
+            "Times that the store could not be written to",
+            figures.store_failures,
+        )?;
+        gauge(
+            encoder,
+            "campaigns_in_memory",
+            "Campaigns that were asked for since the start",
+            figures.campaigns.len() as f64,
+        )?;
         totals(encoder, &figures)?;
         if self.names_campaigns { each_campaign(encoder, &figures.campaigns) } else { Ok(()) }
     }
@@ -108,7 +166,9 @@ impl Collector for DeskFigures {
 
 fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), fmt::Error> {
     // Not `sum`: that of nothing is minus zero.
-    let sum = |number: fn(&CampaignFigures) -> f64| figures.campaigns.iter().map(number).fold(0.0, |sum, number| sum + number);
+    let sum = |number: fn(&CampaignFigures) -> f64| {
+        figures.campaigns.iter().map(number).fold(0.0, |sum, number| sum + number)
+    };
     let oldest = figures.campaigns.iter().map(|campaign| campaign.stats_age_ms).max().unwrap_or(0);
     gauge(
         encoder,
@@ -116,23 +176,41 @@ fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), 
         "Rounds of campaigns in memory that wait for something and have not expired",
         sum(|campaign| campaign.open_rounds as f64),
     )?;
-    gauge(encoder, "completions", "Successes told of campaigns in memory", sum(|campaign| campaign.completions as f64))?;
-    let help =
-        "Successes that the curves expected of the same outcomes; far from completions: wrong curves, or only some outcomes are told";
+    gauge(
+        encoder,
+        "completions",
+        "Successes told of campaigns in memory",
+        sum(|campaign| campaign.completions as f64),
+    )?;
+    let help = "Successes that the curves expected of the same outcomes; far from completions: wrong curves, or only some outcomes are told";
     gauge(encoder, "completions_expected", help, sum(|campaign| campaign.expected_completions))?;
-    gauge(encoder, "stats_age_seconds", "Since the oldest counts in memory were read", oldest as f64 / 1e3)
+    gauge(
+        encoder,
+        "stats_age_seconds",
+        "Since the oldest counts in memory were read",
+        oldest as f64 / 1e3,
+    )
 }
 
 /// Name, help, and the number itself.
 type CampaignGauge = (&'static str, &'static str, fn(&CampaignFigures) -> f64);
 
-fn each_campaign(encoder: &mut DescriptorEncoder<'_>, campaigns: &[CampaignFigures]) -> Result<(), fmt::Error> {
+fn each_campaign(
+    encoder: &mut DescriptorEncoder<'_>,
+    campaigns: &[CampaignFigures],
+) -> Result<(), fmt::Error> {
     let figures: [CampaignGauge; 3] = [
-        ("campaign_open_rounds", "Rounds that wait for something and have not expired", |campaign| campaign.open_rounds as f64),
+        (
+            "campaign_open_rounds",
+            "Rounds that wait for something and have not expired",
+            |campaign| campaign.open_rounds as f64,
+        ),
         ("campaign_completions", "Successes told", |campaign| campaign.completions as f64),
-        ("campaign_completions_expected", "Successes that the curves expected of the outcomes told", |campaign| {
-            campaign.expected_completions
-        }),
+        (
+            "campaign_completions_expected",
+            "Successes that the curves expected of the outcomes told",
+            |campaign| campaign.expected_completions,
+        ),
     ];
     for (name, help, figure) in figures {
         let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
@@ -144,12 +222,22 @@ fn each_campaign(encoder: &mut DescriptorEncoder<'_>, campaigns: &[CampaignFigur
     Ok(())
 }
 
-fn counter(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, count: u64) -> Result<(), fmt::Error> {
+fn counter(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    count: u64,
+) -> Result<(), fmt::Error> {
     let counter = ConstCounter::new(count);
     counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)
 }
 
-fn gauge(encoder: &mut DescriptorEncoder<'_>, name: &str, help: &str, value: f64) -> Result<(), fmt::Error> {
+fn gauge(
+    encoder: &mut DescriptorEncoder<'_>,
+    name: &str,
+    help: &str,
+    value: f64,
+) -> Result<(), fmt::Error> {
     let gauge = ConstGauge::new(value);
     gauge.encode(encoder.encode_descriptor(name, help, None, ConstGauge::<f64>::TYPE)?)
 }

@@ -1,4 +1,5 @@
-//! The keys of a problem file as the description of the API names them. They are read by the library, which also says what is wrong.
+//! The keys of a problem file as the description of the API names them. They are read by the
+//! library, which also says what is wrong.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -89,7 +90,8 @@ pub struct ProblemTask {
     pub current: Option<f64>,
 }
 
-/// The chance of success by what is spent. Every family also takes `floor` and `ceiling`, the chances that it begins with and never exceeds.
+/// The chance of success by what is spent. Every family also takes `floor` and `ceiling`, the
+/// chances that it begins with and never exceeds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "family", rename_all = "lowercase")]
 pub enum ProblemCurve {
@@ -186,6 +188,9 @@ mod tests {
         let file: ProblemFile = serde_json::from_str(ALL).unwrap();
         assert_eq!(file.task.len(), 9);
         let written = serde_json::to_string(&file).unwrap();
-        assert_eq!(Problem::from_json(&written, &NoFiles).unwrap(), Problem::from_json(ALL, &NoFiles).unwrap());
+        assert_eq!(
+            Problem::from_json(&written, &NoFiles).unwrap(),
+            Problem::from_json(ALL, &NoFiles).unwrap()
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Why a request is refused: a stable code, where in the request, and what to do. On the wire as RFC 9457.
+//! Why a request is refused: a stable code, where in the request, and what to do. On the wire as
+//! RFC 9457.
 
 /// Every reason, with the code that clients may rely on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -329,7 +330,13 @@ pub struct Facts {
     pub advice: &'static str,
 }
 
-const fn facts(word: &'static str, status: u16, title: &'static str, meaning: &'static str, advice: &'static str) -> Facts {
+const fn facts(
+    word: &'static str,
+    status: u16,
+    title: &'static str,
+    meaning: &'static str,
+    advice: &'static str,
+) -> Facts {
     Facts { word, status, title, meaning, advice }
 }
 
@@ -355,7 +362,14 @@ impl Refused {
     /// With a sentence that says what exactly.
     #[must_use]
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), pointer: None, hint: None, errors: Vec::new(), stored: None }
+        Self {
+            code,
+            detail: detail.into(),
+            pointer: None,
+            hint: None,
+            errors: Vec::new(),
+            stored: None,
+        }
     }
 
     /// With the place in the body.

@@ -17,18 +17,30 @@ pub struct NewCampaign {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learner: Option<String>,
     /// Rounds planned, for learners that must know; no more are handed out.
-    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::whole::maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(minimum = 1)]
     pub horizon: Option<u64>,
     /// For the learner's own draws; 1 if absent.
-    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::whole::maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub seed: Option<u64>,
     /// What every split is held within.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<GuardsShape>)]
     pub guards: Option<Guards>,
     /// After so many seconds a round is given up for lost; a day if absent.
-    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::whole::maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(minimum = 1, maximum = 3_155_760_000_u64)]
     pub expiry_seconds: Option<u64>,
 }
@@ -41,7 +53,8 @@ pub struct GuardsShape {
     /// No task's spend moves by more than this, once what it had is scaled with the budget.
     #[schema(minimum = 0)]
     pub max_change: Option<f64>,
-    /// Every task that is there gets at least this, reached in steps of `max_change`; less where the budget does not cover it.
+    /// Every task that is there gets at least this, reached in steps of `max_change`; less where
+    /// the budget does not cover it.
     #[schema(minimum = 0)]
     pub floor: Option<f64>,
     /// A task whose spend would move by less than this keeps what it had.
@@ -85,7 +98,8 @@ pub struct CampaignState {
     pub stats_version: u64,
     /// Milliseconds since the counts were read, where other processes may count too; 0 elsewhere.
     pub stats_age_ms: u64,
-    /// Successes told against successes that the curves expected of the same rounds; absent while nothing was told.
+    /// Successes told against successes that the curves expected of the same rounds; absent while
+    /// nothing was told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completions_over_expected: Option<f64>,
     /// When it began, in RFC 3339.
@@ -97,8 +111,8 @@ pub struct CampaignState {
     pub tasks: Vec<TaskState>,
 }
 
-/// What the guards do to the next split. What each costs is what lifting it alone would bring in the round, by the learner's index, in the
-/// problem's unit of reward; absent: no such guard.
+/// What the guards do to the next split. What each costs is what lifting it alone would bring in
+/// the round, by the learner's index, in the problem's unit of reward; absent: no such guard.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GuardsState {
     /// What `max_change` costs.
@@ -131,8 +145,8 @@ pub struct TaskState {
     pub reward_sum: f64,
     /// What one brought on average; absent before the first.
     pub mean: Option<f64>,
-    /// What the learner counts it for in the next split, in the problem's unit of reward: an optimistic value, or a draw. Absent if
-    /// the learner names its splits itself.
+    /// What the learner counts it for in the next split, in the problem's unit of reward: an
+    /// optimistic value, or a draw. Absent if the learner names its splits itself.
     pub index: Option<f64>,
     /// What the next split gives it.
     pub spend: f64,
@@ -174,7 +188,11 @@ pub struct CampaignList {
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     /// How many, all with the same split; 1 if absent.
-    #[serde(default, deserialize_with = "crate::whole::maybe_short", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::whole::maybe_short",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(minimum = 1, maximum = 256)]
     pub count: Option<u32>,
     /// What each may spend; the problem's if absent.
@@ -326,7 +344,8 @@ pub struct RoundTask {
     pub task: String,
     /// What it was given.
     pub spend: f64,
-    /// Whether it succeeded; absent while nothing was told. What was corrected is shown as corrected.
+    /// Whether it succeeded; absent while nothing was told. What was corrected is shown as
+    /// corrected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<bool>,
     /// What a success brought.

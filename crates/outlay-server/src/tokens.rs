@@ -1,4 +1,5 @@
-//! Who may do what: bearer tokens `outlay_<id>_<secret>`, of which only the secret's digest is kept.
+//! Who may do what: bearer tokens `outlay_<id>_<secret>`, of which only the secret's digest is
+//! kept.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,7 +28,8 @@ pub enum Scope {
     Decide,
     /// To tell what came back.
     Report,
-    /// Everything, also to make campaigns, to correct what was told and, if it is good for all campaigns, to make tokens.
+    /// Everything, also to make campaigns, to correct what was told and, if it is good for all
+    /// campaigns, to make tokens.
     Admin,
 }
 
@@ -88,9 +90,12 @@ impl fmt::Debug for Secret {
 /// If no campaign can have the id that it is for, or the system has no random numbers.
 pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
     if let Some(campaign) = &wish.campaign {
-        crate::desk::check_id(campaign).map_err(|refused| Refused { code: Code::BadRequest, ..refused }.at("/campaign"))?;
+        crate::desk::check_id(campaign)
+            .map_err(|refused| Refused { code: Code::BadRequest, ..refused }.at("/campaign"))?;
     }
-    let random = |error: getrandom::Error| Refused::new(Code::Internal, format!("the system gives no random numbers: {error}"));
+    let random = |error: getrandom::Error| {
+        Refused::new(Code::Internal, format!("the system gives no random numbers: {error}"))
+    };
     let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
     getrandom::fill(&mut id).map_err(random)?;
     getrandom::fill(&mut secret).map_err(random)?;
@@ -162,7 +167,11 @@ impl Known {
         let noted = self.used_at.load(Ordering::Relaxed);
         // Also if the clock has gone back since.
         let is_due = now.abs_diff(noted) >= NOTED_FOR;
-        is_due && self.used_at.compare_exchange(noted, now, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        is_due
+            && self
+                .used_at
+                .compare_exchange(noted, now, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
     }
 
     /// As it stands by now.
@@ -198,7 +207,8 @@ impl Tokens {
         let (rows, before) = (self.store.tokens()?, self.known());
         let known = |row: TokenRow| {
             // What was noted here may still be on its way to the store.
-            let noted = before.get(&row.id).map_or(NEVER, |known| known.used_at.load(Ordering::Relaxed));
+            let noted =
+                before.get(&row.id).map_or(NEVER, |known| known.used_at.load(Ordering::Relaxed));
             let used_at = AtomicI64::new(row.last_used_at.unwrap_or(NEVER).max(noted));
             (row.id.clone(), Known { row, used_at })
         };
@@ -211,7 +221,8 @@ impl Tokens {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether no token was ever made: then nobody is asked for one. Tokens that were all revoked do not open the door again.
+    /// Whether no token was ever made: then nobody is asked for one. Tokens that were all revoked
+    /// do not open the door again.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.known().is_empty()
@@ -235,17 +246,26 @@ impl Tokens {
                 .hint("make one with `outlay token create` and send it as `Authorization: Bearer outlay_…`")
         };
         let mut parts = token.splitn(3, '_');
-        let (Some(PREFIX), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next()) else { return Err(bad()) };
+        let (Some(PREFIX), Some(id), Some(secret)) = (parts.next(), parts.next(), parts.next())
+        else {
+            return Err(bad());
+        };
         let known = self.known();
         let token = known.get(id).ok_or_else(bad)?;
         let row = &token.row;
         let is_right = bool::from(digest(secret).ct_eq(&row.hash));
-        let is_good = row.revoked_at.is_none() && row.expires_at.is_none_or(|expires_at| expires_at > now);
+        let is_good =
+            row.revoked_at.is_none() && row.expires_at.is_none_or(|expires_at| expires_at > now);
         if !is_right || !is_good {
             return Err(bad());
         }
         let scopes = row.scopes.iter().filter_map(|word| Scope::named(word)).collect();
-        Ok(Holder { id: row.id.clone(), scopes, campaign: row.campaign.clone(), is_to_be_noted: token.is_to_be_noted(now) })
+        Ok(Holder {
+            id: row.id.clone(),
+            scopes,
+            campaign: row.campaign.clone(),
+            is_to_be_noted: token.is_to_be_noted(now),
+        })
     }
 }
 
@@ -284,10 +304,13 @@ impl Holder {
         match (&self.campaign, subject) {
             (None, _) | (Some(_), Subject::Nothing) => Ok(()),
             (Some(own), Subject::Campaign(asked)) if own == asked => Ok(()),
-            (Some(_), Subject::Campaign(_)) => Err(Refused::new(Code::Forbidden, "the token is for another campaign")),
-            (Some(_), Subject::Everything) => {
-                Err(Refused::new(Code::Forbidden, "the token is for one campaign, this is about all of them"))
+            (Some(_), Subject::Campaign(_)) => {
+                Err(Refused::new(Code::Forbidden, "the token is for another campaign"))
             }
+            (Some(_), Subject::Everything) => Err(Refused::new(
+                Code::Forbidden,
+                "the token is for one campaign, this is about all of them",
+            )),
         }
     }
 }
@@ -322,7 +345,9 @@ mod tests {
         assert!(!tokens.is_open());
         assert_eq!(tokens.admit(secret.reveal(), 5999).unwrap().id, row.id);
         assert!(tokens.admit(secret.reveal(), 6000).is_err(), "expired");
-        store.apply(&[Command::RevokeToken(TokenRevocation { id: row.id, at: 5500 })]).unwrap()[0].as_ref().unwrap();
+        store.apply(&[Command::RevokeToken(TokenRevocation { id: row.id, at: 5500 })]).unwrap()[0]
+            .as_ref()
+            .unwrap();
         tokens.reload().unwrap();
         assert!(tokens.admit(secret.reveal(), 5999).is_err(), "revoked");
         assert!(!tokens.is_open(), "a revoked token keeps the door shut");
@@ -337,15 +362,35 @@ mod tests {
         let hour = NOTED_FOR as Millis;
         let is_noted = |now| tokens.admit(secret.reveal(), now).unwrap().is_to_be_noted;
         assert_eq!(tokens.list()[0].last_used_at, None);
-        assert_eq!([5, 6, hour + 4, hour + 5, hour + 6].map(is_noted), [true, false, false, true, false]);
-        assert!(tokens.admit(&format!("{}x", secret.reveal()), 9 * hour).is_err(), "a wrong secret is no use of the token");
+        assert_eq!(
+            [5, 6, hour + 4, hour + 5, hour + 6].map(is_noted),
+            [true, false, false, true, false]
+        );
+        assert!(
+            tokens.admit(&format!("{}x", secret.reveal()), 9 * hour).is_err(),
+            "a wrong secret is no use of the token"
+        );
         assert_eq!(tokens.list()[0].last_used_at, Some(hour + 5));
         tokens.reload().unwrap();
-        assert_eq!(tokens.list()[0].last_used_at, Some(hour + 5), "the store does not know of it yet");
-        store.apply(&[Command::UseToken(TokenUse { id: row.id, at: 3 * hour })]).unwrap()[0].as_ref().unwrap();
+        assert_eq!(
+            tokens.list()[0].last_used_at,
+            Some(hour + 5),
+            "the store does not know of it yet"
+        );
+        store.apply(&[Command::UseToken(TokenUse { id: row.id, at: 3 * hour })]).unwrap()[0]
+            .as_ref()
+            .unwrap();
         tokens.reload().unwrap();
-        assert_eq!([3, 4].map(|hours| is_noted(hours * hour + 1)), [false, true], "another process has noted one");
-        assert_eq!([0, 1].map(|later| is_noted(hour + later)), [true, false], "the clock was wrong");
+        assert_eq!(
+            [3, 4].map(|hours| is_noted(hours * hour + 1)),
+            [false, true],
+            "another process has noted one"
+        );
+        assert_eq!(
+            [0, 1].map(|later| is_noted(hour + later)),
+            [true, false],
+            "the clock was wrong"
+        );
     }
 
     #[test]
@@ -357,8 +402,18 @@ mod tests {
         let whole = secret.reveal();
         assert!(tokens.admit(whole, 0).is_ok());
         let digest: String = row.hash.iter().map(|byte| format!("{byte:02x}")).collect();
-        let wrong = ["", "outlay", "outlay_", &whole[..whole.len() - 1], &format!("{whole}x"), &whole.replacen("outlay", "outlaw", 1)];
-        for token in wrong.into_iter().chain([format!("outlay_{}_{digest}", row.id).as_str(), &format!("outlay_{}_", row.id)]) {
+        let wrong = [
+            "",
+            "outlay",
+            "outlay_",
+            &whole[..whole.len() - 1],
+            &format!("{whole}x"),
+            &whole.replacen("outlay", "outlaw", 1),
+        ];
+        for token in wrong
+            .into_iter()
+            .chain([format!("outlay_{}_{digest}", row.id).as_str(), &format!("outlay_{}_", row.id)])
+        {
             assert!(tokens.admit(token, 0).is_err(), "{token}");
         }
         assert!(!format!("{secret:?}").contains(&whole[7..]));

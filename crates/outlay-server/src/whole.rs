@@ -1,5 +1,6 @@
-//! Whole numbers that come over the wire: those of the format `int64` that are not negative, as the API's description says. Stores keep
-//! no others. However they are written: 3.0 is a whole number in JSON, and some languages write it so.
+//! Whole numbers that come over the wire: those of the format `int64` that are not negative, as the
+//! API's description says. Stores keep no others. However they are written: 3.0 is a whole number
+//! in JSON, and some languages write it so.
 
 use std::fmt;
 
@@ -39,7 +40,11 @@ impl Visitor<'_> for AnyNumber {
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Whole, E> {
-        if i64::try_from(number).is_ok() { Ok(Whole(number)) } else { Err(E::custom(format!("must be at most {}", i64::MAX))) }
+        if i64::try_from(number).is_ok() {
+            Ok(Whole(number))
+        } else {
+            Err(E::custom(format!("must be at most {}", i64::MAX)))
+        }
     }
 
     fn visit_i64<E: Error>(self, number: i64) -> Result<Whole, E> {
@@ -62,7 +67,9 @@ mod tests {
 
     #[test]
     fn the_largest_is_taken_and_the_next_is_not() {
-        let line = |round: &str| serde_json::from_str::<BulkLine>(&format!(r#"{{"round": {round}, "results": []}}"#));
+        let line = |round: &str| {
+            serde_json::from_str::<BulkLine>(&format!(r#"{{"round": {round}, "results": []}}"#))
+        };
         assert_eq!(line("9223372036854775807").unwrap().round, u64::MAX / 2);
         let refused = line("9223372036854775808").unwrap_err().to_string();
         assert!(refused.starts_with("must be at most 9223372036854775807"), "{refused}");
@@ -70,15 +77,27 @@ mod tests {
 
     #[test]
     fn a_number_is_whole_however_it_is_written() {
-        let line =
-            |round: &str| serde_json::from_str::<BulkLine>(&format!(r#"{{"round": {round}, "results": []}}"#)).map(|line| line.round);
-        assert_eq!((line("3.0").unwrap(), line("3e2").unwrap(), line("-0.0").unwrap()), (3, 300, 0));
+        let line = |round: &str| {
+            serde_json::from_str::<BulkLine>(&format!(r#"{{"round": {round}, "results": []}}"#))
+                .map(|line| line.round)
+        };
+        assert_eq!(
+            (line("3.0").unwrap(), line("3e2").unwrap(), line("-0.0").unwrap()),
+            (3, 300, 0)
+        );
         for wrong in ["3.5", "-1", "-1.0", "1e300", "9.3e18", "\"3\"", "null", "[3]"] {
             assert!(line(wrong).is_err(), "{wrong}");
         }
         let refused = line("3.5").unwrap_err().to_string();
-        assert!(refused.starts_with("invalid value: floating point `3.5`, expected a whole number that is not negative"), "{refused}");
-        let ask = |count: &str| serde_json::from_str::<Ask>(&format!(r#"{{"count": {count}}}"#)).map(|ask| ask.count);
+        assert!(
+            refused.starts_with(
+                "invalid value: floating point `3.5`, expected a whole number that is not negative"
+            ),
+            "{refused}"
+        );
+        let ask = |count: &str| {
+            serde_json::from_str::<Ask>(&format!(r#"{{"count": {count}}}"#)).map(|ask| ask.count)
+        };
         assert_eq!((ask("182.0").unwrap(), ask("null").unwrap()), (Some(182), None));
         assert!(ask("4294967296").is_err() && ask("0.5").is_err());
     }

@@ -1,4 +1,5 @@
-//! Whoever asks may go away before the answer. What was on its way to the store gets there, and the memory is as the store.
+//! Whoever asks may go away before the answer. What was on its way to the store gets there, and the
+//! memory is as the store.
 
 mod wrapped;
 
@@ -26,7 +27,9 @@ fn campaign() -> NewCampaign {
 }
 
 /// A desk whose store writes one batch whenever it is let.
-async fn held_up(apply: impl Fn(&[Command]) -> Option<StoreError> + Send + Sync + 'static) -> (Desk, mpsc::Sender<()>) {
+async fn held_up(
+    apply: impl Fn(&[Command]) -> Option<StoreError> + Send + Sync + 'static,
+) -> (Desk, mpsc::Sender<()>) {
     let (let_go, wait) = mpsc::channel();
     let wait = Mutex::new(wait);
     let store = Wrapped::new(false, move |store, batch| {
@@ -95,7 +98,9 @@ async fn rounds_and_reports_are_kept_all_the_same() {
         (state.rounds, state.open_rounds, state.stats_version)
     };
     until((1, 1, 0), state).await;
-    let results = ["tv", "web"].map(|task| TaskResult { task: task.to_owned(), completed: true, reward: Some(0.5) }).to_vec();
+    let results = ["tv", "web"]
+        .map(|task| TaskResult { task: task.to_owned(), completed: true, reward: Some(0.5) })
+        .to_vec();
     go_away(desk.tell("c", 1, Feedback { results }, ""));
     let_go.send(()).unwrap();
     until((1, 0, 2), state).await;
@@ -103,8 +108,8 @@ async fn rounds_and_reports_are_kept_all_the_same() {
     assert_eq!(desk.ask("c", Ask::default(), None, "").await.unwrap().rounds, [2]);
 }
 
-/// The split is in memory before it is in the store: open rounds, guards and learner know of it. If the store cannot keep it, they must
-/// not, whoever still waits.
+/// The split is in memory before it is in the store: open rounds, guards and learner know of it. If
+/// the store cannot keep it, they must not, whoever still waits.
 #[tokio::test]
 async fn what_cannot_be_kept_is_taken_back() {
     let is_full = Arc::new(AtomicBool::new(true));
@@ -121,7 +126,8 @@ async fn what_cannot_be_kept_is_taken_back() {
     until(0, async || desk.campaign("c").await.unwrap().open_rounds).await;
     is_full.store(false, Ordering::SeqCst);
     let_go.send(()).unwrap();
-    // The guards hold a split against the one before: of one that was never handed out they know nothing.
+    // The guards hold a split against the one before: of one that was never handed out they know
+    // nothing.
     let split = desk.ask("c", Ask::default(), None, "").await.unwrap().tasks;
     let (untouched, let_go) = held_up(|_| None).await;
     let_go.send(()).unwrap();

@@ -14,7 +14,9 @@ use outlay_server::clock::SetClock;
 use outlay_server::desk::Desk;
 use outlay_server::limits::Limits;
 use outlay_server::refusal::{Code, Refused};
-use outlay_server::shapes::{Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told};
+use outlay_server::shapes::{
+    Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told,
+};
 use outlay_server::store::{CampaignStatus, MemoryStore, Store};
 use serde_json::json;
 use trace::{done, failed, outcomes, problem, told};
@@ -55,7 +57,9 @@ impl World {
 
     /// Another process over the same store.
     fn restart(&mut self) {
-        self.desk = Desk::open(Arc::clone(&self.store), Arc::clone(&self.clock) as _, Limits::default()).unwrap();
+        self.desk =
+            Desk::open(Arc::clone(&self.store), Arc::clone(&self.clock) as _, Limits::default())
+                .unwrap();
     }
 
     async fn ask(&self) -> Rounds {
@@ -73,7 +77,8 @@ fn spends(rounds: &Rounds) -> Vec<u64> {
 
 async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {
     let problem = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
-    let mut campaign = Campaign::new(&problem, &learner.parse().unwrap(), Some(500), Shown::Censored, 7).unwrap();
+    let mut campaign =
+        Campaign::new(&problem, &learner.parse().unwrap(), Some(500), Shown::Censored, 7).unwrap();
     campaign.search_afresh();
     campaign.guard(&problem, guards.unwrap_or_default()).unwrap();
     let mut world = World::new(Limits::default());
@@ -81,12 +86,19 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
     let draws = Draws::new(3, Purpose::Completion);
     for round in 1..=300 {
         // Tasks and budgets come and go.
-        let (budget, without) =
-            (if round % 7 == 0 { 60.0 } else { 100.0 }, if round % 5 == 0 { vec!["web".to_owned()] } else { Vec::new() });
+        let (budget, without) = (
+            if round % 7 == 0 { 60.0 } else { 100.0 },
+            if round % 5 == 0 { vec!["web".to_owned()] } else { Vec::new() },
+        );
         let available = (round % 5 == 0).then_some([true, false, true]);
-        let ticket = campaign.allocate(budget, available.as_ref().map(<[bool; 3]>::as_slice)).unwrap();
+        let ticket =
+            campaign.allocate(budget, available.as_ref().map(<[bool; 3]>::as_slice)).unwrap();
         let spend = ticket.allocation.spend.clone();
-        let rounds = world.desk.ask("c", Ask { count: None, budget: Some(budget), without }, None, "").await.unwrap();
+        let rounds = world
+            .desk
+            .ask("c", Ask { count: None, budget: Some(budget), without }, None, "")
+            .await
+            .unwrap();
         assert_eq!(rounds.rounds, [round], "{learner}");
         let there = |task: &usize| available.is_none_or(|available| available[*task]);
         let expected: Vec<u64> = (0..3).filter(there).map(|task| spend[task].to_bits()).collect();
@@ -109,7 +121,9 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
 
 #[tokio::test]
 async fn every_learner_decides_as_in_the_library_bit_for_bit() {
-    let served = LEARNERS.iter().filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform");
+    let served = LEARNERS
+        .iter()
+        .filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform");
     let mut count = 0;
     for entry in served {
         play_beside_the_library(entry.name, None, false).await;
@@ -134,20 +148,32 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
     let mut ends = Vec::new();
     for order in 0..6 {
         let world = World::with("sharp").await;
-        let rounds = world.desk.ask("c", Ask { count: Some(40), ..Ask::default() }, None, "").await.unwrap().rounds;
+        let rounds = world
+            .desk
+            .ask("c", Ask { count: Some(40), ..Ask::default() }, None, "")
+            .await
+            .unwrap()
+            .rounds;
         assert_eq!(rounds, (1..=40).collect::<Vec<_>>());
         let mut reports: Vec<(u64, TaskResult)> = Vec::new();
         for round in rounds {
             for (place, task) in ["tv", "web", "mail"].into_iter().enumerate() {
                 let number = draws.round(round).uniform(place);
-                let result = if number < 0.6 { done(task, (number * 1e3).floor() / 1e3) } else { failed(task) };
+                let result = if number < 0.6 {
+                    done(task, (number * 1e3).floor() / 1e3)
+                } else {
+                    failed(task)
+                };
                 reports.push((round, result));
             }
         }
         // A different order each time, and some of it twice.
         let shuffle = Draws::new(order, Purpose::Learner).round(1);
-        let mut keyed: Vec<(u64, (u64, TaskResult))> =
-            reports.into_iter().enumerate().map(|(place, report)| ((shuffle.uniform(place) * 1e9) as u64, report)).collect();
+        let mut keyed: Vec<(u64, (u64, TaskResult))> = reports
+            .into_iter()
+            .enumerate()
+            .map(|(place, report)| ((shuffle.uniform(place) * 1e9) as u64, report))
+            .collect();
         keyed.sort_by_key(|(key, _)| *key);
         let mut accepted = 0;
         for (key, (round, result)) in keyed {
@@ -168,7 +194,10 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
 async fn a_report_is_taken_whole_or_not_at_all() {
     let world = World::with("sharp").await;
     let round = world.ask().await.rounds[0];
-    assert_eq!(world.tell(round, vec![done("tv", 1.5)]).await.unwrap(), Told { accepted: 1, duplicate: 0, late: 0 });
+    assert_eq!(
+        world.tell(round, vec![done("tv", 1.5)]).await.unwrap(),
+        Told { accepted: 1, duplicate: 0, late: 0 }
+    );
     let refused = world.tell(round, vec![failed("web"), done("tv", 1.0)]).await.unwrap_err();
     assert_eq!(
         (refused.code, refused.stored.map(|stored| *stored)),
@@ -182,34 +211,63 @@ async fn a_report_is_taken_whole_or_not_at_all() {
 #[tokio::test]
 async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
     let world = World::with("sharp").await;
-    let round = world.desk.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, "").await.unwrap().rounds[0];
-    let success = |reward: Option<f64>| TaskResult { task: "tv".to_owned(), completed: true, reward };
+    let round = world
+        .desk
+        .ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, "")
+        .await
+        .unwrap()
+        .rounds[0];
+    let success =
+        |reward: Option<f64>| TaskResult { task: "tv".to_owned(), completed: true, reward };
     let cases = [
         (vec![success(None)], Code::BadFeedback, "/results/0/reward"),
         (vec![success(Some(2.1))], Code::BadFeedback, "/results/0/reward"),
         (vec![success(Some(-0.1))], Code::BadFeedback, "/results/0/reward"),
         (vec![success(Some(f64::NAN))], Code::BadFeedback, "/results/0/reward"),
-        (vec![failed("mail"), TaskResult { reward: Some(0.5), ..failed("tv") }], Code::BadFeedback, "/results/1/reward"),
+        (
+            vec![failed("mail"), TaskResult { reward: Some(0.5), ..failed("tv") }],
+            Code::BadFeedback,
+            "/results/1/reward",
+        ),
         (vec![failed("tv"), failed("tv")], Code::BadFeedback, "/results/1/task"),
         (vec![failed("web")], Code::BadFeedback, "/results/0/task"),
         (vec![failed("radio")], Code::BadFeedback, "/results/0/task"),
     ];
     for (results, code, pointer) in cases {
         let refused = world.tell(round, results.clone()).await.unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)), "{results:?}");
+        assert_eq!(
+            (refused.code, refused.pointer.as_deref()),
+            (code, Some(pointer)),
+            "{results:?}"
+        );
     }
     assert_eq!(world.tell(99, vec![failed("tv")]).await.unwrap_err().code, Code::NoRound);
     assert_eq!(world.tell(0, vec![failed("tv")]).await.unwrap_err().code, Code::NoRound);
     assert_eq!(world.desk.campaign("c").await.unwrap().stats_version, 0);
-    assert_eq!(world.tell(round, vec![TaskResult { reward: Some(0.0), ..failed("tv") }]).await.unwrap().accepted, 1);
+    assert_eq!(
+        world
+            .tell(round, vec![TaskResult { reward: Some(0.0), ..failed("tv") }])
+            .await
+            .unwrap()
+            .accepted,
+        1
+    );
 }
 
 #[tokio::test]
 async fn late_feedback_counts_and_expired_rounds_make_room() {
     let world = World::new(Limits { open_rounds: 3, ..Limits::default() });
     world.desk.create("c", request("sharp"), "").await.unwrap();
-    let rounds = world.desk.ask("c", Ask { count: Some(3), ..Ask::default() }, None, "").await.unwrap().rounds;
-    assert_eq!(world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code, Code::TooManyOpenRounds);
+    let rounds = world
+        .desk
+        .ask("c", Ask { count: Some(3), ..Ask::default() }, None, "")
+        .await
+        .unwrap()
+        .rounds;
+    assert_eq!(
+        world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code,
+        Code::TooManyOpenRounds
+    );
     world.tell(rounds[0], vec![done("tv", 1.0), failed("web"), failed("mail")]).await.unwrap();
     world.ask().await;
     world.clock.set(NOW + DAY);
@@ -223,7 +281,8 @@ async fn late_feedback_counts_and_expired_rounds_make_room() {
     assert_eq!(world.ask().await.rounds, [5]);
 }
 
-/// A round that had expired before the restart is in nobody's memory; what was spent in it still counts.
+/// A round that had expired before the restart is in nobody's memory; what was spent in it still
+/// counts.
 #[tokio::test]
 async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
     for learner in ["sharp", "lattimore", "explore-then-commit"] {
@@ -238,7 +297,11 @@ async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
                 world.restart();
             }
             for round in 1..=6 {
-                let results = vec![if round % 2 == 0 { done("tv", 1.0) } else { failed("tv") }, done("web", 0.5), failed("mail")];
+                let results = vec![
+                    if round % 2 == 0 { done("tv", 1.0) } else { failed("tv") },
+                    done("web", 0.5),
+                    failed("mail"),
+                ];
                 assert_eq!(world.tell(round, results).await.unwrap().late, 3);
             }
             ends.push((spends(&world.ask().await), world.desk.campaign("c").await.unwrap()));
@@ -255,12 +318,18 @@ async fn keys_give_the_same_rounds_again() {
     world.tell(1, vec![done("tv", 2.0), done("web", 0.1)]).await.unwrap();
     world.restart();
     assert_eq!(world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap(), first);
-    assert_eq!(world.desk.ask("c", ask(1), Some("k"), "a").await.unwrap_err().code, Code::KeyReused);
+    assert_eq!(
+        world.desk.ask("c", ask(1), Some("k"), "a").await.unwrap_err().code,
+        Code::KeyReused
+    );
     assert_ne!(world.desk.ask("c", ask(2), Some("k"), "b").await.unwrap().rounds, first.rounds);
     world.clock.set(NOW + DAY);
     assert_ne!(world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap().rounds, first.rounds);
     for bad in ["", "with space", "ä"] {
-        assert_eq!(world.desk.ask("c", ask(1), Some(bad), "a").await.unwrap_err().code, Code::BadParameter);
+        assert_eq!(
+            world.desk.ask("c", ask(1), Some(bad), "a").await.unwrap_err().code,
+            Code::BadParameter
+        );
     }
 }
 
@@ -273,8 +342,14 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
         }
         right.tell(1, vec![done("tv", 0.25), failed("web")]).await.unwrap();
         wrong.tell(1, vec![failed("tv"), done("web", 2.0)]).await.unwrap();
-        let correction = |task: &str, completed, reward| Correction { task: task.to_owned(), completed, reward, why: "typo".to_owned() };
-        let corrected = wrong.desk.correct("c", 1, correction("tv", true, Some(0.25)), "").await.unwrap();
+        let correction = |task: &str, completed, reward| Correction {
+            task: task.to_owned(),
+            completed,
+            reward,
+            why: "typo".to_owned(),
+        };
+        let corrected =
+            wrong.desk.correct("c", 1, correction("tv", true, Some(0.25)), "").await.unwrap();
         assert_eq!((corrected.from, corrected.to), (failed("tv"), done("tv", 0.25)));
         wrong.desk.correct("c", 1, correction("web", false, None), "").await.unwrap();
         assert_eq!(spends(&right.ask().await), spends(&wrong.ask().await), "{learner}");
@@ -282,7 +357,10 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
         assert_eq!(wrong.tell(1, vec![failed("tv")]).await.unwrap().duplicate, 1);
         assert_eq!(wrong.tell(1, vec![done("tv", 0.25)]).await.unwrap().duplicate, 1);
         assert_eq!(wrong.tell(1, vec![done("tv", 0.5)]).await.unwrap_err().code, Code::Conflict);
-        assert_eq!(wrong.desk.correct("c", 2, correction("tv", false, None), "").await.unwrap_err().code, Code::NothingToCorrect);
+        assert_eq!(
+            wrong.desk.correct("c", 2, correction("tv", false, None), "").await.unwrap_err().code,
+            Code::NothingToCorrect
+        );
     }
 }
 
@@ -293,17 +371,24 @@ async fn campaigns_pause_close_and_end_at_their_horizon() {
     world.ask().await;
     assert_eq!(set(CampaignStatus::Paused, 2).await.unwrap_err().code, Code::VersionMoved);
     assert_eq!(set(CampaignStatus::Paused, 1).await.unwrap().version, 2);
-    assert_eq!(world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code, Code::CampaignPaused);
+    assert_eq!(
+        world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code,
+        Code::CampaignPaused
+    );
     world.tell(1, vec![done("tv", 1.0)]).await.unwrap();
     set(CampaignStatus::Open, 2).await.unwrap();
     for _ in 0..2 {
         world.desk.ask("c", Ask { count: Some(249), ..Ask::default() }, None, "").await.unwrap();
     }
-    let refused = world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap_err();
+    let refused =
+        world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap_err();
     assert_eq!(refused.code, Code::HorizonExhausted);
     world.ask().await;
     set(CampaignStatus::Closed, 3).await.unwrap();
-    assert_eq!(world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code, Code::CampaignClosed);
+    assert_eq!(
+        world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code,
+        Code::CampaignClosed
+    );
     world.tell(2, vec![done("tv", 1.0)]).await.unwrap();
     world.clock.set(NOW + 7 * DAY);
     assert_eq!(world.tell(2, vec![done("web", 1.0)]).await.unwrap_err().code, Code::CampaignClosed);
@@ -322,21 +407,37 @@ async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
     assert_eq!(places, ["/problem/task/2/curve/scale", "/problem/budget"]);
     for learner in ["oful", "full", "grid-ucb", "sharpest"] {
         let refused = create(request(learner)).await.unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (Code::BadProblem, Some("/learner")), "{learner}");
+        assert_eq!(
+            (refused.code, refused.pointer.as_deref()),
+            (Code::BadProblem, Some("/learner")),
+            "{learner}"
+        );
         assert!(refused.hint.unwrap().contains("lattimore"));
     }
     let no_horizon = NewCampaign { horizon: None, ..request("paper") };
     assert_eq!(create(no_horizon).await.unwrap_err().pointer.as_deref(), Some("/learner"));
     let guards = Some(Guards { max_change: Some(-1.0), ..Guards::default() });
-    assert_eq!(create(NewCampaign { guards, ..request("sharp") }).await.unwrap_err().pointer.as_deref(), Some("/guards"));
-    assert_eq!(create(NewCampaign { expiry_seconds: Some(0), ..request("sharp") }).await.unwrap_err().code, Code::BadProblem);
+    assert_eq!(
+        create(NewCampaign { guards, ..request("sharp") }).await.unwrap_err().pointer.as_deref(),
+        Some("/guards")
+    );
+    assert_eq!(
+        create(NewCampaign { expiry_seconds: Some(0), ..request("sharp") }).await.unwrap_err().code,
+        Code::BadProblem
+    );
     for id in ["", "a/b", "ä", ".", "..", &"x".repeat(129)] {
-        assert_eq!(world.desk.create(id, request("sharp"), "").await.unwrap_err().code, Code::BadParameter);
+        assert_eq!(
+            world.desk.create(id, request("sharp"), "").await.unwrap_err().code,
+            Code::BadParameter
+        );
     }
     assert_eq!(world.desk.campaign("c").await.unwrap_err().code, Code::NoCampaign);
     assert!(world.desk.create("c", request("sharp"), "").await.unwrap().1);
     assert!(!world.desk.create("c", request("sharp"), "").await.unwrap().1);
-    assert_eq!(world.desk.create("c", request("tight"), "").await.unwrap_err().code, Code::CampaignExists);
+    assert_eq!(
+        world.desk.create("c", request("tight"), "").await.unwrap_err().code,
+        Code::CampaignExists
+    );
 }
 
 #[tokio::test]
@@ -353,7 +454,11 @@ async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
     ];
     for (request, code, pointer) in cases {
         let refused = ask(request.clone()).await.unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)), "{request:?}");
+        assert_eq!(
+            (refused.code, refused.pointer.as_deref()),
+            (code, Some(pointer)),
+            "{request:?}"
+        );
     }
     assert_eq!(world.desk.campaign("c").await.unwrap().open_rounds, 0);
     assert_eq!(world.ask().await.rounds, [1]);
@@ -366,11 +471,19 @@ async fn look_at(learner: &str, guards: Option<Guards>) {
     }
     for round in 1..=20 {
         let next = looked.desk.campaign("c").await.unwrap();
-        looked.desk.ask("c", Ask { budget: Some(-1.0), count: Some(4), ..Ask::default() }, None, "").await.unwrap_err();
+        looked
+            .desk
+            .ask("c", Ask { budget: Some(-1.0), count: Some(4), ..Ask::default() }, None, "")
+            .await
+            .unwrap_err();
         let (one, other) = (looked.ask().await, left.ask().await);
         assert_eq!(spends(&one), spends(&other), "{learner}, round {round}");
         let shown: Vec<u64> = next.tasks.iter().map(|task| task.spend.to_bits()).collect();
-        assert_eq!(shown, spends(&one), "{learner}, round {round}: what is shown is not what comes");
+        assert_eq!(
+            shown,
+            spends(&one),
+            "{learner}, round {round}: what is shown is not what comes"
+        );
         for world in [&looked, &left] {
             world.tell(round, vec![done("web", 1.9), failed("tv")]).await.unwrap();
         }
@@ -380,7 +493,9 @@ async fn look_at(learner: &str, guards: Option<Guards>) {
 #[tokio::test]
 async fn looking_changes_nothing_and_asking_in_vain_neither() {
     let guards = Some(Guards { max_change: Some(3.0), ..Guards::default() });
-    for entry in LEARNERS.iter().filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform") {
+    for entry in
+        LEARNERS.iter().filter(|entry| entry.feedback == Shown::Censored || entry.name == "uniform")
+    {
         look_at(entry.name, None).await;
     }
     look_at("sharp", guards).await;
@@ -395,12 +510,19 @@ async fn the_same_campaign_may_be_asked_for_in_other_words() {
     assert!(create(first).await.unwrap().1);
     for same in [
         r#"{"problem": {"task": [{"curve": {"scale": 2.0, "family": "exponential"}, "name": "a"}], "budget": 40.0}}"#,
-        &first.replace("{\"problem\"", r#"{"learner": "sharp", "seed": 1, "expiry_seconds": 86400, "guards": {}, "problem""#),
+        &first.replace(
+            "{\"problem\"",
+            r#"{"learner": "sharp", "seed": 1, "expiry_seconds": 86400, "guards": {}, "problem""#,
+        ),
         &first.replace("{\"budget\"", r#"{"reward_max": 1, "budget""#),
     ] {
         assert!(!create(same).await.unwrap().1, "{same}");
     }
-    for other in [first.replace("40", "41"), first.replace("{\"problem\"", r#"{"seed": 2, "problem""#), first.replace("\"a\"", "\"b\"")] {
+    for other in [
+        first.replace("40", "41"),
+        first.replace("{\"problem\"", r#"{"seed": 2, "problem""#),
+        first.replace("\"a\"", "\"b\""),
+    ] {
         assert_eq!(create(&other).await.unwrap_err().code, Code::CampaignExists, "{other}");
     }
 }
@@ -426,10 +548,22 @@ async fn numbers_and_names_that_would_break_answers_are_refused() {
     }
     world.desk.create("c", with("/task/1/name", json!("n".repeat(256))), "").await.unwrap();
     for budget in [1e300, 1e-300] {
-        let refused = world.desk.ask("c", Ask { budget: Some(budget), ..Ask::default() }, None, "").await.unwrap_err();
+        let refused = world
+            .desk
+            .ask("c", Ask { budget: Some(budget), ..Ask::default() }, None, "")
+            .await
+            .unwrap_err();
         assert_eq!((refused.code, refused.pointer.as_deref()), (Code::BadRound, Some("/budget")));
     }
-    assert_eq!(world.desk.ask("c", Ask { budget: Some(0.0), ..Ask::default() }, None, "").await.unwrap().budget, 0.0);
+    assert_eq!(
+        world
+            .desk
+            .ask("c", Ask { budget: Some(0.0), ..Ask::default() }, None, "")
+            .await
+            .unwrap()
+            .budget,
+        0.0
+    );
 }
 
 #[tokio::test]
@@ -439,7 +573,11 @@ async fn what_the_guards_do_is_shown() {
     world.desk.create("c", NewCampaign { guards, ..request("sharp") }, "").await.unwrap();
     world.ask().await;
     let shown = world.desk.campaign("c").await.unwrap().guards.unwrap();
-    assert!(shown.floor_cost.is_some_and(|cost| cost >= 0.0) && shown.max_change_cost.is_some() && shown.min_move_cost.is_none());
+    assert!(
+        shown.floor_cost.is_some_and(|cost| cost >= 0.0)
+            && shown.max_change_cost.is_some()
+            && shown.min_move_cost.is_none()
+    );
     assert!(!shown.gave_way);
     world.desk.create("free", request("sharp"), "").await.unwrap();
     assert_eq!(world.desk.campaign("free").await.unwrap().guards, None);
@@ -470,9 +608,15 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
     }
     assert_eq!((rounds, pages), (vec![1, 2, 3, 4, 5], 5 / most + 1));
     let last = world.desk.rounds("c", 5 - most as u64, 1000).await.unwrap();
-    assert_eq!((last.rounds.len(), last.next), (most, None), "a page that is just full, and the last");
+    assert_eq!(
+        (last.rounds.len(), last.next),
+        (most, None),
+        "a page that is just full, and the last"
+    );
     assert_eq!(world.desk.events("c", 0, 1000).await.unwrap().events.len(), most);
-    let points = |curves: outlay_server::shapes::CurveList| curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>();
+    let points = |curves: outlay_server::shapes::CurveList| {
+        curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>()
+    };
     assert_eq!(points(world.desk.curves("c", 1000).await.unwrap()), vec![most.max(2); tasks]);
 }
 

@@ -1,4 +1,5 @@
-//! What only PostgreSQL has: several replicas at the same campaign. What every store does is in `stores`.
+//! What only PostgreSQL has: several replicas at the same campaign. What every store does is in
+//! `stores`.
 
 #[expect(dead_code, reason = "made for the suite of all stores")]
 #[path = "stores/commands.rs"]
@@ -13,7 +14,10 @@ use std::sync::Mutex;
 
 use commands::*;
 use database::Database;
-use outlay_server::store::{Command, Done, PostgresOptions, PostgresStore, Refusal, Slots, Standing, Store, StoreError, TaskCount};
+use outlay_server::store::{
+    Command, Done, PostgresOptions, PostgresStore, Refusal, Slots, Standing, Store, StoreError,
+    TaskCount,
+};
 
 const TASKS: u32 = 4;
 
@@ -33,16 +37,22 @@ fn sound(store: &PostgresStore) {
 
 /// Nobody has waited in a circle, in this run of the server.
 fn no_deadlocks(database: &Database) {
-    let log = std::env::var("OUTLAY_TEST_POSTGRES_LOG").map(|path| std::fs::read_to_string(path).unwrap()).unwrap_or_default();
+    let log = std::env::var("OUTLAY_TEST_POSTGRES_LOG")
+        .map(|path| std::fs::read_to_string(path).unwrap())
+        .unwrap_or_default();
     assert!(!log.contains("deadlock detected"));
-    assert_eq!(database.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"), ["0"]);
+    assert_eq!(
+        database.sql("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()"),
+        ["0"]
+    );
 }
 
 /// Numbers that look drawn: the same in every run.
 fn draws(seed: u64) -> impl FnMut(u64) -> u64 {
     let mut state = seed;
     move |below| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     }
 }
@@ -55,19 +65,33 @@ fn half_of_it_twice_from_32_threads_counts_once() {
     std::thread::scope(|scope| {
         for thread in 0..32_usize {
             let (store, new) = (&stores[thread % 4], &new);
-            // Each pair of threads tells the same rounds, from two replicas, in opposite orders and batches.
-            let mut rounds: Vec<u64> = (0..25).map(|step| 1 + (thread as u64 / 2) * 25 + step).collect();
+            // Each pair of threads tells the same rounds, from two replicas, in opposite orders and
+            // batches.
+            let mut rounds: Vec<u64> =
+                (0..25).map(|step| 1 + (thread as u64 / 2) * 25 + step).collect();
             if thread % 2 == 1 {
                 rounds.reverse();
             }
             scope.spawn(move || {
                 for part in rounds.chunks(1 + thread % 7) {
-                    let outcomes = |round| [(3, done(round)), (0, FAILED), (2, done(7)), (1, done(2 * round))];
-                    let batch: Vec<_> = part.iter().map(|round| tell("c", *round, &outcomes(*round))).collect();
+                    let outcomes =
+                        |round| [(3, done(round)), (0, FAILED), (2, done(7)), (1, done(2 * round))];
+                    let batch: Vec<_> =
+                        part.iter().map(|round| tell("c", *round, &outcomes(*round))).collect();
                     for (round, answer) in part.iter().zip(store.apply(&batch).unwrap()) {
-                        let Ok(Done::Told { is_new, is_complete: true }) = answer else { panic!("{answer:?}") };
-                        for place in is_new.iter().enumerate().filter(|(_, is_new)| **is_new).map(|(place, _)| place) {
-                            assert!(new.lock().unwrap().insert((*round, place)), "told twice as new");
+                        let Ok(Done::Told { is_new, is_complete: true }) = answer else {
+                            panic!("{answer:?}")
+                        };
+                        for place in is_new
+                            .iter()
+                            .enumerate()
+                            .filter(|(_, is_new)| **is_new)
+                            .map(|(place, _)| place)
+                        {
+                            assert!(
+                                new.lock().unwrap().insert((*round, place)),
+                                "told twice as new"
+                            );
                         }
                     }
                 }
@@ -76,10 +100,19 @@ fn half_of_it_twice_from_32_threads_counts_once() {
     });
     assert_eq!(new.lock().unwrap().len(), 1600);
     let sum: u64 = (1..=400).sum();
-    let count = |completions, reward_sum, task| TaskCount { told: 400, completions, reward_sum, expected: 400 * chance(task) };
-    let tasks = vec![count(0, 0, 0), count(400, 2 * sum, 1), count(400, 2800, 2), count(400, sum, 3)];
+    let count = |completions, reward_sum, task| TaskCount {
+        told: 400,
+        completions,
+        reward_sum,
+        expected: 400 * chance(task),
+    };
+    let tasks =
+        vec![count(0, 0, 0), count(400, 2 * sum, 1), count(400, 2800, 2), count(400, sum, 3)];
     for store in &stores {
-        assert_eq!(store.standing("c").unwrap(), Standing { tasks: tasks.clone(), version: 1600, rounds: 400, late: 0 });
+        assert_eq!(
+            store.standing("c").unwrap(),
+            Standing { tasks: tasks.clone(), version: 1600, rounds: 400, late: 0 }
+        );
     }
     assert_eq!(database.sql("SELECT count(*) FROM feedback"), ["1600"]);
     sound(&stores[0]);
@@ -116,7 +149,15 @@ fn replicas_at_a_hot_campaign_do_not_collide() {
     let count: u64 = handed_out.iter().map(|rounds| rounds.end - rounds.start).sum();
     assert_eq!(all.len() as u64, count, "no round is handed out twice");
     assert_eq!(stores[1].standing("c").unwrap().rounds, count);
-    assert_eq!(stores[2].rounds("c", 0, usize::MAX).unwrap().iter().map(|row| row.round).collect::<BTreeSet<_>>(), all);
+    assert_eq!(
+        stores[2]
+            .rounds("c", 0, usize::MAX)
+            .unwrap()
+            .iter()
+            .map(|row| row.round)
+            .collect::<BTreeSet<_>>(),
+        all
+    );
     sound(&stores[0]);
     no_deadlocks(&database);
 }
@@ -129,10 +170,14 @@ fn of_two_who_say_something_else_one_is_refused_and_hinders_nobody() {
         let spawn = |number: usize| {
             let store = &stores[number];
             // Everybody tells his own of the last task, and of the first what he thinks himself.
-            let tells = (1..=100).map(|round| tell("c", round, &[(0, done(number as u64)), (1, done(round))])).collect::<Vec<_>>();
+            let tells = (1..=100)
+                .map(|round| tell("c", round, &[(0, done(number as u64)), (1, done(round))]))
+                .collect::<Vec<_>>();
             let own = (1..=25).map(|step| tell("c", 25 * number as u64 + step, &[(3, FAILED)]));
             let batch: Vec<_> = tells.into_iter().chain(own).collect();
-            scope.spawn(move || batch.chunks(31).flat_map(|part| store.apply(part).unwrap()).collect::<Vec<_>>())
+            scope.spawn(move || {
+                batch.chunks(31).flat_map(|part| store.apply(part).unwrap()).collect::<Vec<_>>()
+            })
         };
         let running: Vec<_> = (0..4).map(spawn).collect();
         running.into_iter().map(|thread| thread.join().unwrap()).collect()
@@ -146,7 +191,9 @@ fn of_two_who_say_something_else_one_is_refused_and_hinders_nobody() {
                     assert_eq!(winners.insert(place, number), None, "one wins");
                 }
                 Ok(Done::Told { is_new, .. }) => assert_eq!(*is_new, [true]),
-                Err(Refusal::Conflict { task: 0, stored }) if place < 100 => assert_ne!(*stored, done(number as u64)),
+                Err(Refusal::Conflict { task: 0, stored }) if place < 100 => {
+                    assert_ne!(*stored, done(number as u64))
+                }
                 other => panic!("{other:?}"),
             }
         }
@@ -154,7 +201,10 @@ fn of_two_who_say_something_else_one_is_refused_and_hinders_nobody() {
     assert_eq!(winners.len(), 100);
     let rounds = stores[0].rounds("c", 0, 1000).unwrap();
     for (place, row) in rounds.iter().enumerate() {
-        assert_eq!(row.told, [(0, done(winners[&place] as u64)), (1, done(row.round)), (3, FAILED)]);
+        assert_eq!(
+            row.told,
+            [(0, done(winners[&place] as u64)), (1, done(row.round)), (3, FAILED)]
+        );
     }
     assert_eq!(stores[0].standing("c").unwrap().version, 300);
     sound(&stores[0]);
@@ -168,7 +218,10 @@ fn two_halves_at_the_same_time_complete_a_round() {
     for round in 1..=60 {
         let complete: Vec<bool> = std::thread::scope(|scope| {
             let half = |number: u32| {
-                let (store, command) = (&stores[number as usize], tell("c", round, &[(2 * number, FAILED), (2 * number + 1, FAILED)]));
+                let (store, command) = (
+                    &stores[number as usize],
+                    tell("c", round, &[(2 * number, FAILED), (2 * number + 1, FAILED)]),
+                );
                 scope.spawn(move || match one(store, command) {
                     Ok(Done::Told { is_complete, .. }) => is_complete,
                     other => panic!("{other:?}"),
@@ -196,7 +249,8 @@ fn a_key_hands_out_once_among_replicas() {
                     keyed.key = key(&format!("key {attempt}"), 9, i64::MAX);
                     // In one batch with something that must not suffer.
                     let free = store.lease_rounds("c", 1).unwrap();
-                    let answers = store.apply(&[ask("c", free, TASKS), Command::Ask(keyed)]).unwrap();
+                    let answers =
+                        store.apply(&[ask("c", free, TASKS), Command::Ask(keyed)]).unwrap();
                     assert_eq!(answers[0], Ok(Done::Asked));
                     (rounds, answers[1].clone())
                 })
@@ -204,7 +258,8 @@ fn a_key_hands_out_once_among_replicas() {
             let running: Vec<_> = stores.iter().map(spawn).collect();
             running.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
-        let winners: Vec<_> = answers.iter().filter(|(_, answer)| *answer == Ok(Done::Asked)).collect();
+        let winners: Vec<_> =
+            answers.iter().filter(|(_, answer)| *answer == Ok(Done::Asked)).collect();
         assert_eq!(winners.len(), 1, "{answers:?}");
         let used = Err(Refusal::KeyUsed { request: [9; 32], rounds: winners[0].0.clone() });
         assert_eq!(answers.iter().filter(|(_, answer)| *answer == used).count(), 3, "{answers:?}");
@@ -225,8 +280,15 @@ fn corrections_at_the_same_time_follow_each_other() {
             scope.spawn(move || {
                 for step in 1..=10 {
                     let to = 100 * number as u64 + step;
-                    let Ok(Done::Corrected { from }) = one(store, correct("c", 1, 0, done(to))) else { panic!() };
-                    assert_eq!(steps.lock().unwrap().insert(from.reward, to), None, "two take from the same");
+                    let Ok(Done::Corrected { from }) = one(store, correct("c", 1, 0, done(to)))
+                    else {
+                        panic!()
+                    };
+                    assert_eq!(
+                        steps.lock().unwrap().insert(from.reward, to),
+                        None,
+                        "two take from the same"
+                    );
                 }
             });
         }
@@ -239,7 +301,10 @@ fn corrections_at_the_same_time_follow_each_other() {
     assert_eq!(length, 40, "one chain from the first to the last");
     assert_eq!(stores[0].rounds("c", 0, 1).unwrap()[0].told, [(0, done(last))]);
     let standing = stores[3].standing("c").unwrap();
-    assert_eq!((standing.tasks[0].reward_sum, standing.tasks[0].completions, standing.version), (last, 1, 41));
+    assert_eq!(
+        (standing.tasks[0].reward_sum, standing.tasks[0].completions, standing.version),
+        (last, 1, 41)
+    );
     sound(&stores[0]);
 }
 
@@ -248,7 +313,10 @@ fn each_replica_counts_in_its_own_slot_and_the_next_one_takes_it_over() {
     let Some(database) = Database::new() else { return };
     let mut stores = replicas(&database, 3, 10);
     for (number, store) in stores.iter().enumerate() {
-        assert_eq!(one(store, tell("c", 1 + number as u64, &[(0, done(5))])), counted(&[true], false));
+        assert_eq!(
+            one(store, tell("c", 1 + number as u64, &[(0, done(5))])),
+            counted(&[true], false)
+        );
     }
     assert_eq!(database.sql("SELECT slot FROM stat ORDER BY slot"), ["0", "1", "2"]);
     // The second one goes, and its slot is free again.
@@ -271,8 +339,14 @@ fn each_replica_counts_in_its_own_slot_and_the_next_one_takes_it_over() {
 #[test]
 fn without_advisory_locks_the_name_draws_a_slot_and_counts_are_right() {
     let Some(database) = Database::new() else { return };
-    let named =
-        |name: &str| PostgresStore::open(PostgresOptions { slots: Slots::Named, replica: name.into(), ..database.options() }).unwrap();
+    let named = |name: &str| {
+        PostgresStore::open(PostgresOptions {
+            slots: Slots::Named,
+            replica: name.into(),
+            ..database.options()
+        })
+        .unwrap()
+    };
     // Two with one name: they share a slot, and only have to wait for each other.
     let stores = [named("a"), named("a"), named("b")];
     assert_eq!(one(&stores[0], create("c", TASKS)), Ok(Done::Created));
@@ -287,7 +361,11 @@ fn without_advisory_locks_the_name_draws_a_slot_and_counts_are_right() {
         }
     });
     let slots = database.sql("SELECT DISTINCT slot FROM tally ORDER BY slot");
-    assert!(slots.len() <= 2 && slots.iter().all(|slot| (64..128).contains(&slot.parse::<u32>().unwrap())), "{slots:?}");
+    assert!(
+        slots.len() <= 2
+            && slots.iter().all(|slot| (64..128).contains(&slot.parse::<u32>().unwrap())),
+        "{slots:?}"
+    );
     assert_eq!(stores[0].standing("c").unwrap().tasks[1].reward_sum, 300 * 301 / 2);
     sound(&stores[0]);
     no_deadlocks(&database);
@@ -364,7 +442,10 @@ fn newer_tables_are_refused() {
     drop(database.store());
     database.sql("UPDATE outlay_schema SET version = 99");
     let error = PostgresStore::open(database.options()).unwrap_err();
-    assert!(error.is_fatal && error.what.contains("newer outlay") && error.what.contains("99"), "{error:?}");
+    assert!(
+        error.is_fatal && error.what.contains("newer outlay") && error.what.contains("99"),
+        "{error:?}"
+    );
     assert_eq!(database.sql("SELECT version FROM outlay_schema"), ["99"], "and left as they are");
 }
 
@@ -373,8 +454,14 @@ fn what_cannot_be_reached_is_an_error_without_the_password() {
     let options = PostgresOptions::new("postgres://somebody:secretword@127.0.0.1:1/nowhere");
     assert!(!format!("{options:?}").contains("secretword"));
     let error = PostgresStore::open(options).unwrap_err();
-    assert!(!error.is_fatal && !error.what.contains("secretword") && error.what.contains("cannot be reached"), "{error:?}");
-    let error = PostgresStore::open(PostgresOptions::new("postgres://somebody:secretword@[::1")).unwrap_err();
+    assert!(
+        !error.is_fatal
+            && !error.what.contains("secretword")
+            && error.what.contains("cannot be reached"),
+        "{error:?}"
+    );
+    let error = PostgresStore::open(PostgresOptions::new("postgres://somebody:secretword@[::1"))
+        .unwrap_err();
     assert!(error.is_fatal && !error.what.contains("secretword"), "{error:?}");
 }
 
@@ -410,7 +497,11 @@ fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
     let report = tell("c", 2, &[(0, done(1))]);
     proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
     store.standing("c").unwrap();
-    assert_eq!(one(&store, report.clone()), counted(&[true], false), "a read is repeated, and nobody notices");
+    assert_eq!(
+        one(&store, report.clone()),
+        counted(&[true], false),
+        "a read is repeated, and nobody notices"
+    );
     proxy.loses_answer.store(true, std::sync::atomic::Ordering::SeqCst);
     assert!(apply(&store, std::slice::from_ref(&report)).is_err());
     assert_eq!(one(&store, report), counted(&[false], false));
@@ -423,11 +514,13 @@ fn a_commit_without_an_answer_is_an_error_and_is_not_done_again() {
     a_lost_answer(|store, batch| store.apply(batch));
 }
 
-/// A test of the test: a store that takes a commit of which nothing is known for one that failed, and does it again by itself.
+/// A test of the test: a store that takes a commit of which nothing is known for one that failed,
+/// and does it again by itself.
 #[test]
 fn doing_an_unknown_commit_again_is_caught() {
     let Some(_) = Database::new() else { return };
-    let planted = || a_lost_answer(|store, batch| store.apply(batch).or_else(|_| store.apply(batch)));
+    let planted =
+        || a_lost_answer(|store, batch| store.apply(batch).or_else(|_| store.apply(batch)));
     let caught = std::panic::catch_unwind(planted).unwrap_err();
     let said = caught.downcast_ref::<String>().expect("words");
     assert!(said.contains("unwrap_err") && said.contains("KeyUsed"), "{said}");
@@ -436,13 +529,15 @@ fn doing_an_unknown_commit_again_is_caught() {
 #[test]
 fn encrypted_means_that_the_certificate_is_checked() {
     let Some(database) = Database::new() else { return };
-    let root = std::env::var("OUTLAY_TEST_POSTGRES_ROOT").expect("the certificate of tests/with-postgres");
+    let root =
+        std::env::var("OUTLAY_TEST_POSTGRES_ROOT").expect("the certificate of tests/with-postgres");
     let with = |query: &str| {
         let mut options = database.options();
         options.url += query;
         PostgresStore::open(options)
     };
-    let store = with(&format!("?sslmode=require&sslrootcert={root}&application_name=encrypted")).unwrap();
+    let store =
+        with(&format!("?sslmode=require&sslrootcert={root}&application_name=encrypted")).unwrap();
     assert_eq!(one(&store, create("c", TASKS)), Ok(Done::Created));
     let ways = "SELECT DISTINCT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'encrypted'";
     assert_eq!(database.sql(ways), ["t"]);
@@ -467,7 +562,12 @@ fn what_is_acknowledged_is_synced_also_where_the_database_would_not() {
          CREATE TRIGGER note AFTER INSERT ON change FOR EACH ROW EXECUTE FUNCTION note();
          CREATE TRIGGER note AFTER INSERT ON correction FOR EACH ROW EXECUTE FUNCTION note();",
     );
-    let batch = [create("c", TASKS), ask("c", 1..2, TASKS), tell("c", 1, &[(0, FAILED)]), correct("c", 1, 0, done(1))];
+    let batch = [
+        create("c", TASKS),
+        ask("c", 1..2, TASKS),
+        tell("c", 1, &[(0, FAILED)]),
+        correct("c", 1, 0, done(1)),
+    ];
     assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
     assert_eq!(database.sql("SELECT setting FROM seen"), ["on", "on", "on", "on"]);
 }
@@ -498,7 +598,8 @@ fn keys_that_have_expired_are_removed() {
 fn a_check_finds_what_does_not_fit() {
     let Some(database) = Database::new() else { return };
     let store = replicas(&database, 1, 20).remove(0);
-    let batch: Vec<_> = (1..=20).map(|round| tell("c", round, &[(0, done(round)), (1, FAILED)])).collect();
+    let batch: Vec<_> =
+        (1..=20).map(|round| tell("c", round, &[(0, done(round)), (1, FAILED)])).collect();
     assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
     assert_eq!(one(&store, correct("c", 3, 0, done(9))), Ok(Done::Corrected { from: done(3) }));
     sound(&store);
@@ -510,17 +611,44 @@ fn a_check_finds_what_does_not_fit() {
             "UPDATE stat SET reward_sum = reward_sum - 1 WHERE task = 0",
             "task 0",
         ),
-        ("UPDATE stat SET told = told - 1 WHERE task = 1", "UPDATE stat SET told = told + 1 WHERE task = 1", "task 1"),
-        ("INSERT INTO stat VALUES (1, 1, 1, 1, 1, 50, 0)", "DELETE FROM stat WHERE slot = 50", "task 0"),
+        (
+            "UPDATE stat SET told = told - 1 WHERE task = 1",
+            "UPDATE stat SET told = told + 1 WHERE task = 1",
+            "task 1",
+        ),
+        (
+            "INSERT INTO stat VALUES (1, 1, 1, 1, 1, 50, 0)",
+            "DELETE FROM stat WHERE slot = 50",
+            "task 0",
+        ),
         ("UPDATE correction SET to_reward = 8", "UPDATE correction SET to_reward = 9", "task 0"),
-        ("UPDATE tally SET late = late + 1", "UPDATE tally SET late = late - 1", "numbers of rounds"),
-        ("UPDATE split SET end_round = 22", "UPDATE split SET end_round = 21", "round 1 or one after it"),
-        ("UPDATE lease SET next_round = 20", "UPDATE lease SET next_round = 21", "round 1 or one after it"),
-        ("UPDATE told SET round = 99 WHERE round = 7", "UPDATE told SET round = 7 WHERE round = 99", "do not fit"),
+        (
+            "UPDATE tally SET late = late + 1",
+            "UPDATE tally SET late = late - 1",
+            "numbers of rounds",
+        ),
+        (
+            "UPDATE split SET end_round = 22",
+            "UPDATE split SET end_round = 21",
+            "round 1 or one after it",
+        ),
+        (
+            "UPDATE lease SET next_round = 20",
+            "UPDATE lease SET next_round = 21",
+            "round 1 or one after it",
+        ),
+        (
+            "UPDATE told SET round = 99 WHERE round = 7",
+            "UPDATE told SET round = 7 WHERE round = 99",
+            "do not fit",
+        ),
     ] {
         database.sql(harm);
         let faults = store.verify().unwrap().faults;
-        assert!(faults.iter().any(|fault| fault.starts_with("campaign c: ") && fault.contains(part)), "{harm}: {faults:?}");
+        assert!(
+            faults.iter().any(|fault| fault.starts_with("campaign c: ") && fault.contains(part)),
+            "{harm}: {faults:?}"
+        );
         database.sql(remedy);
         sound(&store);
     }

@@ -1,6 +1,8 @@
-//! PostgreSQL goes away in the middle of everything, or a replica does. Whatever was acknowledged is there afterwards, once.
+//! PostgreSQL goes away in the middle of everything, or a replica does. Whatever was acknowledged
+//! is there afterwards, once.
 //!
-//! A file of its own: the server is restarted, which other tests would not like, and files are run one after the other.
+//! A file of its own: the server is restarted, which other tests would not like, and files are run
+//! one after the other.
 
 #[expect(dead_code, reason = "made for the suite of all stores")]
 #[path = "stores/commands.rs"]
@@ -27,7 +29,8 @@ fn alone() -> MutexGuard<'static, ()> {
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What clients were told, by identity. Counts alone would not do: something lost could hide behind something invented.
+/// What clients were told, by identity. Counts alone would not do: something lost could hide behind
+/// something invented.
 #[derive(Debug, Default)]
 struct Acknowledged {
     rounds: BTreeSet<u64>,
@@ -36,8 +39,14 @@ struct Acknowledged {
     errors: usize,
 }
 
-/// Asks for rounds and tells what came of them until it is stopped, and like a good client sends again what was not acknowledged.
-fn client(store: &PostgresStore, number: u64, is_over: &AtomicBool, acknowledged: &Mutex<Acknowledged>) {
+/// Asks for rounds and tells what came of them until it is stopped, and like a good client sends
+/// again what was not acknowledged.
+fn client(
+    store: &PostgresStore,
+    number: u64,
+    is_over: &AtomicBool,
+    acknowledged: &Mutex<Acknowledged>,
+) {
     let check = |error: StoreError| {
         assert!(!error.is_fatal, "{error:?}");
         acknowledged.lock().unwrap().errors += 1;
@@ -62,15 +71,27 @@ fn client(store: &PostgresStore, number: u64, is_over: &AtomicBool, acknowledged
         }
         acknowledged.lock().unwrap().rounds.extend(rounds.clone());
         let outcomes = |round| [(0, done(round)), (1, FAILED), (2, done(number))];
-        let batch: Vec<_> = rounds.clone().map(|round| tell("c", round, &outcomes(round))).collect();
+        let batch: Vec<_> =
+            rounds.clone().map(|round| tell("c", round, &outcomes(round))).collect();
         let places = || rounds.clone().flat_map(|round| (0..TASKS).map(move |task| (round, task)));
         acknowledged.lock().unwrap().items.extend(places().map(|place| (place, false)));
-        // Again and again until it is taken: what is there already is a repetition, never a conflict.
+        // Again and again until it is taken: what is there already is a repetition, never a
+        // conflict.
         loop {
             match store.apply(&batch) {
                 Ok(answers) => {
-                    assert!(answers.iter().all(|answer| matches!(answer, Ok(Done::Told { is_complete: true, .. }))), "{answers:?}");
-                    break acknowledged.lock().unwrap().items.extend(places().map(|place| (place, true)));
+                    assert!(
+                        answers.iter().all(|answer| matches!(
+                            answer,
+                            Ok(Done::Told { is_complete: true, .. })
+                        )),
+                        "{answers:?}"
+                    );
+                    break acknowledged
+                        .lock()
+                        .unwrap()
+                        .items
+                        .extend(places().map(|place| (place, true)));
                 }
                 Err(error) if is_over.load(Ordering::Relaxed) => break check(error),
                 Err(error) => check(error),
@@ -79,17 +100,22 @@ fn client(store: &PostgresStore, number: u64, is_over: &AtomicBool, acknowledged
     }
 }
 
-/// Everything acknowledged is in the database once, and nothing else but what was sent and not answered.
+/// Everything acknowledged is in the database once, and nothing else but what was sent and not
+/// answered.
 fn compare(store: &PostgresStore, acknowledged: &Acknowledged) {
     let rows = store.rounds("c", 0, usize::MAX).unwrap();
     let kept: BTreeSet<u64> = rows.iter().map(|row| row.round).collect();
     assert_eq!(kept.len(), rows.len(), "no round twice");
     assert_eq!(acknowledged.rounds.difference(&kept).count(), 0, "no round is lost");
-    let items: BTreeSet<(u64, u32)> = rows.iter().flat_map(|row| row.told.iter().map(|(task, _)| (row.round, *task))).collect();
+    let items: BTreeSet<(u64, u32)> =
+        rows.iter().flat_map(|row| row.told.iter().map(|(task, _)| (row.round, *task))).collect();
     for (place, is_acknowledged) in &acknowledged.items {
         assert!(items.contains(place) || !is_acknowledged, "{place:?} is lost");
     }
-    assert!(items.iter().all(|place| acknowledged.items.contains_key(place)), "nothing is invented");
+    assert!(
+        items.iter().all(|place| acknowledged.items.contains_key(place)),
+        "nothing is invented"
+    );
     let standing = store.standing("c").unwrap();
     assert_eq!((standing.version, standing.rounds), (items.len() as u64, rows.len() as u64));
     assert_eq!(store.verify().unwrap().faults, Vec::<String>::new());
@@ -105,10 +131,13 @@ fn under_load(database: &Database, harm: impl FnOnce(&dyn Fn() -> usize)) -> Ack
     let (is_over, acknowledged) = (AtomicBool::new(false), Mutex::new(Acknowledged::default()));
     std::thread::scope(|scope| {
         for number in 0..6 {
-            let (store, is_over, acknowledged) = (&stores[number as usize % 3], &is_over, &acknowledged);
+            let (store, is_over, acknowledged) =
+                (&stores[number as usize % 3], &is_over, &acknowledged);
             scope.spawn(move || client(store, number, is_over, acknowledged));
         }
-        let harmed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| harm(&|| acknowledged.lock().unwrap().rounds.len())));
+        let harmed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            harm(&|| acknowledged.lock().unwrap().rounds.len())
+        }));
         is_over.store(true, Ordering::Relaxed);
         harmed.unwrap();
     });
@@ -121,7 +150,11 @@ fn under_load(database: &Database, harm: impl FnOnce(&dyn Fn() -> usize)) -> Ack
 fn go_on(rounds: &dyn Fn() -> usize, more: usize) {
     let (begun, start) = (rounds(), Instant::now());
     while rounds() < begun + more {
-        assert!(start.elapsed() < Duration::from_secs(60), "nothing goes on: {} of {more} rounds", rounds() - begun);
+        assert!(
+            start.elapsed() < Duration::from_secs(60),
+            "nothing goes on: {} of {more} rounds",
+            rounds() - begun
+        );
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -129,7 +162,8 @@ fn go_on(rounds: &dyn Fn() -> usize, more: usize) {
 #[test]
 fn connections_that_are_cut_lose_nothing() {
     let (_alone, Some(database)) = (alone(), Database::new()) else { return };
-    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outlay'";
+    let cut =
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'outlay'";
     let acknowledged = under_load(&database, |rounds| {
         for _ in 0..20 {
             go_on(rounds, 5);
@@ -147,8 +181,12 @@ fn connections_that_are_cut_lose_nothing() {
 fn a_database_that_stops_and_comes_back_loses_nothing() {
     let (_alone, Some(database)) = (alone(), Database::new()) else { return };
     let control = |words: &[&str]| {
-        let control = std::env::var("OUTLAY_TEST_POSTGRES_CONTROL").expect("the control of tests/with-postgres");
-        assert!(std::process::Command::new(control).args(words).status().unwrap().success(), "{words:?}");
+        let control = std::env::var("OUTLAY_TEST_POSTGRES_CONTROL")
+            .expect("the control of tests/with-postgres");
+        assert!(
+            std::process::Command::new(control).args(words).status().unwrap().success(),
+            "{words:?}"
+        );
     };
     let acknowledged = under_load(&database, |rounds| {
         go_on(rounds, 20);
@@ -162,7 +200,10 @@ fn a_database_that_stops_and_comes_back_loses_nothing() {
         control(&["start"]);
         go_on(rounds, 20);
     });
-    assert!(acknowledged.errors > 0, "calls fail while it is away, and are not kept waiting for ever");
+    assert!(
+        acknowledged.errors > 0,
+        "calls fail while it is away, and are not kept waiting for ever"
+    );
     println!("{} rounds, {} errors", acknowledged.rounds.len(), acknowledged.errors);
 }
 
@@ -173,14 +214,20 @@ const REPLICA: &str = "OUTLAY_TEST_REPLICA";
 #[test]
 fn replica() {
     let Ok(schema) = std::env::var(REPLICA) else { return };
-    let store =
-        PostgresStore::open(PostgresOptions { schema, ..PostgresOptions::new(std::env::var("OUTLAY_TEST_POSTGRES").unwrap()) }).unwrap();
+    let store = PostgresStore::open(PostgresOptions {
+        schema,
+        ..PostgresOptions::new(std::env::var("OUTLAY_TEST_POSTGRES").unwrap())
+    })
+    .unwrap();
     loop {
         let rounds = store.lease_rounds("c", 2).unwrap();
         println!("\nasks {} {}", rounds.start, rounds.end);
         assert_eq!(one(&store, ask("c", rounds.clone(), TASKS)), Ok(Done::Asked));
         println!("\nasked {} {}", rounds.start, rounds.end);
-        let batch: Vec<_> = rounds.clone().map(|round| tell("c", round, &[(0, done(round)), (1, FAILED), (2, done(1))])).collect();
+        let batch: Vec<_> = rounds
+            .clone()
+            .map(|round| tell("c", round, &[(0, done(round)), (1, FAILED), (2, done(1))]))
+            .collect();
         assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
         println!("\ntold {} {}", rounds.start, rounds.end);
     }
@@ -197,7 +244,9 @@ impl Process {
         command.args(["--exact", "replica", "--nocapture"]).env(REPLICA, &database.schema);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let output = child.stdout.take().unwrap();
-        let reader = std::thread::spawn(move || BufReader::new(output).lines().map_while(Result::ok).collect());
+        let reader = std::thread::spawn(move || {
+            BufReader::new(output).lines().map_while(Result::ok).collect()
+        });
         Self { child, reader: Some(reader) }
     }
 
@@ -241,14 +290,17 @@ fn replicas_that_are_killed_lose_nothing() {
     let mut acknowledged = Acknowledged::default();
     for line in &said {
         let mut words = line.split(' ');
-        let (Some(what), Some(Ok(start)), Some(Ok(end))) = (words.next(), words.next().map(str::parse), words.next().map(str::parse))
+        let (Some(what), Some(Ok(start)), Some(Ok(end))) =
+            (words.next(), words.next().map(str::parse), words.next().map(str::parse))
         else {
             continue;
         };
         for round in start..end {
             match what {
                 "asks" => acknowledged.items.extend((0..TASKS).map(|task| ((round, task), false))),
-                "asked" => assert!(acknowledged.rounds.insert(round), "round {round} was handed out twice"),
+                "asked" => {
+                    assert!(acknowledged.rounds.insert(round), "round {round} was handed out twice")
+                }
                 "told" => acknowledged.items.extend((0..TASKS).map(|task| ((round, task), true))),
                 _ => {}
             }

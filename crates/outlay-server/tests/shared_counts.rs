@@ -1,5 +1,5 @@
-//! A store that others write to as well is read again and again: what was just committed must not count twice by that, and what others
-//! did must count.
+//! A store that others write to as well is read again and again: what was just committed must not
+//! count twice by that, and what others did must count.
 
 mod wrapped;
 
@@ -22,7 +22,14 @@ use wrapped::Wrapped;
 
 fn campaign() -> NewCampaign {
     let problem = json!({ "budget": 10.0, "task": [{ "name": "tv", "curve": { "family": "power", "exponent": 0.5, "scale": 80.0 } }] });
-    NewCampaign { problem, learner: None, horizon: None, seed: None, guards: None, expiry_seconds: None }
+    NewCampaign {
+        problem,
+        learner: None,
+        horizon: None,
+        seed: None,
+        guards: None,
+        expiry_seconds: None,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -41,60 +48,95 @@ async fn what_is_committed_during_a_reading_counts_once() {
     });
     let (clock, limits) = (Arc::new(SetClock::new(0)), Limits::default());
     let staleness = limits.staleness_ms;
-    let desk = Arc::new(Desk::open(Arc::new(store), Arc::clone(&clock) as Arc<dyn Clock>, limits).unwrap());
+    let desk = Arc::new(
+        Desk::open(Arc::new(store), Arc::clone(&clock) as Arc<dyn Clock>, limits).unwrap(),
+    );
     desk.create("c", campaign(), "").await.unwrap();
     for number in 1..=5 {
         let round = desk.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
         let teller = Arc::clone(&desk);
-        let results = vec![TaskResult { task: "tv".to_owned(), completed: true, reward: Some(1.0) }];
-        let told = tokio::spawn(async move { teller.tell("c", round, Feedback { results }, "").await });
+        let results =
+            vec![TaskResult { task: "tv".to_owned(), completed: true, reward: Some(1.0) }];
+        let told =
+            tokio::spawn(async move { teller.tell("c", round, Feedback { results }, "").await });
         while commits.load(Ordering::SeqCst) < number {
             tokio::task::yield_now().await;
         }
-        // It is committed, and nobody has been told so yet. This look reads the counts again; the next one does not, and finds what that left.
+        // It is committed, and nobody has been told so yet. This look reads the counts again; the
+        // next one does not, and finds what that left.
         clock.set(clock.now() + staleness);
         desk.campaign("c").await.unwrap();
         told.await.unwrap().unwrap();
         let state = desk.campaign("c").await.unwrap();
-        assert_eq!((state.stats_version, state.tasks[0].completions, state.tasks[0].reward_sum), (number, number, number as f64));
+        assert_eq!(
+            (state.stats_version, state.tasks[0].completions, state.tasks[0].reward_sum),
+            (number, number, number as f64)
+        );
     }
 }
 
-/// Whether a task completes, and with which part of the largest reward: looks drawn, and is the same in every run.
+/// Whether a task completes, and with which part of the largest reward: looks drawn, and is the
+/// same in every run.
 fn drawn(round: u64, task: u64) -> Option<f64> {
     let number = (round * 7919 + task * 104_729) % 1000;
     (number < 600).then(|| (number % 50) as f64 / 50.0)
 }
 
-/// Two processes that take turns at one campaign decide as one would, also with learners that learn from the order of things.
+/// Two processes that take turns at one campaign decide as one would, also with learners that learn
+/// from the order of things.
 #[tokio::test(flavor = "multi_thread")]
 async fn replicas_that_take_turns_decide_as_one() {
     let names = ["tv", "web", "mail"];
-    let task = |name: &&str| json!({ "name": name, "curve": { "family": "saturating", "full_at": 40.0 } });
+    let task =
+        |name: &&str| json!({ "name": name, "curve": { "family": "saturating", "full_at": 40.0 } });
     let problem = json!({ "budget": 60.0, "task": names.iter().map(task).collect::<Vec<_>>() });
     for learner in ["sharp", "thompson", "explore-then-commit", "lattimore"] {
         let parsed = Problem::from_json(&problem.to_string(), &NoFiles).unwrap();
-        let mut campaign = Campaign::new(&parsed, &learner.parse().unwrap(), Some(200), Shown::Censored, 1).unwrap();
+        let mut campaign =
+            Campaign::new(&parsed, &learner.parse().unwrap(), Some(200), Shown::Censored, 1)
+                .unwrap();
         campaign.search_afresh();
-        let store: Arc<dyn outlay_server::store::Store> = Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
+        let store: Arc<dyn outlay_server::store::Store> =
+            Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
         let clock: Arc<dyn Clock> = Arc::new(SetClock::new(0));
         let limits = Limits { staleness_ms: 0, ..Limits::default() };
-        let desks = [(); 2].map(|()| Desk::open(Arc::clone(&store), Arc::clone(&clock), limits.clone()).unwrap());
-        let new = NewCampaign { problem: problem.clone(), learner: Some(learner.to_owned()), horizon: Some(200), ..self::campaign() };
+        let desks = [(); 2]
+            .map(|()| Desk::open(Arc::clone(&store), Arc::clone(&clock), limits.clone()).unwrap());
+        let new = NewCampaign {
+            problem: problem.clone(),
+            learner: Some(learner.to_owned()),
+            horizon: Some(200),
+            ..self::campaign()
+        };
         desks[0].create("c", new, "").await.unwrap();
         for round in 1..=120 {
             let expected = campaign.allocate(60.0, None).unwrap().allocation.spend.clone();
             let asked = desks[round as usize % 2].ask("c", Ask::default(), None, "").await.unwrap();
             assert_eq!(asked.rounds, [round]);
             let spends: Vec<u64> = asked.tasks.iter().map(|task| task.spend.to_bits()).collect();
-            assert_eq!(spends, expected.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(), "{learner} round {round}");
+            assert_eq!(
+                spends,
+                expected.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(),
+                "{learner} round {round}"
+            );
             let reward = |task: usize| drawn(round, task as u64).filter(|_| expected[task] > 0.0);
-            let completed = |task| reward(task).map(|share| Completion { task, reward: Reward::from_share(share) });
-            campaign.observe_completed(round, &(0..3).filter_map(completed).collect::<Vec<_>>()).unwrap();
-            let result = |task: usize| TaskResult { task: names[task].to_owned(), completed: reward(task).is_some(), reward: reward(task) };
+            let completed = |task| {
+                reward(task).map(|share| Completion { task, reward: Reward::from_share(share) })
+            };
+            campaign
+                .observe_completed(round, &(0..3).filter_map(completed).collect::<Vec<_>>())
+                .unwrap();
+            let result = |task: usize| TaskResult {
+                task: names[task].to_owned(),
+                completed: reward(task).is_some(),
+                reward: reward(task),
+            };
             // Told to the other one, now and then.
             let results = (0..3).map(result).collect();
-            desks[(round / 3) as usize % 2].tell("c", round, Feedback { results }, "").await.unwrap();
+            desks[(round / 3) as usize % 2]
+                .tell("c", round, Feedback { results }, "")
+                .await
+                .unwrap();
         }
     }
 }
@@ -102,9 +144,14 @@ async fn replicas_that_take_turns_decide_as_one() {
 /// Whoever asks here and tells there is not taken for somebody who never tells.
 #[tokio::test(flavor = "multi_thread")]
 async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
-    let store: Arc<dyn outlay_server::store::Store> = Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
-    let (clock, limits) = (Arc::new(SetClock::new(0)), Limits { open_rounds: 10, ..Limits::default() });
-    let [here, there] = [(); 2].map(|()| Desk::open(Arc::clone(&store), Arc::clone(&clock) as Arc<dyn Clock>, limits.clone()).unwrap());
+    let store: Arc<dyn outlay_server::store::Store> =
+        Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
+    let (clock, limits) =
+        (Arc::new(SetClock::new(0)), Limits { open_rounds: 10, ..Limits::default() });
+    let [here, there] = [(); 2].map(|()| {
+        Desk::open(Arc::clone(&store), Arc::clone(&clock) as Arc<dyn Clock>, limits.clone())
+            .unwrap()
+    });
     here.create("c", campaign(), "").await.unwrap();
     for number in 1..=100 {
         let round = here.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
@@ -114,7 +161,13 @@ async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
         clock.set(number * 200);
     }
     clock.set(clock.now() + 2000);
-    assert_eq!((here.campaign("c").await.unwrap().open_rounds, there.campaign("c").await.unwrap().open_rounds), (0, 0));
+    assert_eq!(
+        (
+            here.campaign("c").await.unwrap().open_rounds,
+            there.campaign("c").await.unwrap().open_rounds
+        ),
+        (0, 0)
+    );
     for _ in 0..10 {
         here.ask("c", Ask::default(), None, "").await.unwrap();
     }

@@ -1,4 +1,5 @@
-//! How time and memory grow. One point a process, since memory is the largest resident size so far. Prints a line of JSON.
+//! How time and memory grow. One point a process, since memory is the largest resident size so far.
+//! Prints a line of JSON.
 //!
 //! ```text
 //! bench_growth tasks power|mixed|hill|steps K SECONDS     one instance, cold and warm
@@ -45,11 +46,21 @@ fn main() -> Result<(), Box<dyn Error>> {
             };
             solved(kind, tasks.parse()?, seconds.parse()?)
         }
-        ["jumps", jumps, seconds] => solved(Kind::Stairs { jumps: jumps.parse()? }, 100, seconds.parse()?),
-        ["rounds", instance, learner, horizon, replications, threads] => {
-            campaign::play(instance, learner, horizon.parse()?, replications.parse()?, threads.parse()?)?
+        ["jumps", jumps, seconds] => {
+            solved(Kind::Stairs { jumps: jumps.parse()? }, 100, seconds.parse()?)
         }
-        _ => return Err("usage: bench_growth tasks|jumps|rounds …; the source says what follows".into()),
+        ["rounds", instance, learner, horizon, replications, threads] => campaign::play(
+            instance,
+            learner,
+            horizon.parse()?,
+            replications.parse()?,
+            threads.parse()?,
+        )?,
+        _ => {
+            return Err(
+                "usage: bench_growth tasks|jumps|rounds …; the source says what follows".into()
+            );
+        }
     };
     println!("{answer}");
     Ok(())

@@ -1,6 +1,8 @@
-//! The engine next to what the machine itself needs, call by call in one process. Prints a line of JSON a case.
+//! The engine next to what the machine itself needs, call by call in one process. Prints a line of
+//! JSON a case.
 //!
-//! `bench_limits SECONDS [FAMILY…]`: seconds for a case; families as in the list below, all without one.
+//! `bench_limits SECONDS [FAMILY…]`: seconds for a case; families as in the list below, all without
+//! one.
 #![allow(clippy::print_stdout, unreachable_pub, missing_docs, reason = "its output is its purpose")]
 
 #[path = "../benches/oracle/clock.rs"]
@@ -49,7 +51,8 @@ const FAMILIES: [(&str, Measure); 6] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (seconds, wanted) = arguments.split_first().ok_or("usage: bench_limits SECONDS [FAMILY…]")?;
+    let (seconds, wanted) =
+        arguments.split_first().ok_or("usage: bench_limits SECONDS [FAMILY…]")?;
     let effort = Effort { seconds: seconds.parse()?, stretches: 5 };
     for (name, measure) in FAMILIES {
         if wanted.is_empty() || wanted.iter().any(|family| family == name) {

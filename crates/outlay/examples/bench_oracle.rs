@@ -1,7 +1,8 @@
-//! Solves problem files again and again and prints what it took as JSON, a line a file. `bench/run oracle` compares it with
-//! other solvers on the same files.
+//! Solves problem files again and again and prints what it took as JSON, a line a file. `bench/run
+//! oracle` compares it with other solvers on the same files.
 //!
-//! `bench_oracle SECONDS TOLERANCE FILE…`: seconds for each figure, and the relative gap at which a search may stop.
+//! `bench_oracle SECONDS TOLERANCE FILE…`: seconds for each figure, and the relative gap at which a
+//! search may stop.
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
 #[path = "../benches/oracle/clock.rs"]
@@ -17,13 +18,19 @@ use outlay::{Options, Oracle, Problem};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let mut number =
-        || arguments.next().ok_or("usage: bench_oracle SECONDS TOLERANCE FILE…")?.parse::<f64>().map_err(Box::<dyn Error>::from);
+    let mut number = || {
+        arguments
+            .next()
+            .ok_or("usage: bench_oracle SECONDS TOLERANCE FILE…")?
+            .parse::<f64>()
+            .map_err(Box::<dyn Error>::from)
+    };
     let effort = Effort { seconds: number()?, blocks: 2000 };
     let options = Options { tolerance: number()?, ..Options::default() };
     for path in arguments {
         let problem = Problem::from_json(&std::fs::read_to_string(&path)?, &NoFiles)?;
-        let values: Vec<f64> = problem.tasks().iter().map(|task| task.value().unwrap_or(1.0)).collect();
+        let values: Vec<f64> =
+            problem.tasks().iter().map(|task| task.value().unwrap_or(1.0)).collect();
         let mut oracle = Oracle::new(&problem);
         let cold = time(effort, || {
             oracle.forget();
@@ -32,13 +39,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         // As in a learner's rounds: every value moves by up to half a percent.
         let moving: Vec<Vec<f64>> = (0..clock::CYCLE)
             .map(|round| {
-                values.iter().enumerate().map(|(task, value)| value * (1.0 + 0.005 * ((task * 7 + round * 13) as f64).sin())).collect()
+                values
+                    .iter()
+                    .enumerate()
+                    .map(|(task, value)| {
+                        value * (1.0 + 0.005 * ((task * 7 + round * 13) as f64).sin())
+                    })
+                    .collect()
             })
             .collect();
         let mut round = 0;
         let warm = time(effort, || {
             round += 1;
-            let _ = black_box(oracle.allocate(black_box(&moving[round % clock::CYCLE]), problem.budget(), &options));
+            let _ = black_box(oracle.allocate(
+                black_box(&moving[round % clock::CYCLE]),
+                problem.budget(),
+                &options,
+            ));
         });
         oracle.forget();
         let answer = oracle.allocate(&values, problem.budget(), &options)?;

@@ -1,4 +1,5 @@
-//! Plays simulated rounds and prints what they took as JSON. `bench/run rounds` compares it with other programs.
+//! Plays simulated rounds and prints what they took as JSON. `bench/run rounds` compares it with
+//! other programs.
 //!
 //! ```text
 //! bench_rounds rounds INSTANCE LEARNER HORIZON SECONDS     one replication again and again, the fastest counts; `by-hand` is a learner here

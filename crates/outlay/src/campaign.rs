@@ -1,4 +1,5 @@
-//! A learner at work: it hands out splits and takes what comes back, late, in part and in any order.
+//! A learner at work: it hands out splits and takes what comes back, late, in part and in any
+//! order.
 //!
 //! ```
 //! use outlay::campaign::Campaign;
@@ -116,7 +117,8 @@ pub enum CampaignError {
 pub struct Ticket<'a> {
     /// The round, counted from 1; outcomes are told with it.
     pub round: u64,
-    /// The split. If the learner named it itself, `value`, `upper_bound` and `price` are zero: it maximises nothing.
+    /// The split. If the learner named it itself, `value`, `upper_bound` and `price` are zero: it
+    /// maximises nothing.
     pub allocation: &'a Allocation,
     /// What the guards did, if there are any.
     pub guards: Option<&'a GuardReport>,
@@ -136,22 +138,37 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// A campaign that has not begun. A learner that needs a horizon takes `horizon`, or else the problem's; `seed` is for the
-    /// learner's own draws.
+    /// A campaign that has not begun. A learner that needs a horizon takes `horizon`, or else the
+    /// problem's; `seed` is for the learner's own draws.
     ///
     /// # Errors
     /// If the learner cannot be made: see [`LearnerSpec::build`].
-    pub fn new(problem: &Problem, spec: &LearnerSpec, horizon: Option<u64>, feedback: Feedback, seed: u64) -> Result<Self, CampaignError> {
+    pub fn new(
+        problem: &Problem,
+        spec: &LearnerSpec,
+        horizon: Option<u64>,
+        feedback: Feedback,
+        seed: u64,
+    ) -> Result<Self, CampaignError> {
         let decider = Decider::new(problem, spec, horizon, feedback, seed)?;
         let keeps_splits = decider.sees_gains || decider.learner.needs_spends();
         let open = OpenRounds::new(problem.tasks().len(), keeps_splits);
-        Ok(Self { horizon, seed, feedback, decider, open, spends: spends::Spends::default(), round: 0 })
+        Ok(Self {
+            horizon,
+            seed,
+            feedback,
+            decider,
+            open,
+            spends: spends::Spends::default(),
+            round: 0,
+        })
     }
 
     /// Holds every split from now on within `guards`. `problem` is the one it was made for.
     ///
     /// # Errors
-    /// If the guards contradict each other, the tasks or the budget, or the learner names its splits itself.
+    /// If the guards contradict each other, the tasks or the budget, or the learner names its
+    /// splits itself.
     pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
         self.decider.guard(problem, guards)
     }
@@ -185,7 +202,8 @@ impl Campaign {
         self.open.len()
     }
 
-    /// What the learner has learnt, as it is saved: for most of them `completions` and `reward_sum`, one a task.
+    /// What the learner has learnt, as it is saved: for most of them `completions` and
+    /// `reward_sum`, one a task.
     #[must_use]
     pub fn learnt(&self) -> serde_json::Value {
         self.decider.learner.save()
@@ -200,8 +218,13 @@ impl Campaign {
     /// The split of the next round. `available` says which tasks are there; absent: all.
     ///
     /// # Errors
-    /// If the budget does not cover the lower bounds, or too many rounds are open. Nothing is handed out then.
-    pub fn allocate(&mut self, budget: f64, available: Option<&[bool]>) -> Result<Ticket<'_>, CampaignError> {
+    /// If the budget does not cover the lower bounds, or too many rounds are open. Nothing is
+    /// handed out then.
+    pub fn allocate(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<Ticket<'_>, CampaignError> {
         self.check_room()?;
         let round = self.round + 1;
         self.decider.check(round, budget, available)?;
@@ -215,13 +238,21 @@ impl Campaign {
         if self.open.len() >= MOST_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
     }
 
-    /// Takes the outcome of one task in one round. [`Outcome::Missing`] says nothing and changes nothing.
+    /// Takes the outcome of one task in one round. [`Outcome::Missing`] says nothing and changes
+    /// nothing.
     ///
     /// # Errors
     /// If the round or the task is not waiting for it; nothing changes then.
-    pub fn observe(&mut self, round: u64, task: usize, outcome: Outcome) -> Result<(), CampaignError> {
+    pub fn observe(
+        &mut self,
+        round: u64,
+        task: usize,
+        outcome: Outcome,
+    ) -> Result<(), CampaignError> {
         if self.decider.sees_gains {
-            return Err(CampaignError::WrongFeedback("this learner is told the gain of a round, not the outcome of a task"));
+            return Err(CampaignError::WrongFeedback(
+                "this learner is told the gain of a round, not the outcome of a task",
+            ));
         }
         if task >= self.decider.names.len() {
             return Err(CampaignError::NoTask(task));
@@ -247,7 +278,11 @@ impl Campaign {
     /// As [`Campaign::observe`]; nothing changes then.
     pub fn observe_round(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
         if outcomes.len() != self.decider.names.len() {
-            return Err(CampaignError::Count { what: "outcomes", expected: self.decider.names.len(), got: outcomes.len() });
+            return Err(CampaignError::Count {
+                what: "outcomes",
+                expected: self.decider.names.len(),
+                got: outcomes.len(),
+            });
         }
         if self.decider.sees_gains {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
@@ -266,16 +301,22 @@ impl Campaign {
         Ok(())
     }
 
-    /// Takes what is still missing of a round: these tasks completed, the others failed. Each task at most once.
+    /// Takes what is still missing of a round: these tasks completed, the others failed. Each task
+    /// at most once.
     ///
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
-    pub fn observe_completed(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
+    pub fn observe_completed(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
         let exists = |completion: &Completion| completion.task < self.decider.names.len();
         // In rising order the last one says for all whether they exist.
         let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
         let all_exist = is_simple && completed.last().is_none_or(exists);
-        let bad = if all_exist { None } else { completed.iter().find(|completion| !exists(completion)) };
+        let bad =
+            if all_exist { None } else { completed.iter().find(|completion| !exists(completion)) };
         if let Some(bad) = bad {
             return Err(CampaignError::NoTask(bad.task));
         }
@@ -283,12 +324,21 @@ impl Campaign {
     }
 
     /// The same for tasks that exist, each after the one before: what an environment hands over.
-    pub(crate) fn observe_in_order(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
+    pub(crate) fn observe_in_order(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
         debug_assert!(completed.is_sorted_by(|one, other| one.task < other.task));
         self.take_completed(round, completed, true)
     }
 
-    fn take_completed(&mut self, round: u64, completed: &[Completion], is_simple: bool) -> Result<(), CampaignError> {
+    fn take_completed(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+        is_simple: bool,
+    ) -> Result<(), CampaignError> {
         if self.decider.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
@@ -296,7 +346,8 @@ impl Campaign {
         if self.open.keeps_splits() {
             return self.observe_rest_spent(round, completed);
         }
-        // A round of which nothing was told before has no record: who is named twice there must be looked for.
+        // A round of which nothing was told before has no record: who is named twice there must be
+        // looked for.
         if !(is_simple && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
@@ -310,10 +361,13 @@ impl Campaign {
     /// Takes the sum of a round's rewards, in multiples of the largest reward: bandit feedback.
     ///
     /// # Errors
-    /// If the learner needs more than that, the round is not open, or the sum is none; nothing changes then.
+    /// If the learner needs more than that, the round is not open, or the sum is none; nothing
+    /// changes then.
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
         if !self.decider.sees_gains {
-            return Err(CampaignError::WrongFeedback("this learner is told the outcome of each task, not the gain of a round"));
+            return Err(CampaignError::WrongFeedback(
+                "this learner is told the outcome of each task, not the gain of a round",
+            ));
         }
         let most = self.decider.names.len() as f64;
         if !(gain >= 0.0 && gain <= most) {

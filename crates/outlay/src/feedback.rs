@@ -16,7 +16,8 @@ pub enum Feedback {
 
 impl Feedback {
     /// Every kind, with the word that names it.
-    pub const ALL: [(&'static str, Self); 3] = [("censored", Self::Censored), ("full", Self::Full), ("bandit", Self::Bandit)];
+    pub const ALL: [(&'static str, Self); 3] =
+        [("censored", Self::Censored), ("full", Self::Full), ("bandit", Self::Bandit)];
 
     /// The word that names it in files and flags.
     #[must_use]
@@ -48,8 +49,8 @@ impl std::fmt::Display for Feedback {
 
 /// A reward as a share of the largest possible one, in billionths.
 ///
-/// Whole numbers: sums do not depend on the order in which outcomes arrive, so a simulation, a service and a replay of its log
-/// agree to the last bit.
+/// Whole numbers: sums do not depend on the order in which outcomes arrive, so a simulation, a
+/// service and a replay of its log agree to the last bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Reward(u64);
@@ -62,15 +63,17 @@ impl Reward {
     /// The units of the largest reward.
     pub const UNITS: u64 = 1_000_000_000;
 
-    /// The nearest reward to a share of the largest one; outside `[0, 1]` the nearer end, NaN nothing.
+    /// The nearest reward to a share of the largest one; outside `[0, 1]` the nearer end, NaN
+    /// nothing.
     #[must_use]
     pub fn from_share(share: f64) -> Self {
         // Adding a half and cutting is rounding, without a call.
         Self((share.clamp(0.0, 1.0) * Self::UNITS as f64 + 0.5) as u64)
     }
 
-    /// The largest reward if a number is below a limit, otherwise nothing; both are finite. Without a comparison, which compilers turn
-    /// into a branch that no processor foresees: it is the sign of the difference that counts.
+    /// The largest reward if a number is below a limit, otherwise nothing; both are finite. Without
+    /// a comparison, which compilers turn into a branch that no processor foresees: it is the sign
+    /// of the difference that counts.
     #[inline(always)]
     pub(crate) fn most_if_below(number: f64, limit: f64) -> Self {
         Self(((number - limit).to_bits() >> 63) * Self::UNITS)
@@ -139,18 +142,36 @@ mod tests {
 
     #[test]
     fn all_or_nothing_by_the_sign() {
-        let numbers = [0.0, f64::MIN_POSITIVE, 0.25, 0.5 - f64::EPSILON / 4.0, 0.5, 1.0 - f64::EPSILON / 2.0, 1.0];
+        let numbers = [
+            0.0,
+            f64::MIN_POSITIVE,
+            0.25,
+            0.5 - f64::EPSILON / 4.0,
+            0.5,
+            1.0 - f64::EPSILON / 2.0,
+            1.0,
+        ];
         for number in numbers {
             for limit in numbers {
-                assert_eq!(Reward::most_if_below(number, limit) == Reward::MOST, number < limit, "{number} {limit}");
+                assert_eq!(
+                    Reward::most_if_below(number, limit) == Reward::MOST,
+                    number < limit,
+                    "{number} {limit}"
+                );
             }
         }
     }
 
     #[test]
     fn richer_feedback_serves_who_needs_less() {
-        assert!(Feedback::Full.covers(Feedback::Censored) && Feedback::Censored.covers(Feedback::Bandit));
-        assert!(!Feedback::Bandit.covers(Feedback::Censored) && !Feedback::Censored.covers(Feedback::Full));
+        assert!(
+            Feedback::Full.covers(Feedback::Censored)
+                && Feedback::Censored.covers(Feedback::Bandit)
+        );
+        assert!(
+            !Feedback::Bandit.covers(Feedback::Censored)
+                && !Feedback::Censored.covers(Feedback::Full)
+        );
     }
 
     #[test]

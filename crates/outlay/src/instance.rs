@@ -1,4 +1,5 @@
-//! Problems by name, usable wherever a problem file is: the paper's instances and a few to try things on.
+//! Problems by name, usable wherever a problem file is: the paper's instances and a few to try
+//! things on.
 //!
 //! ```
 //! use outlay::instance::Instance;
@@ -104,7 +105,9 @@ impl FromStr for Instance {
     type Err = InstanceError;
 
     fn from_str(text: &str) -> Result<Self, InstanceError> {
-        let kind = parse(text).map_err(|message| InstanceError(format!("instance `{}`: {message}", one_line(text))))?;
+        let kind = parse(text).map_err(|message| {
+            InstanceError(format!("instance `{}`: {message}", one_line(text)))
+        })?;
         Ok(Self { text: text.trim().to_owned(), kind })
     }
 }
@@ -117,13 +120,20 @@ impl std::fmt::Display for Instance {
 
 fn parse(text: &str) -> Result<Kind, String> {
     let mut named = Named::parse(text, &INSTANCES.map(|entry| entry.name))?;
-    let count = |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
+    let count =
+        |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
     let kind = match named.name {
         "power" => Kind::Power { tasks: count(named.whole("tasks", 1..=MOST_TASKS)?, 5) },
-        "square-roots" => Kind::SquareRoots { means: named.numbers("means", 0.0..=1.0)?.unwrap_or_else(|| vec![0.6, 0.4]) },
+        "square-roots" => Kind::SquareRoots {
+            means: named.numbers("means", 0.0..=1.0)?.unwrap_or_else(|| vec![0.6, 0.4]),
+        },
         "m-set" | "k-armed" => {
             let tasks = count(named.whole("tasks", 1..=MOST_TASKS)?, 10);
-            let plays = if named.name == "m-set" { count(named.whole("plays", 1..=MOST_TASKS)?, 3) } else { 1 };
+            let plays = if named.name == "m-set" {
+                count(named.whole("plays", 1..=MOST_TASKS)?, 3)
+            } else {
+                1
+            };
             if plays > tasks {
                 return Err(format!("plays must be at most tasks: {plays} > {tasks}"));
             }
@@ -131,7 +141,9 @@ fn parse(text: &str) -> Result<Kind, String> {
         }
         "saturating-jobs" => {
             let default = || vec![0.5, 0.2, 0.9, 0.3, 0.4];
-            Kind::SaturatingJobs { full_at: named.numbers("full_at", 1e-9..=1e9)?.unwrap_or_else(default) }
+            Kind::SaturatingJobs {
+                full_at: named.numbers("full_at", 1e-9..=1e9)?.unwrap_or_else(default),
+            }
         }
         "theorem-2" => Kind::Theorem2 { horizon: named.whole("horizon", 4..=u64::MAX)? },
         "theorem-4" => Kind::Theorem4 {
@@ -139,7 +151,9 @@ fn parse(text: &str) -> Result<Kind, String> {
             gap: positive("gap", named.number("gap", 0.0..=WIDEST_GAP)?)?.unwrap_or(1.0),
             horizon: named.whole("horizon", 16..=u64::MAX)?,
         },
-        _ => Kind::UnknownThresholds { bits: named.whole("bits", 1..=MOST_BITS)?.map_or(20, |bits| bits as u32) },
+        _ => Kind::UnknownThresholds {
+            bits: named.whole("bits", 1..=MOST_BITS)?.map_or(20, |bits| bits as u32),
+        },
     };
     named.finish()?;
     Ok(kind)
@@ -162,25 +176,33 @@ impl Instance {
     /// # Errors
     /// If the horizon is too short for the instance, or for its gap.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Problem, InstanceError> {
-        let error = |message: String| InstanceError(format!("instance `{}`: {message}", one_line(&self.text)));
+        let error = |message: String| {
+            InstanceError(format!("instance `{}`: {message}", one_line(&self.text)))
+        };
         let shortest = match self.kind {
             Kind::Theorem2 { horizon: None } => 4,
             Kind::Theorem4 { horizon: None, .. } => 16,
             _ => 1,
         };
         if horizon < shortest {
-            return Err(error(format!("needs a horizon of at least {shortest} rounds, not {horizon}")));
+            return Err(error(format!(
+                "needs a horizon of at least {shortest} rounds, not {horizon}"
+            )));
         }
         if let Kind::Theorem4 { gap, horizon: fixed, .. } = self.kind {
             let rounds = fixed.unwrap_or(horizon);
             let mean = 0.5 + theorem_4_gap(gap, rounds);
             if !(mean <= 1.0) {
                 let most = 0.5 * (rounds as f64).sqrt();
-                return Err(error(format!("the better mean 1/2 + gap/√T would be {mean}: gap must be at most {most} for {rounds} rounds")));
+                return Err(error(format!(
+                    "the better mean 1/2 + gap/√T would be {mean}: gap must be at most {most} for {rounds} rounds"
+                )));
             }
         }
         let tasks = self.tasks(horizon, seed).map_err(|refusal| error(refusal.to_string()))?;
-        ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }.check().map_err(|errors| error(errors.to_string()))
+        ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }
+            .check()
+            .map_err(|errors| error(errors.to_string()))
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {
@@ -197,17 +219,30 @@ impl Instance {
                 })
                 .collect(),
             Kind::SquareRoots { means } => {
-                let root = |(position, mean): (usize, &f64)| Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)));
+                let root = |(position, mean): (usize, &f64)| {
+                    Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)))
+                };
                 means.iter().enumerate().map(root).collect()
             }
             Kind::MSet { tasks, plays, gap } => {
-                let means = gap.map_or_else(|| m_set_means(*tasks), |gap| gap_means(*tasks, *plays, gap));
+                let means =
+                    gap.map_or_else(|| m_set_means(*tasks), |gap| gap_means(*tasks, *plays, gap));
                 let at = 1.0 / *plays as f64;
-                means.iter().enumerate().map(|(position, mean)| Ok(task(position, Curve::threshold(at)?, bernoulli(*mean)))).collect()
+                means
+                    .iter()
+                    .enumerate()
+                    .map(|(position, mean)| {
+                        Ok(task(position, Curve::threshold(at)?, bernoulli(*mean)))
+                    })
+                    .collect()
             }
             Kind::SaturatingJobs { full_at } => {
                 let job = |(position, full_at): (usize, &f64)| {
-                    Ok(task(position, Curve::saturating(*full_at)?, RewardLaw::Constant { mean: 1.0 }))
+                    Ok(task(
+                        position,
+                        Curve::saturating(*full_at)?,
+                        RewardLaw::Constant { mean: 1.0 },
+                    ))
                 };
                 full_at.iter().enumerate().map(job).collect()
             }
@@ -216,7 +251,9 @@ impl Instance {
                 [0.5 + gap, 0.5 - gap]
                     .iter()
                     .enumerate()
-                    .map(|(position, mean)| Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean))))
+                    .map(|(position, mean)| {
+                        Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)))
+                    })
                     .collect()
             }
             Kind::Theorem4 { pairs, gap, horizon: fixed } => {
@@ -224,13 +261,20 @@ impl Instance {
                 let at = 1.0 / *pairs as f64;
                 let draws = Draws::new(seed, Purpose::Instance);
                 let better = |pair: usize| usize::from(draws.round(pair as u64).uniform(0) >= 0.5);
-                let mean = |position: usize| if position % 2 == better(position / 2) { 0.5 + gap } else { 0.5 };
-                (0..2 * pairs).map(|position| Ok(task(position, Curve::threshold(at)?, bernoulli(mean(position))))).collect()
+                let mean = |position: usize| {
+                    if position % 2 == better(position / 2) { 0.5 + gap } else { 0.5 }
+                };
+                (0..2 * pairs)
+                    .map(|position| {
+                        Ok(task(position, Curve::threshold(at)?, bernoulli(mean(position))))
+                    })
+                    .collect()
             }
             Kind::UnknownThresholds { bits } => {
                 let b = drawn_threshold(*bits, seed);
-                let reached_at =
-                    |(position, at): (usize, f64)| Ok(task(position, Curve::threshold(at)?, RewardLaw::Constant { mean: 1.0 }));
+                let reached_at = |(position, at): (usize, f64)| {
+                    Ok(task(position, Curve::threshold(at)?, RewardLaw::Constant { mean: 1.0 }))
+                };
                 [b, 1.0 - b].into_iter().enumerate().map(reached_at).collect()
             }
         }
@@ -242,7 +286,8 @@ fn theorem_4_gap(gap: f64, horizon: u64) -> f64 {
     gap * (horizon as f64).powf(-0.5)
 }
 
-/// A binary fraction between 0 and 1 of exactly so many bits, at most 52: 1 minus it is exact too, and so is their sum.
+/// A binary fraction between 0 and 1 of exactly so many bits, at most 52: 1 minus it is exact too,
+/// and so is their sum.
 fn drawn_threshold(bits: u32, seed: u64) -> f64 {
     let drawn = Draws::new(seed, Purpose::Instance).round(1).bits(0) >> (64 - bits);
     (drawn | 1) as f64 / (1_u64 << bits) as f64
@@ -258,7 +303,8 @@ fn power_task(position: usize, tasks: usize) -> (f64, f64) {
     (0.3 + 0.4 * place, 0.9 - 0.7 * place)
 }
 
-/// As many good tasks as can be played, all else alike. The good ones come last: ties go to the first, and must not help anybody.
+/// As many good tasks as can be played, all else alike. The good ones come last: ties go to the
+/// first, and must not help anybody.
 fn gap_means(tasks: usize, plays: usize, gap: f64) -> Vec<f64> {
     (0..tasks).map(|position| if position + plays >= tasks { 0.5 + gap } else { 0.5 }).collect()
 }
@@ -269,7 +315,8 @@ fn m_set_means(tasks: usize) -> Vec<f64> {
     if tasks == TEN.len() {
         return TEN.to_vec();
     }
-    let place = |position: usize| if tasks > 1 { position as f64 / (tasks - 1) as f64 } else { 0.0 };
+    let place =
+        |position: usize| if tasks > 1 { position as f64 / (tasks - 1) as f64 } else { 0.0 };
     (0..tasks).map(|position| 0.8 - 0.6 * place(position)).collect()
 }
 
@@ -286,13 +333,20 @@ mod tests {
     }
 
     fn thresholds(problem: &Problem) -> Vec<f64> {
-        let at = |curve: &Curve| (0..=1 << 12).map(|step| f64::from(step) / 4096.0).find(|spend| curve.success(*spend) > 0.5);
+        let at = |curve: &Curve| {
+            (0..=1 << 12)
+                .map(|step| f64::from(step) / 4096.0)
+                .find(|spend| curve.success(*spend) > 0.5)
+        };
         problem.tasks().iter().map(|task| at(task.curve()).unwrap()).collect()
     }
 
     #[test]
     fn a_gap_lifts_as_many_tasks_as_can_be_played() {
-        assert_eq!(means(&problem("m-set:tasks=5,plays=2,gap=0.1", 100, 1)), [0.5, 0.5, 0.5, 0.6, 0.6]);
+        assert_eq!(
+            means(&problem("m-set:tasks=5,plays=2,gap=0.1", 100, 1)),
+            [0.5, 0.5, 0.5, 0.6, 0.6]
+        );
         assert_eq!(means(&problem("k-armed:tasks=3,gap=0.5", 100, 1)), [0.5, 0.5, 1.0]);
         assert_eq!(means(&problem("m-set:tasks=2,plays=2,gap=0.25", 100, 1)), [0.75, 0.75]);
     }
@@ -313,9 +367,18 @@ mod tests {
     fn gaps_that_do_not_fit_are_told() {
         for (text, message) in [
             ("m-set:gap=0", "instance `m-set:gap=0`: gap must be above 0"),
-            ("k-armed:gap=0.6", "instance `k-armed:gap=0.6`: gap must be a number between 0 and 0.5, not `0.6`"),
-            ("theorem-4:gap=-1", "instance `theorem-4:gap=-1`: gap must be a number between 0 and 10000000000, not `-1`"),
-            ("m-set:gap=nan", "instance `m-set:gap=nan`: gap must be a number between 0 and 0.5, not `nan`"),
+            (
+                "k-armed:gap=0.6",
+                "instance `k-armed:gap=0.6`: gap must be a number between 0 and 0.5, not `0.6`",
+            ),
+            (
+                "theorem-4:gap=-1",
+                "instance `theorem-4:gap=-1`: gap must be a number between 0 and 10000000000, not `-1`",
+            ),
+            (
+                "m-set:gap=nan",
+                "instance `m-set:gap=nan`: gap must be a number between 0 and 0.5, not `nan`",
+            ),
             (
                 "unknown-thresholds:bits=53",
                 "instance `unknown-thresholds:bits=53`: bits must be a whole number of at least 1 and at most 52",
@@ -324,8 +387,12 @@ mod tests {
             let told = text.parse::<Instance>().unwrap_err().to_string();
             assert!(told.starts_with(message), "{told}");
         }
-        let told = "theorem-4:gap=3".parse::<Instance>().unwrap().problem(16, 1).unwrap_err().to_string();
-        assert_eq!(told, "instance `theorem-4:gap=3`: the better mean 1/2 + gap/√T would be 1.25: gap must be at most 2 for 16 rounds");
+        let told =
+            "theorem-4:gap=3".parse::<Instance>().unwrap().problem(16, 1).unwrap_err().to_string();
+        assert_eq!(
+            told,
+            "instance `theorem-4:gap=3`: the better mean 1/2 + gap/√T would be 1.25: gap must be at most 2 for 16 rounds"
+        );
     }
 
     #[test]

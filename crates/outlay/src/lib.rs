@@ -1,14 +1,15 @@
 //! outlay splits a budget over tasks and proves how far from the best split it can be.
 //!
-//! Each round a budget `B` is split over `K` tasks: ad channels, simultaneous auctions, crowd workers, training jobs. Task `k`
-//! succeeds with probability `F_k(x_k)`, a known nondecreasing *curve* of what it was given, and a success is worth
-//! `value_k` on average. The [`Oracle`] solves
+//! Each round a budget `B` is split over `K` tasks: ad channels, simultaneous auctions, crowd
+//! workers, training jobs. Task `k` succeeds with probability `F_k(x_k)`, a known nondecreasing
+//! *curve* of what it was given, and a success is worth `value_k` on average. The [`Oracle`] solves
 //!
 //! ```text
 //! max  sum_k value_k F_k(x_k)    subject to    sum_k x_k <= B,   bounds on each x_k
 //! ```
 //!
-//! for curves of any shape, and returns a certificate with the split: the value reached and an upper bound on the best value.
+//! for curves of any shape, and returns a certificate with the split: the value reached and an
+//! upper bound on the best value.
 //!
 //! ```
 //! use outlay::{Curve, Options, Oracle, ProblemSpec, Status, TaskSpec};
@@ -36,8 +37,9 @@
 //!
 //! # Learning the values
 //!
-//! When nobody knows what a success is worth, a [`campaign::Campaign`] learns it: it hands out a split a round and takes what
-//! comes back, late and in any order. [`experiment`] plays learners against simulated worlds and counts their regret.
+//! When nobody knows what a success is worth, a [`campaign::Campaign`] learns it: it hands out a
+//! split a round and takes what comes back, late and in any order. [`experiment`] plays learners
+//! against simulated worlds and counts their regret.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -74,11 +76,17 @@
 //! | [`theory`] | bounds on the regret |
 //! | [`claims`] | what the paper and we claim, as experiments with verdicts |
 //!
-//! The library is pure: no files, network, clock, environment or printing. Files that a problem names are read through
-//! [`problem::Files`].
+//! The library is pure: no files, network, clock, environment or printing. Files that a problem
+//! names are read through [`problem::Files`].
 
 // Bad input is an error, never a panic; only the binary prints.
-#![warn(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]
+#![warn(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr
+)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod campaign;
@@ -103,8 +111,13 @@ pub mod theory;
 mod vectorised;
 
 pub use curve::Curve;
-pub use oracle::{Allocation, AllocationError, Certificate, Options, Oracle, SparseError, SparseRounds, Status, UnspentReason};
-pub use problem::{Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
+pub use oracle::{
+    Allocation, AllocationError, Certificate, Options, Oracle, SparseError, SparseRounds, Status,
+    UnspentReason,
+};
+pub use problem::{
+    Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec,
+};
 
 /// The Rust of the README, as a test.
 #[cfg(doctest)]

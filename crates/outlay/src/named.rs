@@ -1,4 +1,5 @@
-//! Names with parameters, as flags and files write them: `epsilon-greedy:epsilon=0.1`, `m-set:tasks=10,plays=3`.
+//! Names with parameters, as flags and files write them: `epsilon-greedy:epsilon=0.1`,
+//! `m-set:tasks=10,plays=3`.
 
 use std::ops::RangeInclusive;
 
@@ -17,12 +18,19 @@ impl<'t> Named<'t> {
     pub(crate) fn parse(text: &'t str, names: &[&'static str]) -> Result<Self, String> {
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         let Some(&found) = names.iter().find(|known| **known == name) else {
-            return Err(format!("`{}` is not known: {}", one_line(name), suggestion(name, names.iter().copied())));
+            return Err(format!(
+                "`{}` is not known: {}",
+                one_line(name),
+                suggestion(name, names.iter().copied())
+            ));
         };
         let mut parameters = Vec::new();
         for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
             let Some((key, value)) = part.split_once('=') else {
-                return Err(format!("`{}` must be a parameter and its value, such as key=0.5", one_line(part)));
+                return Err(format!(
+                    "`{}` must be a parameter and its value, such as key=0.5",
+                    one_line(part)
+                ));
             };
             let key = key.trim();
             if parameters.iter().any(|(other, _)| *other == key) {
@@ -40,29 +48,63 @@ impl<'t> Named<'t> {
     }
 
     /// The number at `key`, if it is there.
-    pub(crate) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<Option<f64>, String> {
+    pub(crate) fn number(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<f64>, String> {
         let Some(text) = self.take(key) else { return Ok(None) };
         let number = text.parse::<f64>().ok().filter(|number| range.contains(number));
-        let wanted = || format!("{key} must be a number between {} and {}, not `{}`", range.start(), range.end(), one_line(text));
+        let wanted = || {
+            format!(
+                "{key} must be a number between {} and {}, not `{}`",
+                range.start(),
+                range.end(),
+                one_line(text)
+            )
+        };
         number.map(Some).ok_or_else(wanted)
     }
 
     /// The whole number at `key`, if it is there.
-    pub(crate) fn whole(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<Option<u64>, String> {
+    pub(crate) fn whole(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, String> {
         let Some(text) = self.take(key) else { return Ok(None) };
         let number = text.parse::<u64>().ok().filter(|number| range.contains(number));
-        let most = if *range.end() == u64::MAX { String::new() } else { format!(" and at most {}", range.end()) };
-        let wanted = || format!("{key} must be a whole number of at least {}{most}, not `{}`", range.start(), one_line(text));
+        let most = if *range.end() == u64::MAX {
+            String::new()
+        } else {
+            format!(" and at most {}", range.end())
+        };
+        let wanted = || {
+            format!(
+                "{key} must be a whole number of at least {}{most}, not `{}`",
+                range.start(),
+                one_line(text)
+            )
+        };
         number.map(Some).ok_or_else(wanted)
     }
 
     /// The numbers at `key`, separated by semicolons, if they are there.
-    pub(crate) fn numbers(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<Option<Vec<f64>>, String> {
+    pub(crate) fn numbers(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<Vec<f64>>, String> {
         let Some(text) = self.take(key) else { return Ok(None) };
         let one = |part: &str| {
             let number = part.trim().parse::<f64>().ok().filter(|number| range.contains(number));
             number.ok_or_else(|| {
-                format!("{key} must be numbers between {} and {} separated by `;`, not `{}`", range.start(), range.end(), one_line(text))
+                format!(
+                    "{key} must be numbers between {} and {} separated by `;`, not `{}`",
+                    range.start(),
+                    range.end(),
+                    one_line(text)
+                )
             })
         };
         text.split(';').map(one).collect::<Result<Vec<f64>, String>>().map(Some)
@@ -74,6 +116,10 @@ impl<'t> Named<'t> {
         if self.known.is_empty() {
             return Err(format!("`{}` takes no parameters", self.name));
         }
-        Err(format!("unknown parameter `{}`: {}", one_line(key), suggestion(key, self.known.iter().copied())))
+        Err(format!(
+            "unknown parameter `{}`: {}",
+            one_line(key),
+            suggestion(key, self.known.iter().copied())
+        ))
     }
 }

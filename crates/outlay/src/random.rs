@@ -1,7 +1,8 @@
 //! The random stream of the laboratory, version 1.
 //!
-//! Counter-based: what is drawn at (seed, stream, round, task) depends on nothing else. Learners that play the same seed meet
-//! the same luck, any number of threads gives the same results, and a round can be drawn without its past.
+//! Counter-based: what is drawn at (seed, stream, round, task) depends on nothing else. Learners
+//! that play the same seed meet the same luck, any number of threads gives the same results, and a
+//! round can be drawn without its past.
 //!
 //! ```
 //! use outlay::random::{Draws, Purpose};
@@ -71,7 +72,8 @@ fn share(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
 }
 
-/// The same, without an instruction that vectors lack: the halves of the number as the last digits of two powers of two.
+/// The same, without an instruction that vectors lack: the halves of the number as the last digits
+/// of two powers of two.
 #[inline(always)]
 fn share_by_halves(bits: u64) -> f64 {
     let high = f64::from_bits(bits >> 43 | 2_147_483_648.0_f64.to_bits());
@@ -201,13 +203,29 @@ mod tests {
 
     #[test]
     fn side_by_side_they_are_the_same() {
-        for bits in [0, 1, 0x7ff, 0x800, 0xffff_ffff << 11, 1 << 43, (1 << 43) - 1, 1 << 63, u64::MAX, u64::MAX << 11] {
+        for bits in [
+            0,
+            1,
+            0x7ff,
+            0x800,
+            0xffff_ffff << 11,
+            1 << 43,
+            (1 << 43) - 1,
+            1 << 63,
+            u64::MAX,
+            u64::MAX << 11,
+        ] {
             assert_eq!(share(bits).to_bits(), share_by_halves(bits).to_bits(), "{bits:x}");
         }
-        let rounds: Vec<RoundDraws> = (0..1000).map(|round| Draws::new(round % 4, Purpose::Reward).round(round)).collect();
+        let rounds: Vec<RoundDraws> =
+            (0..1000).map(|round| Draws::new(round % 4, Purpose::Reward).round(round)).collect();
         let steps: Vec<TaskStep> = (0..1000).map(|task| TaskStep::of(task % 37)).collect();
         let mut uniforms = vec![0.0; 1000];
-        crate::vectorised::vectorised(Uniforms { rounds: &rounds, steps: &steps, uniforms: &mut uniforms });
+        crate::vectorised::vectorised(Uniforms {
+            rounds: &rounds,
+            steps: &steps,
+            uniforms: &mut uniforms,
+        });
         for (place, uniform) in uniforms.iter().enumerate() {
             assert_eq!(*uniform, rounds[place].uniform(place % 37));
         }
@@ -236,7 +254,8 @@ mod tests {
             }
         }
         // Chi-square with 19 degrees of freedom: 43.8 is exceeded once in a thousand seeds.
-        let chi: f64 = bins.iter().map(|&count| (f64::from(count) - 10_000.0).powi(2) / 10_000.0).sum();
+        let chi: f64 =
+            bins.iter().map(|&count| (f64::from(count) - 10_000.0).powi(2) / 10_000.0).sum();
         assert!(chi < 43.8, "{chi}");
     }
 }

@@ -1,7 +1,7 @@
 //! Sums that do not lose digits: budgets must add up to the last unit.
 
-/// A running sum that keeps what rounding loses (Knuth's two-sum, without a branch): the error does not grow with the
-/// number of terms.
+/// A running sum that keeps what rounding loses (Knuth's two-sum, without a branch): the error does
+/// not grow with the number of terms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     total: f64,
@@ -82,7 +82,8 @@ pub(crate) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     terms.into_iter().collect::<Sum>().value()
 }
 
-/// `(sum of a*b, sum of b)`, four short chains each: for sums of a few tasks that are then added up with care.
+/// `(sum of a*b, sum of b)`, four short chains each: for sums of a few tasks that are then added up
+/// with care.
 pub(crate) fn dot_and_sum(a: &[f64], b: &[f64]) -> (f64, f64) {
     let (mut products, mut plain) = ([0.0; 4], [0.0; 4]);
     let ((a_fours, a_rest), (b_fours, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());

@@ -1,9 +1,12 @@
-//! Verdicts are computed: they stand with the learners that the claims are about, and fall when a broken one takes a place.
+//! Verdicts are computed: they stand with the learners that the claims are about, and fall when a
+//! broken one takes a place.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 
-use outlay::claims::{CLAIMS, Claim, Evidence, Finding, Results, Scale, Setting, Subjects, Verdict};
+use outlay::claims::{
+    CLAIMS, Claim, Evidence, Finding, Results, Scale, Setting, Subjects, Verdict,
+};
 use outlay::experiment::Experiment;
 use outlay::learner::LearnerSpec;
 
@@ -18,19 +21,30 @@ fn play(experiment: &Experiment) -> Results {
     let jobs: Vec<_> = experiment.jobs().collect();
     let mut results = vec![vec![Vec::new(); experiment.learners.len()]; experiment.cases.len()];
     let threads = NonZeroUsize::new(2).unwrap();
-    experiment.run(&jobs, threads, &AtomicBool::new(false), |job, run| results[job.case][job.learner].push(run)).unwrap();
+    experiment
+        .run(&jobs, threads, &AtomicBool::new(false), |job, run| {
+            results[job.case][job.learner].push(run)
+        })
+        .unwrap();
     // They come as they end.
-    results.iter_mut().flatten().for_each(|runs: &mut Vec<_>| runs.sort_by_key(|run: &outlay::experiment::Replication| run.seed));
+    results.iter_mut().flatten().for_each(|runs: &mut Vec<_>| {
+        runs.sort_by_key(|run: &outlay::experiment::Replication| run.seed)
+    });
     results
 }
 
-/// The quick experiments with at most so many replications of each: enough to tell a broken learner.
+/// The quick experiments with at most so many replications of each: enough to tell a broken
+/// learner.
 fn judge(claim: &Claim, subjects: Subjects, replications: u64) -> (Verdict, Finding) {
     let setting = Setting { subjects, ..Setting::new(Scale::Quick) };
     let mut experiments = claim.experiments(&setting).unwrap();
-    experiments.iter_mut().for_each(|experiment| experiment.replications = experiment.replications.min(replications));
+    experiments
+        .iter_mut()
+        .for_each(|experiment| experiment.replications = experiment.replications.min(replications));
     let results: Vec<Results> = experiments.iter().map(play).collect();
-    let finding = claim.judge(&Evidence { setting: &setting, experiments: &experiments, results: &results }).unwrap();
+    let finding = claim
+        .judge(&Evidence { setting: &setting, experiments: &experiments, results: &results })
+        .unwrap();
     (Verdict::of(claim.strength, &finding.checks), finding)
 }
 
@@ -58,7 +72,13 @@ fn an_index_without_its_bonus_is_noticed() {
     let paper = Subjects { paper: BROKEN, ..genuine() };
     let tight = Subjects { tight: BROKEN, ..genuine() };
     let sharp = Subjects { sharp: BROKEN, ..genuine() };
-    let broken = [("theorem-1", paper), ("theorem-3", paper), ("confidence", paper), ("tight", tight), ("sharp-growth", sharp)];
+    let broken = [
+        ("theorem-1", paper),
+        ("theorem-3", paper),
+        ("confidence", paper),
+        ("tight", tight),
+        ("sharp-growth", sharp),
+    ];
     for (name, subjects) in broken {
         let (verdict, finding) = judge(&claim(name), subjects, 4);
         assert_eq!(verdict, Verdict::NotShown, "{name}: {:#?}", finding.checks);

@@ -35,14 +35,26 @@ fn every_curve() -> Vec<(&'static str, Curve)> {
     .into_iter()
     .map(|(name, curve)| (name, curve.unwrap()))
     .collect::<Vec<_>>();
-    let raised =
-        curves.iter().map(|(name, curve)| (*name, curve.clone().with_ceiling(0.7).unwrap().with_floor(0.2).unwrap())).collect::<Vec<_>>();
+    let raised = curves
+        .iter()
+        .map(|(name, curve)| {
+            (*name, curve.clone().with_ceiling(0.7).unwrap().with_floor(0.2).unwrap())
+        })
+        .collect::<Vec<_>>();
     curves.extend(raised);
     curves
 }
 
 fn spends() -> impl Iterator<Item = f64> {
-    (0..=2000).map(|step| f64::from(step) * 0.01).chain([1e-300, 1e-12, 1e-6, 1e3, 1e9, 1e300, f64::MAX])
+    (0..=2000).map(|step| f64::from(step) * 0.01).chain([
+        1e-300,
+        1e-12,
+        1e-6,
+        1e3,
+        1e9,
+        1e300,
+        f64::MAX,
+    ])
 }
 
 #[test]
@@ -55,7 +67,10 @@ fn success_is_a_probability_and_never_falls() {
             let success = curve.success(spend);
             assert!((0.0..=1.0).contains(&success), "{name} at {spend}: {success}");
             // Two roundings of one value may be a unit in the last place apart.
-            assert!(success >= last - 4.0 * f64::EPSILON, "{name} falls at {spend}: {last} then {success}");
+            assert!(
+                success >= last - 4.0 * f64::EPSILON,
+                "{name} falls at {spend}: {last} then {success}"
+            );
             last = success;
         }
     }
@@ -66,7 +81,11 @@ fn floor_and_ceiling_hold() {
     for (name, curve) in every_curve() {
         assert!(curve.success(0.0) >= curve.floor(), "{name}");
         assert!(curve.success(1e12) <= curve.ceiling(), "{name}");
-        assert_eq!(curve.success(-1.0), curve.success(0.0), "{name}: a negative spend counts as none");
+        assert_eq!(
+            curve.success(-1.0),
+            curve.success(0.0),
+            "{name}: a negative spend counts as none"
+        );
         assert_eq!(curve.success(f64::NAN), curve.success(0.0), "{name}: no number counts as none");
     }
     let curve = Curve::hill(1.0, 2.0).unwrap().with_ceiling(0.8).unwrap().with_floor(0.3).unwrap();
@@ -83,9 +102,13 @@ fn slope_is_the_derivative() {
         }
         for spend in [0.3, 1.7, 3.3, 5.1, 8.2] {
             let step = 1e-6;
-            let numeric = (curve.success(spend + step) - curve.success(spend - step)) / (2.0 * step);
+            let numeric =
+                (curve.success(spend + step) - curve.success(spend - step)) / (2.0 * step);
             let slope = curve.slope(spend);
-            assert!((slope - numeric).abs() <= 1e-5 * slope.abs().max(1.0), "{name} at {spend}: {slope} against {numeric}");
+            assert!(
+                (slope - numeric).abs() <= 1e-5 * slope.abs().max(1.0),
+                "{name} at {spend}: {slope} against {numeric}"
+            );
         }
     }
 }
@@ -101,14 +124,21 @@ fn shape_is_what_it_says() {
                 for at in 1..399 {
                     let spend = at as f64 * 0.05;
                     if spend + 0.05 < inflection {
-                        assert!(second(at) >= -1e-12, "{name} at {spend}: convex up to {inflection}");
+                        assert!(
+                            second(at) >= -1e-12,
+                            "{name} at {spend}: convex up to {inflection}"
+                        );
                     } else if spend - 0.05 > inflection {
-                        assert!(second(at) <= 1e-12, "{name} at {spend}: concave from {inflection}");
+                        assert!(
+                            second(at) <= 1e-12,
+                            "{name} at {spend}: concave from {inflection}"
+                        );
                     }
                 }
             }
             Shape::Steps { .. } => {
-                let levels: std::collections::BTreeSet<u64> = grid.iter().map(|height| height.to_bits()).collect();
+                let levels: std::collections::BTreeSet<u64> =
+                    grid.iter().map(|height| height.to_bits()).collect();
                 assert!(levels.len() <= 6, "{name}");
             }
             Shape::PiecewiseMixed => assert!((1..399).any(|at| second(at) > 1e-12), "{name}"),
@@ -135,21 +165,36 @@ fn a_jump_counts_as_reached_a_hair_before_its_spend() {
     assert_eq!(curve.success(3.0 * REACH), 1.0);
     assert_eq!(curve.success(3.0 * (1.0 - 2e-12)), 0.0);
     let thirds: f64 = 1.0 / 49.0;
-    assert_eq!(Curve::threshold(thirds).unwrap().success(1.0 - 48.0 * thirds), 1.0, "forty-nine shares of one");
+    assert_eq!(
+        Curve::threshold(thirds).unwrap().success(1.0 - 48.0 * thirds),
+        1.0,
+        "forty-nine shares of one"
+    );
 }
 
 #[test]
 fn formulas_of_the_families() {
     let close = |curve: Curve, spend: f64, truth: f64| {
         let success = curve.success(spend);
-        assert!((success - truth).abs() <= 1e-14, "{curve:?} at {spend}: {success} against {truth}");
+        assert!(
+            (success - truth).abs() <= 1e-14,
+            "{curve:?} at {spend}: {success} against {truth}"
+        );
     };
     close(Curve::power(0.3, 8.0).unwrap(), 2.0, 0.25f64.powf(0.3));
     close(Curve::saturating(8.0).unwrap(), 2.0, 0.25);
     close(Curve::exponential(8.0).unwrap(), 2.0, 1.0 - (-0.25f64).exp());
-    close(Curve::hill(120.0, 2.5).unwrap(), 80.0, 80f64.powf(2.5) / (80f64.powf(2.5) + 120f64.powf(2.5)));
+    close(
+        Curve::hill(120.0, 2.5).unwrap(),
+        80.0,
+        80f64.powf(2.5) / (80f64.powf(2.5) + 120f64.powf(2.5)),
+    );
     let sigmoid = |y: f64| 1.0 / (1.0 + (-y).exp());
-    close(Curve::logistic(5.0, 1.5).unwrap(), 4.0, (sigmoid(-1.0 / 1.5) - sigmoid(-5.0 / 1.5)) / (1.0 - sigmoid(-5.0 / 1.5)));
+    close(
+        Curve::logistic(5.0, 1.5).unwrap(),
+        4.0,
+        (sigmoid(-1.0 / 1.5) - sigmoid(-5.0 / 1.5)) / (1.0 - sigmoid(-5.0 / 1.5)),
+    );
     close(Curve::empirical(vec![3.0, 1.0, 4.0, 1.0, 5.0]).unwrap(), 3.0, 0.6);
     close(Curve::piecewise(vec![0.0, 2.0, 6.0], vec![0.1, 0.5, 0.9]).unwrap(), 3.0, 0.6);
     close(Curve::steps(vec![1.0, 2.0], vec![0.25, 0.75]).unwrap(), 1.99, 0.25);
@@ -197,7 +242,12 @@ fn every_bad_parameter_is_refused_by_name() {
     bad(Curve::piecewise(vec![0.0, 2.0], vec![0.1, 1.2]), "success[1]");
     bad(Curve::saturating(1.0).and_then(|curve| curve.with_ceiling(1.5)), "ceiling");
     bad(Curve::saturating(1.0).and_then(|curve| curve.with_floor(-0.5)), "floor");
-    bad(Curve::saturating(1.0).and_then(|curve| curve.with_ceiling(0.5)).and_then(|curve| curve.with_floor(0.6)), "floor");
+    bad(
+        Curve::saturating(1.0)
+            .and_then(|curve| curve.with_ceiling(0.5))
+            .and_then(|curve| curve.with_floor(0.6)),
+        "floor",
+    );
 }
 
 #[test]
@@ -209,7 +259,10 @@ fn diminishing_returns_hold_where_the_paper_says_and_nowhere_else() {
     assert!(!holds(Curve::power(0.5, 9.0).unwrap()), "flat from 9 on");
     assert!(!holds(Curve::power(1.0, 10.0).unwrap()));
     for (name, curve) in every_curve() {
-        let strong = name == "power" || name == "power, nearly linear" || name == "power, steep" || name == "hill, concave";
+        let strong = name == "power"
+            || name == "power, nearly linear"
+            || name == "power, steep"
+            || name == "hill, concave";
         let scale_reaches = curve.saturates_at() >= 10.0;
         assert_eq!(holds(curve), strong && scale_reaches, "{name}");
     }

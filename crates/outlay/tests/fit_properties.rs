@@ -9,9 +9,11 @@ fn choices() -> impl Strategy<Value = Choice> {
     prop_oneof![Just(Choice::Auto), one]
 }
 
-/// Rows of spend, trials and successes: none, one, many; equal spends, zero spends, spends of every size; only failures, only successes.
+/// Rows of spend, trials and successes: none, one, many; equal spends, zero spends, spends of every
+/// size; only failures, only successes.
 fn logs() -> impl Strategy<Value = Vec<(f64, f64, f64)>> {
-    let spend = prop_oneof![Just(0.0), Just(7.0), 0.0..100.0_f64, (-200.0..200.0_f64).prop_map(f64::exp)];
+    let spend =
+        prop_oneof![Just(0.0), Just(7.0), 0.0..100.0_f64, (-200.0..200.0_f64).prop_map(f64::exp)];
     let row = (spend, 0_u32..6, 0.0..1.0_f64);
     let luck = prop_oneof![Just(0.0), Just(1.0), 0.0..1.0_f64];
     (prop::collection::vec(row, 0..25), luck).prop_map(|(rows, luck)| {
@@ -23,9 +25,13 @@ fn logs() -> impl Strategy<Value = Vec<(f64, f64, f64)>> {
     })
 }
 
-/// That a curve is one: finite, within 0 and 1, never falling, and readable from the file it is written to.
+/// That a curve is one: finite, within 0 and 1, never falling, and readable from the file it is
+/// written to.
 fn is_sound(curve: &Curve, spends: &[f64]) -> Result<(), TestCaseError> {
-    let mut places: Vec<f64> = spends.iter().flat_map(|&spend| [0.5 * spend, spend, spend * (1.0 + 1e-9), 3.0 * spend]).collect();
+    let mut places: Vec<f64> = spends
+        .iter()
+        .flat_map(|&spend| [0.5 * spend, spend, spend * (1.0 + 1e-9), 3.0 * spend])
+        .collect();
     places.extend([0.0, 1e-300, 1e-3, 1.0, 1e9, 1e300]);
     places.sort_by(f64::total_cmp);
     let mut before = 0.0;
@@ -39,17 +45,34 @@ fn is_sound(curve: &Curve, spends: &[f64]) -> Result<(), TestCaseError> {
 }
 
 fn has_no_nan(fitted: &Fitted) -> Result<(), TestCaseError> {
-    let parameters = fitted.parameters.iter().flat_map(|parameter| [Some(parameter.value), parameter.low, parameter.high]);
-    let candidates = fitted.candidates.iter().flat_map(|candidate| [candidate.log_loss, candidate.worse_by, candidate.error]).map(Some);
+    let parameters = fitted
+        .parameters
+        .iter()
+        .flat_map(|parameter| [Some(parameter.value), parameter.low, parameter.high]);
+    let candidates = fitted
+        .candidates
+        .iter()
+        .flat_map(|candidate| [candidate.log_loss, candidate.worse_by, candidate.error])
+        .map(Some);
     let others = [fitted.log_loss, fitted.constant_log_loss, fitted.calibration];
     for number in parameters.chain(candidates).chain(others).flatten() {
         prop_assert!(!number.is_nan(), "{fitted:?}");
     }
     for parameter in &fitted.parameters {
-        prop_assert!(parameter.low.is_none_or(|low| low <= parameter.value * (1.0 + 1e-9)), "{parameter:?}");
-        prop_assert!(parameter.high.is_none_or(|high| high >= parameter.value * (1.0 - 1e-9)), "{parameter:?}");
+        prop_assert!(
+            parameter.low.is_none_or(|low| low <= parameter.value * (1.0 + 1e-9)),
+            "{parameter:?}"
+        );
+        prop_assert!(
+            parameter.high.is_none_or(|high| high >= parameter.value * (1.0 - 1e-9)),
+            "{parameter:?}"
+        );
     }
-    prop_assert!(fitted.warnings.iter().all(|warning| !warning.to_string().contains("NaN")), "{:?}", fitted.warnings);
+    prop_assert!(
+        fitted.warnings.iter().all(|warning| !warning.to_string().contains("NaN")),
+        "{:?}",
+        fitted.warnings
+    );
     Ok(())
 }
 
@@ -99,12 +122,21 @@ proptest! {
     }
 }
 
-/// Three spends, four numbers to fit: several families pass through the same points, and their losses differ by rounding alone.
+/// Three spends, four numbers to fit: several families pass through the same points, and their
+/// losses differ by rounding alone.
 #[test]
 fn forms_that_cannot_be_told_apart_are_not_chosen_by_the_unit() {
-    let rows = [(56.737334592962235, 1.0, 0.0), (94.97779616774027, 1.0, 1.0), (7.0, 13.0, 9.0), (0.0, 7.0, 1.0)];
+    let rows = [
+        (56.737334592962235, 1.0, 0.0),
+        (94.97779616774027, 1.0, 1.0),
+        (7.0, 13.0, 9.0),
+        (0.0, 7.0, 1.0),
+    ];
     let kind = |factor: f64| {
-        let log = Observations::new(rows.iter().map(|&(spend, trials, successes)| (spend * factor, trials, successes))).unwrap();
+        let log = Observations::new(
+            rows.iter().map(|&(spend, trials, successes)| (spend * factor, trials, successes)),
+        )
+        .unwrap();
         fit(&log, Choice::Auto, &Options { folds: 2, ..Options::default() }).unwrap().kind
     };
     let here = kind(1.0);
@@ -116,24 +148,58 @@ fn forms_that_cannot_be_told_apart_are_not_chosen_by_the_unit() {
 /// The likelihood at every point of a dense grid is at most that of the fit.
 #[test]
 fn no_point_of_a_grid_is_more_likely() {
-    let rows = [(5.0, 40.0, 2.0), (20.0, 40.0, 11.0), (35.0, 40.0, 16.0), (60.0, 40.0, 27.0), (90.0, 40.0, 33.0), (120.0, 40.0, 36.0)];
+    let rows = [
+        (5.0, 40.0, 2.0),
+        (20.0, 40.0, 11.0),
+        (35.0, 40.0, 16.0),
+        (60.0, 40.0, 27.0),
+        (90.0, 40.0, 33.0),
+        (120.0, 40.0, 36.0),
+    ];
     let log = Observations::new(rows).unwrap();
     let likelihood = |curve: &Curve| -> f64 {
         let term = |count: f64, chance: f64| if count > 0.0 { count * chance.ln() } else { 0.0 };
         rows.iter()
-            .map(|&(spend, trials, successes)| term(successes, curve.success(spend)) + term(trials - successes, 1.0 - curve.success(spend)))
+            .map(|&(spend, trials, successes)| {
+                term(successes, curve.success(spend))
+                    + term(trials - successes, 1.0 - curve.success(spend))
+            })
             .sum()
     };
-    let steps = |low: f64, high: f64| (0..=300).map(move |step| low * (high / low).powf(f64::from(step) / 300.0));
+    let steps = |low: f64, high: f64| {
+        (0..=300).map(move |step| low * (high / low).powf(f64::from(step) / 300.0))
+    };
     let unit = || (0..=200).map(|step| 0.005 + 0.995 * f64::from(step) / 200.0);
     let grids: [(Family, Vec<Curve>); 5] = [
-        (Family::Saturating, steps(1.0, 1e5).map(|full_at| Curve::saturating(full_at).unwrap()).collect()),
-        (Family::Exponential, steps(1.0, 1e5).map(|scale| Curve::exponential(scale).unwrap()).collect()),
-        (Family::Power, unit().flat_map(|exponent| steps(50.0, 1e5).map(move |scale| Curve::power(exponent, scale).unwrap())).collect()),
-        (Family::Hill, steps(1.0, 1e3).flat_map(|half_at| steps(0.1, 20.0).map(move |s| Curve::hill(half_at, s).unwrap())).collect()),
+        (
+            Family::Saturating,
+            steps(1.0, 1e5).map(|full_at| Curve::saturating(full_at).unwrap()).collect(),
+        ),
+        (
+            Family::Exponential,
+            steps(1.0, 1e5).map(|scale| Curve::exponential(scale).unwrap()).collect(),
+        ),
+        (
+            Family::Power,
+            unit()
+                .flat_map(|exponent| {
+                    steps(50.0, 1e5).map(move |scale| Curve::power(exponent, scale).unwrap())
+                })
+                .collect(),
+        ),
+        (
+            Family::Hill,
+            steps(1.0, 1e3)
+                .flat_map(|half_at| steps(0.1, 20.0).map(move |s| Curve::hill(half_at, s).unwrap()))
+                .collect(),
+        ),
         (
             Family::Logistic,
-            steps(0.1, 300.0).flat_map(|mid| steps(1.0, 200.0).map(move |width| Curve::logistic(mid, width).unwrap())).collect(),
+            steps(0.1, 300.0)
+                .flat_map(|mid| {
+                    steps(1.0, 200.0).map(move |width| Curve::logistic(mid, width).unwrap())
+                })
+                .collect(),
         ),
     ];
     for (family, grid) in grids {
@@ -153,14 +219,28 @@ fn logs_that_say_little_are_told_apart() {
         let log = Observations::new(rows.iter().copied()).unwrap();
         fit(&log, Choice::Auto, &Options { budget: Some(100.0), ..Options::default() }).unwrap()
     };
-    let told = |rows: &[(f64, f64, f64)]| fitted(rows).warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-    assert_eq!(told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]), "only failures in 10 trials: a guess, as if half of one had succeeded");
+    let told = |rows: &[(f64, f64, f64)]| {
+        fitted(rows).warnings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    };
+    assert_eq!(
+        told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]),
+        "only failures in 10 trials: a guess, as if half of one had succeeded"
+    );
     assert_eq!(
         told(&[(10.0, 5.0, 5.0), (50.0, 5.0, 5.0)]),
         "only successes in 10 trials: a guess, as if half of one more had failed; extrapolates from 50 on"
     );
-    assert!(told(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)]).contains("successes at zero spend: a floor was fitted"));
+    assert!(
+        told(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)])
+            .contains("successes at zero spend: a floor was fitted")
+    );
     assert!(told(&[(40.0, 50.0, 10.0)]).contains("every trial spends 40: the shape is a guess"));
-    assert!(told(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)]).contains("success falls between 50 and 100"));
-    assert_eq!(fit(&Observations::default(), Choice::Auto, &Options::default()).unwrap_err().to_string(), "there are no data");
+    assert!(
+        told(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)])
+            .contains("success falls between 50 and 100")
+    );
+    assert_eq!(
+        fit(&Observations::default(), Choice::Auto, &Options::default()).unwrap_err().to_string(),
+        "there are no data"
+    );
 }

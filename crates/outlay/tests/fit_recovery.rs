@@ -1,4 +1,5 @@
-//! Fits of simulated logs find the curve the logs came from, within their own intervals, as often as these promise.
+//! Fits of simulated logs find the curve the logs came from, within their own intervals, as often
+//! as these promise.
 
 use outlay::Curve;
 use outlay::fit::{Choice, Family, Fitted, Kind, Needs, Observations, Options, fit, fit_needs};
@@ -27,8 +28,10 @@ fn covered(truth: &[(&str, f64)], fit: impl Fn(u64) -> Fitted) -> Vec<usize> {
     for seed in 0..SEEDS {
         let fitted = fit(seed);
         for (count, &(name, value)) in covered.iter_mut().zip(truth) {
-            let parameter = fitted.parameters.iter().find(|parameter| parameter.name == name).unwrap();
-            let inside = parameter.low.is_none_or(|low| low <= value) && parameter.high.is_none_or(|high| value <= high);
+            let parameter =
+                fitted.parameters.iter().find(|parameter| parameter.name == name).unwrap();
+            let inside = parameter.low.is_none_or(|low| low <= value)
+                && parameter.high.is_none_or(|high| value <= high);
             *count += usize::from(inside);
         }
     }
@@ -37,7 +40,8 @@ fn covered(truth: &[(&str, f64)], fit: impl Fn(u64) -> Fitted) -> Vec<usize> {
 
 #[track_caller]
 fn recovers(curve: &Curve, rows: usize, family: Family, truth: &[(&str, f64)], options: &Options) {
-    let counts = covered(truth, |seed| fitted(&simulated(curve, rows, 100.0, seed), family, options));
+    let counts =
+        covered(truth, |seed| fitted(&simulated(curve, rows, 100.0, seed), family, options));
     println!("{family:?} {rows}: {truth:?} {counts:?}");
     for ((name, _), count) in truth.iter().zip(counts) {
         let share = count as f64 / SEEDS as f64;
@@ -48,45 +52,105 @@ fn recovers(curve: &Curve, rows: usize, family: Family, truth: &[(&str, f64)], o
 #[test]
 fn power() {
     let options = Options::default();
-    recovers(&Curve::power(0.5, 130.0).unwrap(), 500, Family::Power, &[("exponent", 0.5), ("scale", 130.0)], &options);
-    recovers(&Curve::power(0.5, 80.0).unwrap(), 500, Family::Power, &[("exponent", 0.5), ("scale", 80.0)], &options);
+    recovers(
+        &Curve::power(0.5, 130.0).unwrap(),
+        500,
+        Family::Power,
+        &[("exponent", 0.5), ("scale", 130.0)],
+        &options,
+    );
+    recovers(
+        &Curve::power(0.5, 80.0).unwrap(),
+        500,
+        Family::Power,
+        &[("exponent", 0.5), ("scale", 80.0)],
+        &options,
+    );
 }
 
 #[test]
 fn saturating() {
     let options = Options::default();
-    recovers(&Curve::saturating(150.0).unwrap(), 500, Family::Saturating, &[("full_at", 150.0)], &options);
-    recovers(&Curve::saturating(60.0).unwrap(), 500, Family::Saturating, &[("full_at", 60.0)], &options);
+    recovers(
+        &Curve::saturating(150.0).unwrap(),
+        500,
+        Family::Saturating,
+        &[("full_at", 150.0)],
+        &options,
+    );
+    recovers(
+        &Curve::saturating(60.0).unwrap(),
+        500,
+        Family::Saturating,
+        &[("full_at", 60.0)],
+        &options,
+    );
 }
 
 #[test]
 fn exponential() {
-    recovers(&Curve::exponential(40.0).unwrap(), 500, Family::Exponential, &[("scale", 40.0)], &Options::default());
+    recovers(
+        &Curve::exponential(40.0).unwrap(),
+        500,
+        Family::Exponential,
+        &[("scale", 40.0)],
+        &Options::default(),
+    );
 }
 
 #[test]
 fn hill() {
-    recovers(&Curve::hill(45.0, 2.5).unwrap(), 500, Family::Hill, &[("half_at", 45.0), ("steepness", 2.5)], &Options::default());
+    recovers(
+        &Curve::hill(45.0, 2.5).unwrap(),
+        500,
+        Family::Hill,
+        &[("half_at", 45.0), ("steepness", 2.5)],
+        &Options::default(),
+    );
 }
 
 #[test]
 fn logistic() {
-    recovers(&Curve::logistic(50.0, 12.0).unwrap(), 500, Family::Logistic, &[("mid", 50.0), ("width", 12.0)], &Options::default());
+    recovers(
+        &Curve::logistic(50.0, 12.0).unwrap(),
+        500,
+        Family::Logistic,
+        &[("mid", 50.0), ("width", 12.0)],
+        &Options::default(),
+    );
 }
 
 #[test]
 fn ceilings() {
     let options = Options { ceiling: true, ..Options::default() };
     let truth = [("half_at", 30.0), ("steepness", 2.5), ("ceiling", 0.7)];
-    recovers(&Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.7).unwrap(), 1000, Family::Hill, &truth, &options);
+    recovers(
+        &Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.7).unwrap(),
+        1000,
+        Family::Hill,
+        &truth,
+        &options,
+    );
     let truth = [("scale", 20.0), ("ceiling", 0.6)];
-    recovers(&Curve::exponential(20.0).unwrap().with_ceiling(0.6).unwrap(), 1000, Family::Exponential, &truth, &options);
+    recovers(
+        &Curve::exponential(20.0).unwrap().with_ceiling(0.6).unwrap(),
+        1000,
+        Family::Exponential,
+        &truth,
+        &options,
+    );
 }
 
 #[test]
 fn threshold() {
     let curve = Curve::threshold(40.0).unwrap().with_ceiling(0.8).unwrap().with_floor(0.2).unwrap();
-    recovers(&curve, 500, Family::Threshold, &[("at", 40.0), ("ceiling", 0.8), ("floor", 0.2)], &Options::default());
+    recovers(
+        &curve,
+        500,
+        Family::Threshold,
+        &[("at", 40.0), ("ceiling", 0.8), ("floor", 0.2)],
+        &Options::default(),
+    );
 }
 
 /// Needs with the law of an exponential, a third of them stopped early.
@@ -106,7 +170,8 @@ fn empirical() {
     assert!((0.90..=0.99).contains(&share), "{share}");
 }
 
-/// With many rows the family that made the log is chosen: not one that follows every accident of it, nor one that is too simple.
+/// With many rows the family that made the log is chosen: not one that follows every accident of
+/// it, nor one that is too simple.
 #[test]
 fn auto_finds_the_family() {
     let truth = [
@@ -115,7 +180,11 @@ fn auto_finds_the_family() {
         (Family::Exponential, true, Curve::exponential(15.0).unwrap().with_ceiling(0.6).unwrap()),
         (Family::Hill, true, Curve::hill(30.0, 2.5).unwrap().with_ceiling(0.8).unwrap()),
         (Family::Logistic, false, Curve::logistic(50.0, 8.0).unwrap()),
-        (Family::Threshold, false, Curve::threshold(40.0).unwrap().with_ceiling(0.8).unwrap().with_floor(0.2).unwrap()),
+        (
+            Family::Threshold,
+            false,
+            Curve::threshold(40.0).unwrap().with_ceiling(0.8).unwrap().with_floor(0.2).unwrap(),
+        ),
     ];
     for (family, ceiling, curve) in truth {
         let draws = Draws::new(7, Purpose::Completion);

@@ -1,11 +1,13 @@
-//! The fluid model predicts the mean regrets of an independent implementation, and runs far beyond any simulation.
+//! The fluid model predicts the mean regrets of an independent implementation, and runs far beyond
+//! any simulation.
 
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 use outlay::theory::fluid;
 
 fn regret(instance: &str, learner: &str, horizon: f64) -> f64 {
-    let problem = instance.parse::<Instance>().unwrap().problem(horizon.min(1e18) as u64, 1).unwrap();
+    let problem =
+        instance.parse::<Instance>().unwrap().problem(horizon.min(1e18) as u64, 1).unwrap();
     let learner: LearnerSpec = learner.parse().unwrap();
     let points = fluid(&problem, &learner, horizon).unwrap().unwrap();
     assert_eq!(points.last().unwrap().round, horizon);
@@ -15,20 +17,29 @@ fn regret(instance: &str, learner: &str, horizon: f64) -> f64 {
 /// Mean regrets measured at 10⁴ and 10⁵ rounds.
 #[test]
 fn predicts_the_means() {
-    let measured =
-        [("power", "paper", 106.0, 267.0, 0.06), ("power", "hoeffding", 77.7, 176.0, 0.08), ("power", "tight", 60.5, 124.0, 0.1)];
+    let measured = [
+        ("power", "paper", 106.0, 267.0, 0.06),
+        ("power", "hoeffding", 77.7, 176.0, 0.08),
+        ("power", "tight", 60.5, 124.0, 0.1),
+    ];
     for (instance, learner, short, long, room) in measured {
         for (horizon, expected) in [(1e4, short), (1e5, long)] {
             let predicted = regret(instance, learner, horizon);
-            assert!((predicted / expected - 1.0).abs() < room, "{instance} {learner} {horizon}: {predicted} instead of {expected}");
+            assert!(
+                (predicted / expected - 1.0).abs() < room,
+                "{instance} {learner} {horizon}: {predicted} instead of {expected}"
+            );
         }
     }
 }
 
-/// Under diminishing returns the exponent of `paper` falls: the growth looks like √T at first and like log² T in the end.
+/// Under diminishing returns the exponent of `paper` falls: the growth looks like √T at first and
+/// like log² T in the end.
 #[test]
 fn the_exponent_falls() {
-    let exponent = |from: f64| (regret("power", "paper", 10.0 * from) / regret("power", "paper", from)).log10();
+    let exponent = |from: f64| {
+        (regret("power", "paper", 10.0 * from) / regret("power", "paper", from)).log10()
+    };
     let exponents: Vec<f64> = [1e3, 1e5, 1e7, 1e9, 1e12, 1e14].map(exponent).to_vec();
     assert!(exponents.is_sorted_by(|one, other| one > other), "{exponents:?}");
     assert!(exponents[0] > 0.45 && exponents[5] < 0.12, "{exponents:?}");

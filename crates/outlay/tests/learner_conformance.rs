@@ -18,7 +18,13 @@ const HORIZON: u64 = 400;
 
 fn learners() -> Vec<LearnerSpec> {
     let plain = LEARNERS.iter().map(|entry| entry.name.to_owned());
-    let tuned = ["sharp:c=2", "epsilon-greedy:epsilon=0.3", "explore-then-commit:rounds=20", "grid-ucb:units=4"].map(str::to_owned);
+    let tuned = [
+        "sharp:c=2",
+        "epsilon-greedy:epsilon=0.3",
+        "explore-then-commit:rounds=20",
+        "grid-ucb:units=4",
+    ]
+    .map(str::to_owned);
     plain.chain(tuned).map(|text| text.parse().unwrap()).collect()
 }
 
@@ -52,9 +58,15 @@ fn campaign(problem: &Problem, learner: &LearnerSpec) -> Campaign {
 }
 
 /// Plays one round and tells everything at once; returns the spends.
-fn play_round(campaign: &mut Campaign, problem: &Problem, environment: &Environment, feedback: Feedback) -> Vec<f64> {
+fn play_round(
+    campaign: &mut Campaign,
+    problem: &Problem,
+    environment: &Environment,
+    feedback: Feedback,
+) -> Vec<f64> {
     let ticket = campaign.allocate(problem.budget(), None).unwrap();
-    let (round, spend, success) = (ticket.round, ticket.allocation.spend.clone(), ticket.allocation.success.clone());
+    let (round, spend, success) =
+        (ticket.round, ticket.allocation.spend.clone(), ticket.allocation.success.clone());
     let mut outcomes = vec![Outcome::Missing; spend.len()];
     environment.play(round, &success, feedback, &mut outcomes);
     campaign.observe_round(round, &outcomes).unwrap();
@@ -72,12 +84,15 @@ fn every_split_is_feasible() {
         for learner in learners() {
             let mut campaign = campaign(&problem, &learner);
             for _ in 0..60 {
-                let spend = play_round(&mut campaign, &problem, &environment, learner.entry().feedback);
+                let spend =
+                    play_round(&mut campaign, &problem, &environment, learner.entry().feedback);
                 let total: f64 = spend.iter().sum();
                 assert!(total <= problem.budget() * (1.0 + 1e-12), "{name} {learner}: {total}");
                 for (task, &spend) in problem.tasks().iter().zip(&spend) {
                     let bounds = task.bounds();
-                    let allowed = spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least);
+                    let allowed = spend >= bounds.min
+                        && spend <= bounds.max
+                        && (spend == 0.0 || spend >= bounds.at_least);
                     assert!(allowed, "{name} {learner}: {} gets {spend}", task.name());
                 }
             }
@@ -85,7 +100,8 @@ fn every_split_is_feasible() {
     }
 }
 
-/// Stopping, writing everything down as text and going on is the same as never having stopped, bit for bit.
+/// Stopping, writing everything down as text and going on is the same as never having stopped, bit
+/// for bit.
 #[test]
 fn a_saved_campaign_goes_on_as_if_it_had_never_stopped() {
     for (name, problem) in problems() {
@@ -98,10 +114,15 @@ fn a_saved_campaign_goes_on_as_if_it_had_never_stopped() {
                 let one = play_round(&mut straight, &problem, &environment, feedback);
                 let other = play_round(&mut stopped, &problem, &environment, feedback);
                 assert_eq!(bits(&one), bits(&other), "{name} {learner}, round {round}");
-                assert_eq!(bits(straight.weights()), bits(stopped.weights()), "{name} {learner}, round {round}");
+                assert_eq!(
+                    bits(straight.weights()),
+                    bits(stopped.weights()),
+                    "{name} {learner}, round {round}"
+                );
                 if round % 17 == 0 || round < 4 {
                     let text = stopped.save().to_json();
-                    stopped = Campaign::load(&problem, &CampaignState::from_json(&text).unwrap()).unwrap();
+                    stopped = Campaign::load(&problem, &CampaignState::from_json(&text).unwrap())
+                        .unwrap();
                     assert_eq!(stopped.save().to_json(), text, "{name} {learner}");
                 }
             }
@@ -115,14 +136,27 @@ fn the_order_of_outcomes_does_not_matter() {
     let mut random = Random::new(21);
     for (name, problem) in problems() {
         let environment = Environment::new(&problem, 2).unwrap();
-        for learner in learners().into_iter().filter(|learner| learner.entry().feedback != Feedback::Bandit) {
-            let (mut in_order, mut shuffled) = (campaign(&problem, &learner), campaign(&problem, &learner));
+        for learner in
+            learners().into_iter().filter(|learner| learner.entry().feedback != Feedback::Bandit)
+        {
+            let (mut in_order, mut shuffled) =
+                (campaign(&problem, &learner), campaign(&problem, &learner));
             let mut news = Vec::new();
             for _ in 0..30 {
                 let ticket = in_order.allocate(problem.budget(), None).unwrap();
                 let mut outcomes = vec![Outcome::Missing; problem.tasks().len()];
-                environment.play(ticket.round, &ticket.allocation.success, learner.entry().feedback, &mut outcomes);
-                news.extend(outcomes.iter().enumerate().map(|(task, outcome)| (ticket.round, task, *outcome)));
+                environment.play(
+                    ticket.round,
+                    &ticket.allocation.success,
+                    learner.entry().feedback,
+                    &mut outcomes,
+                );
+                news.extend(
+                    outcomes
+                        .iter()
+                        .enumerate()
+                        .map(|(task, outcome)| (ticket.round, task, *outcome)),
+                );
                 shuffled.allocate(problem.budget(), None).unwrap();
             }
             for &(round, task, outcome) in &news {
@@ -149,15 +183,24 @@ fn an_outcome_is_taken_once() {
     let done = Outcome::Done(Reward::MOST);
     campaign.observe(1, 2, done).unwrap();
     let before = campaign.save();
-    assert!(matches!(campaign.observe(1, 2, done), Err(CampaignError::AlreadyTold { round: 1, .. })));
-    assert!(matches!(campaign.observe(1, 2, Outcome::Failed), Err(CampaignError::AlreadyTold { .. })));
+    assert!(matches!(
+        campaign.observe(1, 2, done),
+        Err(CampaignError::AlreadyTold { round: 1, .. })
+    ));
+    assert!(matches!(
+        campaign.observe(1, 2, Outcome::Failed),
+        Err(CampaignError::AlreadyTold { .. })
+    ));
     assert!(matches!(campaign.observe(3, 0, done), Err(CampaignError::NotOpen(3))));
     assert!(matches!(campaign.observe(0, 0, done), Err(CampaignError::NotOpen(0))));
     assert!(matches!(campaign.observe(1, 5, done), Err(CampaignError::NoTask(5))));
     assert!(matches!(campaign.observe(2, 1, done), Err(CampaignError::NotThere { round: 2, .. })));
     assert!(matches!(campaign.observe_gain(1, 0.5), Err(CampaignError::WrongFeedback(_))));
     // A whole round with one outcome too many changes nothing.
-    assert!(matches!(campaign.observe_round(1, &[done; 5]), Err(CampaignError::AlreadyTold { .. })));
+    assert!(matches!(
+        campaign.observe_round(1, &[done; 5]),
+        Err(CampaignError::AlreadyTold { .. })
+    ));
     assert!(matches!(campaign.observe_round(1, &[done; 4]), Err(CampaignError::Count { .. })));
     // Missing says nothing.
     campaign.observe(1, 0, Outcome::Missing).unwrap();
@@ -180,7 +223,9 @@ fn too_little_feedback_is_refused_at_construction() {
         let made = Campaign::new(&without_horizon, &learner, None, entry.feedback, 1);
         assert_eq!(made.is_ok(), !entry.needs_horizon, "{}", entry.name);
     }
-    let message = Campaign::new(&problem, &"full".parse().unwrap(), None, Feedback::Censored, 1).unwrap_err().to_string();
+    let message = Campaign::new(&problem, &"full".parse().unwrap(), None, Feedback::Censored, 1)
+        .unwrap_err()
+        .to_string();
     assert_eq!(message, "learner `full`: needs full feedback and would get censored feedback only");
 }
 
@@ -190,11 +235,15 @@ fn richer_feedback_is_not_used_by_stealth() {
     for (name, problem) in problems() {
         for learner in learners() {
             let run = |feedback| {
-                let play = Play { problem: &problem, learner: &learner, feedback, horizon: 150, seed: 4 };
+                let play =
+                    Play { problem: &problem, learner: &learner, feedback, horizon: 150, seed: 4 };
                 play.run(&AtomicBool::new(false)).unwrap().unwrap()
             };
             let needed = run(learner.entry().feedback);
-            for (_, richer) in Feedback::ALL.into_iter().filter(|(_, feedback)| feedback.covers(learner.entry().feedback)) {
+            for (_, richer) in Feedback::ALL
+                .into_iter()
+                .filter(|(_, feedback)| feedback.covers(learner.entry().feedback))
+            {
                 assert!(run(richer) == needed, "{name} {learner} {richer}");
             }
         }
@@ -215,11 +264,18 @@ fn tasks_that_are_away_get_nothing() {
                 let (round, success) = (ticket.round, ticket.allocation.success.clone());
                 for (task, there) in available.iter().enumerate() {
                     let spend = ticket.allocation.spend[task];
-                    assert!(*there || spend == 0.0, "{name} {learner}: task {task} is away and gets {spend}");
+                    assert!(
+                        *there || spend == 0.0,
+                        "{name} {learner}: task {task} is away and gets {spend}"
+                    );
                 }
                 let mut outcomes = vec![Outcome::Missing; tasks];
                 environment.play(round, &success, learner.entry().feedback, &mut outcomes);
-                outcomes.iter_mut().zip(&available).filter(|(_, there)| !**there).for_each(|(outcome, _)| *outcome = Outcome::Missing);
+                outcomes
+                    .iter_mut()
+                    .zip(&available)
+                    .filter(|(_, there)| !**there)
+                    .for_each(|(outcome, _)| *outcome = Outcome::Missing);
                 if available.contains(&true) {
                     campaign.observe_round(round, &outcomes).unwrap();
                 }
@@ -234,13 +290,20 @@ fn asking_in_vain_changes_nothing() {
     for (name, problem) in problems() {
         let environment = Environment::new(&problem, 4).unwrap();
         for learner in learners() {
-            let (mut asked, mut left) = (campaign(&problem, &learner), campaign(&problem, &learner));
+            let (mut asked, mut left) =
+                (campaign(&problem, &learner), campaign(&problem, &learner));
             for round in 0..30 {
                 for budget in [-1.0, f64::NAN, f64::INFINITY] {
                     asked.allocate(budget, None).unwrap_err();
                 }
-                let play = |campaign: &mut Campaign| play_round(campaign, &problem, &environment, learner.entry().feedback);
-                assert_eq!(bits(&play(&mut asked)), bits(&play(&mut left)), "{name} {learner} round {round}");
+                let play = |campaign: &mut Campaign| {
+                    play_round(campaign, &problem, &environment, learner.entry().feedback)
+                };
+                assert_eq!(
+                    bits(&play(&mut asked)),
+                    bits(&play(&mut left)),
+                    "{name} {learner} round {round}"
+                );
             }
         }
     }
@@ -286,8 +349,15 @@ fn states_of_other_problems_and_versions_are_refused() {
         "state: its tasks are task-1, task-2, task-3, task-4, task-5, those of the problem hill, power, steps, floor, needs"
     );
     let newer = state.to_json().replace("\"version\":1", "\"version\":2");
-    assert!(CampaignState::from_json(&newer).unwrap_err().to_string().contains("version 2 is not known here"));
-    assert!(CampaignState::from_json("{}").is_err() && CampaignState::from_json("nonsense").is_err());
+    assert!(
+        CampaignState::from_json(&newer)
+            .unwrap_err()
+            .to_string()
+            .contains("version 2 is not known here")
+    );
+    assert!(
+        CampaignState::from_json("{}").is_err() && CampaignState::from_json("nonsense").is_err()
+    );
 }
 
 #[test]
@@ -302,7 +372,10 @@ fn names_are_read_back() {
         ("sharp:d=1", "learner `sharp:d=1`: unknown parameter `d`: only `c` is known here"),
         ("paper:c=1", "learner `paper:c=1`: `paper` takes no parameters"),
         ("sharp:c=1,c=2", "learner `sharp:c=1,c=2`: `c` is given twice"),
-        ("grid-ucb:units=0", "learner `grid-ucb:units=0`: units must be a whole number of at least 1 and at most 10000, not `0`"),
+        (
+            "grid-ucb:units=0",
+            "learner `grid-ucb:units=0`: units must be a whole number of at least 1 and at most 10000, not `0`",
+        ),
     ] {
         assert_eq!(text.parse::<LearnerSpec>().unwrap_err().to_string(), message);
     }

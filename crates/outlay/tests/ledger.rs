@@ -11,14 +11,33 @@ use proptest::test_runner::RngSeed;
 
 fn shop() -> Problem {
     let tasks = vec![
-        TaskSpec { current: Some(50.0), ..TaskSpec::new("search", Curve::power(0.5, 100.0).unwrap()) },
-        TaskSpec { current: Some(30.0), ..TaskSpec::new("social", Curve::hill(30.0, 2.0).unwrap()) },
-        TaskSpec { current: Some(20.0), max: Some(60.0), ..TaskSpec::new("video", Curve::exponential(40.0).unwrap()) },
+        TaskSpec {
+            current: Some(50.0),
+            ..TaskSpec::new("search", Curve::power(0.5, 100.0).unwrap())
+        },
+        TaskSpec {
+            current: Some(30.0),
+            ..TaskSpec::new("social", Curve::hill(30.0, 2.0).unwrap())
+        },
+        TaskSpec {
+            current: Some(20.0),
+            max: Some(60.0),
+            ..TaskSpec::new("video", Curve::exponential(40.0).unwrap())
+        },
     ];
-    ProblemSpec { budget: 100.0, horizon: Some(500), reward_max: 5.0, tasks, ..ProblemSpec::default() }.check().unwrap()
+    ProblemSpec {
+        budget: 100.0,
+        horizon: Some(500),
+        reward_max: 5.0,
+        tasks,
+        ..ProblemSpec::default()
+    }
+    .check()
+    .unwrap()
 }
 
-/// What comes back in the world of this test: decided by the round and the task alone, given the chance of success.
+/// What comes back in the world of this test: decided by the round and the task alone, given the
+/// chance of success.
 fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
     let draws = Draws::new(7, Purpose::Completion).round(round);
     let completed = draws.uniform(task) < success;
@@ -34,7 +53,8 @@ fn opened(learner: LearnerSpec, guards: Guards) -> Ledger {
     Ledger::new(&shop(), Settings { learner, guards, ..Settings::default() }).unwrap()
 }
 
-/// Plays rounds in which the outcomes of the last task come two rounds late, and hands each state to `between`, which may swap it.
+/// Plays rounds in which the outcomes of the last task come two rounds late, and hands each state
+/// to `between`, which may swap it.
 fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledger) -> Ledger {
     let sees_all = ledger.settings().learner.entry().feedback == Feedback::Full;
     let mut late: Vec<Entry> = Vec::new();
@@ -44,12 +64,17 @@ fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledg
         let handed_out = ledger.next(budget, without).unwrap();
         ledger = between(ledger);
         let there = (0..3).filter(|task| handed_out.available[*task]);
-        let entries: Vec<Entry> =
-            there.map(|task| comes_back(handed_out.round, task, handed_out.allocation.success[task], sees_all)).collect();
-        let (now, later): (Vec<Entry>, Vec<Entry>) = entries.into_iter().partition(|entry| entry.task < 2);
+        let entries: Vec<Entry> = there
+            .map(|task| {
+                comes_back(handed_out.round, task, handed_out.allocation.success[task], sees_all)
+            })
+            .collect();
+        let (now, later): (Vec<Entry>, Vec<Entry>) =
+            entries.into_iter().partition(|entry| entry.task < 2);
         ledger.tell(&now).unwrap();
         ledger = between(ledger);
-        let (due, rest): (Vec<Entry>, Vec<Entry>) = late.into_iter().partition(|entry| entry.round + 2 <= handed_out.round);
+        let (due, rest): (Vec<Entry>, Vec<Entry>) =
+            late.into_iter().partition(|entry| entry.round + 2 <= handed_out.round);
         late = rest.into_iter().chain(later).collect();
         ledger.tell(&due).unwrap();
     }
@@ -60,7 +85,9 @@ fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledg
 fn a_ledger_that_is_kept_and_loaded_between_all_steps_goes_on_bit_for_bit() {
     for learner in every_learner() {
         let never_stopped = play(opened(learner, Guards::default()), 40, |ledger| ledger);
-        let stopped = play(opened(learner, Guards::default()), 40, |ledger| Ledger::from_json(&ledger.to_json()).unwrap());
+        let stopped = play(opened(learner, Guards::default()), 40, |ledger| {
+            Ledger::from_json(&ledger.to_json()).unwrap()
+        });
         assert!(never_stopped.to_json() == stopped.to_json(), "{learner}");
     }
 }
@@ -70,7 +97,9 @@ fn guarded_ledgers_too_go_on_bit_for_bit() {
     let guards = Guards { max_change: Some(6.0), floor: Some(4.0), min_move: Some(0.5) };
     for learner in every_learner().filter(|learner| !learner.names_its_splits()) {
         let never_stopped = play(opened(learner, guards), 25, |ledger| ledger);
-        let stopped = play(opened(learner, guards), 25, |ledger| Ledger::from_json(&ledger.to_json()).unwrap());
+        let stopped = play(opened(learner, guards), 25, |ledger| {
+            Ledger::from_json(&ledger.to_json()).unwrap()
+        });
         assert!(never_stopped.to_json() == stopped.to_json(), "{learner}");
     }
 }
@@ -86,16 +115,24 @@ fn a_ledger_hands_out_what_the_campaign_alone_would() {
         for _ in 0..60 {
             let handed_out = ledger.next(None, &[]).unwrap();
             let ticket = campaign.allocate(100.0, None).unwrap();
-            assert_eq!(handed_out.allocation.spend, ticket.allocation.spend, "{learner} in round {}", handed_out.round);
+            assert_eq!(
+                handed_out.allocation.spend, ticket.allocation.spend,
+                "{learner} in round {}",
+                handed_out.round
+            );
             let (round, success) = (handed_out.round, &handed_out.allocation.success);
-            let entries: Vec<Entry> = (0..3).map(|task| comes_back(round, task, success[task], feedback == Feedback::Full)).collect();
+            let entries: Vec<Entry> = (0..3)
+                .map(|task| comes_back(round, task, success[task], feedback == Feedback::Full))
+                .collect();
             ledger.tell(&entries).unwrap();
             let outcome = |entry: &Entry| match (entry.completed, entry.reward) {
                 (true, Some(reward)) => Outcome::Done(Reward::from_share(reward / 5.0)),
                 (false, Some(reward)) => Outcome::Forgone(Reward::from_share(reward / 5.0)),
                 _ => Outcome::Failed,
             };
-            campaign.observe_round(round, &entries.iter().map(outcome).collect::<Vec<_>>()).unwrap();
+            campaign
+                .observe_round(round, &entries.iter().map(outcome).collect::<Vec<_>>())
+                .unwrap();
         }
     }
 }
@@ -107,7 +144,8 @@ fn undo_leaves_no_trace() {
         let handed_out = ledger.next(None, &[]).unwrap();
         let before = ledger.to_json();
         let sees_all = learner.entry().feedback == Feedback::Full;
-        let entries: Vec<Entry> = (0..3).map(|task| comes_back(handed_out.round, task, 0.7, sees_all)).collect();
+        let entries: Vec<Entry> =
+            (0..3).map(|task| comes_back(handed_out.round, task, 0.7, sees_all)).collect();
         assert_eq!(ledger.tell(&entries).unwrap().new, 3);
         assert_ne!(ledger.to_json(), before);
         assert_eq!(ledger.undo().unwrap().new, 3);
@@ -129,7 +167,10 @@ fn rounds_handed_out_after_what_is_taken_back_stay() {
     assert_eq!(ledger.rounds(), 2);
     assert_eq!(ledger.spend(2), Some(second.allocation.spend.as_slice()));
     assert_eq!(ledger.standing().unwrap().tasks[0].told, 0);
-    assert_eq!(ledger.tell(&[Entry { round: 1, task: 0, completed: false, reward: None }]).unwrap().new, 1);
+    assert_eq!(
+        ledger.tell(&[Entry { round: 1, task: 0, completed: false, reward: None }]).unwrap().new,
+        1
+    );
     ledger.undo().unwrap();
     assert_eq!(ledger.undo(), Err(LedgerError::NothingTold));
 }
@@ -145,7 +186,12 @@ fn what_is_told_twice_counts_once() {
     assert_eq!(ledger.to_json(), once, "a repeated row must leave no trace");
     // A zero beside a failure says nothing.
     let failed = Entry { round: 1, task: 1, completed: false, reward: Some(0.0) };
-    assert_eq!(ledger.tell(&[failed, Entry { reward: None, ..failed }]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
+    assert_eq!(
+        ledger
+            .tell(&[failed, Entry { reward: None, ..failed }])
+            .map(|told| (told.new, told.repeated)),
+        Ok((1, 1))
+    );
 }
 
 #[test]
@@ -165,7 +211,8 @@ fn contradictions_name_both_values_and_change_nothing() {
         Entry { round: 1, task: 3, completed: false, reward: None },
     ];
     let Err(LedgerError::Entries(refused)) = ledger.tell(&entries) else { panic!("taken") };
-    let said: Vec<String> = refused.iter().map(|(position, why)| format!("{position}: {why}")).collect();
+    let said: Vec<String> =
+        refused.iter().map(|(position, why)| format!("{position}: {why}")).collect();
     assert_eq!(
         said,
         [
@@ -191,7 +238,9 @@ fn the_standing_adds_up() {
     let shares: f64 = standing.tasks.iter().filter_map(|task| task.share).sum();
     assert!((shares - 1.0).abs() < 1e-12);
     let spend: f64 = (1..=30).flat_map(|round| ledger.spend(round).unwrap().to_vec()).sum();
-    assert!((standing.spend - spend).abs() < 1e-9 && standing.spend <= 24.0 * 100.0 + 6.0 * 80.0 + 1e-9);
+    assert!(
+        (standing.spend - spend).abs() < 1e-9 && standing.spend <= 24.0 * 100.0 + 6.0 * 80.0 + 1e-9
+    );
     for task in &standing.tasks {
         let mean = task.mean.unwrap();
         assert!((mean * task.completions as f64 - task.gain).abs() < 1e-9);
@@ -207,13 +256,16 @@ fn the_standing_adds_up() {
 #[test]
 fn completions_that_disagree_with_the_curves_are_doubted() {
     let doubted = |seed: u64, chance: f64| {
-        let tasks = vec![TaskSpec::new("only", Curve::piecewise(vec![0.0, 1.0], vec![0.3, 0.3]).unwrap())];
+        let tasks =
+            vec![TaskSpec::new("only", Curve::piecewise(vec![0.0, 1.0], vec![0.3, 0.3]).unwrap())];
         let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
         let mut ledger = Ledger::new(&problem, Settings::default()).unwrap();
         for round in 1..=200 {
             ledger.next(None, &[]).unwrap();
             let completed = Draws::new(seed, Purpose::Completion).round(round).uniform(0) < chance;
-            ledger.tell(&[Entry { round, task: 0, completed, reward: completed.then_some(0.5) }]).unwrap();
+            ledger
+                .tell(&[Entry { round, task: 0, completed, reward: completed.then_some(0.5) }])
+                .unwrap();
         }
         ledger.standing().unwrap().tasks[0].doubt.is_some()
     };
@@ -224,7 +276,8 @@ fn completions_that_disagree_with_the_curves_are_doubted() {
 
 #[test]
 fn damaged_records_are_refused_with_a_reason() {
-    let kept = play(opened(LearnerSpec::default(), Guards::default()), 3, |ledger| ledger).to_json();
+    let kept =
+        play(opened(LearnerSpec::default(), Guards::default()), 3, |ledger| ledger).to_json();
     let refuses = |from: &str, to: &str, expected: &str| {
         assert!(kept.contains(from), "{from} is not in {kept}");
         let error = Ledger::from_json(&kept.replacen(from, to, 1)).unwrap_err().to_string();
@@ -297,7 +350,10 @@ fn guards_that_do_not_bind_cost_nothing_and_those_that_do_cost_something() {
     let free = opened(LearnerSpec::default(), Guards::default()).next(None, &[]).unwrap();
     let handed_out = opened(LearnerSpec::default(), loose).next(None, &[]).unwrap();
     let report = handed_out.guards.unwrap();
-    assert_eq!((report.max_change, report.floor, report.min_move), (Some(0.0), Some(0.0), Some(0.0)));
+    assert_eq!(
+        (report.max_change, report.floor, report.min_move),
+        (Some(0.0), Some(0.0), Some(0.0))
+    );
     assert!(free.guards.is_none());
     for (one, other) in handed_out.allocation.spend.iter().zip(&free.allocation.spend) {
         assert!((one - other).abs() < 1e-6);
@@ -305,20 +361,39 @@ fn guards_that_do_not_bind_cost_nothing_and_those_that_do_cost_something() {
     let tight = Guards { max_change: Some(1.0), floor: None, min_move: None };
     let handed_out = opened(LearnerSpec::default(), tight).next(None, &[]).unwrap();
     let cost = handed_out.guards.unwrap().max_change.unwrap();
-    assert!((free.allocation.value - handed_out.allocation.value - cost).abs() < 1e-9 && cost > 0.001, "{cost}");
+    assert!(
+        (free.allocation.value - handed_out.allocation.value - cost).abs() < 1e-9 && cost > 0.001,
+        "{cost}"
+    );
 }
 
 #[test]
 fn guards_that_cannot_hold_are_refused() {
     let refuses = |learner: &str, guards: Guards, expected: &str| {
-        let error = Ledger::new(&shop(), Settings { learner: learner.parse().unwrap(), guards, ..Settings::default() }).unwrap_err();
+        let error = Ledger::new(
+            &shop(),
+            Settings { learner: learner.parse().unwrap(), guards, ..Settings::default() },
+        )
+        .unwrap_err();
         assert!(error.to_string().contains(expected), "{error}");
     };
     let none = Guards::default();
-    refuses("sharp", Guards { floor: Some(40.0), ..none }, "floor: with it the tasks need 120, more than the budget 100");
-    refuses("sharp", Guards { floor: Some(-1.0), ..none }, "floor: must be finite and not negative, not -1");
+    refuses(
+        "sharp",
+        Guards { floor: Some(40.0), ..none },
+        "floor: with it the tasks need 120, more than the budget 100",
+    );
+    refuses(
+        "sharp",
+        Guards { floor: Some(-1.0), ..none },
+        "floor: must be finite and not negative, not -1",
+    );
     refuses("sharp", Guards { max_change: Some(f64::NAN), ..none }, "max_change: must be finite");
-    refuses("sharp", Guards { max_change: Some(1.0), min_move: Some(2.0), ..none }, "nothing could ever move");
+    refuses(
+        "sharp",
+        Guards { max_change: Some(1.0), min_move: Some(2.0), ..none },
+        "nothing could ever move",
+    );
     refuses("uniform", Guards { floor: Some(1.0), ..none }, "uniform names its splits itself");
 }
 
@@ -326,7 +401,8 @@ fn guards_that_cannot_hold_are_refused() {
 #[test]
 fn who_names_its_splits_is_known() {
     for learner in every_learner() {
-        let mut campaign = Campaign::new(&shop(), &learner, None, learner.entry().feedback, 1).unwrap();
+        let mut campaign =
+            Campaign::new(&shop(), &learner, None, learner.entry().feedback, 1).unwrap();
         let allocation = campaign.allocate(100.0, None).unwrap().allocation;
         assert_eq!(allocation.value == 0.0, learner.names_its_splits(), "{learner}");
     }

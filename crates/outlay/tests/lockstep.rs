@@ -19,9 +19,15 @@ fn assert_same(problem: &Problem, learner: &LearnerSpec, horizon: u64, seeds: &[
     let stop = AtomicBool::new(false);
     let play = Play { problem, learner, feedback: learner.entry().feedback, horizon, seed: 99 };
     let together = play.run_together(seeds, &stop).unwrap().unwrap();
-    let alone: Vec<_> = seeds.iter().map(|&seed| (Play { seed, ..play }).run(&stop).unwrap().unwrap()).collect();
+    let alone: Vec<_> =
+        seeds.iter().map(|&seed| (Play { seed, ..play }).run(&stop).unwrap().unwrap()).collect();
     for (lane, (together, alone)) in digits(&together).iter().zip(&digits(&alone)).enumerate() {
-        assert_eq!(together, alone, "{about}: {learner}, {} tasks, {horizon} rounds, lane {lane}", problem.tasks().len());
+        assert_eq!(
+            together,
+            alone,
+            "{about}: {learner}, {} tasks, {horizon} rounds, lane {lane}",
+            problem.tasks().len()
+        );
     }
     assert_eq!(together.len(), seeds.len());
 }
@@ -59,12 +65,20 @@ impl Maker {
 
     /// A power task; with `edges` it may have bounds that bind, a floor and a ceiling.
     fn task(&mut self, name: usize, budget: f64, edges: bool, all_or_nothing: bool) -> TaskSpec {
-        let scale = if self.happens(0.5) { budget } else { self.between(0.3 * budget, 3.0 * budget) };
+        let scale =
+            if self.happens(0.5) { budget } else { self.between(0.3 * budget, 3.0 * budget) };
         let mut curve = Curve::power(self.between(0.1, 0.85), scale).unwrap();
         if edges && self.happens(0.2) {
-            curve = curve.with_floor(self.between(0.0, 0.3)).unwrap().with_ceiling(self.between(0.5, 1.0)).unwrap();
+            curve = curve
+                .with_floor(self.between(0.0, 0.3))
+                .unwrap()
+                .with_ceiling(self.between(0.5, 1.0))
+                .unwrap();
         }
-        let mut task = TaskSpec { reward: Some(self.reward(all_or_nothing)), ..TaskSpec::new(format!("task-{name}"), curve) };
+        let mut task = TaskSpec {
+            reward: Some(self.reward(all_or_nothing)),
+            ..TaskSpec::new(format!("task-{name}"), curve)
+        };
         if edges && self.happens(0.2) {
             task.max = Some(self.between(0.05 * budget, budget));
         }
@@ -84,7 +98,8 @@ impl Maker {
 
     /// A curve of another kind, or a world that is not plain: what does not.
     fn other(&mut self, tasks: usize) -> Problem {
-        let mut specs: Vec<TaskSpec> = (0..tasks).map(|name| self.task(name, 1.0, false, true)).collect();
+        let mut specs: Vec<TaskSpec> =
+            (0..tasks).map(|name| self.task(name, 1.0, false, true)).collect();
         let mut environment = EnvironmentSpec::default();
         match self.below(5) {
             0 => environment.delay = Some(DelayLaw::Geometric { mean: 3.0 }),
@@ -103,7 +118,9 @@ fn learners() -> Vec<LearnerSpec> {
 
 /// Learners that go together.
 fn indices() -> Vec<LearnerSpec> {
-    ["paper", "sharp", "tight", "hoeffding", "kl-log", "greedy", "sharp:c=3"].map(|name| name.parse().unwrap()).to_vec()
+    ["paper", "sharp", "tight", "hoeffding", "kl-log", "greedy", "sharp:c=3"]
+        .map(|name| name.parse().unwrap())
+        .to_vec()
 }
 
 #[test]
@@ -115,7 +132,8 @@ fn random_problems_have_the_same_bits() {
         let problem = maker.power(tasks, edges);
         let learner = indices()[case as usize % indices().len()];
         let horizon = 1 + maker.below(400) as u64;
-        let seeds: Vec<u64> = (0..3 + maker.below(9) as u64).map(|replication| 1000 * case + replication).collect();
+        let seeds: Vec<u64> =
+            (0..3 + maker.below(9) as u64).map(|replication| 1000 * case + replication).collect();
         assert_same(&problem, &learner, horizon, &seeds, "power curves");
     }
 }
@@ -125,7 +143,13 @@ fn every_number_of_tasks_and_lanes() {
     let seeds: Vec<u64> = (5..16).collect();
     for tasks in 1..=18 {
         let problem = Maker::new(tasks).power(tasks as usize, false);
-        assert_same(&problem, &LearnerSpec::Paper, 150, &seeds[..tasks as usize % 11 + 1], "tasks and lanes");
+        assert_same(
+            &problem,
+            &LearnerSpec::Paper,
+            150,
+            &seeds[..tasks as usize % 11 + 1],
+            "tasks and lanes",
+        );
     }
 }
 
@@ -137,16 +161,26 @@ fn long_runs_make_many_anchors() {
     }
 }
 
-/// Tasks with wide bounds and some that bind: lanes come and go between the quick way and the general search.
+/// Tasks with wide bounds and some that bind: lanes come and go between the quick way and the
+/// general search.
 #[test]
 fn lanes_that_hit_their_bounds_come_back() {
     for case in 0..12 {
         let mut maker = Maker::new(500 + case);
-        let mut spec = ProblemSpec { tasks: (0..5).map(|name| maker.task(name, 1.0, false, true)).collect(), ..ProblemSpec::default() };
+        let mut spec = ProblemSpec {
+            tasks: (0..5).map(|name| maker.task(name, 1.0, false, true)).collect(),
+            ..ProblemSpec::default()
+        };
         // About what the task is given: it is at its bound in some rounds and not in others.
         spec.tasks[0].max = Some(maker.between(0.1, 0.4));
         let problem = spec.check().unwrap();
-        assert_same(&problem, &indices()[case as usize % indices().len()], 1500, &[10, 20, 30, 40, 50, 60, 70], "bounds");
+        assert_same(
+            &problem,
+            &indices()[case as usize % indices().len()],
+            1500,
+            &[10, 20, 30, 40, 50, 60, 70],
+            "bounds",
+        );
     }
 }
 
@@ -156,14 +190,31 @@ fn what_does_not_go_together_is_played_alone() {
         let mut maker = Maker::new(900 + case);
         let tasks = 2 + maker.below(4);
         let problem = maker.other(tasks);
-        assert_same(&problem, &learners()[case as usize % learners().len()], 60, &[1, 2, 3, 4, 5], "others");
+        assert_same(
+            &problem,
+            &learners()[case as usize % learners().len()],
+            60,
+            &[1, 2, 3, 4, 5],
+            "others",
+        );
         let problem = maker.power(tasks, false);
-        assert_same(&problem, &learners()[case as usize % learners().len()], 60, &[1, 2, 3, 4, 5], "every learner");
+        assert_same(
+            &problem,
+            &learners()[case as usize % learners().len()],
+            60,
+            &[1, 2, 3, 4, 5],
+            "every learner",
+        );
     }
 }
 
 fn experiment(replications: u64) -> Experiment {
-    let case = |name: &str, source: Source| Case { name: name.to_owned(), source, horizon: 80, parameter: None };
+    let case = |name: &str, source: Source| Case {
+        name: name.to_owned(),
+        source,
+        horizon: 80,
+        parameter: None,
+    };
     Experiment {
         cases: vec![
             case("power", Source::Instance("power:tasks=6".parse().unwrap())),
@@ -179,7 +230,11 @@ fn experiment(replications: u64) -> Experiment {
 
 fn results(experiment: &Experiment, jobs: &[Job], pace: Pace) -> Vec<(Job, String)> {
     let mut results = Vec::new();
-    experiment.run(jobs, pace, &AtomicBool::new(false), |job, run| results.push((job, format!("{run:?}")))).unwrap();
+    experiment
+        .run(jobs, pace, &AtomicBool::new(false), |job, run| {
+            results.push((job, format!("{run:?}")))
+        })
+        .unwrap();
     results.sort_unstable();
     results
 }
@@ -208,7 +263,13 @@ fn the_grouping_does_not_show() {
 fn a_stopped_group_leaves_nothing() {
     let problem = Maker::new(1).power(10, false);
     let learner = LearnerSpec::Paper;
-    let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon: 5000, seed: 1 };
+    let play = Play {
+        problem: &problem,
+        learner: &learner,
+        feedback: learner.entry().feedback,
+        horizon: 5000,
+        seed: 1,
+    };
     assert_eq!(play.run_together(&[1, 2, 3, 4], &AtomicBool::new(true)).unwrap(), None);
     assert_eq!(play.run_together(&[], &AtomicBool::new(true)).unwrap(), Some(Vec::new()));
 }
@@ -217,7 +278,13 @@ fn a_stopped_group_leaves_nothing() {
 fn what_is_refused_alone_is_refused_together() {
     let problem = Maker::new(1).power(3, false);
     let learner = LearnerSpec::Paper;
-    let play = Play { problem: &problem, learner: &learner, feedback: outlay::feedback::Feedback::Bandit, horizon: 50, seed: 1 };
+    let play = Play {
+        problem: &problem,
+        learner: &learner,
+        feedback: outlay::feedback::Feedback::Bandit,
+        horizon: 50,
+        seed: 1,
+    };
     let stop = AtomicBool::new(false);
     let told = play.run_together(&[1, 2, 3, 4], &stop).unwrap_err().to_string();
     assert_eq!(told, play.run(&stop).unwrap_err().to_string());

@@ -1,4 +1,5 @@
-//! Steps that the price alone cannot tell apart: the bound that counts jumps is true, and it closes what the search leaves open.
+//! Steps that the price alone cannot tell apart: the bound that counts jumps is true, and it closes
+//! what the search leaves open.
 
 mod support;
 
@@ -10,12 +11,21 @@ fn correlated_curve(random: &mut Random, share: f64, jumps: usize) -> Curve {
     let mut at: Vec<f64> = (0..jumps).map(|_| random.between(0.001, 1.0)).collect();
     at.sort_by(f64::total_cmp);
     let full = 0.2 * jumps as f64 + 0.8;
-    let success = at.iter().enumerate().map(|(jump, at)| (0.2 * (jump + 1) as f64 + 0.8 * at) / full).collect();
+    let success = at
+        .iter()
+        .enumerate()
+        .map(|(jump, at)| (0.2 * (jump + 1) as f64 + 0.8 * at) / full)
+        .collect();
     Curve::steps(at.iter().map(|at| 8.0 * share * at).collect(), success).unwrap()
 }
 
 /// Values are equal but for the share `spread`.
-fn correlated(random: &mut Random, tasks: usize, jumps: usize, spread: f64) -> (Problem, Vec<Curve>, Vec<f64>) {
+fn correlated(
+    random: &mut Random,
+    tasks: usize,
+    jumps: usize,
+    spread: f64,
+) -> (Problem, Vec<Curve>, Vec<f64>) {
     let curves: Vec<Curve> = (0..tasks)
         .map(|_| {
             let jumps = 1 + random.below(jumps);
@@ -26,8 +36,8 @@ fn correlated(random: &mut Random, tasks: usize, jumps: usize, spread: f64) -> (
     (problem_of(curves.clone(), 1.0), curves, values)
 }
 
-/// However early the search is cut short: the bounds are not below what every combination of jumps comes to, and counting does
-/// lower them.
+/// However early the search is cut short: the bounds are not below what every combination of jumps
+/// comes to, and counting does lower them.
 #[test]
 fn counting_never_bounds_below_the_optimum() {
     let mut lowered = 0;
@@ -44,13 +54,17 @@ fn counting_never_bounds_below_the_optimum() {
             let context = format!("seed {seed}, {max_states} states: {found:?}");
             assert!(found.upper_bound >= truth * (1.0 - 1e-13), "bound below {truth}, {context}");
             assert!(found.value <= truth * (1.0 + 1e-12), "above {truth}, {context}");
-            lowered += usize::from(found.status == Status::Limit && found.upper_bound < checked.price_bound * (1.0 - 1e-3));
+            lowered += usize::from(
+                found.status == Status::Limit
+                    && found.upper_bound < checked.price_bound * (1.0 - 1e-3),
+            );
         }
     }
     assert!(lowered > 300, "lowered {lowered} times");
 }
 
-/// Equal values, and nearly equal ones: within a millionth, where the price's bound leaves some ten-thousandths open.
+/// Equal values, and nearly equal ones: within a millionth, where the price's bound leaves some
+/// ten-thousandths open.
 #[test]
 fn correlated_steps_are_certified_to_a_millionth() {
     let options = Options { tolerance: 1e-6, ..Options::default() };
@@ -59,14 +73,22 @@ fn correlated_steps_are_certified_to_a_millionth() {
             let mut random = Random::new(seed);
             let (problem, _, values) = correlated(&mut random, tasks, 1, spread);
             let (found, checked) = solve_with(&problem, &values, 1.0, &options);
-            assert_ne!(found.status, Status::Limit, "K = {tasks} +-{spread} seed {seed}: {}", brief(&found));
-            assert!(checked.price_bound > found.upper_bound, "K = {tasks} seed {seed}: nothing was to be closed");
+            assert_ne!(
+                found.status,
+                Status::Limit,
+                "K = {tasks} +-{spread} seed {seed}: {}",
+                brief(&found)
+            );
+            assert!(
+                checked.price_bound > found.upper_bound,
+                "K = {tasks} seed {seed}: nothing was to be closed"
+            );
         }
     }
 }
 
-/// Where values are equal, `n` jumps that together cost the budget are worth `0.2 n` and 0.8 times the budget in their unit: the
-/// largest `n` is how many of the cheapest fit.
+/// Where values are equal, `n` jumps that together cost the budget are worth `0.2 n` and 0.8 times
+/// the budget in their unit: the largest `n` is how many of the cheapest fit.
 #[test]
 fn equal_values_are_worth_what_counting_says() {
     for seed in 0..20 {
@@ -82,7 +104,16 @@ fn equal_values_are_worth_what_counting_says() {
         });
         let most = 0.2 * count.count() as f64 + 0.8 * tasks as f64 / 8.0;
         let (found, _) = solve(&problem, &values, 1.0);
-        assert!(found.upper_bound <= most * (1.0 + 1e-11), "seed {seed}: {} above {most}", found.upper_bound);
-        assert!(found.value <= most * (1.0 + 1e-12) && found.gap() <= 1e-8, "seed {seed}: {most} gap {:e} {}", found.gap(), brief(&found));
+        assert!(
+            found.upper_bound <= most * (1.0 + 1e-11),
+            "seed {seed}: {} above {most}",
+            found.upper_bound
+        );
+        assert!(
+            found.value <= most * (1.0 + 1e-12) && found.gap() <= 1e-8,
+            "seed {seed}: {most} gap {:e} {}",
+            found.gap(),
+            brief(&found)
+        );
     }
 }

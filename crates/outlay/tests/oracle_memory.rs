@@ -14,13 +14,21 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 /// One test in this file: the counter is the whole process's.
 #[test]
 fn no_allocation_after_the_first_calls() {
-    let mixes = [(Mix::Concave, 300), (Mix::Hill, 60), (Mix::Logistic, 60), (Mix::Steps, 60), (Mix::Piecewise, 60), (Mix::Anything, 60)];
+    let mixes = [
+        (Mix::Concave, 300),
+        (Mix::Hill, 60),
+        (Mix::Logistic, 60),
+        (Mix::Steps, 60),
+        (Mix::Piecewise, 60),
+        (Mix::Anything, 60),
+    ];
     for (mix, tasks) in mixes {
         let mut random = Random::new(3);
         let (problem, values) = random_problem(&mut random, mix, tasks);
         plays_without_allocating(&format!("{mix:?}"), &problem, &values, 0.1, &Options::default());
     }
-    // One jump each, worth a fixed amount and so much per unit, and values that are nearly equal: jumps are counted.
+    // One jump each, worth a fixed amount and so much per unit, and values that are nearly equal:
+    // jumps are counted.
     let mut random = Random::new(4);
     let jump = |at: f64| Curve::steps(vec![at / 25.0], vec![0.2 + 0.8 * at]).unwrap();
     let curves = (0..200).map(|_| jump(random.between(0.01, 1.0))).collect();
@@ -29,18 +37,27 @@ fn no_allocation_after_the_first_calls() {
 }
 
 /// Forty rounds, with values that move by up to the share `spread`, are played a third time.
-fn plays_without_allocating(name: &str, problem: &Problem, values: &[f64], spread: f64, options: &Options) {
+fn plays_without_allocating(
+    name: &str,
+    problem: &Problem,
+    values: &[f64],
+    spread: f64,
+    options: &Options,
+) {
     let mut random = Random::new(5);
     let mut oracle = Oracle::new(problem);
-    let mut jitter = || values.iter().map(|value| value * random.between(1.0 - spread, 1.0 + spread)).collect();
+    let mut jitter =
+        || values.iter().map(|value| value * random.between(1.0 - spread, 1.0 + spread)).collect();
     let moved: Vec<Vec<f64>> = (0..40).map(|_| jitter()).collect();
-    let rounds: Vec<(Vec<f64>, f64)> = moved.into_iter().map(|values| (values, random.between(0.8, 1.2))).collect();
+    let rounds: Vec<(Vec<f64>, f64)> =
+        moved.into_iter().map(|values| (values, random.between(0.8, 1.2))).collect();
     let play = |oracle: &mut Oracle| {
         for (values, budget) in &rounds {
             oracle.allocate(values, *budget, options).unwrap();
         }
     };
-    // Buffers grow to what the hardest round needs; a second pass over the same rounds needs nothing more.
+    // Buffers grow to what the hardest round needs; a second pass over the same rounds needs
+    // nothing more.
     play(&mut oracle);
     oracle.forget();
     play(&mut oracle);

@@ -1,12 +1,15 @@
-//! The oracle against solvers that know nothing of it: Clarabel (cones) where everything is concave, microlp (mixed integers)
-//! where curves are steps or linear pieces, and a grid where they are S-shaped.
+//! The oracle against solvers that know nothing of it: Clarabel (cones) where everything is
+//! concave, microlp (mixed integers) where curves are steps or linear pieces, and a grid where they
+//! are S-shaped.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
-use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
+use good_lp::{
+    Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable,
+};
 use outlay::curve::{Family, Shape};
 use outlay::{Bounds, Curve, Options, Problem, ProblemSpec, Status, TaskSpec};
 use support::*;
@@ -48,7 +51,8 @@ impl ConeProgram {
         self.require(SupportedConeT::NonnegativeConeT(1), &[row]);
     }
 
-    /// The optimal point, the dual objective, and the relative tolerance that both may be held to; nothing if it gives up.
+    /// The optimal point, the dual objective, and the relative tolerance that both may be held to;
+    /// nothing if it gives up.
     fn solve(self) -> Option<(Vec<f64>, f64, f64)> {
         let (rows, columns) = (self.constants.len(), self.gain.len());
         let mut starts = vec![0];
@@ -61,11 +65,25 @@ impl ConeProgram {
         let matrix = CscMatrix::new(rows, columns, starts, places, factors);
         let cost: Vec<f64> = self.gain.iter().map(|gain| -gain).collect();
         let quadratic = CscMatrix::zeros((columns, columns));
-        // Curves that rise steeply from zero turn a residual of 1e-9 into 1e-5 of value: ask for less, where it can.
+        // Curves that rise steeply from zero turn a residual of 1e-9 into 1e-5 of value: ask for
+        // less, where it can.
         let default = DefaultSettings { verbose: false, ..DefaultSettings::default() };
-        let tight = DefaultSettings { tol_gap_abs: 1e-11, tol_gap_rel: 1e-11, tol_feas: 1e-11, ..default.clone() };
+        let tight = DefaultSettings {
+            tol_gap_abs: 1e-11,
+            tol_gap_rel: 1e-11,
+            tol_feas: 1e-11,
+            ..default.clone()
+        };
         for (settings, tolerance) in [(tight, 1e-8), (default, 1e-3)] {
-            let mut solver = DefaultSolver::new(&quadratic, &cost, &matrix, &self.constants, &self.cones, settings).unwrap();
+            let mut solver = DefaultSolver::new(
+                &quadratic,
+                &cost,
+                &matrix,
+                &self.constants,
+                &self.cones,
+                settings,
+            )
+            .unwrap();
             solver.solve();
             if solver.solution.status == SolverStatus::Solved {
                 return Some((solver.solution.x.clone(), -solver.solution.obj_val_dual, tolerance));
@@ -80,32 +98,52 @@ fn model_family(program: &mut ConeProgram, curve: &Curve, spend: usize, success:
     match curve.family() {
         Family::Power(power) => {
             let cone = SupportedConeT::PowerConeT(power.exponent());
-            program.require(cone, &[(0.0, &[(spend, 1.0 / power.scale())]), (1.0, &[]), (0.0, &[(success, 1.0)])]);
+            program.require(
+                cone,
+                &[(0.0, &[(spend, 1.0 / power.scale())]), (1.0, &[]), (0.0, &[(success, 1.0)])],
+            );
             program.require_nonnegative((1.0, &[(success, -1.0)]));
         }
         Family::Exponential(exponential) => {
             let exponent = -1.0 / exponential.scale();
-            program.require(SupportedConeT::ExponentialConeT(), &[(0.0, &[(spend, exponent)]), (1.0, &[]), (1.0, &[(success, -1.0)])]);
+            program.require(
+                SupportedConeT::ExponentialConeT(),
+                &[(0.0, &[(spend, exponent)]), (1.0, &[]), (1.0, &[(success, -1.0)])],
+            );
         }
         Family::Saturating(saturating) => {
-            program.require_nonnegative((0.0, &[(spend, 1.0 / saturating.full_at()), (success, -1.0)]));
+            program.require_nonnegative((
+                0.0,
+                &[(spend, 1.0 / saturating.full_at()), (success, -1.0)],
+            ));
             program.require_nonnegative((1.0, &[(success, -1.0)]));
         }
         Family::Piecewise(piecewise) => {
             let (at, heights) = (piecewise.spend(), piecewise.heights());
             for (at, heights) in at.windows(2).zip(heights.windows(2)) {
                 let slope = (heights[1] - heights[0]) / (at[1] - at[0]);
-                program.require_nonnegative((heights[0] - slope * at[0], &[(spend, slope), (success, -1.0)]));
+                program.require_nonnegative((
+                    heights[0] - slope * at[0],
+                    &[(spend, slope), (success, -1.0)],
+                ));
             }
             program.require_nonnegative((heights[heights.len() - 1], &[(success, -1.0)]));
         }
         Family::Hill(hill) => {
-            // With odds <= (x/h)^s: success <= odds / (1 + odds), that is (1 - success)(1 + odds) >= 1.
+            // With odds <= (x/h)^s: success <= odds / (1 + odds), that is (1 - success)(1 + odds)
+            // >= 1.
             let odds = program.variable(0.0);
             let cone = SupportedConeT::PowerConeT(hill.steepness());
-            program.require(cone, &[(0.0, &[(spend, 1.0 / hill.half_at())]), (1.0, &[]), (0.0, &[(odds, 1.0)])]);
-            let (sum, difference) = (&[(success, -1.0), (odds, 1.0)][..], &[(success, -1.0), (odds, -1.0)][..]);
-            program.require(SupportedConeT::SecondOrderConeT(3), &[(2.0, sum), (2.0, &[]), (0.0, difference)]);
+            program.require(
+                cone,
+                &[(0.0, &[(spend, 1.0 / hill.half_at())]), (1.0, &[]), (0.0, &[(odds, 1.0)])],
+            );
+            let (sum, difference) =
+                (&[(success, -1.0), (odds, 1.0)][..], &[(success, -1.0), (odds, -1.0)][..]);
+            program.require(
+                SupportedConeT::SecondOrderConeT(3),
+                &[(2.0, sum), (2.0, &[]), (0.0, difference)],
+            );
         }
         family => panic!("no cones for {}", family.name()),
     }
@@ -134,12 +172,18 @@ fn clarabel(problem: &Problem, values: &[f64], budget: f64) -> Option<(Vec<f64>,
     let (point, dual, tolerance) = program.solve()?;
     // Into the bounds, then towards the lower bounds until it fits.
     let inside = |spend: &usize, bounds: Bounds| point[*spend].clamp(bounds.min, bounds.max);
-    let mut split: Vec<f64> = spends.iter().zip(problem.tasks()).map(|(spend, task)| inside(spend, task.bounds())).collect();
+    let mut split: Vec<f64> = spends
+        .iter()
+        .zip(problem.tasks())
+        .map(|(spend, task)| inside(spend, task.bounds()))
+        .collect();
     let least: f64 = problem.tasks().iter().map(|task| task.bounds().min).sum();
     let total: f64 = split.iter().sum();
     if total > budget {
         let keep = (budget - least) / (total - least);
-        split.iter_mut().zip(problem.tasks()).for_each(|(spend, task)| *spend = task.bounds().min + keep * (*spend - task.bounds().min));
+        split.iter_mut().zip(problem.tasks()).for_each(|(spend, task)| {
+            *spend = task.bounds().min + keep * (*spend - task.bounds().min)
+        });
     }
     Some((split, dual + constant, tolerance))
 }
@@ -160,8 +204,14 @@ fn concave_curve(random: &mut Random, tasks: usize) -> Curve {
                 spend.push(spend[spend.len() - 1] + length);
                 success.push(success[success.len() - 1] + slope * length);
             }
-            let (long, high) = (share * random.between(0.5, 4.0) / spend[spend.len() - 1], random.uniform() / success[success.len() - 1]);
-            Curve::piecewise(spend.iter().map(|spend| spend * long).collect(), success.iter().map(|success| success * high).collect())
+            let (long, high) = (
+                share * random.between(0.5, 4.0) / spend[spend.len() - 1],
+                random.uniform() / success[success.len() - 1],
+            );
+            Curve::piecewise(
+                spend.iter().map(|spend| spend * long).collect(),
+                success.iter().map(|success| success * high).collect(),
+            )
         }
     }
     .unwrap();
@@ -173,7 +223,13 @@ fn concave_curve(random: &mut Random, tasks: usize) -> Curve {
 }
 
 fn value_of(problem: &Problem, values: &[f64], split: &[f64]) -> f64 {
-    problem.tasks().iter().zip(values).zip(split).map(|((task, value), &spend)| value * task.curve().success(spend)).sum()
+    problem
+        .tasks()
+        .iter()
+        .zip(values)
+        .zip(split)
+        .map(|((task, value), &spend)| value * task.curve().success(spend))
+        .sum()
 }
 
 #[test]
@@ -182,23 +238,42 @@ fn concave_problems_agree_with_clarabel() {
     for (tasks, seeds) in [(5, 300), (50, 60), (300, 12)] {
         for seed in 0..seeds {
             let mut random = Random::new(7000 + seed);
-            let (problem, values) = bounded_problem(&mut random, tasks, |random| concave_curve(random, tasks), false);
+            let (problem, values) =
+                bounded_problem(&mut random, tasks, |random| concave_curve(random, tasks), false);
             let budget = [1.0, 1.0, 0.7][seed as usize % 3];
             let (found, _) = solve(&problem, &values, budget);
             let context = format!("K = {tasks} seed {seed}");
             assert!(found.gap() <= 1e-12, "{context}: gap {:e}", found.gap());
             asked += 1;
-            let Some((split, dual, tolerance)) = clarabel(&problem, &values, budget) else { continue };
+            let Some((split, dual, tolerance)) = clarabel(&problem, &values, budget) else {
+                continue;
+            };
             let peer = value_of(&problem, &values, &split);
-            // Its split is feasible, so it cannot beat the optimum; and it is nearly optimal, or the two solved different problems.
-            assert!(found.value >= peer * (1.0 - 1e-11), "{context}: {} below Clarabel's {peer}", found.value);
-            assert!(peer >= found.value * (1.0 - tolerance), "{context}: {} far above Clarabel's {peer}", found.value);
-            assert!((dual - found.upper_bound).abs() <= tolerance * dual, "{context}: bound {} against {dual}", found.upper_bound);
+            // Its split is feasible, so it cannot beat the optimum; and it is nearly optimal, or
+            // the two solved different problems.
+            assert!(
+                found.value >= peer * (1.0 - 1e-11),
+                "{context}: {} below Clarabel's {peer}",
+                found.value
+            );
+            assert!(
+                peer >= found.value * (1.0 - tolerance),
+                "{context}: {} far above Clarabel's {peer}",
+                found.value
+            );
+            assert!(
+                (dual - found.upper_bound).abs() <= tolerance * dual,
+                "{context}: bound {} against {dual}",
+                found.upper_bound
+            );
             solved += 1;
             closely += usize::from(tolerance <= 1e-8);
         }
     }
-    assert!(solved > asked * 9 / 10 && closely > asked / 2, "of {asked}, Clarabel solved {solved}, {closely} closely");
+    assert!(
+        solved > asked * 9 / 10 && closely > asked / 2,
+        "of {asked}, Clarabel solved {solved}, {closely} closely"
+    );
 }
 
 // ---- microlp ----
@@ -214,7 +289,11 @@ fn choices(curve: &Curve, bounds: Bounds, budget: f64) -> Vec<(f64, f64)> {
     let most = bounds.max.min(budget);
     let from = if bounds.min > 0.0 { bounds.min } else { bounds.at_least };
     let mut spends = vec![bounds.min];
-    spends.extend(std::iter::once(from).chain(jumps.iter().copied().filter(|&jump| jump > from)).filter(|&spend| spend <= most));
+    spends.extend(
+        std::iter::once(from)
+            .chain(jumps.iter().copied().filter(|&jump| jump > from))
+            .filter(|&spend| spend <= most),
+    );
     spends.dedup();
     spends.into_iter().map(|spend| (spend, curve.success(spend))).collect()
 }
@@ -236,13 +315,17 @@ fn steps_by_milp(problem: &Problem, values: &[f64], budget: f64) -> f64 {
     }
     let mut model = variables.maximise(objective).using(microlp).with(constraint!(total <= budget));
     for row in &rows {
-        model = model.with(constraint!(row.iter().map(|choice| choice.0).sum::<Expression>() == 1.0));
+        model =
+            model.with(constraint!(row.iter().map(|choice| choice.0).sum::<Expression>() == 1.0));
     }
     let solution = model.solve().unwrap();
     // The value of its choices themselves, so that its tolerances do not matter.
     let chosen = || rows.iter().flatten().filter(|choice| solution.value(choice.0) > 0.5);
     assert_eq!(chosen().count(), rows.len());
-    assert!(chosen().map(|choice| choice.1).sum::<f64>() <= budget * (1.0 + 1e-12), "microlp overspends");
+    assert!(
+        chosen().map(|choice| choice.1).sum::<f64>() <= budget * (1.0 + 1e-12),
+        "microlp overspends"
+    );
     chosen().map(|choice| choice.2).sum()
 }
 
@@ -264,20 +347,35 @@ fn steps_agree_with_a_mixed_integer_program() {
         // A third of the problems have few different curves, a third equal values.
         let few: Vec<Curve> = (0..3).map(|_| random_staircase(&mut random, tasks)).collect();
         let equal_curves = seed % 3 == 0;
-        let curve = |random: &mut Random| if equal_curves { few[random.below(3)].clone() } else { random_staircase(random, tasks) };
+        let curve = |random: &mut Random| {
+            if equal_curves {
+                few[random.below(3)].clone()
+            } else {
+                random_staircase(random, tasks)
+            }
+        };
         let (problem, mut values) = bounded_problem(&mut random, tasks, curve, true);
         if seed % 3 == 1 {
             values.fill(0.5);
         }
         let (found, _) = solve(&problem, &values, 1.0);
         let truth = steps_by_milp(&problem, &values, 1.0);
-        assert!((found.value - truth).abs() <= 1e-9 * truth, "seed {seed} K = {tasks}: {} against {truth}\n{found:?}", found.value);
-        assert!(found.upper_bound >= truth * (1.0 - 1e-12), "seed {seed}: bound {} below {truth}", found.upper_bound);
+        assert!(
+            (found.value - truth).abs() <= 1e-9 * truth,
+            "seed {seed} K = {tasks}: {} against {truth}\n{found:?}",
+            found.value
+        );
+        assert!(
+            found.upper_bound >= truth * (1.0 - 1e-12),
+            "seed {seed}: bound {} below {truth}",
+            found.upper_bound
+        );
         assert!(found.gap() <= 1e-13 && found.status == Status::Optimal, "seed {seed}: {found:?}");
     }
 }
 
-/// The optimum of a problem of linear pieces by a mixed-integer program: a binary a piece, and how far along it.
+/// The optimum of a problem of linear pieces by a mixed-integer program: a binary a piece, and how
+/// far along it.
 fn pieces_by_milp(problem: &Problem, values: &[f64], budget: f64) -> f64 {
     let mut variables = ProblemVariables::new();
     let mut rows = Vec::new();
@@ -288,7 +386,8 @@ fn pieces_by_milp(problem: &Problem, values: &[f64], budget: f64) -> f64 {
         at.push(at[at.len() - 1].max(budget) + 1.0);
         let (mut spend, mut pieces) = (Expression::from(0.0), Expression::from(0.0));
         for at in at.windows(2) {
-            let heights = [value * task.curve().success(at[0]), value * task.curve().success(at[1])];
+            let heights =
+                [value * task.curve().success(at[0]), value * task.curve().success(at[1])];
             let on = variables.add(variable().binary());
             let along = variables.add(variable().min(0.0));
             rows.push(constraint!(along <= (at[1] - at[0]) * on));
@@ -325,18 +424,38 @@ fn linear_pieces_agree_with_a_mixed_integer_program() {
         let tasks = [5, 6, 8, 10][seed as usize % 4];
         let shared = random_curve(&mut random, Mix::Piecewise, tasks);
         let curve = |random: &mut Random| {
-            let curve = if seed % 3 == 0 && random.below(2) == 0 { shared.clone() } else { random_curve(random, Mix::Piecewise, tasks) };
-            if random.below(4) == 0 { curve.with_ceiling(0.8).unwrap().with_floor(0.1).unwrap() } else { curve }
+            let curve = if seed % 3 == 0 && random.below(2) == 0 {
+                shared.clone()
+            } else {
+                random_curve(random, Mix::Piecewise, tasks)
+            };
+            if random.below(4) == 0 {
+                curve.with_ceiling(0.8).unwrap().with_floor(0.1).unwrap()
+            } else {
+                curve
+            }
         };
         let (problem, mut values) = bounded_problem(&mut random, tasks, curve, true);
-        mixed += problem.tasks().iter().filter(|task| task.curve().shape() == Shape::PiecewiseMixed).count();
+        mixed += problem
+            .tasks()
+            .iter()
+            .filter(|task| task.curve().shape() == Shape::PiecewiseMixed)
+            .count();
         if seed % 3 == 1 {
             values.fill(0.5);
         }
         let (found, _) = solve(&problem, &values, 1.0);
         let truth = pieces_by_milp(&problem, &values, 1.0);
-        assert!((found.value - truth).abs() <= 1e-8 * truth, "seed {seed} K = {tasks}: {} against {truth}\n{found:?}", found.value);
-        assert!(found.upper_bound >= truth * (1.0 - 1e-8), "seed {seed}: bound {} below {truth}", found.upper_bound);
+        assert!(
+            (found.value - truth).abs() <= 1e-8 * truth,
+            "seed {seed} K = {tasks}: {} against {truth}\n{found:?}",
+            found.value
+        );
+        assert!(
+            found.upper_bound >= truth * (1.0 - 1e-8),
+            "seed {seed}: bound {} below {truth}",
+            found.upper_bound
+        );
         assert!(found.gap() <= 1e-9, "seed {seed}: {found:?}");
     }
     assert!(mixed > 100, "only {mixed} curves are not concave");
@@ -352,23 +471,38 @@ fn s_curves_with_bounds_are_never_below_a_grid() {
             let tasks = 1 + random.below(6);
             let shared = random_curve(&mut random, mix, tasks);
             let equal = seed % 4 == 0;
-            let curve = |random: &mut Random| if equal { shared.clone() } else { random_curve(random, mix, tasks) };
+            let curve = |random: &mut Random| {
+                if equal { shared.clone() } else { random_curve(random, mix, tasks) }
+            };
             let (problem, mut values) = bounded_problem(&mut random, tasks, curve, true);
             if seed % 8 == 0 {
                 values.fill(0.5);
             }
             let budget = random.between(0.8, 2.0);
             let (found, _) = solve(&problem, &values, budget);
-            let Some(truth) = Some(grid_optimum(&problem, &values, budget, 240)).filter(|truth| truth.is_finite()) else { continue };
+            let Some(truth) = Some(grid_optimum(&problem, &values, budget, 240))
+                .filter(|truth| truth.is_finite())
+            else {
+                continue;
+            };
             let context = format!("{mix:?} seed {seed} K = {tasks}");
-            assert!(found.value >= truth * (1.0 - tolerance), "{context}: {} below {truth}\n{found:?}", found.value);
-            assert!(found.upper_bound >= truth * (1.0 - 1e-13), "{context}: bound {} below {truth}", found.upper_bound);
+            assert!(
+                found.value >= truth * (1.0 - tolerance),
+                "{context}: {} below {truth}\n{found:?}",
+                found.value
+            );
+            assert!(
+                found.upper_bound >= truth * (1.0 - 1e-13),
+                "{context}: bound {} below {truth}",
+                found.upper_bound
+            );
             assert!(found.gap() <= tolerance, "{context}: gap {:e} {found:?}", found.gap());
         }
     }
 }
 
-/// Groups of equal thresholds next to smooth curves: the search over how many of each group are funded.
+/// Groups of equal thresholds next to smooth curves: the search over how many of each group are
+/// funded.
 #[test]
 fn groups_of_equal_thresholds_among_smooth_curves() {
     for seed in 0..200 {
@@ -387,39 +521,70 @@ fn groups_of_equal_thresholds_among_smooth_curves() {
             curves.swap(place, random.below(place + 1));
         }
         let values: Vec<f64> = curves.iter().map(|_| random.between(0.05, 1.0)).collect();
-        let specs = curves.into_iter().enumerate().map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve)).collect();
+        let specs = curves
+            .into_iter()
+            .enumerate()
+            .map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve))
+            .collect();
         let problem = ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap();
         let (found, _) = solve(&problem, &values, 1.0);
         let truth = telling_optimum(&problem, &values, 1.0, 1).unwrap();
-        assert!(found.upper_bound >= truth * (1.0 - 1e-13), "seed {seed}: bound {} below {truth}\n{found:?}", found.upper_bound);
-        assert!(found.value >= truth * (1.0 - 1e-9), "seed {seed}: {} below {truth}\n{found:?}", found.value);
+        assert!(
+            found.upper_bound >= truth * (1.0 - 1e-13),
+            "seed {seed}: bound {} below {truth}\n{found:?}",
+            found.upper_bound
+        );
+        assert!(
+            found.value >= truth * (1.0 - 1e-9),
+            "seed {seed}: {} below {truth}\n{found:?}",
+            found.value
+        );
         assert!(found.gap() <= 1e-6, "seed {seed}: {found:?}");
     }
 }
 
 // ---- limits ----
 
-/// A search that is cut short, or may stop early, still returns a feasible split and a true bound, and says so.
+/// A search that is cut short, or may stop early, still returns a feasible split and a true bound,
+/// and says so.
 #[test]
 fn limits_and_coarse_tolerances_leave_true_bounds() {
     let mut cut_short = 0;
     for seed in 0..400 {
         let mut random = Random::new(60_000 + seed);
         let tasks = 5 + random.below(30);
-        let mix = [Mix::Steps, Mix::Steps, Mix::Hill, Mix::Piecewise, Mix::Anything][seed as usize % 5];
-        let (problem, values) = bounded_problem(&mut random, tasks, |random| random_curve(random, mix, tasks), true);
+        let mix =
+            [Mix::Steps, Mix::Steps, Mix::Hill, Mix::Piecewise, Mix::Anything][seed as usize % 5];
+        let (problem, values) =
+            bounded_problem(&mut random, tasks, |random| random_curve(random, mix, tasks), true);
         let truth = solve(&problem, &values, 1.0).0.value;
         for tolerance in [1e-9, 1e-4, 1e-2, 0.1] {
             for limit in [0, 1, 3, 10, 30, 20_000] {
-                let options = Options { tolerance, max_nodes: limit, max_states: limit, ..Options::default() };
+                let options = Options {
+                    tolerance,
+                    max_nodes: limit,
+                    max_states: limit,
+                    ..Options::default()
+                };
                 let (found, _) = solve_with(&problem, &values, 1.0, &options);
-                let context = format!("{mix:?} seed {seed} K = {tasks} tolerance {tolerance} limit {limit}");
-                assert!(found.upper_bound >= truth * (1.0 - 1e-12), "{context}: bound {} below {truth}", found.upper_bound);
+                let context =
+                    format!("{mix:?} seed {seed} K = {tasks} tolerance {tolerance} limit {limit}");
+                assert!(
+                    found.upper_bound >= truth * (1.0 - 1e-12),
+                    "{context}: bound {} below {truth}",
+                    found.upper_bound
+                );
                 // The better split may be found by chance, but not one better than the optimum.
-                assert!(found.value <= truth * (1.0 + 1e-9), "{context}: {} above {truth}", found.value);
+                assert!(
+                    found.value <= truth * (1.0 + 1e-9),
+                    "{context}: {} above {truth}",
+                    found.value
+                );
                 match found.status {
                     Status::Optimal => assert!(found.gap() <= 1e-12, "{context}: {found:?}"),
-                    Status::WithinTolerance => assert!(found.gap() <= tolerance, "{context}: {found:?}"),
+                    Status::WithinTolerance => {
+                        assert!(found.gap() <= tolerance, "{context}: {found:?}")
+                    }
                     Status::Limit => cut_short += 1,
                 }
                 assert!(limit < 20_000 || found.status != Status::Limit, "{context}: {found:?}");

@@ -19,7 +19,9 @@ fn in_unit(curve: &Curve, unit: f64) -> Curve {
         Family::Logistic(family) => Curve::logistic(family.mid() * unit, family.width() * unit),
         Family::Threshold(family) => Curve::threshold(family.at() * unit),
         Family::Steps(family) => Curve::steps(scaled(family.at()), family.heights().to_vec()),
-        Family::Piecewise(family) => Curve::piecewise(scaled(family.spend()), family.heights().to_vec()),
+        Family::Piecewise(family) => {
+            Curve::piecewise(scaled(family.spend()), family.heights().to_vec())
+        }
         Family::Empirical(family) => Curve::empirical(scaled(family.at())),
         _ => panic!("not in random problems"),
     }
@@ -37,7 +39,8 @@ proptest! {
     fn units_of_money_and_reward_do_not_matter(seed in 0u64..1_000_000, tasks in 1usize..12, money in -6i32..10, reward in -6i32..7) {
         let mut random = Random::new(seed);
         let (problem, values) = random_problem(&mut random, Mix::Anything, tasks);
-        // Empirical curves join equal samples, so they are rebuilt from distinct ones on both sides.
+        // Empirical curves join equal samples, so they are rebuilt from distinct ones on both
+        // sides.
         let curves: Vec<Curve> = curves_of(&problem).iter().map(|curve| in_unit(curve, 1.0)).collect();
         let (money, reward) = (10f64.powi(money) * 1.37, 10f64.powi(reward) * 0.91);
         let (plain, _) = solve(&problem_of(curves.clone(), 1.0), &values, 1.0);
@@ -53,7 +56,8 @@ proptest! {
         }
     }
 
-    /// An oracle that takes over another's warmth answers as that one would, to the last bit, whatever the budgets were.
+    /// An oracle that takes over another's warmth answers as that one would, to the last bit,
+    /// whatever the budgets were.
     #[test]
     fn warmth_is_all_that_an_oracle_remembers(seed in 0u64..1_000_000, tasks in 1usize..8) {
         let mut random = Random::new(seed);
@@ -166,7 +170,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
 
-    /// Rounds as a learner has them: values move little, now and then a lot; some budgets leave tasks at their bounds.
+    /// Rounds as a learner has them: values move little, now and then a lot; some budgets leave
+    /// tasks at their bounds.
     #[test]
     fn rounds_of_power_curves_answer_as_a_cold_oracle(seed in 0u64..1_000_000, tasks in 1usize..24, unit in -6i32..9) {
         let mut random = Random::new(seed);
@@ -218,7 +223,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() })]
 
-    /// Square roots alone are answered in closed form; beside a worthless task of another family they are not.
+    /// Square roots alone are answered in closed form; beside a worthless task of another family
+    /// they are not.
     #[test]
     fn square_roots_alone_are_answered_as_beside_a_worthless_task(seed in 0u64..1_000_000, tasks in 2usize..24, unit in -6i32..9) {
         let mut random = Random::new(seed);
@@ -269,12 +275,23 @@ fn many_square_roots_add_up_to_the_budget() {
     let mut random = Random::new(17);
     for tasks in [1000, 5000, 20_000] {
         let spec = |task| TaskSpec::new(format!("t{task}"), Curve::power(0.5, 1.0).unwrap());
-        let problem = ProblemSpec { budget: 0.7, tasks: (0..tasks).map(spec).collect(), ..ProblemSpec::default() }.check().unwrap();
+        let problem = ProblemSpec {
+            budget: 0.7,
+            tasks: (0..tasks).map(spec).collect(),
+            ..ProblemSpec::default()
+        }
+        .check()
+        .unwrap();
         for _ in 0..5 {
             let values: Vec<f64> = (0..tasks).map(|_| random.between(0.01, 1.0)).collect();
             let (answer, _) = solve(&problem, &values, 0.7);
             certified(&problem, &values, &answer);
-            assert!(answer.gap() <= 1e-12 && answer.unspent == 0.0, "{} tasks: gap {:e}", tasks, answer.gap());
+            assert!(
+                answer.gap() <= 1e-12 && answer.unspent == 0.0,
+                "{} tasks: gap {:e}",
+                tasks,
+                answer.gap()
+            );
         }
     }
 }
@@ -292,26 +309,39 @@ fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
         };
         let curves: Vec<Curve> = (0..tasks).map(|_| threshold(&mut random)).collect();
         let has_ties = random.below(2) == 0;
-        let value = |random: &mut Random| if has_ties { random.below(4) as f64 * 0.25 } else { random.uniform() };
+        let value = |random: &mut Random| {
+            if has_ties { random.below(4) as f64 * 0.25 } else { random.uniform() }
+        };
         let mut values: Vec<f64> = (0..tasks).map(|_| value(&mut random)).collect();
         let funded = 1 + random.below(12);
-        let budget = at * funded as f64 + if random.below(2) == 0 { at * random.uniform() } else { 0.0 };
+        let budget =
+            at * funded as f64 + if random.below(2) == 0 { at * random.uniform() } else { 0.0 };
         let leftover = if random.below(4) == 0 { Leftover::Spend } else { Leftover::Keep };
         let options = Options { leftover, ..Options::default() };
         let (alone, _) = solve_with(&problem_of(curves.clone(), budget), &values, budget, &options);
         let beside = problem_of([curves, vec![Curve::hill(1.0, 2.0).unwrap()]].concat(), budget);
         values.push(0.0);
         let (mut with, _) = solve_with(&beside, &values, budget, &Options::default());
-        assert_eq!(alone.unspent_reason, with.unspent_reason.filter(|_| leftover == Leftover::Keep));
+        assert_eq!(
+            alone.unspent_reason,
+            with.unspent_reason.filter(|_| leftover == Leftover::Keep)
+        );
         if leftover == Leftover::Spend {
-            assert!(alone.unspent == 0.0 && (alone.spend.iter().sum::<f64>() - budget).abs() <= 1e-14 * budget);
+            assert!(
+                alone.unspent == 0.0
+                    && (alone.spend.iter().sum::<f64>() - budget).abs() <= 1e-14 * budget
+            );
         } else {
             with.spend.truncate(tasks);
             assert_eq!(alone.spend, with.spend, "{values:?}");
         }
         let near = |a: f64, b: f64| (a - b).abs() <= 1e-14 * b;
-        assert!(near(alone.value, with.value) && near(alone.upper_bound, with.upper_bound), "{alone:?} {with:?}");
-        // What the last one funded pays, or what the first one that is not would pay, and anything in between.
+        assert!(
+            near(alone.value, with.value) && near(alone.upper_bound, with.upper_bound),
+            "{alone:?} {with:?}"
+        );
+        // What the last one funded pays, or what the first one that is not would pay, and anything
+        // in between.
         let curves = curves_of(&beside);
         let (mut last, mut next) = (f64::INFINITY, 0.0f64);
         for task in 0..tasks {
@@ -324,7 +354,10 @@ fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
             }
         }
         let slack = 1e-14 * alone.value / at;
-        assert!(alone.price <= last + slack && alone.price >= next - slack, "{next} {last} {alone:?}");
+        assert!(
+            alone.price <= last + slack && alone.price >= next - slack,
+            "{next} {last} {alone:?}"
+        );
     }
 }
 
@@ -341,7 +374,10 @@ fn bad_calls_are_refused_by_a_warm_oracle_too() {
                 }
                 let mut values = good;
                 values[task] = bad;
-                assert!(oracle.allocate(&values, 1.0, &Options::default()).is_err(), "{bad} at {task}");
+                assert!(
+                    oracle.allocate(&values, 1.0, &Options::default()).is_err(),
+                    "{bad} at {task}"
+                );
             }
             oracle.allocate(&good, 1.0, &Options::default()).unwrap();
             assert!(oracle.allocate(&good, bad, &Options::default()).is_err());
@@ -352,7 +388,11 @@ fn bad_calls_are_refused_by_a_warm_oracle_too() {
         let tiny = oracle.allocate(&good, 1e-300, &Options::default()).unwrap();
         assert!(tiny.gap() <= 1e-12, "{tiny:?}");
         oracle.allocate(&good, 1.0, &Options::default()).unwrap();
-        assert!(oracle.allocate(&good, 1.0, &Options { tolerance: f64::NAN, ..Options::default() }).is_err());
+        assert!(
+            oracle
+                .allocate(&good, 1.0, &Options { tolerance: f64::NAN, ..Options::default() })
+                .is_err()
+        );
     }
 }
 
@@ -364,19 +404,34 @@ fn equal_curves_with_equal_values_do_not_blow_up_the_search() {
         ("logistic", Curve::logistic(0.05, 0.01).unwrap()),
         ("threshold", Curve::threshold(0.03).unwrap()),
         ("steps", steps),
-        ("piecewise", Curve::piecewise(vec![0.0, 0.02, 0.05, 0.1], vec![0.0, 0.1, 0.7, 0.9]).unwrap()),
+        (
+            "piecewise",
+            Curve::piecewise(vec![0.0, 0.02, 0.05, 0.1], vec![0.0, 0.1, 0.7, 0.9]).unwrap(),
+        ),
     ] {
         for tasks in [30usize, 100, 1000] {
             for spread in [0.0, 1e-3] {
                 let problem = problem_of(vec![curve.clone(); tasks], 1.0);
                 let mut random = Random::new(tasks as u64);
-                let values: Vec<f64> = (0..tasks).map(|_| 1.0 + spread * random.between(-1.0, 1.0)).collect();
+                let values: Vec<f64> =
+                    (0..tasks).map(|_| 1.0 + spread * random.between(-1.0, 1.0)).collect();
                 let (found, _) = solve(&problem, &values, 1.0);
                 assert!(found.gap() <= 1e-9, "{name} K={tasks} spread {spread}: {}", brief(&found));
-                assert!(found.nodes <= 60, "{name} K={tasks} spread {spread}: {} nodes", found.nodes);
-                assert!(found.states <= 2_000_000, "{name} K={tasks} spread {spread}: {} states", found.states);
+                assert!(
+                    found.nodes <= 60,
+                    "{name} K={tasks} spread {spread}: {} nodes",
+                    found.nodes
+                );
+                assert!(
+                    found.states <= 2_000_000,
+                    "{name} K={tasks} spread {spread}: {} states",
+                    found.states
+                );
                 if spread == 0.0 {
-                    assert!(found.spend.windows(2).all(|pair| pair[0] >= pair[1]), "{name} K={tasks}: ties go to the lowest index");
+                    assert!(
+                        found.spend.windows(2).all(|pair| pair[0] >= pair[1]),
+                        "{name} K={tasks}: ties go to the lowest index"
+                    );
                 }
             }
         }
@@ -409,7 +464,12 @@ fn spare_budget_is_reported_or_spent_as_asked() {
     assert_eq!(kept.spend, vec![0.2, 0.3]);
     assert_eq!(kept.unspent, 0.5);
     assert_eq!(kept.unspent_reason, Some(UnspentReason::CurveFlat));
-    let (spent, _) = solve_with(&problem, &[1.0, 1.0], 1.0, &Options { leftover: Leftover::Spend, ..Options::default() });
+    let (spent, _) = solve_with(
+        &problem,
+        &[1.0, 1.0],
+        1.0,
+        &Options { leftover: Leftover::Spend, ..Options::default() },
+    );
     assert_eq!(spent.spend.iter().sum::<f64>(), 1.0);
     assert_eq!(spent.unspent, 0.0);
 
@@ -417,7 +477,10 @@ fn spare_budget_is_reported_or_spent_as_asked() {
     task.max = Some(0.25);
     let capped = ProblemSpec { tasks: vec![task], ..ProblemSpec::default() }.check().unwrap();
     let (found, _) = solve(&capped, &[1.0], 1.0);
-    assert_eq!((found.spend[0], found.unspent, found.unspent_reason), (0.25, 0.75, Some(UnspentReason::AtMax)));
+    assert_eq!(
+        (found.spend[0], found.unspent, found.unspent_reason),
+        (0.25, 0.75, Some(UnspentReason::AtMax))
+    );
 }
 
 #[test]
@@ -429,27 +492,45 @@ fn bad_calls_are_refused() {
         oracle.allocate(values, budget, &options).map(|_| ()).unwrap_err().to_string()
     };
     assert_eq!(refused(&[1.0], 1.0, 0.0), "values: 1 numbers for 2 tasks");
-    assert_eq!(refused(&[1.0, -1.0], 1.0, 0.0), "values[1]: must be finite and not negative, not -1");
-    assert_eq!(refused(&[1.0, f64::NAN], 1.0, 0.0), "values[1]: must be finite and not negative, not NaN");
-    assert_eq!(refused(&[1.0, 1.0], f64::INFINITY, 0.0), "budget: must be finite and not negative, not inf");
+    assert_eq!(
+        refused(&[1.0, -1.0], 1.0, 0.0),
+        "values[1]: must be finite and not negative, not -1"
+    );
+    assert_eq!(
+        refused(&[1.0, f64::NAN], 1.0, 0.0),
+        "values[1]: must be finite and not negative, not NaN"
+    );
+    assert_eq!(
+        refused(&[1.0, 1.0], f64::INFINITY, 0.0),
+        "budget: must be finite and not negative, not inf"
+    );
     assert_eq!(refused(&[1.0, 1.0], 1.0, f64::NAN), "tolerance: must be at least 0, not NaN");
 
     let mut tv = TaskSpec::new("tv", Curve::saturating(1.0).unwrap());
     tv.min = Some(0.6);
     let problem = ProblemSpec { tasks: vec![tv], ..ProblemSpec::default() }.check().unwrap();
-    let error = Oracle::new(&problem).allocate(&[1.0], 0.5, &Options::default()).map(|_| ()).unwrap_err();
+    let error =
+        Oracle::new(&problem).allocate(&[1.0], 0.5, &Options::default()).map(|_| ()).unwrap_err();
     assert_eq!(error.to_string(), "sum of min = 0.6 > budget 0.5: tv 0.6");
 }
 
 #[test]
 fn nothing_to_gain_and_nothing_to_spend() {
-    let problem = problem_of(vec![Curve::power(0.5, 1.0).unwrap(), Curve::hill(0.5, 2.0).unwrap(), Curve::threshold(0.2).unwrap()], 1.0);
+    let problem = problem_of(
+        vec![
+            Curve::power(0.5, 1.0).unwrap(),
+            Curve::hill(0.5, 2.0).unwrap(),
+            Curve::threshold(0.2).unwrap(),
+        ],
+        1.0,
+    );
     let (found, _) = solve(&problem, &[0.0; 3], 1.0);
     assert_eq!((found.value, found.upper_bound, found.unspent), (0.0, 0.0, 1.0));
     let (found, _) = solve(&problem, &[1.0; 3], 0.0);
     assert_eq!((found.value, found.spend, found.unspent), (0.0, vec![0.0; 3], 0.0));
     // A group of equal thresholds that no budget reaches must not make the price infinite.
-    let (found, _) = solve(&problem_of(vec![Curve::threshold(0.5).unwrap(); 3], 1.0), &[1.0; 3], 0.0);
+    let (found, _) =
+        solve(&problem_of(vec![Curve::threshold(0.5).unwrap(); 3], 1.0), &[1.0; 3], 0.0);
     assert!(found.price.is_finite());
 }
 
@@ -474,8 +555,15 @@ fn limits_are_counted_and_told() {
 fn two_groups_of_equal_thresholds_beside_smooth_curves() {
     let threshold = |at: f64| Curve::threshold(at).unwrap();
     let hill = |half: f64, steepness: f64| Curve::hill(half, steepness).unwrap();
-    let curves =
-        vec![threshold(12.73), threshold(12.73), threshold(5.94), hill(12.8, 1.83), hill(4.79, 1.26), threshold(5.94), hill(18.81, 2.56)];
+    let curves = vec![
+        threshold(12.73),
+        threshold(12.73),
+        threshold(5.94),
+        hill(12.8, 1.83),
+        hill(4.79, 1.26),
+        threshold(5.94),
+        hill(18.81, 2.56),
+    ];
     let values = [0.109, 0.976, 0.613, 0.267, 0.801, 0.026, 0.628];
     let problem = problem_of(curves, 14.0);
     let (found, _) = solve(&problem, &values, 14.0);
@@ -486,7 +574,11 @@ fn two_groups_of_equal_thresholds_beside_smooth_curves() {
 #[test]
 fn the_price_is_what_one_more_unit_is_worth_where_one_task_takes_all() {
     let exponential = || Curve::exponential(10.0).unwrap();
-    for curves in [vec![exponential(), exponential()], vec![Curve::hill(2.0, 3.0).unwrap(), exponential()], vec![exponential()]] {
+    for curves in [
+        vec![exponential(), exponential()],
+        vec![Curve::hill(2.0, 3.0).unwrap(), exponential()],
+        vec![exponential()],
+    ] {
         let problem = problem_of(curves.clone(), 10.0);
         let values = [1.0, 0.01][..curves.len()].to_vec();
         let (found, checked) = solve(&problem, &values, 10.0);
@@ -499,7 +591,11 @@ fn the_price_is_what_one_more_unit_is_worth_where_one_task_takes_all() {
 
 #[test]
 fn huge_and_tiny_values_do_not_overflow() {
-    let curves = vec![Curve::saturating(1e-9).unwrap(), Curve::exponential(1.0).unwrap(), Curve::hill(1.0, 2.0).unwrap()];
+    let curves = vec![
+        Curve::saturating(1e-9).unwrap(),
+        Curve::exponential(1.0).unwrap(),
+        Curve::hill(1.0, 2.0).unwrap(),
+    ];
     for values in [[1e300, 1.0, 1e-300], [1e-300, 1e-310, 1e-320], [1e305, 1e305, 1e305]] {
         let problem = problem_of(curves.clone(), 3.0);
         let (found, _) = solve(&problem, &values, 3.0);

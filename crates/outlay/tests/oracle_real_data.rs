@@ -1,12 +1,14 @@
-//! The oracle on real curves: closing prices of auctions and running times of training jobs (`examples/data`), against an exact
-//! search in whole numbers and a mixed-integer program.
+//! The oracle on real curves: closing prices of auctions and running times of training jobs
+//! (`examples/data`), against an exact search in whole numbers and a mixed-integer program.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
 
 use std::collections::BTreeMap;
 
-use good_lp::{Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable};
+use good_lp::{
+    Expression, ProblemVariables, Solution, SolverModel, Variable, constraint, microlp, variable,
+};
 use outlay::{Curve, Leftover, Options, Problem, Status, UnspentReason};
 use support::*;
 
@@ -21,7 +23,8 @@ impl Samples {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let headers = reader.headers().unwrap().clone();
         let place = |name: &str| headers.iter().position(|header| header == name).unwrap();
-        let (keys, number): (Vec<usize>, usize) = (group_by.iter().map(|name| place(name)).collect(), place(column));
+        let (keys, number): (Vec<usize>, usize) =
+            (group_by.iter().map(|name| place(name)).collect(), place(column));
         let mut groups: BTreeMap<Vec<String>, Vec<u64>> = BTreeMap::new();
         for row in reader.records() {
             let row = row.unwrap();
@@ -35,7 +38,12 @@ impl Samples {
 
     /// The problem, with the samples as they are in the file.
     fn problem(&self) -> Problem {
-        let curve = |group: &Vec<u64>| Curve::empirical(group.iter().map(|&units| units as f64 / self.units_per_spend).collect()).unwrap();
+        let curve = |group: &Vec<u64>| {
+            Curve::empirical(
+                group.iter().map(|&units| units as f64 / self.units_per_spend).collect(),
+            )
+            .unwrap()
+        };
         problem_of(self.groups.iter().map(curve).collect(), 1.0)
     }
 
@@ -53,7 +61,8 @@ impl Samples {
         choices
     }
 
-    /// The exact optimum: lists of (spend, value) where nothing spends more for no more value. Spends are whole numbers.
+    /// The exact optimum: lists of (spend, value) where nothing spends more for no more value.
+    /// Spends are whole numbers.
     fn optimum(&self, values: &[f64], budget: u64) -> f64 {
         let mut list = vec![(0u64, 0.0f64)];
         for (group, value) in values.iter().enumerate() {
@@ -61,7 +70,11 @@ impl Samples {
             let mut next: Vec<(u64, f64)> = Vec::new();
             for (units, reached) in self.choices(group) {
                 let worth = value * (reached as f64 / samples);
-                next.extend(list.iter().map(|state| (state.0 + units, state.1 + worth)).filter(|state| state.0 <= budget));
+                next.extend(
+                    list.iter()
+                        .map(|state| (state.0 + units, state.1 + worth))
+                        .filter(|state| state.0 <= budget),
+                );
             }
             next.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(b.1.total_cmp(&a.1)));
             let mut most = -1.0;
@@ -82,7 +95,9 @@ impl Samples {
         let mut rows: Vec<Vec<(Variable, u64, f64)>> = Vec::new();
         for (group, value) in values.iter().enumerate() {
             let mut row = Vec::new();
-            for (units, reached) in self.choices(group).into_iter().filter(|choice| choice.0 <= budget) {
+            for (units, reached) in
+                self.choices(group).into_iter().filter(|choice| choice.0 <= budget)
+            {
                 let worth = value * (reached as f64 / self.groups[group].len() as f64);
                 let chosen = variables.add(variable().binary());
                 objective += worth * chosen;
@@ -91,12 +106,15 @@ impl Samples {
             }
             rows.push(row);
         }
-        let mut model = variables.maximise(objective).using(microlp).with(constraint!(total <= 1.0));
+        let mut model =
+            variables.maximise(objective).using(microlp).with(constraint!(total <= 1.0));
         for row in &rows {
-            model = model.with(constraint!(row.iter().map(|choice| choice.0).sum::<Expression>() == 1.0));
+            model = model
+                .with(constraint!(row.iter().map(|choice| choice.0).sum::<Expression>() == 1.0));
         }
         let solution = model.solve().unwrap();
-        let chosen: Vec<_> = rows.iter().flatten().filter(|choice| solution.value(choice.0) > 0.5).collect();
+        let chosen: Vec<_> =
+            rows.iter().flatten().filter(|choice| solution.value(choice.0) > 0.5).collect();
         assert_eq!(chosen.len(), rows.len());
         assert!(chosen.iter().map(|choice| choice.1).sum::<u64>() <= budget, "microlp overspends");
         chosen.iter().map(|choice| choice.2).sum()
@@ -104,14 +122,24 @@ impl Samples {
 }
 
 fn auctions() -> Samples {
-    let samples = Samples::read(include_str!("../../../examples/data/ebay_closing_prices.csv"), &["item", "days"], "closing_price", 100.0);
+    let samples = Samples::read(
+        include_str!("../../../examples/data/ebay_closing_prices.csv"),
+        &["item", "days"],
+        "closing_price",
+        100.0,
+    );
     assert_eq!(samples.groups.len(), 9);
     assert_eq!(samples.groups.iter().map(Vec::len).sum::<usize>(), 628);
     samples
 }
 
 fn training_runs() -> Samples {
-    let samples = Samples::read(include_str!("../../../examples/data/model_runs_letter.csv"), &["learner"], "train_seconds", 10_000.0);
+    let samples = Samples::read(
+        include_str!("../../../examples/data/model_runs_letter.csv"),
+        &["learner"],
+        "train_seconds",
+        10_000.0,
+    );
     assert_eq!(samples.groups.len(), 20);
     assert_eq!(samples.groups.iter().map(Vec::len).sum::<usize>(), 2500);
     samples
@@ -132,24 +160,44 @@ fn agrees(samples: &Samples, spend: f64, seeds: u64, truth: impl Fn(&[f64], u64)
         let spend = budget as f64 / samples.units_per_spend;
         let context = format!("budget {spend} seed {seed}");
         let (found, _) = solve(&problem, &values, spend);
-        assert!((found.value - truth).abs() <= 1e-13 * truth, "{context}: {} against {truth}\n{found:?}", found.value);
+        assert!(
+            (found.value - truth).abs() <= 1e-13 * truth,
+            "{context}: {} against {truth}\n{found:?}",
+            found.value
+        );
         assert!(found.gap() <= 1e-13 && found.status == Status::Optimal, "{context}: {found:?}");
         // What is left reaches no further sample of any task.
         assert_eq!(found.unspent > 0.0, found.unspent_reason.is_some(), "{context}: {found:?}");
-        assert!(matches!(found.unspent_reason, None | Some(UnspentReason::CurveFlat)), "{context}: {found:?}");
+        assert!(
+            matches!(found.unspent_reason, None | Some(UnspentReason::CurveFlat)),
+            "{context}: {found:?}"
+        );
         let gain = |task: usize| {
             let (curve, spend) = (problem.tasks()[task].curve(), found.spend[task]);
             curve.success(spend + found.unspent) - curve.success(spend)
         };
-        assert!((0..values.len()).all(|task| gain(task) == 0.0), "{context}: the rest would buy something: {found:?}");
+        assert!(
+            (0..values.len()).all(|task| gain(task) == 0.0),
+            "{context}: the rest would buy something: {found:?}"
+        );
         // Every task pays for a sample, not for more.
         for (group, &spend) in found.spend.iter().enumerate() {
             let units = spend * samples.units_per_spend;
-            let paid = samples.choices(group).iter().any(|choice| (choice.0 as f64 - units).abs() <= 1e-6);
+            let paid =
+                samples.choices(group).iter().any(|choice| (choice.0 as f64 - units).abs() <= 1e-6);
             assert!(paid, "{context}: task {group} is given {spend}, which is no sample");
         }
-        let all = solve_with(&problem, &values, spend, &Options { leftover: Leftover::Spend, ..Options::default() }).0;
-        assert!(all.unspent == 0.0 && (all.value - truth).abs() <= 1e-13 * truth, "{context}: {all:?}");
+        let all = solve_with(
+            &problem,
+            &values,
+            spend,
+            &Options { leftover: Leftover::Spend, ..Options::default() },
+        )
+        .0;
+        assert!(
+            all.unspent == 0.0 && (all.value - truth).abs() <= 1e-13 * truth,
+            "{context}: {all:?}"
+        );
     }
 }
 

@@ -22,7 +22,10 @@ fn any_case() -> impl Strategy<Value = Case> {
     let task = (0..5_usize, 0.05..0.9_f64, 1.2..4.0_f64, 0.1..1.0_f64, 0..4_usize, 0.0..1.0_f64);
     (proptest::collection::vec(task, 1..7), 0.1..1e4_f64).prop_map(|(tasks, budget)| {
         let count = tasks.len() as f64;
-        let spec = |(position, &(family, at, steepness, _, bound, _)): (usize, &(usize, f64, f64, f64, usize, f64))| {
+        let spec = |(position, &(family, at, steepness, _, bound, _)): (
+            usize,
+            &(usize, f64, f64, f64, usize, f64),
+        )| {
             let scale = budget * at;
             let curve = match family {
                 0 => Curve::threshold(scale),
@@ -41,7 +44,8 @@ fn any_case() -> impl Strategy<Value = Case> {
             task
         };
         let specs = tasks.iter().enumerate().map(spec).collect();
-        let problem = ProblemSpec { budget, tasks: specs, ..ProblemSpec::default() }.check().unwrap();
+        let problem =
+            ProblemSpec { budget, tasks: specs, ..ProblemSpec::default() }.check().unwrap();
         let total: f64 = tasks.iter().map(|task| task.5).sum::<f64>().max(1.0);
         Case {
             problem,
@@ -91,7 +95,8 @@ proptest! {
         prop_assert_eq!(violations(&problem, problem.budget(), &rounded.spend), vec![]);
         let has_steps = problem.tasks().iter().any(|task| matches!(task.curve().shape(), Shape::Steps { .. }));
         if !has_steps {
-            // Rounding a task down takes less than a unit from it, and rounding the others' bounds up less than one for each.
+            // Rounding a task down takes less than a unit from it, and rounding the others' bounds
+            // up less than one for each.
             let missing = (problem.tasks().len() + 1) as f64 * problem.budget() / 1e5;
             let tasks = problem.tasks().iter().zip(&values).zip(&best.spend);
             let cost = tasks.map(|((task, value), spend)| value * (task.curve().success(*spend) - task.curve().success(spend - missing)));

@@ -51,14 +51,18 @@ const GOOD_TASK: &str = "[[task]]\ncurve = { family = 'saturating', full_at = 1 
 
 #[test]
 fn syntax() {
-    let line_of = |text: &str| complaints(text, &NoFiles).split(": ").next().unwrap_or("").to_owned();
+    let line_of =
+        |text: &str| complaints(text, &NoFiles).split(": ").next().unwrap_or("").to_owned();
     assert_eq!(line_of("budget = 1\nhorizon = = 2"), "line 2, column 11");
     assert_eq!(line_of("budget = 1\nbudget = 2"), "line 2, column 1");
     assert_eq!(line_of("[[task]\n"), "line 1, column 8");
 
     let of_json = |text: &str| Problem::from_json(text, &NoFiles).unwrap_err().to_string();
     assert_eq!(of_json("{\n \"budget\": 1,\n}"), "line 3, column 1: trailing comma");
-    assert_eq!(of_json("{\"budget\": 1, \"budget\": 2}"), "line 1, column 26: the key `budget` is written twice");
+    assert_eq!(
+        of_json("{\"budget\": 1, \"budget\": 2}"),
+        "line 1, column 26: the key `budget` is written twice"
+    );
     assert_eq!(of_json("{\"budget\": 1e999}"), "line 1, column 16: number out of range");
     assert_eq!(of_json("[1]"), "problem: must be a table, not a list");
     assert_eq!(of_json(""), "line 1, column 0: EOF while parsing a value");
@@ -105,32 +109,65 @@ fn environments() {
     let files = folder(&[("budgets.csv", "day,budget\n1,900\n2,-5\n3,x\n")]);
     let cases = [
         ("environment = 3", "environment: must be a table, not the number 3"),
-        ("environment = { delays = 3 }", "environment: unknown key `delays`: did you mean `delay`?"),
+        (
+            "environment = { delays = 3 }",
+            "environment: unknown key `delays`: did you mean `delay`?",
+        ),
         ("environment.delay = { law = 'geometric', mean = 100 }", ""),
         ("environment.delay = { law = 'constant', rounds = 0 }", ""),
         ("environment.delay = { law = 'uniform', low = 0, high = 9 }", ""),
         ("environment.delay = 100", "environment.delay: must be a table, not the number 100"),
-        ("environment.delay = {}", "environment.delay.law: is missing: a delay needs one of `constant`, `geometric`, `uniform`"),
+        (
+            "environment.delay = {}",
+            "environment.delay.law: is missing: a delay needs one of `constant`, `geometric`, `uniform`",
+        ),
         (
             "environment.delay = { law = 'geometrical', mean = 1 }",
             "environment.delay.law: unknown law `geometrical`: did you mean `geometric`?",
         ),
-        ("environment.delay = { law = 'geometric' }", "environment.delay.mean: is missing: a geometric delay needs it"),
-        ("environment.delay = { law = 'geometric', mean = -1 }", "environment.delay.mean: must be between 0 and 1e12 rounds, not -1"),
+        (
+            "environment.delay = { law = 'geometric' }",
+            "environment.delay.mean: is missing: a geometric delay needs it",
+        ),
+        (
+            "environment.delay = { law = 'geometric', mean = -1 }",
+            "environment.delay.mean: must be between 0 and 1e12 rounds, not -1",
+        ),
         (
             "environment.delay = { law = 'geometric', mean = 1, rounds = 2 }",
             "environment.delay: unknown key `rounds`: known here are `law`, `mean`",
         ),
-        ("environment.delay = { law = 'constant', rounds = 2.5 }", "environment.delay.rounds: must be a whole number, not the number 2.5"),
-        ("environment.delay = { law = 'uniform', low = 5, high = 2 }", "environment.delay.low: must be at most `high`: 5 > 2"),
-        ("environment.available = 1.5", "environment.available: must be a chance above 0 and at most 1, not 1.5"),
-        ("environment.available = 'often'", "environment.available: must be a number, not the text \"often\""),
+        (
+            "environment.delay = { law = 'constant', rounds = 2.5 }",
+            "environment.delay.rounds: must be a whole number, not the number 2.5",
+        ),
+        (
+            "environment.delay = { law = 'uniform', low = 5, high = 2 }",
+            "environment.delay.low: must be at most `high`: 5 > 2",
+        ),
+        (
+            "environment.available = 1.5",
+            "environment.available: must be a chance above 0 and at most 1, not 1.5",
+        ),
+        (
+            "environment.available = 'often'",
+            "environment.available: must be a number, not the text \"often\"",
+        ),
         ("environment.budget = [1, 2, 3]", ""),
         ("environment.budget = []", "environment.budget.amounts: must have at least one number"),
-        ("environment.budget = [1, -2]", "environment.budget.amounts[1]: must be finite and not negative, not -2"),
+        (
+            "environment.budget = [1, -2]",
+            "environment.budget.amounts[1]: must be finite and not negative, not -2",
+        ),
         ("environment.budget = 5", "environment.budget: must be a table, not the number 5"),
-        ("environment.budget = { law = 'uniform', low = 3, high = 2 }", "environment.budget.low: must be at most `high`: 3 > 2"),
-        ("environment.budget = { law = 'uniform', low = 3 }", "environment.budget.high: is missing: a uniform budget needs it"),
+        (
+            "environment.budget = { law = 'uniform', low = 3, high = 2 }",
+            "environment.budget.low: must be at most `high`: 3 > 2",
+        ),
+        (
+            "environment.budget = { law = 'uniform', low = 3 }",
+            "environment.budget.high: is missing: a uniform budget needs it",
+        ),
         (
             "environment.budget = { law = 'sine', mean = 3, amplitude = 4, period = 7 }",
             "environment.budget.amplitude: must be at most `mean`, or budgets are negative: 4 > 3",
@@ -152,7 +189,10 @@ fn environments() {
         assert_eq!(complaints(&format!("{fields}\n{GOOD_TASK}"), &files), expected, "{fields}");
     }
     let needed = format!("environment.budget = [3, 1]\nbudget = 10\n{}", task("min = 2"));
-    assert_eq!(complaints(&needed, &NoFiles), "environment.budget: its smallest budget 1 is below what the tasks' min and fixed need: 2");
+    assert_eq!(
+        complaints(&needed, &NoFiles),
+        "environment.budget: its smallest budget 1 is below what the tasks' min and fixed need: 2"
+    );
 }
 
 #[test]
@@ -162,20 +202,41 @@ fn tasks_that_are_none() {
         &[
             ("", "task: there is none: a problem needs at least one task"),
             ("task = []", "task: there is none: a problem needs at least one task"),
-            ("budget = 0", "budget: must be positive and finite, not 0\ntask: there is none: a problem needs at least one task"),
-            ("task = 3", "task: must be a list of tables, not the number 3: in TOML head each task [[task]]"),
-            ("[task]\nname = 'a'", "task: must be a list of tables, not a table: in TOML head each task [[task]]"),
-            ("task = [3, 'a']", "task[0]: must be a table, not the number 3\ntask[1]: must be a table, not the text \"a\""),
+            (
+                "budget = 0",
+                "budget: must be positive and finite, not 0\ntask: there is none: a problem needs at least one task",
+            ),
+            (
+                "task = 3",
+                "task: must be a list of tables, not the number 3: in TOML head each task [[task]]",
+            ),
+            (
+                "[task]\nname = 'a'",
+                "task: must be a list of tables, not a table: in TOML head each task [[task]]",
+            ),
+            (
+                "task = [3, 'a']",
+                "task[0]: must be a table, not the number 3\ntask[1]: must be a table, not the text \"a\"",
+            ),
             (
                 "[[task]]\nname = 'a'",
                 "task[0].curve: is missing: every task needs one, such as { family = \"hill\", half_at = 120.0, steepness = 2.5 }",
             ),
             ("[[task]]\ncurve = 'hill'", "task[0].curve: must be a table, not the text \"hill\""),
-            ("[[tasks]]\nname = 'a'", "tasks: must be { file = \"tasks.csv\" }, not a list: tasks written here are `task`, without s"),
+            (
+                "[[tasks]]\nname = 'a'",
+                "tasks: must be { file = \"tasks.csv\" }, not a list: tasks written here are `task`, without s",
+            ),
             ("tasks = {}", "tasks.file: is missing: `tasks` needs it"),
             ("tasks = { file = 3 }", "tasks.file: must be text, not the number 3"),
-            ("tasks = { fil = 'a.csv' }", "tasks: unknown key `fil`: did you mean `file`?\ntasks.file: is missing: `tasks` needs it"),
-            ("tasks = { file = 'a.csv' }", "tasks.file: cannot read `a.csv`: this problem was read without access to files"),
+            (
+                "tasks = { fil = 'a.csv' }",
+                "tasks: unknown key `fil`: did you mean `file`?\ntasks.file: is missing: `tasks` needs it",
+            ),
+            (
+                "tasks = { file = 'a.csv' }",
+                "tasks.file: cannot read `a.csv`: this problem was read without access to files",
+            ),
         ],
     );
 }
@@ -224,7 +285,10 @@ fn bounds_that_contradict_each_other() {
         ("fixed = 0.5\nexclude = false", ""),
         ("exclude = true\nmin = 0.1", "task[0].exclude: cannot go with `min` = 0.1: keep one"),
         ("exclude = true\nmin = 0\nmax = 3\nat_least = 2", ""),
-        ("at_least = 0.5\nmax = 0.4", "task[0].at_least: must be at most `max`: 0.5 > 0.4 (to spend nothing write `exclude`)"),
+        (
+            "at_least = 0.5\nmax = 0.4",
+            "task[0].at_least: must be at most `max`: 0.5 > 0.4 (to spend nothing write `exclude`)",
+        ),
         ("at_least = 50", ""),
     ]);
 }
@@ -232,19 +296,36 @@ fn bounds_that_contradict_each_other() {
 #[test]
 fn bounds_that_cannot_all_be_met() {
     let with = |budget: f64, bounds: &[(&str, &str)]| {
-        let tasks: String = bounds.iter().map(|(name, bound)| format!("{}name = '{name}'\n{bound}\n", task(""))).collect();
+        let tasks: String = bounds
+            .iter()
+            .map(|(name, bound)| format!("{}name = '{name}'\n{bound}\n", task("")))
+            .collect();
         complaints(&format!("budget = {budget}\n{tasks}"), &NoFiles)
     };
-    assert_eq!(with(100.0, &[("tv", "min = 60"), ("search", "min = 60")]), "budget: sum of min = 120 > budget 100: tv 60, search 60");
     assert_eq!(
-        with(100.0, &[("radio", "at_least = 70"), ("tv", "min = 1\nat_least = 50"), ("search", "fixed = 60")]),
+        with(100.0, &[("tv", "min = 60"), ("search", "min = 60")]),
+        "budget: sum of min = 120 > budget 100: tv 60, search 60"
+    );
+    assert_eq!(
+        with(
+            100.0,
+            &[
+                ("radio", "at_least = 70"),
+                ("tv", "min = 1\nat_least = 50"),
+                ("search", "fixed = 60")
+            ]
+        ),
         "budget: sum of min and fixed = 110 > budget 100: search 60, tv 50"
     );
     assert_eq!(with(10.0, &[("tv", "fixed = 60")]), "budget: sum of fixed = 60 > budget 10: tv 60");
     let names: Vec<String> = (1..=8).map(|number| format!("t{number}")).collect();
     let bounds: Vec<String> = (1..=8).map(|number| format!("min = {number}")).collect();
-    let many: Vec<(&str, &str)> = names.iter().zip(&bounds).map(|(name, bound)| (name.as_str(), bound.as_str())).collect();
-    assert_eq!(with(30.0, &many), "budget: sum of min = 36 > budget 30: t8 8, t7 7, t6 6, t5 5, t4 4, and 3 more");
+    let many: Vec<(&str, &str)> =
+        names.iter().zip(&bounds).map(|(name, bound)| (name.as_str(), bound.as_str())).collect();
+    assert_eq!(
+        with(30.0, &many),
+        "budget: sum of min = 36 > budget 30: t8 8, t7 7, t6 6, t5 5, t4 4, and 3 more"
+    );
     assert_eq!(with(36.0, &many), "");
     // 0.1 + 0.2 > 0.3 in floating point, but nobody means that.
     assert_eq!(with(0.3, &[("a", "min = 0.1"), ("b", "min = 0.2")]), "");
@@ -254,18 +335,29 @@ fn bounds_that_cannot_all_be_met() {
 
 #[test]
 fn names_are_unique() {
-    let named = |names: &[&str]| -> String { names.iter().map(|name| format!("{}name = '{name}'\n", task(""))).collect() };
+    let named = |names: &[&str]| -> String {
+        names.iter().map(|name| format!("{}name = '{name}'\n", task(""))).collect()
+    };
     assert_complaints(
         &NoFiles,
         &[
-            (&named(&["tv", "search", "tv"]), "task[2].name: `tv` is already the name of task[0]: names must differ"),
-            (&format!("{}{}", named(&["task-2"]), task("")), "task[1].name: `task-2` is already the name of task[0]: names must differ"),
+            (
+                &named(&["tv", "search", "tv"]),
+                "task[2].name: `tv` is already the name of task[0]: names must differ",
+            ),
+            (
+                &format!("{}{}", named(&["task-2"]), task("")),
+                "task[1].name: `task-2` is already the name of task[0]: names must differ",
+            ),
             (&named(&["tv", "TV"]), ""),
         ],
     );
     let files = folder(&[("t.csv", "name,family,full_at\na,saturating,1\ntv,saturating,1\n")]);
     let text = format!("tasks = {{ file = 't.csv' }}\n{}", named(&["tv"]));
-    assert_eq!(complaints(&text, &files), "t.csv line 3, name: `tv` is already the name of task[0]: names must differ");
+    assert_eq!(
+        complaints(&text, &files),
+        "t.csv line 3, name: `tv` is already the name of task[0]: names must differ"
+    );
 }
 
 #[test]
@@ -278,8 +370,14 @@ fn curves() {
                 "task[0].curve.family: is missing: every curve needs one of `power`, `saturating`, `exponential`, `hill`, `logistic`, \
                  `threshold`, `steps`, `piecewise`, `empirical`",
             ),
-            ("family = 'hil', half_at = 1", "task[0].curve.family: unknown family `hil`: did you mean `hill`?"),
-            ("family = 'exp', scale = 1", "task[0].curve.family: unknown family `exp`: did you mean `exponential`?"),
+            (
+                "family = 'hil', half_at = 1",
+                "task[0].curve.family: unknown family `hil`: did you mean `hill`?",
+            ),
+            (
+                "family = 'exp', scale = 1",
+                "task[0].curve.family: unknown family `exp`: did you mean `exponential`?",
+            ),
             (
                 "family = 'sigmoid'",
                 "task[0].curve.family: unknown family `sigmoid`: known here are `power`, `saturating`, `exponential`, `hill`, `logistic`, \
@@ -294,12 +392,27 @@ fn curves() {
                 "family = 'power', exponent = 1.5",
                 "task[0].curve.exponent: must be above 0 and at most 1, not 1.5 (for rising returns use hill, logistic or piecewise)",
             ),
-            ("family = 'power', exponent = 0.5, scale = 0", "task[0].curve.scale: must be positive and finite, not 0"),
+            (
+                "family = 'power', exponent = 0.5, scale = 0",
+                "task[0].curve.scale: must be positive and finite, not 0",
+            ),
             ("family = 'power', exponent = 0.5", ""),
-            ("family = 'power', exponent = 0.5, scale = 'b'", "task[0].curve.scale: must be a number, not the text \"b\""),
-            ("family = 'saturating'", "task[0].curve.full_at: is missing: a saturating curve needs it"),
-            ("family = 'exponential', scale = nan", "task[0].curve.scale: must be positive and finite, not NaN"),
-            ("family = 'exponential'", "task[0].curve.scale: is missing: an exponential curve needs it"),
+            (
+                "family = 'power', exponent = 0.5, scale = 'b'",
+                "task[0].curve.scale: must be a number, not the text \"b\"",
+            ),
+            (
+                "family = 'saturating'",
+                "task[0].curve.full_at: is missing: a saturating curve needs it",
+            ),
+            (
+                "family = 'exponential', scale = nan",
+                "task[0].curve.scale: must be positive and finite, not NaN",
+            ),
+            (
+                "family = 'exponential'",
+                "task[0].curve.scale: is missing: an exponential curve needs it",
+            ),
             (
                 "family = 'hill', half_at = -1, steepness = -2",
                 "task[0].curve.half_at: must be positive and finite, not -1\ntask[0].curve.steepness: must be positive and finite, not -2",
@@ -313,9 +426,15 @@ fn curves() {
                 "family = 'hill', half_at = 1, steepness = 1, scale = 3",
                 "task[0].curve: unknown key `scale`: known here are `family`, `floor`, `ceiling`, `half_at`, `steepness`",
             ),
-            ("family = 'logistic', mid = -1, width = 1", "task[0].curve.mid: must be finite and not negative, not -1"),
+            (
+                "family = 'logistic', mid = -1, width = 1",
+                "task[0].curve.mid: must be finite and not negative, not -1",
+            ),
             ("family = 'threshold', at = [1]", "task[0].curve.at: must be a number, not a list"),
-            ("family = 'threshold', at = inf", "task[0].curve.at: must be finite and not negative, not inf"),
+            (
+                "family = 'threshold', at = inf",
+                "task[0].curve.at: must be finite and not negative, not inf",
+            ),
         ],
     );
 }
@@ -325,13 +444,34 @@ fn curves_of_points() {
     assert_curve_complaints(
         &NoFiles,
         &[
-            ("family = 'steps', at = 1, success = [1]", "task[0].curve.at: must be a list of numbers, not the number 1"),
-            ("family = 'steps', success = [1]", "task[0].curve.at: is missing: a steps curve needs it"),
-            ("family = 'steps', at = [], success = []", "task[0].curve.at: must have at least one number"),
-            ("family = 'steps', at = [1, 2], success = [1]", "task[0].curve.success: must have as many numbers as at: 1 against 2"),
-            ("family = 'steps', at = [2, 1], success = [0.1, 0.2]", "task[0].curve.at[1]: must increase: 1 follows 2"),
-            ("family = 'steps', at = [1, 2], success = [0.2, 0.1]", "task[0].curve.success[1]: must not decrease: 0.1 follows 0.2"),
-            ("family = 'steps', at = [1], success = [1.5]", "task[0].curve.success[0]: must be between 0 and 1, not 1.5"),
+            (
+                "family = 'steps', at = 1, success = [1]",
+                "task[0].curve.at: must be a list of numbers, not the number 1",
+            ),
+            (
+                "family = 'steps', success = [1]",
+                "task[0].curve.at: is missing: a steps curve needs it",
+            ),
+            (
+                "family = 'steps', at = [], success = []",
+                "task[0].curve.at: must have at least one number",
+            ),
+            (
+                "family = 'steps', at = [1, 2], success = [1]",
+                "task[0].curve.success: must have as many numbers as at: 1 against 2",
+            ),
+            (
+                "family = 'steps', at = [2, 1], success = [0.1, 0.2]",
+                "task[0].curve.at[1]: must increase: 1 follows 2",
+            ),
+            (
+                "family = 'steps', at = [1, 2], success = [0.2, 0.1]",
+                "task[0].curve.success[1]: must not decrease: 0.1 follows 0.2",
+            ),
+            (
+                "family = 'steps', at = [1], success = [1.5]",
+                "task[0].curve.success[0]: must be between 0 and 1, not 1.5",
+            ),
             (
                 "family = 'steps', at = [1, 'a', true], success = [1, [], 3]",
                 "task[0].curve.at[1]: must be a number, not the text \"a\"\ntask[0].curve.at[2]: must be a number, not true\n\
@@ -341,8 +481,14 @@ fn curves_of_points() {
                 "family = 'piecewise', spend = [1, 2], success = [0, 1]",
                 "task[0].curve.spend[0]: must be 0, not 1: say what success is at zero spend",
             ),
-            ("family = 'empirical', samples = []", "task[0].curve.samples: must have at least one number"),
-            ("family = 'empirical', samples = [1, -2]", "task[0].curve.samples[1]: must be finite and not negative, not -2"),
+            (
+                "family = 'empirical', samples = []",
+                "task[0].curve.samples: must have at least one number",
+            ),
+            (
+                "family = 'empirical', samples = [1, -2]",
+                "task[0].curve.samples[1]: must be finite and not negative, not -2",
+            ),
         ],
     );
 }
@@ -352,8 +498,14 @@ fn ceilings_and_floors() {
     assert_curve_complaints(
         &NoFiles,
         &[
-            ("family = 'saturating', full_at = 1, ceiling = 0", "task[0].curve.ceiling: must be above 0 and at most 1, not 0"),
-            ("family = 'saturating', full_at = 1, ceiling = 'a'", "task[0].curve.ceiling: must be a number, not the text \"a\""),
+            (
+                "family = 'saturating', full_at = 1, ceiling = 0",
+                "task[0].curve.ceiling: must be above 0 and at most 1, not 0",
+            ),
+            (
+                "family = 'saturating', full_at = 1, ceiling = 'a'",
+                "task[0].curve.ceiling: must be a number, not the text \"a\"",
+            ),
             (
                 "family = 'saturating', full_at = 1, floor = -0.1",
                 "task[0].curve.floor: must be at least 0 and at most the ceiling 1, not -0.1",
@@ -375,21 +527,47 @@ const PRICES: &str = "item,days,price\nwatch,3,10\nwatch,7,abc\nwatch,7,-5\npen,
 
 #[test]
 fn samples_that_cannot_be_found() {
-    let files = folder(&[("prices.csv", PRICES), ("empty.csv", ""), ("header.csv", "price\n"), ("twice.csv", "price,price\n1,2\n")]);
+    let files = folder(&[
+        ("prices.csv", PRICES),
+        ("empty.csv", ""),
+        ("header.csv", "price\n"),
+        ("twice.csv", "price,price\n1,2\n"),
+    ]);
     assert_curve_complaints(
         &files,
         &[
-            ("family = 'empirical'", "task[0].curve.samples: is missing: an empirical curve needs `samples`, or `file` and `column`"),
-            ("family = 'empirical', samples = [1], file = 'prices.csv'", "task[0].curve.file: cannot go with `samples`: give one of them"),
-            ("family = 'empirical', samples = [1], column = 'price'", "task[0].curve.column: goes with `file`, which is missing"),
-            ("family = 'empirical', samples = [1], where = { a = 1 }", "task[0].curve.where: goes with `file`, which is missing"),
-            ("family = 'empirical', file = 'prices.csv'", "task[0].curve.column: is missing: an empirical curve from a file needs it"),
-            ("family = 'empirical', file = 'price.csv', column = 'price'", "task[0].curve.file: cannot read `price.csv`: no such file"),
+            (
+                "family = 'empirical'",
+                "task[0].curve.samples: is missing: an empirical curve needs `samples`, or `file` and `column`",
+            ),
+            (
+                "family = 'empirical', samples = [1], file = 'prices.csv'",
+                "task[0].curve.file: cannot go with `samples`: give one of them",
+            ),
+            (
+                "family = 'empirical', samples = [1], column = 'price'",
+                "task[0].curve.column: goes with `file`, which is missing",
+            ),
+            (
+                "family = 'empirical', samples = [1], where = { a = 1 }",
+                "task[0].curve.where: goes with `file`, which is missing",
+            ),
+            (
+                "family = 'empirical', file = 'prices.csv'",
+                "task[0].curve.column: is missing: an empirical curve from a file needs it",
+            ),
+            (
+                "family = 'empirical', file = 'price.csv', column = 'price'",
+                "task[0].curve.file: cannot read `price.csv`: no such file",
+            ),
             (
                 "family = 'empirical', file = 'empty.csv', column = 'price'",
                 "task[0].curve.file: cannot read `empty.csv`: it is empty; its first line must name the columns",
             ),
-            ("family = 'empirical', file = 'header.csv', column = 'price'", "task[0].curve.file: `header.csv` has no rows"),
+            (
+                "family = 'empirical', file = 'header.csv', column = 'price'",
+                "task[0].curve.file: `header.csv` has no rows",
+            ),
             (
                 "family = 'empirical', file = 'twice.csv', column = 'price'",
                 "task[0].curve.column: in `twice.csv`: the column `price` is there twice: rename one",
@@ -434,7 +612,10 @@ fn samples_that_are_no_numbers() {
                 "family = 'empirical', file = 'prices.csv', column = 'price', where = { item = 'pen' }",
                 "task[0].curve.column: `prices.csv` line 5 must have a number, finite and not negative, not empty text",
             ),
-            ("family = 'empirical', file = 'prices.csv', column = 'price', where = { item = 'pen', days = 5.0 }", ""),
+            (
+                "family = 'empirical', file = 'prices.csv', column = 'price', where = { item = 'pen', days = 5.0 }",
+                "",
+            ),
         ],
     );
 }
@@ -447,30 +628,52 @@ fn rewards() {
             "reward = {}",
             "task[0].reward.law: is missing: every reward needs one of `bernoulli`, `beta`, `constant`, `uniform`, `empirical`",
         ),
-        ("reward = { law = 'bernouli', mean = 1 }", "task[0].reward.law: unknown law `bernouli`: did you mean `bernoulli`?"),
-        ("reward = { law = 'bernoulli' }", "task[0].reward.mean: is missing: a bernoulli reward needs it"),
-        ("reward = { law = 'bernoulli', mean = 1.5 }", "task[0].reward.mean: must be between 0 and reward_max = 1, not 1.5"),
-        ("reward = { law = 'constant', mean = nan }", "task[0].reward.mean: must be between 0 and reward_max = 1, not NaN"),
+        (
+            "reward = { law = 'bernouli', mean = 1 }",
+            "task[0].reward.law: unknown law `bernouli`: did you mean `bernoulli`?",
+        ),
+        (
+            "reward = { law = 'bernoulli' }",
+            "task[0].reward.mean: is missing: a bernoulli reward needs it",
+        ),
+        (
+            "reward = { law = 'bernoulli', mean = 1.5 }",
+            "task[0].reward.mean: must be between 0 and reward_max = 1, not 1.5",
+        ),
+        (
+            "reward = { law = 'constant', mean = nan }",
+            "task[0].reward.mean: must be between 0 and reward_max = 1, not NaN",
+        ),
         (
             "reward = { law = 'beta', mean = -1, concentration = 0 }",
             "task[0].reward.mean: must be between 0 and reward_max = 1, not -1\ntask[0].reward.concentration: must be positive and finite, not 0",
         ),
         ("reward = { law = 'beta', mean = 0.5 }", ""),
-        ("reward = { law = 'uniform', low = 0.5, high = 0.4 }", "task[0].reward.low: must be at most `high`: 0.5 > 0.4"),
+        (
+            "reward = { law = 'uniform', low = 0.5, high = 0.4 }",
+            "task[0].reward.low: must be at most `high`: 0.5 > 0.4",
+        ),
         (
             "reward = { law = 'uniform', lo = 0.5 }",
             "task[0].reward: unknown key `lo`: did you mean `low`?\ntask[0].reward.low: is missing: a uniform reward needs it\n\
              task[0].reward.high: is missing: a uniform reward needs it",
         ),
-        ("reward = { law = 'empirical', samples = [] }", "task[0].reward.samples: must have at least one number"),
-        ("reward = { law = 'empirical', samples = [0, 2, 3] }", "task[0].reward.samples[1]: must be between 0 and reward_max = 1, not 2"),
+        (
+            "reward = { law = 'empirical', samples = [] }",
+            "task[0].reward.samples: must have at least one number",
+        ),
+        (
+            "reward = { law = 'empirical', samples = [0, 2, 3] }",
+            "task[0].reward.samples[1]: must be between 0 and reward_max = 1, not 2",
+        ),
         (
             "reward = { law = 'empirical' }",
             "task[0].reward.samples: is missing: an empirical reward needs `samples`, or `file` and `column`",
         ),
     ]);
     // Against a wrong reward_max only what is wrong in itself is said.
-    let text = format!("reward_max = -1\n{}", task("reward = { law = 'uniform', low = -1, high = 9 }"));
+    let text =
+        format!("reward_max = -1\n{}", task("reward = { law = 'uniform', low = -1, high = 9 }"));
     let expected = "reward_max: must be positive and finite, not -1\ntask[0].reward.low: must be finite and not negative, not -1";
     assert_eq!(complaints(&text, &NoFiles), expected);
 }
@@ -478,7 +681,11 @@ fn rewards() {
 fn assert_table_complaints(cases: &[(&str, &str)]) {
     for (table, expected) in cases {
         let files = folder(&[("t.csv", table)]);
-        assert_eq!(complaints("tasks = { file = 't.csv' }", &files), *expected, "\n--- for ---\n{table}\n");
+        assert_eq!(
+            complaints("tasks = { file = 't.csv' }", &files),
+            *expected,
+            "\n--- for ---\n{table}\n"
+        );
     }
 }
 
@@ -487,11 +694,26 @@ fn tables_with_a_bad_header() {
     assert_table_complaints(&[
         ("", "tasks.file: cannot read `t.csv`: it is empty; its first line must name the columns"),
         ("name,family,full_at\n", "t.csv line 1: no task follows the names of the columns"),
-        ("name,full_at\na,1\nb,1\n", "t.csv line 1: there is no column `family`: every task needs a curve"),
-        ("name,family,full_att\na,saturating,1\n", "t.csv line 1: unknown column `full_att`: did you mean `full_at`?"),
-        ("name,family,full_at,reward.men\na,saturating,1,1\n", "t.csv line 1: unknown column `reward.men`: did you mean `reward.mean`?"),
-        (",family,full_at\n0,saturating,1\n", "t.csv line 1: column 1 has no name: name it or delete it"),
-        ("family,full_at,curve.full_at\nsaturating,1,1\n", "t.csv line 1: the column `curve.full_at` is there twice"),
+        (
+            "name,full_at\na,1\nb,1\n",
+            "t.csv line 1: there is no column `family`: every task needs a curve",
+        ),
+        (
+            "name,family,full_att\na,saturating,1\n",
+            "t.csv line 1: unknown column `full_att`: did you mean `full_at`?",
+        ),
+        (
+            "name,family,full_at,reward.men\na,saturating,1,1\n",
+            "t.csv line 1: unknown column `reward.men`: did you mean `reward.mean`?",
+        ),
+        (
+            ",family,full_at\n0,saturating,1\n",
+            "t.csv line 1: column 1 has no name: name it or delete it",
+        ),
+        (
+            "family,full_at,curve.full_at\nsaturating,1,1\n",
+            "t.csv line 1: the column `curve.full_at` is there twice",
+        ),
     ]);
 }
 
@@ -507,19 +729,34 @@ fn tables_with_bad_rows() {
             "t.csv line 2, family: is missing: every curve needs one of `power`, `saturating`, `exponential`, `hill`, `logistic`, \
              `threshold`, `steps`, `piecewise`, `empirical`",
         ),
-        ("family,full_at\nsaturating,\n", "t.csv line 2, full_at: is missing: a saturating curve needs it"),
+        (
+            "family,full_at\nsaturating,\n",
+            "t.csv line 2, full_at: is missing: a saturating curve needs it",
+        ),
         (
             "family,full_at,max\nsaturating,1,abc\nsaturating,-1,5\n",
             "t.csv line 2, max: must be a number, not the text \"abc\"\nt.csv line 3, full_at: must be positive and finite, not -1",
         ),
-        ("family,full_at,min,max\nsaturating,1,0.2,0.1\n", "t.csv line 2, min: must be at most `max`: 0.2 > 0.1"),
-        ("family,full_at,exclude\nsaturating,1,yes\n", "t.csv line 2, exclude: must be true or false, not the text \"yes\""),
+        (
+            "family,full_at,min,max\nsaturating,1,0.2,0.1\n",
+            "t.csv line 2, min: must be at most `max`: 0.2 > 0.1",
+        ),
+        (
+            "family,full_at,exclude\nsaturating,1,yes\n",
+            "t.csv line 2, exclude: must be true or false, not the text \"yes\"",
+        ),
         (
             "family,full_at,half_at\nsaturating,1,3\n",
             "t.csv line 2: unknown key `half_at`: known here are `family`, `floor`, `ceiling`, `full_at`",
         ),
-        ("family,at,success\nsteps,1;2;x,0.1;0.2;0.3\n", "t.csv line 2, at[2]: must be a number, not the text \"x\""),
-        ("family,at,success\nsteps,1;2,0.2;0.1\n", "t.csv line 2, success[1]: must not decrease: 0.1 follows 0.2"),
+        (
+            "family,at,success\nsteps,1;2;x,0.1;0.2;0.3\n",
+            "t.csv line 2, at[2]: must be a number, not the text \"x\"",
+        ),
+        (
+            "family,at,success\nsteps,1;2,0.2;0.1\n",
+            "t.csv line 2, success[1]: must not decrease: 0.1 follows 0.2",
+        ),
         (
             "family,full_at,reward.law,reward.mean\nsaturating,1,constant,2\n",
             "t.csv line 2, reward.mean: must be between 0 and reward_max = 1, not 2",
@@ -528,12 +765,18 @@ fn tables_with_bad_rows() {
             "family,full_at,reward.law,reward.mean\nsaturating,1,,2\n",
             "t.csv line 2, reward.law: is missing: every reward needs one of `bernoulli`, `beta`, `constant`, `uniform`, `empirical`",
         ),
-        ("family,full_at\r\nsaturating,1\r\nsaturating,0\r\n", "t.csv line 3, full_at: must be positive and finite, not 0"),
+        (
+            "family,full_at\r\nsaturating,1\r\nsaturating,0\r\n",
+            "t.csv line 3, full_at: must be positive and finite, not 0",
+        ),
         (
             "family,full_at,name\nsaturating,1,\"a\"\"\n,,\"\n,,\nsaturating,0,b\n",
             "t.csv line 5, full_at: must be positive and finite, not 0\nt.csv line 2, name: must be one line without control characters",
         ),
-        ("family,full_at\n\n\nsaturating,0\n", "t.csv line 4, full_at: must be positive and finite, not 0"),
+        (
+            "family,full_at\n\n\nsaturating,0\n",
+            "t.csv line 4, full_at: must be positive and finite, not 0",
+        ),
     ]);
 }
 
@@ -572,7 +815,10 @@ fn a_long_list_of_errors_is_cut() {
     assert_eq!(errors.0.len(), 332);
     let shown = errors.to_string();
     assert_eq!(shown.lines().count(), ProblemErrors::SHOWN + 1);
-    assert!(shown.ends_with("task[19].value: must be finite and not negative, not -1\nand 312 more"), "{shown}");
+    assert!(
+        shown.ends_with("task[19].value: must be finite and not negative, not -1\nand 312 more"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -604,7 +850,10 @@ fn a_spec_made_in_rust_is_checked_too() {
          plan.xlsx row 7, reward.samples: must have at least one number\n\
          plan.xlsx row 7, max: must be finite and not negative, not inf"
     );
-    let expected = ProblemError { path: "horizon".to_owned(), message: "must be at least 1, not 0".to_owned() };
+    let expected = ProblemError {
+        path: "horizon".to_owned(),
+        message: "must be at least 1, not 0".to_owned(),
+    };
     assert_eq!(errors.0.get(1), Some(&expected));
 }
 
@@ -612,6 +861,10 @@ fn a_spec_made_in_rust_is_checked_too() {
 fn a_spec_is_read_without_the_checks() {
     let spec = ProblemSpec::from_toml(&format!("budget = -1\n{GOOD_TASK}"), &NoFiles).unwrap();
     assert_eq!(spec.budget, -1.0);
-    let errors = ProblemSpec::from_json("{\"budget\": \"x\", \"task\": [null]}", &NoFiles).unwrap_err();
-    assert_eq!(errors.to_string(), "budget: must be a number, not the text \"x\"\ntask[0]: must be a table, not null");
+    let errors =
+        ProblemSpec::from_json("{\"budget\": \"x\", \"task\": [null]}", &NoFiles).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "budget: must be a number, not the text \"x\"\ntask[0]: must be a table, not null"
+    );
 }

@@ -1,4 +1,5 @@
-//! Good problem files: what they mean, and that TOML, JSON, tables and what is written back mean the same.
+//! Good problem files: what they mean, and that TOML, JSON, tables and what is written back mean
+//! the same.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -23,7 +24,10 @@ impl Files for Folder {
 }
 
 fn folder(files: &[(&'static str, &str)]) -> Folder {
-    Folder { texts: files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(), ..Folder::default() }
+    Folder {
+        texts: files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect(),
+        ..Folder::default()
+    }
 }
 
 /// Every family, law and bound.
@@ -72,15 +76,30 @@ fn a_file_means_what_the_same_specs_mean() {
         },
         tasks: vec![
             TaskSpec { value: Some(0.6), ..task("power", Curve::power(0.5, 1000.0).unwrap()) },
-            TaskSpec { value: Some(7.0), ..task("power with a scale", Curve::power(1.0, 30.5).unwrap()) },
-            TaskSpec { current: Some(80.0), ..task("task-3", curve(300.0).with_ceiling(0.9).unwrap().with_floor(0.1).unwrap()) },
-            TaskSpec { reward: Some(RewardLaw::Bernoulli { mean: 0.6 }), ..task("exponential", Curve::exponential(1e-3).unwrap()) },
-            TaskSpec { reward: Some(RewardLaw::Beta { mean: 2.5, concentration: None }), ..task("hill", Curve::hill(120.0, 2.5).unwrap()) },
+            TaskSpec {
+                value: Some(7.0),
+                ..task("power with a scale", Curve::power(1.0, 30.5).unwrap())
+            },
+            TaskSpec {
+                current: Some(80.0),
+                ..task("task-3", curve(300.0).with_ceiling(0.9).unwrap().with_floor(0.1).unwrap())
+            },
+            TaskSpec {
+                reward: Some(RewardLaw::Bernoulli { mean: 0.6 }),
+                ..task("exponential", Curve::exponential(1e-3).unwrap())
+            },
+            TaskSpec {
+                reward: Some(RewardLaw::Beta { mean: 2.5, concentration: None }),
+                ..task("hill", Curve::hill(120.0, 2.5).unwrap())
+            },
             TaskSpec {
                 reward: Some(RewardLaw::Beta { mean: 1.0, concentration: Some(3.0) }),
                 ..task("logistic", Curve::logistic(50.0, 7.0).unwrap())
             },
-            TaskSpec { reward: Some(RewardLaw::Constant { mean: 1.0 / 3.0 }), ..task("threshold", Curve::threshold(0.1).unwrap()) },
+            TaskSpec {
+                reward: Some(RewardLaw::Constant { mean: 1.0 / 3.0 }),
+                ..task("threshold", Curve::threshold(0.1).unwrap())
+            },
             TaskSpec {
                 reward: Some(RewardLaw::Uniform { low: 0.0, high: 2.5 }),
                 ..task("steps", Curve::steps(vec![1.0, 2.5], vec![0.25, 1.0]).unwrap())
@@ -88,7 +107,10 @@ fn a_file_means_what_the_same_specs_mean() {
             TaskSpec {
                 min: Some(10.0),
                 max: Some(100.0),
-                ..task("piecewise", Curve::piecewise(vec![0.0, 10.0, 20.0], vec![0.0, 0.5, 0.6]).unwrap())
+                ..task(
+                    "piecewise",
+                    Curve::piecewise(vec![0.0, 10.0, 20.0], vec![0.0, 0.5, 0.6]).unwrap(),
+                )
             },
             TaskSpec {
                 reward: Some(RewardLaw::Empirical { samples: vec![1.0, 0.5] }),
@@ -96,9 +118,21 @@ fn a_file_means_what_the_same_specs_mean() {
             },
             TaskSpec { fixed: Some(25.25), ..task("fixed", curve(1.0)) },
             TaskSpec { exclude: true, max: Some(3.0), ..task("excluded", curve(1.0)) },
-            TaskSpec { at_least: Some(50.0), max: Some(60.0), ..task("all or nothing", curve(1.0)) },
-            TaskSpec { at_least: Some(50.0), min: Some(10.0), ..task("at least and min", curve(1.0)) },
-            TaskSpec { at_least: Some(5.0), min: Some(10.0), ..task("min and at least", curve(1.0)) },
+            TaskSpec {
+                at_least: Some(50.0),
+                max: Some(60.0),
+                ..task("all or nothing", curve(1.0))
+            },
+            TaskSpec {
+                at_least: Some(50.0),
+                min: Some(10.0),
+                ..task("at least and min", curve(1.0))
+            },
+            TaskSpec {
+                at_least: Some(5.0),
+                min: Some(10.0),
+                ..task("min and at least", curve(1.0))
+            },
         ],
     };
     assert_eq!(ProblemSpec::from_toml(EVERYTHING, &NoFiles).unwrap(), spec);
@@ -108,7 +142,8 @@ fn a_file_means_what_the_same_specs_mean() {
 #[test]
 fn bounds_are_folded() {
     let problem = everything();
-    let bounds = |name: &str| problem.tasks().iter().find(|task| task.name() == name).unwrap().bounds();
+    let bounds =
+        |name: &str| problem.tasks().iter().find(|task| task.name() == name).unwrap().bounds();
     assert_eq!(bounds("power"), Bounds::NONE);
     assert_eq!(bounds("piecewise"), Bounds { min: 10.0, max: 100.0, at_least: 0.0 });
     assert_eq!(bounds("fixed"), Bounds { min: 25.25, max: 25.25, at_least: 0.0 });
@@ -120,10 +155,18 @@ fn bounds_are_folded() {
 
 #[test]
 fn defaults() {
-    let problem = Problem::from_toml("[[task]]\ncurve = { family = 'power', exponent = 0.5 }", &NoFiles).unwrap();
-    assert_eq!((problem.budget(), problem.horizon(), problem.reward_max(), problem.leftover()), (1.0, None, 1.0, Leftover::Keep));
+    let problem =
+        Problem::from_toml("[[task]]\ncurve = { family = 'power', exponent = 0.5 }", &NoFiles)
+            .unwrap();
+    assert_eq!(
+        (problem.budget(), problem.horizon(), problem.reward_max(), problem.leftover()),
+        (1.0, None, 1.0, Leftover::Keep)
+    );
     let [task] = problem.tasks() else { panic!("one task was written") };
-    assert_eq!((task.name(), task.value(), task.reward(), task.current()), ("task-1", None, None, None));
+    assert_eq!(
+        (task.name(), task.value(), task.reward(), task.current()),
+        ("task-1", None, None, None)
+    );
     assert_eq!(task.curve(), &Curve::power(0.5, 1.0).unwrap());
 }
 
@@ -149,7 +192,10 @@ fn a_null_is_a_key_that_is_not_there() {
     let json = r#"{"budget": null, "task": [{"name": null, "max": null, "colour": null,
         "curve": {"family": "power", "exponent": 0.5, "scale": null, "floor": null}}], "tasks": null}"#;
     let toml = "[[task]]\ncurve = { family = 'power', exponent = 0.5 }";
-    assert_eq!(Problem::from_json(json, &NoFiles).unwrap(), Problem::from_toml(toml, &NoFiles).unwrap());
+    assert_eq!(
+        Problem::from_json(json, &NoFiles).unwrap(),
+        Problem::from_toml(toml, &NoFiles).unwrap()
+    );
 }
 
 #[test]
@@ -163,7 +209,9 @@ fn what_is_written_reads_back_equal() {
 
 #[test]
 fn what_is_written_leaves_out_defaults() {
-    let problem = Problem::from_toml("[[task]]\ncurve = { family = 'power', exponent = 0.5 }", &NoFiles).unwrap();
+    let problem =
+        Problem::from_toml("[[task]]\ncurve = { family = 'power', exponent = 0.5 }", &NoFiles)
+            .unwrap();
     let expected = "budget = 1.0\nreward_max = 1.0\nleftover = \"keep\"\n\n[[task]]\nname = \"task-1\"\n\n[task.curve]\n\
                     family = \"power\"\nexponent = 0.5\nscale = 1.0\n";
     assert_eq!(problem.to_toml().unwrap(), expected);
@@ -172,10 +220,15 @@ fn what_is_written_leaves_out_defaults() {
 #[test]
 fn a_function_cannot_be_written() {
     let own = Curve::custom(Arc::new(|spend: f64| spend.min(1.0)), DeclaredShape::Concave).unwrap();
-    let spec =
-        ProblemSpec { tasks: vec![TaskSpec::new("a", Curve::threshold(1.0).unwrap()), TaskSpec::new("b", own)], ..ProblemSpec::default() };
+    let spec = ProblemSpec {
+        tasks: vec![TaskSpec::new("a", Curve::threshold(1.0).unwrap()), TaskSpec::new("b", own)],
+        ..ProblemSpec::default()
+    };
     let error = spec.check().unwrap().to_toml().unwrap_err();
-    assert_eq!(error.to_string(), "task[1].curve: is a function of your own, which no file can hold: give its points instead");
+    assert_eq!(
+        error.to_string(),
+        "task[1].curve: is a function of your own, which no file can hold: give its points instead"
+    );
 }
 
 /// The same tasks as in `EVERYTHING`, but for the lists' separators, and for prices from a file.
@@ -212,9 +265,11 @@ fn a_table_means_what_the_same_tasks_mean() {
 #[test]
 fn rows_follow_the_tasks_of_the_document() {
     let files = folder(&[("tasks.csv", "family,full_at,name\nsaturating,2,\nsaturating,3,tv\n")]);
-    let text = "tasks = { file = 'tasks.csv' }\n[[task]]\ncurve = { family = 'saturating', full_at = 1 }";
+    let text =
+        "tasks = { file = 'tasks.csv' }\n[[task]]\ncurve = { family = 'saturating', full_at = 1 }";
     let spec = ProblemSpec::from_toml(text, &files).unwrap();
-    let named: Vec<(&str, &str)> = spec.tasks.iter().map(|task| (task.name.as_str(), task.origin.as_str())).collect();
+    let named: Vec<(&str, &str)> =
+        spec.tasks.iter().map(|task| (task.name.as_str(), task.origin.as_str())).collect();
     assert_eq!(named, [("task-1", ""), ("task-2", "tasks.csv line 2"), ("tv", "tasks.csv line 3")]);
 }
 
@@ -234,8 +289,9 @@ fn where_takes_the_rows_that_meet_every_condition() {
         (", where = { item = 'Cartier watch', days = '7' }", vec![20.0]),
     ] {
         let source = format!("file = 'prices.csv', column = 'price'{condition}");
-        let text =
-            format!("reward_max = 60\n[[task]]\ncurve = {{ family = 'empirical', {source} }}\nreward = {{ law = 'empirical', {source} }}");
+        let text = format!(
+            "reward_max = 60\n[[task]]\ncurve = {{ family = 'empirical', {source} }}\nreward = {{ law = 'empirical', {source} }}"
+        );
         let problem = Problem::from_toml(&text, &folder(&[("prices.csv", PRICES)])).unwrap();
         let task = &problem.tasks()[0];
         assert_eq!(task.curve(), &Curve::empirical(samples.clone()).unwrap(), "{condition}");
@@ -249,7 +305,8 @@ fn rows_of_a_table_take_samples_from_files_too() {
                  a,empirical,prices.csv,price,Palm,7,empirical,prices.csv,days,Cartier watch\n\
                  b,empirical,prices.csv,price,Palm,,,,,\n";
     let files = folder(&[("tasks.csv", tasks), ("prices.csv", PRICES)]);
-    let problem = Problem::from_toml("reward_max = 9\ntasks = { file = 'tasks.csv' }", &files).unwrap();
+    let problem =
+        Problem::from_toml("reward_max = 9\ntasks = { file = 'tasks.csv' }", &files).unwrap();
     let [first, second] = problem.tasks() else { panic!("two tasks were written") };
     assert_eq!(first.curve(), &Curve::empirical(vec![40.0, 50.0]).unwrap());
     assert_eq!(first.reward(), Some(&RewardLaw::Empirical { samples: vec![3.0, 7.0] }));
@@ -258,8 +315,10 @@ fn rows_of_a_table_take_samples_from_files_too() {
 
 #[test]
 fn a_file_is_read_once() {
-    let task = "[[task]]\ncurve = { family = 'empirical', file = 'prices.csv', column = 'price' }\n";
-    let missing = "[[task]]\ncurve = { family = 'empirical', file = 'missing.csv', column = 'price' }\n";
+    let task =
+        "[[task]]\ncurve = { family = 'empirical', file = 'prices.csv', column = 'price' }\n";
+    let missing =
+        "[[task]]\ncurve = { family = 'empirical', file = 'missing.csv', column = 'price' }\n";
     let files = folder(&[("prices.csv", PRICES)]);
     assert!(Problem::from_toml(&format!("{task}{task}{missing}{missing}"), &files).is_err());
     assert_eq!(*files.reads.borrow(), ["prices.csv", "missing.csv"]);

@@ -121,8 +121,9 @@ fn tree() -> impl Strategy<Value = serde_json::Value> {
     leaf.prop_recursive(5, 64, 8, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((key.clone(), inner), 0..8)
-                .prop_map(|entries| Value::Object(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())),
+            prop::collection::vec((key.clone(), inner), 0..8).prop_map(|entries| Value::Object(
+                entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+            )),
         ]
     })
 }

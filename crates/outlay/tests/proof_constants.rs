@@ -1,5 +1,7 @@
-//! The numbers in docs/proof-sharp.md, docs/proof-tight.md, docs/errata.md and docs/bound.md, computed again, and their inequalities on grids and in simulation.
-//! Every check is also made with a constant or a definition that is wrong, and must then fail: a check that cannot fail proves nothing.
+//! The numbers in docs/proof-sharp.md, docs/proof-tight.md, docs/errata.md and docs/bound.md,
+//! computed again, and their inequalities on grids and in simulation. Every check is also made with
+//! a constant or a definition that is wrong, and must then fail: a check that cannot fail proves
+//! nothing.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod support;
@@ -19,7 +21,8 @@ fn ln_gamma(x: f64) -> f64 {
         x += 1.0;
     }
     let y = 1.0 / (x * x);
-    let series = (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x;
+    let series =
+        (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y * (1.0 / 1680.0 - y / 1188.0)))) / x;
     (x - 0.5) * x.ln() - x + 0.5 * (2.0 * PI).ln() + series - product.ln()
 }
 
@@ -48,7 +51,8 @@ fn lemma_a(c: f64, eta: f64) -> (f64, f64, f64) {
 
 /// The η with the smallest b.
 fn best_eta(c: f64) -> f64 {
-    let grid = (1..200_000).map(|i| 1.0 + f64::from(i) * 1e-5).take_while(|eta| c / eta > 0.5 + 1e-9);
+    let grid =
+        (1..200_000).map(|i| 1.0 + f64::from(i) * 1e-5).take_while(|eta| c / eta > 0.5 + 1e-9);
     grid.min_by(|x, y| lemma_a(c, *x).2.total_cmp(&lemma_a(c, *y).2)).unwrap()
 }
 
@@ -59,7 +63,9 @@ fn prints_as(value: f64, digits: usize, printed: &str) -> bool {
 
 #[test]
 fn own_numerics_are_right() {
-    for (x, value) in [(0.5, 0.572_364_942_924_700_1), (1.0, 0.0), (4.0, 6f64.ln()), (11.0, 3_628_800f64.ln())] {
+    for (x, value) in
+        [(0.5, 0.572_364_942_924_700_1), (1.0, 0.0), (4.0, 6f64.ln()), (11.0, 3_628_800f64.ln())]
+    {
         assert!((ln_gamma(x) - value).abs() < 1e-13, "log Γ({x})");
     }
     assert!((kl(0.2, 0.5) - (0.2 * 0.4f64.ln() + 0.8 * 1.6f64.ln())).abs() < 1e-15);
@@ -109,8 +115,16 @@ fn block_sum(a: f64, eta: f64, delta: f64) -> (f64, f64, f64) {
 #[test]
 fn the_sum_over_blocks_is_below_integral_plus_maximum() {
     let mut needed = false;
-    // In the proof a = c/η; the inequality itself is about any a and η, and coarse blocks with a large a need the maximum.
-    for (a, eta) in [(C / 1.01, 1.01), (C / 1.05, 1.05), (C / 1.1838, 1.1838), (C / 1.5, 1.5), (0.93, 10.0), (3.0, 100.0)] {
+    // In the proof a = c/η; the inequality itself is about any a and η, and coarse blocks with a
+    // large a need the maximum.
+    for (a, eta) in [
+        (C / 1.01, 1.01),
+        (C / 1.05, 1.05),
+        (C / 1.1838, 1.1838),
+        (C / 1.5, 1.5),
+        (0.93, 10.0),
+        (3.0, 100.0),
+    ] {
         for i in 1..=300 {
             let delta = 0.9f64.powi(i / 6) * (1.0 - 0.015 * f64::from(i % 6));
             let (sum, bound, without) = block_sum(a, eta, delta);
@@ -127,7 +141,11 @@ fn the_sum_of_widths_is_below_its_integral() {
     // v = e^(−y), y = z²: ∫ √y e^(−y/2) dy = ∫ 2 z² e^(−z²/2) dz.
     let value = integral(0.0, 12.0, 100_000, |z| 2.0 * z * z * (-z * z / 2.0).exp());
     assert!((value - exact).abs() < 1e-9, "{value}");
-    let sum = |horizon: u32| (1..=horizon).map(|j| ((f64::from(horizon) / f64::from(j)).ln() / f64::from(j)).sqrt()).sum::<f64>();
+    let sum = |horizon: u32| {
+        (1..=horizon)
+            .map(|j| ((f64::from(horizon) / f64::from(j)).ln() / f64::from(j)).sqrt())
+            .sum::<f64>()
+    };
     for horizon in [1, 2, 3, 5, 10, 100, 1000, 10_000, 1_000_000] {
         assert!(sum(horizon) <= exact * f64::from(horizon).sqrt(), "T = {horizon}");
     }
@@ -153,8 +171,12 @@ fn the_integral_for_m_sets() {
     for j in [1.0, 7.0, 300.0] {
         for ratio in [0.01f64, 0.3, 1.0] {
             let w = (-ratio.ln() / (2.0 * j)).sqrt();
-            let value = integral(0.0, 8.0 / f64::sqrt(j), 20_000, |x| (-2.0 * j * (w + x) * (w + x)).exp());
-            assert!(value <= ratio * (PI / (8.0 * j)).sqrt() * (1.0 + 1e-9), "j = {j}, M/K = {ratio}");
+            let value =
+                integral(0.0, 8.0 / f64::sqrt(j), 20_000, |x| (-2.0 * j * (w + x) * (w + x)).exp());
+            assert!(
+                value <= ratio * (PI / (8.0 * j)).sqrt() * (1.0 + 1e-9),
+                "j = {j}, M/K = {ratio}"
+            );
         }
     }
 }
@@ -203,7 +225,8 @@ fn mean_excess(j: u32, mean: f64) -> f64 {
         .map(|s| {
             let s = f64::from(s);
             let log_count = ln_gamma(n + 1.0) - ln_gamma(s + 1.0) - ln_gamma(n - s + 1.0);
-            (log_count + x_log_y(s, mean) + x_log_y(n - s, 1.0 - mean)).exp() * (s / n - mean).max(0.0)
+            (log_count + x_log_y(s, mean) + x_log_y(n - s, 1.0 - mean)).exp()
+                * (s / n - mean).max(0.0)
         })
         .sum()
 }
@@ -253,7 +276,10 @@ fn g_is_concave_and_subadditive() {
         }
     }
     // Without the − x log x it is neither.
-    assert!(ln_gamma(7.0) > 2.0 * ln_gamma(4.0), "log Γ(x+1) alone is not subadditive: the check sees it");
+    assert!(
+        ln_gamma(7.0) > 2.0 * ln_gamma(4.0),
+        "log Γ(x+1) alone is not subadditive: the check sees it"
+    );
 }
 
 #[test]
@@ -384,7 +410,8 @@ fn largest_deficit(c: f64, law: Law, t: u32, random: &mut Random) -> f64 {
     deficit
 }
 
-const LAWS: [Law; 4] = [Law::Bernoulli(0.5), Law::Bernoulli(0.15), Law::Beta(0.6), Law::TwoPoints(0.4)];
+const LAWS: [Law; 4] =
+    [Law::Bernoulli(0.5), Law::Bernoulli(0.15), Law::Beta(0.6), Law::TwoPoints(0.4)];
 
 #[test]
 fn lemma_a_in_simulation() {
@@ -396,25 +423,41 @@ fn lemma_a_in_simulation() {
     for law in LAWS {
         for t in [20, 300] {
             let root = f64::from(t).sqrt();
-            let deficits: Vec<f64> = (0..tapes).map(|_| largest_deficit(C, law, t, &mut random) * root).collect();
+            let deficits: Vec<f64> =
+                (0..tapes).map(|_| largest_deficit(C, law, t, &mut random) * root).collect();
             let mean = deficits.iter().sum::<f64>() / f64::from(tapes);
             assert!(mean < 0.5 * b, "{law:?}, t = {t}: √t · E sup = {mean}, the bound is {b}");
             below = below.max(mean);
             // y = Δ√t; below 2.2 the bound exceeds 1.
             for y in [2.2, 2.5, 3.0, 4.0, 5.0] {
-                let share = deficits.iter().filter(|deficit| **deficit > y).count() as f64 / f64::from(tapes);
-                assert!(share < 0.5 * bound(y), "{law:?}, t = {t}, Δ√t = {y}: {share} against {}", bound(y));
+                let share = deficits.iter().filter(|deficit| **deficit > y).count() as f64
+                    / f64::from(tapes);
+                assert!(
+                    share < 0.5 * bound(y),
+                    "{law:?}, t = {t}, Δ√t = {y}: {share} against {}",
+                    bound(y)
+                );
             }
         }
     }
     assert!(below > 0.05 * b, "b/20 would be wrong: {below}");
     // An index that does not explore breaks the lemma, and the simulation sees it.
-    let greedy = (0..tapes).filter(|_| largest_deficit(0.0, Law::Bernoulli(0.5), 300, &mut random) * 300f64.sqrt() > 5.0).count();
+    let greedy = (0..tapes)
+        .filter(|_| {
+            largest_deficit(0.0, Law::Bernoulli(0.5), 300, &mut random) * 300f64.sqrt() > 5.0
+        })
+        .count();
     assert!(greedy as f64 / f64::from(tapes) > bound(5.0), "no exploration: {greedy} of {tapes}");
 }
 
 /// The share of tapes on which N kl(m, μ) ever exceeds `limit(N, S)`.
-fn ever_outside(law: Law, tapes: u32, length: u32, random: &mut Random, limit: impl Fn(f64, f64) -> f64) -> f64 {
+fn ever_outside(
+    law: Law,
+    tapes: u32,
+    length: u32,
+    random: &mut Random,
+    limit: impl Fn(f64, f64) -> f64,
+) -> f64 {
     let mean = law.mean();
     let outside = (0..tapes).filter(|_| {
         let mut s = 0.0;
@@ -437,7 +480,10 @@ fn the_level_of_tight_covers_all_rounds_at_once() {
         let share = ever_outside(law, 2000, 600, &mut random, |n, s| level(k2t.ln(), n, s));
         assert!(share <= 1.0 / k2t, "{law:?}: {share}");
         if let Law::Bernoulli(_) = law {
-            assert!(share > 0.2 / k2t, "{law:?}: {share} of the tapes fail; a level five times as strict would be wrong");
+            assert!(
+                share > 0.2 / k2t,
+                "{law:?}: {share} of the tapes fail; a level five times as strict would be wrong"
+            );
             // The level of one fixed number of rewards does not cover them all at once.
             let fixed = ever_outside(law, 2000, 600, &mut random, |_, _| k2t.ln());
             assert!(fixed > 1.0 / k2t, "{law:?}: {fixed} with the wrong level");
@@ -448,10 +494,16 @@ fn the_level_of_tight_covers_all_rounds_at_once() {
 #[test]
 fn the_mixture_is_the_integral_of_its_alternatives() {
     for (n, s, mean) in [(1.0, 0.0, 0.3), (5.0, 2.5, 0.4), (40.0, 31.7, 0.7)] {
-        let mixture = integral(0.0, 1.0, 400_000, |q| (x_log_y(s, q / mean) + x_log_y(n - s, (1.0 - q) / (1.0 - mean))).exp());
+        let mixture = integral(0.0, 1.0, 400_000, |q| {
+            (x_log_y(s, q / mean) + x_log_y(n - s, (1.0 - q) / (1.0 - mean))).exp()
+        });
         // log W = N kl(m, μ) − (level − log K²T).
         let from_level = n * kl(s / n, mean) - level(0.0, n, s);
-        assert!((mixture.ln() - from_level).abs() < 1e-8, "N = {n}, S = {s}: {} against {from_level}", mixture.ln());
+        assert!(
+            (mixture.ln() - from_level).abs() < 1e-8,
+            "N = {n}, S = {s}: {} against {from_level}",
+            mixture.ln()
+        );
     }
     // One factor has mean at most 1 for rewards that are not Bernoulli: ∫ over Beta(a, 1).
     for mean in [0.2, 0.6] {
@@ -490,7 +542,8 @@ fn later_means_stay_close() {
 fn the_jensen_step_of_theorem_3_needs_its_repair() {
     let sides = |completions: &[f64], one: f64| {
         let left: f64 = completions.iter().map(|n| (one + n).sqrt()).sum();
-        let right = (completions.len() as f64).sqrt() * (one + completions.iter().sum::<f64>()).sqrt();
+        let right =
+            (completions.len() as f64).sqrt() * (one + completions.iter().sum::<f64>()).sqrt();
         (left, right)
     };
     // As printed, with "1 +": four tasks that never completed.
@@ -550,7 +603,10 @@ fn the_divergence_of_theorem_4_counts_both_tasks_of_a_pair() {
         assert!(horizon * kl(0.5 + 1.0 / root, 0.5) < 0.52 * divergence);
     }
     // What the paper's own route gives for K pairs: K √T e^(-divergence) / 8.
-    assert!(prints_as(8.0 * pair_divergence(16.0).exp(), 0, "648") && prints_as(8.0 * pair_divergence(1e6).exp(), 0, "437"));
+    assert!(
+        prints_as(8.0 * pair_divergence(16.0).exp(), 0, "648")
+            && prints_as(8.0 * pair_divergence(1e6).exp(), 0, "437")
+    );
 }
 
 #[test]
@@ -564,10 +620,14 @@ fn theorem_4_has_a_constant_of_a_twelfth() {
         let bound = outlay::theory::theorem_4_lower(1, u64::from(horizon)).unwrap();
         assert!((bound - total.sqrt() / (3.0 * divergence)).abs() < 1e-9);
         assert!(sum >= bound, "T = {horizon}: {sum} {bound}");
-        assert!(sum < 1.3 * bound || horizon < 1000, "T = {horizon}: the integral is close to the sum");
+        assert!(
+            sum < 1.3 * bound || horizon < 1000,
+            "T = {horizon}: the integral is close to the sum"
+        );
         assert!(bound < outlay::theory::theorem_4_random_choice(1, u64::from(horizon)).unwrap());
     }
-    // Who takes the task that was better so far, seeing everything, is above it; a constant of 0.3 would be wrong.
+    // Who takes the task that was better so far, seeing everything, is above it; a constant of 0.3
+    // would be wrong.
     let (horizon, pairs) = (400u32, 2000);
     let gap = 1.0 / f64::from(horizon).sqrt();
     let mut random = Random::new(11);
@@ -582,7 +642,8 @@ fn theorem_4_has_a_constant_of_a_twelfth() {
             } else {
                 0.0
             };
-            lead += Law::Bernoulli(0.5 + gap).draw(&mut random) - Law::Bernoulli(0.5).draw(&mut random);
+            lead +=
+                Law::Bernoulli(0.5 + gap).draw(&mut random) - Law::Bernoulli(0.5).draw(&mut random);
         }
     }
     let mean = regret / f64::from(pairs);

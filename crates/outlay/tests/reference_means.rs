@@ -1,4 +1,5 @@
-//! Mean regrets against those of an independent implementation of the same learners, with other seeds.
+//! Mean regrets against those of an independent implementation of the same learners, with other
+//! seeds.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -30,10 +31,19 @@ const SHORT: Reference = Reference {
     replications: 60,
     learners: &["paper", "hoeffding", "tight", "sharp", "kl-log", "thompson"],
     rows: &[
-        ("square-roots", &[(8.95, 0.65), (6.36, 0.57), (5.45, 0.56), (2.48, 0.34), (3.97, 0.50), (4.51, 0.33)]),
+        (
+            "square-roots",
+            &[(8.95, 0.65), (6.36, 0.57), (5.45, 0.56), (2.48, 0.34), (3.97, 0.50), (4.51, 0.33)],
+        ),
         ("power", &[(106.0, 1.9), (77.7, 1.8), (60.5, 1.9), (19.1, 1.2), (36.5, 1.7), (17.2, 0.7)]),
-        ("m-set", &[(514.0, 8.0), (334.0, 7.0), (236.0, 8.0), (112.0, 5.0), (150.0, 6.0), (109.0, 12.0)]),
-        ("theorem-4", &[(86.3, 0.8), (80.7, 2.0), (76.5, 2.2), (66.5, 5.3), (74.1, 1.7), (71.7, 2.5)]),
+        (
+            "m-set",
+            &[(514.0, 8.0), (334.0, 7.0), (236.0, 8.0), (112.0, 5.0), (150.0, 6.0), (109.0, 12.0)],
+        ),
+        (
+            "theorem-4",
+            &[(86.3, 0.8), (80.7, 2.0), (76.5, 2.2), (66.5, 5.3), (74.1, 1.7), (71.7, 2.5)],
+        ),
     ],
 };
 
@@ -42,9 +52,25 @@ const LONG: Reference = Reference {
     replications: 16,
     learners: SHORT.learners,
     rows: &[
-        ("square-roots", &[(18.5, 1.9), (12.0, 1.5), (9.63, 1.4), (3.09, 0.83), (6.35, 1.2), (5.48, 0.56)]),
-        ("power", &[(267.0, 7.7), (176.0, 6.6), (124.0, 6.5), (32.3, 3.7), (72.4, 5.6), (25.2, 2.5)]),
-        ("m-set", &[(1064.0, 35.0), (602.0, 24.0), (392.0, 19.0), (170.0, 17.0), (246.0, 15.0), (144.0, 12.0)]),
+        (
+            "square-roots",
+            &[(18.5, 1.9), (12.0, 1.5), (9.63, 1.4), (3.09, 0.83), (6.35, 1.2), (5.48, 0.56)],
+        ),
+        (
+            "power",
+            &[(267.0, 7.7), (176.0, 6.6), (124.0, 6.5), (32.3, 3.7), (72.4, 5.6), (25.2, 2.5)],
+        ),
+        (
+            "m-set",
+            &[
+                (1064.0, 35.0),
+                (602.0, 24.0),
+                (392.0, 19.0),
+                (170.0, 17.0),
+                (246.0, 15.0),
+                (144.0, 12.0),
+            ],
+        ),
     ],
 };
 
@@ -70,8 +96,13 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
         horizon: reference.horizon,
         parameter: None,
     };
-    let experiment =
-        Experiment { cases: vec![case], learners: learners.to_vec(), feedback: None, replications: reference.replications, seed: 1000 };
+    let experiment = Experiment {
+        cases: vec![case],
+        learners: learners.to_vec(),
+        feedback: None,
+        replications: reference.replications,
+        seed: 1000,
+    };
     let jobs: Vec<_> = experiment.jobs().collect();
     let mut regrets = vec![Vec::new(); learners.len()];
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
@@ -81,8 +112,13 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
         let with_failure = |(job, run): (&Job, Replication)| {
             let problem = experiment.cases[job.case].source.problem(reference.horizon, run.seed)?;
             let learner = &learners[job.learner];
-            let played =
-                Play { problem: &problem, learner, feedback: learner.entry().feedback, horizon: reference.horizon, seed: run.seed };
+            let played = Play {
+                problem: &problem,
+                learner,
+                feedback: learner.entry().feedback,
+                horizon: reference.horizon,
+                seed: run.seed,
+            };
             let failure = confidence::failure(&played, &run);
             Ok(Some((run, failure)))
         };
@@ -108,10 +144,13 @@ fn agrees(ours: &Statistics, theirs: (f64, f64)) -> bool {
 }
 
 fn compare(reference: &Reference) {
-    let learners: Vec<LearnerSpec> = reference.learners.iter().map(|name| name.parse().unwrap()).collect();
+    let learners: Vec<LearnerSpec> =
+        reference.learners.iter().map(|name| name.parse().unwrap()).collect();
     let mut misses = Vec::new();
     for (instance, row) in reference.rows {
-        for ((learner, sample), &theirs) in learners.iter().zip(regrets(reference, instance, &learners)).zip(*row) {
+        for ((learner, sample), &theirs) in
+            learners.iter().zip(regrets(reference, instance, &learners)).zip(*row)
+        {
             let ours = Statistics::of(&sample);
             let line = format!(
                 "{instance} {learner}: {:.3} ± {:.3}, reference {} ± {}",

@@ -1,4 +1,5 @@
-//! Runs of an independent implementation of the same protocol, round for round: `data/reference_runs.json`.
+//! Runs of an independent implementation of the same protocol, round for round:
+//! `data/reference_runs.json`.
 
 use std::sync::atomic::AtomicBool;
 
@@ -60,12 +61,21 @@ fn every_run_is_the_same() {
         let (horizon, seed) = (row[2].as_u64().unwrap(), row[3].as_u64().unwrap());
         let problem = instance(name).problem(horizon, seed).unwrap();
         let run = play(&problem, &learner(who), horizon, seed);
-        let completions: Vec<u64> = row[5].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
+        let completions: Vec<u64> =
+            row[5].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).collect();
         assert_eq!(run.completions, completions, "{name} {who}");
         let (regret, mass) = (row[4].as_f64().unwrap(), row[6].as_f64().unwrap());
         // The fixture has ten digits.
-        assert!((run.regret - regret).abs() < 1e-6, "{name} {who}: {} instead of {regret}", run.regret);
-        assert!((run.success_mass - mass).abs() < 1e-5, "{name} {who}: {} instead of {mass}", run.success_mass);
+        assert!(
+            (run.regret - regret).abs() < 1e-6,
+            "{name} {who}: {} instead of {regret}",
+            run.regret
+        );
+        assert!(
+            (run.success_mass - mass).abs() < 1e-5,
+            "{name} {who}: {} instead of {mass}",
+            run.success_mass
+        );
     }
 }
 
@@ -74,7 +84,9 @@ fn every_random_number_is_the_same() {
     let purposes = [Purpose::Completion, Purpose::Reward, Purpose::Learner];
     for row in fixtures()["uniform"]["rows"].as_array().unwrap() {
         let whole = |column: usize| row[column].as_u64().unwrap();
-        let uniform = Draws::new(whole(0), purposes[whole(1) as usize]).round(whole(2)).uniform(whole(3) as usize);
+        let uniform = Draws::new(whole(0), purposes[whole(1) as usize])
+            .round(whole(2))
+            .uniform(whole(3) as usize);
         assert_eq!(uniform, row[4].as_f64().unwrap());
     }
 }

@@ -1,4 +1,5 @@
-//! Replays: exact gains on rows worked out by hand, rows in their order, rows of tries; what dependence costs, and when it is found.
+//! Replays: exact gains on rows worked out by hand, rows in their order, rows of tries; what
+//! dependence costs, and when it is found.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -6,17 +7,25 @@ use std::sync::atomic::AtomicBool;
 use outlay::learner::LearnerSpec;
 use outlay::random::{Draws, ManyBits, Purpose};
 use outlay::replay::assumptions::{LEVEL, TaskAssumptions, assumptions};
-use outlay::replay::{Order, OutcomeRow, Record, Replay, ReplayRun, Splits, TaskRows, ThresholdRow};
+use outlay::replay::{
+    Order, OutcomeRow, Record, Replay, ReplayRun, Splits, TaskRows, ThresholdRow,
+};
 use outlay::{Curve, Problem, ProblemSpec, TaskSpec};
 use proptest::prelude::*;
 
 fn problem(budget: f64, curves: Vec<Curve>) -> Problem {
-    let tasks = curves.into_iter().enumerate().map(|(task, curve)| TaskSpec::new(format!("task-{task}"), curve)).collect();
+    let tasks = curves
+        .into_iter()
+        .enumerate()
+        .map(|(task, curve)| TaskSpec::new(format!("task-{task}"), curve))
+        .collect();
     ProblemSpec { budget, reward_max: 10.0, tasks, ..ProblemSpec::default() }.check().unwrap()
 }
 
 fn thresholds(pairs: &[(f64, f64)]) -> TaskRows {
-    TaskRows::Thresholds(pairs.iter().map(|&(threshold, reward)| ThresholdRow { threshold, reward }).collect())
+    TaskRows::Thresholds(
+        pairs.iter().map(|&(threshold, reward)| ThresholdRow { threshold, reward }).collect(),
+    )
 }
 
 fn learners(names: &[&str]) -> Vec<LearnerSpec> {
@@ -26,15 +35,28 @@ fn learners(names: &[&str]) -> Vec<LearnerSpec> {
 fn played(replay: &Replay<'_>, threads: usize) -> Vec<Vec<ReplayRun>> {
     let splits = replay.splits().unwrap();
     let mut results = vec![vec![None; replay.replications as usize]; replay.learners.len()];
-    let keep = |job: outlay::replay::ReplayJob, run| results[job.learner][job.replication as usize] = Some(run);
-    replay.run(&splits, NonZeroUsize::new(threads).unwrap(), &AtomicBool::new(false), keep).unwrap();
+    let keep = |job: outlay::replay::ReplayJob, run| {
+        results[job.learner][job.replication as usize] = Some(run)
+    };
+    replay
+        .run(&splits, NonZeroUsize::new(threads).unwrap(), &AtomicBool::new(false), keep)
+        .unwrap();
     results.into_iter().map(|runs| runs.into_iter().map(Option::unwrap).collect()).collect()
 }
 
 /// Two tasks, a budget of 4: what needs much of the first brings much.
 fn by_hand() -> (Problem, Record) {
-    let problem = problem(4.0, vec![Curve::empirical(vec![1.0, 1.0, 3.0, 4.0]).unwrap(), Curve::empirical(vec![2.0, 2.0, 3.0]).unwrap()]);
-    let rows = vec![thresholds(&[(1.0, 1.0), (4.0, 9.0), (1.0, 0.0), (3.0, 2.0)]), thresholds(&[(2.0, 3.0), (3.0, 3.0), (2.0, 3.0)])];
+    let problem = problem(
+        4.0,
+        vec![
+            Curve::empirical(vec![1.0, 1.0, 3.0, 4.0]).unwrap(),
+            Curve::empirical(vec![2.0, 2.0, 3.0]).unwrap(),
+        ],
+    );
+    let rows = vec![
+        thresholds(&[(1.0, 1.0), (4.0, 9.0), (1.0, 0.0), (3.0, 2.0)]),
+        thresholds(&[(2.0, 3.0), (3.0, 3.0), (2.0, 3.0)]),
+    ];
     let record = Record::new(&problem, rows).unwrap();
     (problem, record)
 }
@@ -54,8 +76,12 @@ fn gains_by_hand() {
     // 1 and 3: a quarter and 3.
     assert_eq!(splits.best.spend, [1.0, 3.0]);
     assert!((splits.best.gain - 3.25).abs() < 1e-9);
-    // The model takes the first for 3 on average and half of that with 1: 1.5 and 3. Here it agrees.
-    assert_eq!((&splits.model.spend, &splits.model_recorded.spend), (&splits.best.spend, &splits.best.spend));
+    // The model takes the first for 3 on average and half of that with 1: 1.5 and 3. Here it
+    // agrees.
+    assert_eq!(
+        (&splits.model.spend, &splits.model_recorded.spend),
+        (&splits.best.spend, &splits.best.spend)
+    );
     assert!((splits.even.gain - 2.25).abs() < 1e-9 && splits.lost_to_model().abs() < 1e-12);
 }
 
@@ -63,26 +89,47 @@ fn gains_by_hand() {
 fn rows_in_their_order_by_hand() {
     let (problem, record) = by_hand();
     let learners = learners(&["uniform"]);
-    let replay =
-        Replay { problem: &problem, record: &record, learners: &learners, order: Order::Recorded, rounds: 5, replications: 1, seed: 1 };
+    let replay = Replay {
+        problem: &problem,
+        record: &record,
+        learners: &learners,
+        order: Order::Recorded,
+        rounds: 5,
+        replications: 1,
+        seed: 1,
+    };
     let splits = replay.splits().unwrap();
-    // Five rounds play the first row of the first task twice, the first two of the second. With 1 and 3: 1 0 0 0 1 and 3 3 3 3 3. With
-    // 4 and 0: 1 9 0 2 1. So 17 against 13.
+    // Five rounds play the first row of the first task twice, the first two of the second. With 1
+    // and 3: 1 0 0 0 1 and 3 3 3 3 3. With 4 and 0: 1 9 0 2 1. So 17 against 13.
     assert_eq!(splits.best.spend, [1.0, 3.0]);
     assert!((5.0 * splits.best.gain - 17.0).abs() < 1e-7);
     let run = &played(&replay, 1)[0][0];
     // The even split, 2 each: 1 0 0 0 1 and 3 0 3 3 0.
     assert!((5.0 * run.gain - 11.0).abs() < 1e-7, "{run:?}");
     let expected = [0.0, 3.0, 3.0, 3.0, 6.0];
-    assert!(run.trace.iter().zip(expected).all(|(regret, expected)| (regret - expected).abs() < 1e-7), "{run:?}");
-    assert!((run.regret - 6.0).abs() < 1e-7 && (run.late_gain - 1.0).abs() < 1e-7 && run.spend == [2.0, 2.0]);
+    assert!(
+        run.trace.iter().zip(expected).all(|(regret, expected)| (regret - expected).abs() < 1e-7),
+        "{run:?}"
+    );
+    assert!(
+        (run.regret - 6.0).abs() < 1e-7
+            && (run.late_gain - 1.0).abs() < 1e-7
+            && run.spend == [2.0, 2.0]
+    );
 }
 
 /// The model prefers the first task, which brings something only if it is given all.
 #[test]
 fn what_dependence_costs_by_hand() {
-    let problem = problem(2.0, vec![Curve::empirical(vec![1.0, 3.0]).unwrap(), Curve::empirical(vec![2.0]).unwrap()]);
-    let record = Record::new(&problem, vec![thresholds(&[(1.0, 0.0), (3.0, 10.0)]), thresholds(&[(2.0, 2.4)])]).unwrap();
+    let problem = problem(
+        2.0,
+        vec![Curve::empirical(vec![1.0, 3.0]).unwrap(), Curve::empirical(vec![2.0]).unwrap()],
+    );
+    let record = Record::new(
+        &problem,
+        vec![thresholds(&[(1.0, 0.0), (3.0, 10.0)]), thresholds(&[(2.0, 2.4)])],
+    )
+    .unwrap();
     let splits = Splits::new(&problem, &record, Order::Shuffled, 1).unwrap();
     assert_eq!((splits.best.spend, splits.model.spend), (vec![0.0, 2.0], vec![1.0, 0.0]));
     assert!((splits.best.gain - 2.4).abs() < 1e-9 && splits.model.gain == 0.0);
@@ -93,7 +140,12 @@ fn what_dependence_costs_by_hand() {
 fn tries_replay_the_nearest_spend_below() {
     let problem = problem(4.0, vec![Curve::saturating(4.0).unwrap()]);
     let tried = |spend, success, reward| OutcomeRow { spend, success, reward };
-    let rows = vec![tried(1.0, false, None), tried(2.0, true, Some(4.0)), tried(2.0, false, None), tried(3.0, true, Some(6.0))];
+    let rows = vec![
+        tried(1.0, false, None),
+        tried(2.0, true, Some(4.0)),
+        tried(2.0, false, None),
+        tried(3.0, true, Some(6.0)),
+    ];
     let record = Record::new(&problem, vec![TaskRows::Outcomes(rows)]).unwrap();
     let task = &record.tasks()[0];
     let gains = task.gains(Order::Shuffled, 1);
@@ -103,14 +155,27 @@ fn tries_replay_the_nearest_spend_below() {
     let chances = task.successes();
     assert_eq!([0.5, 1.0, 2.0, 3.0].map(|spend| chances.value(spend)), [0.0, 0.0, 0.5, 1.0]);
     // Nothing was tried below 1 nor above 3; nothing is spent on purpose with 0.
-    assert_eq!([0.0, 0.5, 1.0, 3.0, 3.1].map(|spend| task.is_outside(spend)), [false, true, false, false, true]);
+    assert_eq!(
+        [0.0, 0.5, 1.0, 3.0, 3.1].map(|spend| task.is_outside(spend)),
+        [false, true, false, false, true]
+    );
     assert_eq!(task.row(0.5, 1, Order::Recorded, 0.0), None);
     assert!(!record.knows_forgone());
     let learners = learners(&["full"]);
-    let replay =
-        Replay { problem: &problem, record: &record, learners: &learners, order: Order::Shuffled, rounds: 5, replications: 1, seed: 1 };
+    let replay = Replay {
+        problem: &problem,
+        record: &record,
+        learners: &learners,
+        order: Order::Shuffled,
+        rounds: 5,
+        replications: 1,
+        seed: 1,
+    };
     let error = replay.check().unwrap_err().to_string();
-    assert!(error.starts_with("learner full must be shown what failures would have brought"), "{error}");
+    assert!(
+        error.starts_with("learner full must be shown what failures would have brought"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -118,20 +183,37 @@ fn records_that_cannot_be_replayed() {
     let problem = problem(1.0, vec![Curve::saturating(1.0).unwrap()]);
     let refused = |rows| Record::new(&problem, vec![rows]).unwrap_err().to_string();
     assert_eq!(refused(thresholds(&[])), "task task-0: has no rows");
-    assert_eq!(refused(thresholds(&[(-1.0, 1.0)])), "task task-0: row 1: must be finite and not negative, not -1");
-    assert!(refused(thresholds(&[(1.0, 1.0), (1.0, 10.5)])).contains("row 2: reward must be between 0 and reward_max = 10, not 10.5"));
+    assert_eq!(
+        refused(thresholds(&[(-1.0, 1.0)])),
+        "task task-0: row 1: must be finite and not negative, not -1"
+    );
+    assert!(
+        refused(thresholds(&[(1.0, 1.0), (1.0, 10.5)]))
+            .contains("row 2: reward must be between 0 and reward_max = 10, not 10.5")
+    );
     assert!(refused(thresholds(&[(1.0, f64::NAN)])).contains("not NaN"));
     let success = OutcomeRow { spend: 1.0, success: true, reward: None };
-    assert!(refused(TaskRows::Outcomes(vec![success])).contains("row 1: a success without a reward"));
+    assert!(
+        refused(TaskRows::Outcomes(vec![success])).contains("row 1: a success without a reward")
+    );
     assert!(Record::new(&problem, vec![]).is_err());
 }
 
 #[test]
 fn the_same_bits_for_any_number_of_threads() {
     let (problem, record) = by_hand();
-    let learners = learners(&["sharp", "paper", "thompson", "full", "oful", "lattimore", "uniform"]);
+    let learners =
+        learners(&["sharp", "paper", "thompson", "full", "oful", "lattimore", "uniform"]);
     for order in [Order::Shuffled, Order::Recorded] {
-        let replay = Replay { problem: &problem, record: &record, learners: &learners, order, rounds: 200, replications: 3, seed: 5 };
+        let replay = Replay {
+            problem: &problem,
+            record: &record,
+            learners: &learners,
+            order,
+            rounds: 200,
+            replications: 3,
+            seed: 5,
+        };
         replay.check().unwrap();
         let one = played(&replay, 1);
         assert_eq!(one, played(&replay, 3));
@@ -139,9 +221,14 @@ fn the_same_bits_for_any_number_of_threads() {
         let other = played(&Replay { seed: 50, ..replay }, 2);
         // All but `thompson`, which draws.
         let differ = |one: &[Vec<ReplayRun>], other: &[Vec<ReplayRun>], place: usize| {
-            (0..learners.len()).filter(|learner| *learner != 2).any(|learner| one[learner][0].gain != other[learner][place].gain)
+            (0..learners.len())
+                .filter(|learner| *learner != 2)
+                .any(|learner| one[learner][0].gain != other[learner][place].gain)
         };
-        assert_eq!((differ(&one, &other, 0), differ(&one, &one, 1)), (order == Order::Shuffled, order == Order::Shuffled));
+        assert_eq!(
+            (differ(&one, &other, 0), differ(&one, &one, 1)),
+            (order == Order::Shuffled, order == Order::Shuffled)
+        );
         assert_eq!(one[0].iter().map(|run| run.seed).collect::<Vec<_>>(), [5, 6, 7]);
     }
 }
@@ -152,39 +239,67 @@ fn stream(seed: u64) -> ManyBits {
 }
 
 /// Thresholds with chance min(1, √x) each, rewards by `reward(threshold, uniform)`.
-fn synthetic(seed: u64, tasks: usize, rows: usize, reward: impl Fn(usize, f64, f64) -> f64) -> (Problem, Record) {
+fn synthetic(
+    seed: u64,
+    tasks: usize,
+    rows: usize,
+    reward: impl Fn(usize, f64, f64) -> f64,
+) -> (Problem, Record) {
     let mut bits = stream(seed);
     let mut row = |task: usize| {
         let threshold = bits.next_uniform().powi(2);
         ThresholdRow { threshold, reward: reward(task, threshold, bits.next_uniform()) }
     };
-    let record: Vec<TaskRows> = (0..tasks).map(|task| TaskRows::Thresholds((0..rows).map(|_| row(task)).collect())).collect();
+    let record: Vec<TaskRows> = (0..tasks)
+        .map(|task| TaskRows::Thresholds((0..rows).map(|_| row(task)).collect()))
+        .collect();
     let problem = problem(1.0, vec![Curve::power(0.5, 1.0).unwrap(); tasks]);
     let record = Record::new(&problem, record).unwrap();
     (problem, record)
 }
 
-/// Rewards that have nothing to do with thresholds: the best split is the model's, within noise, and brings what the model says.
+/// Rewards that have nothing to do with thresholds: the best split is the model's, within noise,
+/// and brings what the model says.
 #[test]
 fn independent_rows_agree_with_the_model() {
     const ROWS: usize = 4000;
     let mean = |task: usize| [8.0, 5.0, 2.0][task];
-    let (problem, record) = synthetic(3, 3, ROWS, |task, _, uniform| if 10.0 * uniform < mean(task) { 10.0 } else { 0.0 });
+    let (problem, record) =
+        synthetic(
+            3,
+            3,
+            ROWS,
+            |task, _, uniform| if 10.0 * uniform < mean(task) { 10.0 } else { 0.0 },
+        );
     let splits = Splits::new(&problem, &record, Order::Shuffled, 1).unwrap();
     // Spends as the squares of the means, and a value of the root of the sum of squares.
     let squares: f64 = (0..3).map(|task| mean(task).powi(2)).sum();
     assert!((splits.model.spend[0] - 64.0 / squares).abs() < 0.05, "{:?}", splits.model.spend);
-    // Gains have a standard deviation of at most 5 a task, so sums of 0.14 a round; four of those, and the best may pick its noise.
-    assert!((splits.model.gain - squares.sqrt()).abs() < 0.55, "{} and {}", splits.model.gain, squares.sqrt());
+    // Gains have a standard deviation of at most 5 a task, so sums of 0.14 a round; four of those,
+    // and the best may pick its noise.
+    assert!(
+        (splits.model.gain - squares.sqrt()).abs() < 0.55,
+        "{} and {}",
+        splits.model.gain,
+        squares.sqrt()
+    );
     assert!(splits.best.gain >= splits.model.gain && splits.lost_to_model() < 0.3, "{splits:?}");
     let learners = learners(&["uniform"]);
-    let replay =
-        Replay { problem: &problem, record: &record, learners: &learners, order: Order::Shuffled, rounds: 1, replications: 1, seed: 1 };
+    let replay = Replay {
+        problem: &problem,
+        record: &record,
+        learners: &learners,
+        order: Order::Shuffled,
+        rounds: 1,
+        replications: 1,
+        seed: 1,
+    };
     let chance = replay.lost_by_chance(&splits).unwrap().unwrap();
     assert!(chance.p_value > LEVEL && chance.mean > 0.0, "{chance:?}");
 }
 
-/// A task that brings something only if it needs more than half the budget: the model's split gives it less than that, for nothing.
+/// A task that brings something only if it needs more than half the budget: the model's split gives
+/// it less than that, for nothing.
 #[test]
 fn dependence_costs_and_is_found() {
     let planted = |task: usize, threshold: f64, _: f64| match task {
@@ -198,19 +313,33 @@ fn dependence_costs_and_is_found() {
         assert!(splits.lost_to_dependence() > 0.1 * splits.best.gain, "{seed}: {splits:?}");
         let found = assumptions(&problem, &record);
         let dependence = found[0].dependence.unwrap();
-        assert!(dependence.rank_correlation > 0.5 && dependence.adjusted_p_value < 1e-6, "{dependence:?}");
+        assert!(
+            dependence.rank_correlation > 0.5 && dependence.adjusted_p_value < 1e-6,
+            "{dependence:?}"
+        );
         // What all rows bring is no question where they bring the same.
         assert_eq!(found[1].dependence, None);
     }
     let (problem, record) = synthetic(1, 2, 300, planted);
     let learners = learners(&["sharp", "full"]);
-    let replay =
-        Replay { problem: &problem, record: &record, learners: &learners, order: Order::Shuffled, rounds: 2000, replications: 4, seed: 1 };
+    let replay = Replay {
+        problem: &problem,
+        record: &record,
+        learners: &learners,
+        order: Order::Shuffled,
+        rounds: 2000,
+        replications: 4,
+        seed: 1,
+    };
     let splits = replay.splits().unwrap();
     assert!(replay.lost_by_chance(&splits).unwrap().unwrap().p_value <= 0.01);
     let summary = replay.summary(&splits, &played(&replay, 2)).unwrap();
-    // Who sees every reward learns the model's split; who sees those of successes only is less mistaken.
-    assert!((summary.learners[1].late_gain.mean - splits.model.gain).abs() < 0.05 * splits.best.gain, "{summary:?}");
+    // Who sees every reward learns the model's split; who sees those of successes only is less
+    // mistaken.
+    assert!(
+        (summary.learners[1].late_gain.mean - splits.model.gain).abs() < 0.05 * splits.best.gain,
+        "{summary:?}"
+    );
     assert!(summary.learners[0].late_gain.mean > summary.learners[1].late_gain.mean, "{summary:?}");
     assert!(summary.learners.iter().all(|learner| learner.regret.mean > 0.0));
 }
@@ -230,11 +359,15 @@ fn findings(found: &TaskAssumptions) -> [bool; 4] {
 fn findings_allow_for_the_number_of_tasks() {
     let (problem, record) = synthetic(7, 12, 60, |_, _, uniform| 10.0 * uniform);
     let found = assumptions(&problem, &record);
-    let (p_values, adjusted): (Vec<f64>, Vec<f64>) =
-        found.iter().filter_map(|task| task.dependence).map(|found| (found.p_value, found.adjusted_p_value)).unzip();
+    let (p_values, adjusted): (Vec<f64>, Vec<f64>) = found
+        .iter()
+        .filter_map(|task| task.dependence)
+        .map(|found| (found.p_value, found.adjusted_p_value))
+        .unzip();
     assert_eq!(adjusted, outlay::replay::rank::holm(&p_values));
     let drifts = found.iter().flat_map(|task| [task.threshold_drift, task.reward_drift]).flatten();
-    let (p_values, adjusted): (Vec<f64>, Vec<f64>) = drifts.map(|found| (found.p_value, found.adjusted_p_value)).unzip();
+    let (p_values, adjusted): (Vec<f64>, Vec<f64>) =
+        drifts.map(|found| (found.p_value, found.adjusted_p_value)).unzip();
     assert_eq!((adjusted, p_values.len()), (outlay::replay::rank::holm(&p_values), 24));
 }
 
@@ -268,12 +401,17 @@ fn drift_is_found_where_it_is() {
         let record = Record::new(&problem, vec![thresholds(&rows)]).unwrap();
         let found = assumptions(&problem, &record).remove(0);
         let drift = found.reward_drift.unwrap();
-        assert!(drift.adjusted_p_value < 0.001 && drift.after.abs_diff(60) <= 5 && drift.before_mean > drift.after_mean, "{drift:?}");
+        assert!(
+            drift.adjusted_p_value < 0.001
+                && drift.after.abs_diff(60) <= 5
+                && drift.before_mean > drift.after_mean,
+            "{drift:?}"
+        );
     }
 }
 
-/// Tries at random spends: gains follow the truth from below, dependence shows in the successes, and certainty is never claimed
-/// beyond what was tried.
+/// Tries at random spends: gains follow the truth from below, dependence shows in the successes,
+/// and certainty is never claimed beyond what was tried.
 #[test]
 fn tries_follow_the_truth() {
     const ROWS: usize = 6000;
@@ -289,25 +427,38 @@ fn tries_follow_the_truth() {
     let record = Record::new(&problem, vec![TaskRows::Outcomes(rows)]).unwrap();
     let gains = record.tasks()[0].gains(Order::Shuffled, 1);
     for spend in [0.2, 0.4, 0.6, 0.75] {
-        assert!((10.0 * gains.value(spend) - 5.0 * spend * spend).abs() < 0.35, "{spend}: {}", 10.0 * gains.value(spend));
+        assert!(
+            (10.0 * gains.value(spend) - 5.0 * spend * spend).abs() < 0.35,
+            "{spend}: {}",
+            10.0 * gains.value(spend)
+        );
     }
     assert_eq!(gains.value(1.0), gains.value(0.8));
     let found = assumptions(&problem, &record).remove(0);
     let dependence = found.dependence.unwrap();
-    assert!(dependence.rank_correlation > 0.2 && dependence.p_value < 1e-6 && dependence.worst.is_none(), "{dependence:?}");
-    assert!(found.fit.p_value > 0.001 && found.threshold_drift.unwrap().p_value > 0.001, "{found:?}");
+    assert!(
+        dependence.rank_correlation > 0.2
+            && dependence.p_value < 1e-6
+            && dependence.worst.is_none(),
+        "{dependence:?}"
+    );
+    assert!(
+        found.fit.p_value > 0.001 && found.threshold_drift.unwrap().p_value > 0.001,
+        "{found:?}"
+    );
 }
 
 fn any_record() -> impl Strategy<Value = Vec<Vec<(f64, f64)>>> {
-    let row = (0u32..12, 0u32..=10).prop_map(|(threshold, reward)| (f64::from(threshold) / 4.0, f64::from(reward)));
+    let row = (0u32..12, 0u32..=10)
+        .prop_map(|(threshold, reward)| (f64::from(threshold) / 4.0, f64::from(reward)));
     prop::collection::vec(prop::collection::vec(row, 1..12), 1..5)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// No fixed split that fits the budget gains more than the best, whatever the order, and in recorded order gains are those of the
-    /// rows that were played.
+    /// No fixed split that fits the budget gains more than the best, whatever the order, and in
+    /// recorded order gains are those of the rows that were played.
     #[test]
     fn no_split_beats_the_best(record in any_record(), shares in prop::collection::vec(0.0..1.0f64, 5), rounds in 1u64..30) {
         let problem = problem(3.0, vec![Curve::saturating(3.0).unwrap(); record.len()]);

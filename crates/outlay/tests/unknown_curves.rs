@@ -14,34 +14,49 @@ fn regret(instance: &str, learner: &str, horizon: u64, replications: u64) -> f64
     let learner: LearnerSpec = learner.parse().unwrap();
     let one = |seed: u64| {
         let problem = instance.problem(horizon, seed).unwrap();
-        let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon, seed };
+        let play = Play {
+            problem: &problem,
+            learner: &learner,
+            feedback: learner.entry().feedback,
+            horizon,
+            seed,
+        };
         play.run(&AtomicBool::new(false)).unwrap().unwrap().regret
     };
     (1..=replications).map(one).sum::<f64>() / replications as f64
 }
 
-/// Appendix A with known curves: both thresholds are reached from the first round on, as every weight is positive.
+/// Appendix A with known curves: both thresholds are reached from the first round on, as every
+/// weight is positive.
 #[test]
 fn known_thresholds_cost_nothing() {
     for bits in [1, 20, 52] {
         let instance = format!("unknown-thresholds:bits={bits}");
-        for learner in ["sharp", "paper", "tight", "hoeffding", "kl-log", "thompson", "cucb", "greedy", "full"] {
+        for learner in
+            ["sharp", "paper", "tight", "hoeffding", "kl-log", "thompson", "cucb", "greedy", "full"]
+        {
             assert_eq!(regret(&instance, learner, 200, 10), 0.0, "{instance} {learner}");
         }
-        // One round a unit of regret for who does not look at the curves; b = 1/2 is the even split itself.
+        // One round a unit of regret for who does not look at the curves; b = 1/2 is the even split
+        // itself.
         assert_eq!(regret(&instance, "uniform", 200, 10), if bits == 1 { 0.0 } else { 200.0 });
     }
 }
 
-/// Saturating lines of unknown steepness: the regret of `lattimore` grows ever more slowly, that of the even split does not.
+/// Saturating lines of unknown steepness: the regret of `lattimore` grows ever more slowly, that of
+/// the even split does not.
 #[test]
 fn unknown_steepness_is_learnt() {
     let at = |learner: &str, horizon: u64| regret("saturating-jobs", learner, horizon, 8);
     let [short, middle, long] = [1_000, 10_000, 100_000].map(|horizon| at("lattimore", horizon));
     let exponents = [(middle / short).log10(), (long / middle).log10()];
-    assert!(exponents[0] < 0.6 && exponents[1] < 0.4 && exponents[1] < exponents[0], "{short} {middle} {long}");
+    assert!(
+        exponents[0] < 0.6 && exponents[1] < 0.4 && exponents[1] < exponents[0],
+        "{short} {middle} {long}"
+    );
     assert!(long < 0.12 * at("uniform", 100_000), "{long}");
-    // The price of not knowing the curves: the paper's algorithm, which does, has almost nothing to learn here.
+    // The price of not knowing the curves: the paper's algorithm, which does, has almost nothing to
+    // learn here.
     assert!(at("paper", 100_000) < 0.05 * long);
 }
 
@@ -56,8 +71,14 @@ fn enough_for_everybody_is_found_early() {
 /// It assumes saturating lines; on anything else it only has to stay on its feet.
 #[test]
 fn other_curves_do_no_harm() {
-    for instance in ["power", "square-roots", "m-set:gap=0.2", "k-armed:gap=0.5", "unknown-thresholds", "saturating-jobs:full_at=1e-9;1e9"]
-    {
+    for instance in [
+        "power",
+        "square-roots",
+        "m-set:gap=0.2",
+        "k-armed:gap=0.5",
+        "unknown-thresholds",
+        "saturating-jobs:full_at=1e-9;1e9",
+    ] {
         let regret = regret(instance, "lattimore", 2_000, 2);
         assert!(regret.is_finite() && regret > -1e-9, "{instance}: {regret}");
     }
@@ -67,7 +88,10 @@ fn other_curves_do_no_harm() {
 fn a_second_name_is_the_same_learner() {
     let named: LearnerSpec = "linucb".parse().unwrap();
     assert_eq!((named, named.to_string()), (LearnerSpec::Oful, "oful".to_owned()));
-    assert_eq!("linucb:c=1".parse::<LearnerSpec>().unwrap_err().to_string(), "learner `linucb:c=1`: `linucb` takes no parameters");
+    assert_eq!(
+        "linucb:c=1".parse::<LearnerSpec>().unwrap_err().to_string(),
+        "learner `linucb:c=1`: `linucb` takes no parameters"
+    );
     assert!(LEARNERS.iter().all(|entry| entry.name != "linucb"));
 }
 
@@ -76,11 +100,14 @@ fn lattimore() -> Campaign {
     Campaign::new(&problem, &LearnerSpec::Lattimore, Some(100), Feedback::Censored, 1).unwrap()
 }
 
-/// Each outcome goes with the spend of its own round: budgets differ, outcomes come late and backwards, one by one and in part.
+/// Each outcome goes with the spend of its own round: budgets differ, outcomes come late and
+/// backwards, one by one and in part.
 #[test]
 fn outcomes_find_the_spends_of_their_rounds() {
     let completes = |round: u64, task: usize| (round + task as u64).is_multiple_of(3);
-    let outcome = |round: u64, task: usize| if completes(round, task) { Outcome::Done(Reward::MOST) } else { Outcome::Failed };
+    let outcome = |round: u64, task: usize| {
+        if completes(round, task) { Outcome::Done(Reward::MOST) } else { Outcome::Failed }
+    };
     let told_by = |tell: &dyn Fn(&mut Campaign, u64)| {
         let mut campaign = lattimore();
         // The tasks have failed once after this round, so that later outcomes are counted.
@@ -95,7 +122,9 @@ fn outcomes_find_the_spends_of_their_rounds() {
         assert_eq!(campaign.open_rounds(), 1);
         (told, spend, campaign.save())
     };
-    let whole = told_by(&|campaign, round| campaign.observe_round(round, &[0, 1, 2, 3, 4].map(|task| outcome(round, task))).unwrap());
+    let whole = told_by(&|campaign, round| {
+        campaign.observe_round(round, &[0, 1, 2, 3, 4].map(|task| outcome(round, task))).unwrap()
+    });
     let backwards = told_by(&|campaign, round| {
         (0..5).rev().for_each(|task| campaign.observe(round, task, outcome(round, task)).unwrap());
     });
@@ -105,7 +134,8 @@ fn outcomes_find_the_spends_of_their_rounds() {
         // A task that is named twice or was told before is refused, and nothing changes.
         assert!(campaign.observe_completed(round, &[done(1), done(1)]).is_err());
         assert!(campaign.observe_completed(round, &[done(1), done(2)]).is_err());
-        let completed: Vec<Completion> = [0, 1, 3, 4].into_iter().filter(|task| completes(round, *task)).map(done).collect();
+        let completed: Vec<Completion> =
+            [0, 1, 3, 4].into_iter().filter(|task| completes(round, *task)).map(done).collect();
         campaign.observe_completed(round, &completed).unwrap();
     });
     assert_eq!(whole, backwards);

@@ -33,7 +33,16 @@ fn the_library_touches_nothing_outside() {
     assert!(files.len() > 30, "the walk found only {} files", files.len());
     for path in files {
         let code = code(&path);
-        for forbidden in ["std::fs", "std::net", "std::env", "std::process", "SystemTime", "Instant", "println!", "unsafe "] {
+        for forbidden in [
+            "std::fs",
+            "std::net",
+            "std::env",
+            "std::process",
+            "SystemTime",
+            "Instant",
+            "println!",
+            "unsafe ",
+        ] {
             assert!(!code.contains(forbidden), "{} uses {forbidden}", path.display());
         }
         // Many replications run side by side; nothing else does.
@@ -42,12 +51,24 @@ fn the_library_touches_nothing_outside() {
     }
 }
 
-/// Who decides knows neither the solver nor the world; only the campaign joins learner and oracle, and only the experiment
-/// joins these with an environment.
+/// Who decides knows neither the solver nor the world; only the campaign joins learner and oracle,
+/// and only the experiment joins these with an environment.
 #[test]
 fn rooms_reach_only_for_the_rooms_below_them() {
     let walls: [(&str, &[&str]); 7] = [
-        ("curve", &["problem", "oracle", "plan", "learner", "environment", "campaign", "experiment", "replay"]),
+        (
+            "curve",
+            &[
+                "problem",
+                "oracle",
+                "plan",
+                "learner",
+                "environment",
+                "campaign",
+                "experiment",
+                "replay",
+            ],
+        ),
         ("problem", &["oracle", "plan", "learner", "environment::", "campaign", "experiment"]),
         ("oracle", &["plan", "learner", "environment", "campaign", "experiment"]),
         ("learner", &["oracle", "plan", "environment", "campaign", "experiment", "theory"]),
@@ -61,7 +82,11 @@ fn rooms_reach_only_for_the_rooms_below_them() {
         for path in files {
             let code = code(&path);
             for other in above {
-                assert!(!code.contains(&format!("crate::{other}")), "{} reaches for {other}", path.display());
+                assert!(
+                    !code.contains(&format!("crate::{other}")),
+                    "{} reaches for {other}",
+                    path.display()
+                );
             }
         }
     }

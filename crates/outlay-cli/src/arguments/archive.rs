@@ -32,7 +32,8 @@ pub(crate) struct RestoreArguments {
     #[arg(long, value_name = "DIR", default_value = "outlay-data")]
     pub(crate) data: PathBuf,
 
-    /// Also on a file system that can lose what was acknowledged: in memory, or shared over a network
+    /// Also on a file system that can lose what was acknowledged: in memory, or shared over a
+    /// network
     #[arg(long)]
     pub(crate) any_file_system: bool,
 }
@@ -56,7 +57,8 @@ pub(crate) struct ImportArguments {
     #[command(flatten)]
     pub(crate) place: StorePlace,
 
-    /// Also on a file system that can lose what was acknowledged: in memory, or shared over a network
+    /// Also on a file system that can lose what was acknowledged: in memory, or shared over a
+    /// network
     #[arg(long)]
     pub(crate) any_file_system: bool,
 }

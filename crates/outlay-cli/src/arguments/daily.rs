@@ -82,7 +82,8 @@ pub(crate) struct StatusArguments {
     #[arg(value_name = "STATE")]
     pub(crate) state: PathBuf,
 
-    /// Also write a page of HTML: what was spent and what comes next, curves, marginal returns, other budgets
+    /// Also write a page of HTML: what was spent and what comes next, curves, marginal returns,
+    /// other budgets
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 

@@ -8,7 +8,8 @@ use super::number;
 
 #[derive(Debug, Args)]
 pub(crate) struct DemoArguments {
-    /// Where to listen; port 0 takes a free one. Only addresses of this machine: nobody is asked for a token
+    /// Where to listen; port 0 takes a free one. Only addresses of this machine: nobody is asked
+    /// for a token
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7341")]
     pub(crate) listen: SocketAddr,
 

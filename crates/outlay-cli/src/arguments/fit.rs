@@ -18,7 +18,8 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "COLUMN", required_unless_present = "threshold")]
     pub(crate) spend: Option<String>,
 
-    /// The column of whether it succeeded: 1 or 0 (or true, false, yes, no); with --trials, of how many did
+    /// The column of whether it succeeded: 1 or 0 (or true, false, yes, no); with --trials, of how
+    /// many did
     #[arg(long, value_name = "COLUMN", required_unless_present = "threshold")]
     pub(crate) success: Option<String>,
 
@@ -26,8 +27,8 @@ pub(crate) struct FitArguments {
     #[arg(long, value_name = "COLUMN", conflicts_with = "threshold")]
     pub(crate) trials: Option<String>,
 
-    /// Instead of --spend: the column of what success would have needed, such as a closing price or a running time. Rows without success
-    /// (--success) were stopped there: they needed more
+    /// Instead of --spend: the column of what success would have needed, such as a closing price or
+    /// a running time. Rows without success (--success) were stopped there: they needed more
     #[arg(long, value_name = "COLUMN", conflicts_with = "spend")]
     pub(crate) threshold: Option<String>,
 

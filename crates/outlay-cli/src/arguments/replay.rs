@@ -10,7 +10,8 @@ use crate::report::Format;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
-    /// The problem file: budget, tasks, and the curves that learners take for true; or an instance by name
+    /// The problem file: budget, tasks, and the curves that learners take for true; or an instance
+    /// by name
     #[arg(value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
@@ -34,15 +35,18 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "COLUMN")]
     pub(crate) success: Option<String>,
 
-    /// The column with the reward, in the problem's unit; of failures in column success it may be empty
+    /// The column with the reward, in the problem's unit; of failures in column success it may be
+    /// empty
     #[arg(long, value_name = "COLUMN", default_value = "reward")]
     pub(crate) reward: String,
 
-    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp, paper, uniform]
+    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp,
+    /// paper, uniform]
     #[arg(long = "learner", value_name = "LEARNER")]
     pub(crate) learners: Vec<String>,
 
-    /// Rounds [default: what the problem says, else 1000; in recorded order as many as the task with fewest rows has]
+    /// Rounds [default: what the problem says, else 1000; in recorded order as many as the task
+    /// with fewest rows has]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) rounds: Option<u64>,
 

@@ -12,7 +12,8 @@ pub(crate) struct ServeArguments {
     #[command(flatten)]
     pub(crate) store: StoreArguments,
 
-    /// Also in a folder on a file system that can lose what was acknowledged: in memory, or shared over a network
+    /// Also in a folder on a file system that can lose what was acknowledged: in memory, or shared
+    /// over a network
     #[arg(long, conflicts_with_all = ["database", "memory"])]
     pub(crate) any_file_system: bool,
 
@@ -61,8 +62,8 @@ pub(crate) struct StoreArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// Keep campaigns in PostgreSQL: postgres://user:password@host/database [default: OUTLAY_DATABASE in the environment, which keeps a
-    /// password out of lists of processes]
+    /// Keep campaigns in PostgreSQL: postgres://user:password@host/database [default:
+    /// OUTLAY_DATABASE in the environment, which keeps a password out of lists of processes]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 
@@ -80,7 +81,9 @@ impl StoreArguments {
 
 /// The environment counts only where nothing is said here.
 pub(super) fn named_database(here: Option<&String>, is_elsewhere: bool) -> Option<String> {
-    here.cloned().or_else(|| std::env::var("OUTLAY_DATABASE").ok().filter(|url| !is_elsewhere && !url.is_empty()))
+    here.cloned().or_else(|| {
+        std::env::var("OUTLAY_DATABASE").ok().filter(|url| !is_elsewhere && !url.is_empty())
+    })
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -165,11 +168,13 @@ pub(crate) struct TokenPlace {
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
 
-    /// The PostgreSQL database of a service, whether it runs or not [default: OUTLAY_DATABASE in the environment]
+    /// The PostgreSQL database of a service, whether it runs or not [default: OUTLAY_DATABASE in
+    /// the environment]
     #[arg(long, value_name = "URL")]
     pub(crate) database: Option<String>,
 
-    /// A service that runs: http://127.0.0.1:7341; its admin token is read from OUTLAY_TOKEN in the environment
+    /// A service that runs: http://127.0.0.1:7341; its admin token is read from OUTLAY_TOKEN in the
+    /// environment
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
 }
@@ -224,7 +229,10 @@ mod tests {
 
     #[test]
     fn times() {
-        assert_eq!(["45s", "30m", "12h", "90d"].map(|text| seconds(text).unwrap()), [45, 1800, 43_200, 7_776_000]);
+        assert_eq!(
+            ["45s", "30m", "12h", "90d"].map(|text| seconds(text).unwrap()),
+            [45, 1800, 43_200, 7_776_000]
+        );
         for text in ["", "d", "90", "1.5h", "-1d", "0s", "9999999999999999999d", "1ü"] {
             assert!(seconds(text).is_err(), "{text}");
         }

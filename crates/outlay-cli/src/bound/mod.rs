@@ -1,6 +1,7 @@
 //! `outlay bound`: what the theorems promise for a problem, and how far a run stayed below.
 //!
-//! The bounds come from the library; `run` reads what was measured, `record` writes both for programs, `text` for people.
+//! The bounds come from the library; `run` reads what was measured, `record` writes both for
+//! programs, `text` for people.
 
 mod record;
 mod run;
@@ -22,7 +23,8 @@ use run::{Measured, Run};
 /// Instances that are drawn are drawn by this seed, if no run says another.
 const DEFAULT_SEED: u64 = 1;
 
-/// Everything there is to show. Amounts of reward are in multiples of the largest one, but those of the run.
+/// Everything there is to show. Amounts of reward are in multiples of the largest one, but those of
+/// the run.
 struct Answer {
     name: String,
     problem: Problem,
@@ -36,11 +38,18 @@ struct Answer {
 pub(crate) fn run(arguments: &BoundArguments) -> Result<Report, Failure> {
     let origin = Origin::new(&arguments.problem, Path::new("")).map_err(Failure)?;
     let run = arguments.run.as_deref().map(Run::read).transpose()?;
-    let (problem, horizon) = problem(&origin, arguments.horizon, run.as_ref().map_or(DEFAULT_SEED, Run::seed))?;
+    let (problem, horizon) =
+        problem(&origin, arguments.horizon, run.as_ref().map_or(DEFAULT_SEED, Run::seed))?;
     let guarantees = guarantees(&problem, &means(&problem), horizon)?;
     let share = arguments.share.or(guarantees.polylog.map(|bound| bound.least_share));
-    let quantities = guarantees.diminishing.as_ref().ok().zip(share).map(|(returns, share)| returns.quantities(share));
-    let measured = run.map(|run| run.measured(&problem, horizon, guarantees.trivial)).transpose()?;
+    let quantities = guarantees
+        .diminishing
+        .as_ref()
+        .ok()
+        .zip(share)
+        .map(|(returns, share)| returns.quantities(share));
+    let measured =
+        run.map(|run| run.measured(&problem, horizon, guarantees.trivial)).transpose()?;
     let answer = Answer { name: origin.name(), problem, horizon, guarantees, quantities, measured };
     let result = match arguments.format {
         Format::Table => text::text(&answer),

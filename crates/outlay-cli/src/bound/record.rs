@@ -100,7 +100,11 @@ pub(super) struct Row<'a> {
 pub(super) fn record(answer: &Answer) -> Record<'_> {
     let reward_max = answer.problem.reward_max();
     let found = &answer.guarantees;
-    let failures = found.diminishing.as_ref().err().map(|failures| failures.iter().map(ToString::to_string).collect());
+    let failures = found
+        .diminishing
+        .as_ref()
+        .err()
+        .map(|failures| failures.iter().map(ToString::to_string).collect());
     Record {
         problem: &answer.name,
         tasks: answer.problem.tasks().len(),
@@ -118,7 +122,11 @@ pub(super) fn record(answer: &Answer) -> Record<'_> {
         bounds: found.bounds.iter().map(|bound| BoundRecord::new(bound, reward_max)).collect(),
         run: answer.measured.as_ref().map(|measured| RunRecord {
             folder: measured.path.display().to_string(),
-            learners: measured.learners.iter().map(|learner| RunLearnerRecord::new(learner, answer)).collect(),
+            learners: measured
+                .learners
+                .iter()
+                .map(|learner| RunLearnerRecord::new(learner, answer))
+                .collect(),
         }),
     }
 }
@@ -126,14 +134,21 @@ pub(super) fn record(answer: &Answer) -> Record<'_> {
 /// One row a bound, then one for each learner of the run.
 pub(super) fn rows(answer: &Answer) -> Vec<Row<'_>> {
     let reward_max = answer.problem.reward_max();
-    let mut rows: Vec<Row<'_>> = answer.guarantees.bounds.iter().map(|bound| Row::new(bound, reward_max)).collect();
-    rows.extend(answer.measured.iter().flat_map(|measured| measured.learners.iter().map(|learner| Row::of_run(learner, answer))));
+    let mut rows: Vec<Row<'_>> =
+        answer.guarantees.bounds.iter().map(|bound| Row::new(bound, reward_max)).collect();
+    rows.extend(
+        answer.measured.iter().flat_map(|measured| {
+            measured.learners.iter().map(|learner| Row::of_run(learner, answer))
+        }),
+    );
     rows
 }
 
 impl Theorem1Record {
     fn new(bound: PolylogBound) -> Self {
-        let PolylogBound { least_mean, least_share, least_success, early_share, early_success, .. } = bound;
+        let PolylogBound {
+            least_mean, least_share, least_success, early_share, early_success, ..
+        } = bound;
         Self { least_mean, least_share, least_success, early_share, early_success }
     }
 }
@@ -173,7 +188,8 @@ impl<'a> RunLearnerRecord<'a> {
 
 impl<'a> Row<'a> {
     fn new(bound: &'a Bound, reward_max: f64) -> Self {
-        let BoundRecord { bound, source, regret_is, value, vacuous, reason, learners, about } = BoundRecord::new(bound, reward_max);
+        let BoundRecord { bound, source, regret_is, value, vacuous, reason, learners, about } =
+            BoundRecord::new(bound, reward_max);
         Self {
             bound,
             source,
@@ -195,7 +211,9 @@ impl<'a> Row<'a> {
     fn of_run(measured: &'a MeasuredLearner, answer: &Answer) -> Self {
         let record = RunLearnerRecord::new(measured, answer);
         let bound = measured.bound.as_ref();
-        let reason = bound.map_or(Some("no bound for this learner"), |bound| bound.value.as_ref().err().map(String::as_str));
+        let reason = bound.map_or(Some("no bound for this learner"), |bound| {
+            bound.value.as_ref().err().map(String::as_str)
+        });
         Self {
             bound: record.bound.unwrap_or_default(),
             source: bound.map(|bound| bound.source).unwrap_or_default(),

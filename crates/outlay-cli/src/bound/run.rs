@@ -46,7 +46,12 @@ impl Run {
     }
 
     /// Every learner that played this problem for so many rounds.
-    pub(super) fn measured(self, problem: &Problem, horizon: u64, trivial: f64) -> Result<Measured, Failure> {
+    pub(super) fn measured(
+        self,
+        problem: &Problem,
+        horizon: u64,
+        trivial: f64,
+    ) -> Result<Measured, Failure> {
         let cases: Vec<(usize, &CaseRecord)> = self
             .record
             .cases
@@ -62,20 +67,32 @@ impl Run {
             for (number, learner) in self.record.learners.iter().enumerate() {
                 let replications = self.replications_of(place, number);
                 if !replications.is_empty() {
-                    learners.push(MeasuredLearner::new(case, learner, &replications, problem, trivial));
+                    learners.push(MeasuredLearner::new(
+                        case,
+                        learner,
+                        &replications,
+                        problem,
+                        trivial,
+                    ));
                 }
             }
         }
         if learners.is_empty() {
-            return Err(Failure(format!("{} has no finished replication yet", self.path.display())));
+            return Err(Failure(format!(
+                "{} has no finished replication yet",
+                self.path.display()
+            )));
         }
         Ok(Measured { path: self.path, learners })
     }
 
     /// Each replication once, in the order of their numbers, as far as the run asks for them.
     fn replications_of(&self, case: usize, learner: usize) -> Vec<&Replication> {
-        let is_asked = |job: &Job| job.case == case && job.learner == learner && job.replication < self.record.replications;
-        let mut found: Vec<&(Job, Replication)> = self.replications.iter().filter(|(job, _)| is_asked(job)).collect();
+        let is_asked = |job: &Job| {
+            job.case == case && job.learner == learner && job.replication < self.record.replications
+        };
+        let mut found: Vec<&(Job, Replication)> =
+            self.replications.iter().filter(|(job, _)| is_asked(job)).collect();
         found.sort_by_key(|(job, _)| job.replication);
         found.dedup_by_key(|(job, _)| job.replication);
         found.into_iter().map(|(_, replication)| replication).collect()
@@ -84,25 +101,45 @@ impl Run {
     /// Why nothing in the run can be compared.
     fn other_problem(&self, problem: &Problem, horizon: u64) -> Failure {
         let path = self.path.display();
-        let mut horizons: Vec<String> =
-            self.record.cases.iter().filter(|case| case.is_about(problem, self.seed())).map(|case| case.horizon.to_string()).collect();
+        let mut horizons: Vec<String> = self
+            .record
+            .cases
+            .iter()
+            .filter(|case| case.is_about(problem, self.seed()))
+            .map(|case| case.horizon.to_string())
+            .collect();
         horizons.dedup();
         if horizons.is_empty() {
-            return Failure(format!("{path} is a run of another problem: {}", self.record.names().join(", ")));
+            return Failure(format!(
+                "{path} is a run of another problem: {}",
+                self.record.names().join(", ")
+            ));
         }
-        Failure(format!("{path} is a run over {} rounds, not {horizon}: give --horizon", horizons.join(" or ")))
+        Failure(format!(
+            "{path} is a run over {} rounds, not {horizon}: give --horizon",
+            horizons.join(" or ")
+        ))
     }
 }
 
 impl MeasuredLearner {
-    fn new(case: &CaseRecord, learner: &str, replications: &[&Replication], problem: &Problem, trivial: f64) -> Self {
+    fn new(
+        case: &CaseRecord,
+        learner: &str,
+        replications: &[&Replication],
+        problem: &Problem,
+        trivial: f64,
+    ) -> Self {
         let of = |number: fn(&Replication) -> f64| {
-            Statistics::of(&replications.iter().map(|replication| number(replication)).collect::<Vec<f64>>())
+            Statistics::of(
+                &replications.iter().map(|replication| number(replication)).collect::<Vec<f64>>(),
+            )
         };
         let success_mass = of(|replication| replication.success_mass).mean;
         // A learner of another version may have no name here.
         let known = learner.parse::<LearnerSpec>().ok();
-        let mut bound = known.and_then(|learner| run_bound(problem, &learner, case.horizon, success_mass));
+        let mut bound =
+            known.and_then(|learner| run_bound(problem, &learner, case.horizon, success_mass));
         if let Some(bound) = &mut bound {
             bound.vacuous = bound.value.as_ref().ok().map(|value| *value >= trivial);
         }

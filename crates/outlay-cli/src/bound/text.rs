@@ -16,18 +16,27 @@ pub(super) fn text(answer: &Answer) -> String {
 }
 
 fn headline(answer: &Answer) -> String {
-    let mut parts =
-        vec![answer.name.clone(), counted(answer.problem.tasks().len(), "task"), format!("horizon {}", plain(answer.horizon as f64))];
-    parts.extend(answer.guarantees.optimum.map(|optimum| format!("optimum {} per round", figure(optimum * answer.problem.reward_max()))));
+    let mut parts = vec![
+        answer.name.clone(),
+        counted(answer.problem.tasks().len(), "task"),
+        format!("horizon {}", plain(answer.horizon as f64)),
+    ];
+    parts.extend(answer.guarantees.optimum.map(|optimum| {
+        format!("optimum {} per round", figure(optimum * answer.problem.reward_max()))
+    }));
     parts.join(" · ")
 }
 
 /// Whether Assumption 2 holds, and with which numbers.
 fn assumption(answer: &Answer) -> String {
     match &answer.guarantees.diminishing {
-        Err(failures) => format!("Strong diminishing returns (Assumption 2) fail:\n{}", failing(failures, answer.problem.tasks().len())),
+        Err(failures) => format!(
+            "Strong diminishing returns (Assumption 2) fail:\n{}",
+            failing(failures, answer.problem.tasks().len())
+        ),
         Ok(_) => {
-            let mut text = "Strong diminishing returns (Assumption 2) hold for every task.\n".to_owned();
+            let mut text =
+                "Strong diminishing returns (Assumption 2) hold for every task.\n".to_owned();
             let table = quantities(answer.guarantees.polylog.as_ref(), answer.quantities.as_ref());
             text.push_str(&match table {
                 Some(table) => format!("\n{}", table.render()),
@@ -44,10 +53,13 @@ fn failing(failures: &[AssumptionFailure], count: usize) -> String {
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for failure in failures {
         let (what, task) = match failure {
-            AssumptionFailure::Curve { task, failures } => {
-                (failures.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "), Some(task.as_str()))
+            AssumptionFailure::Curve { task, failures } => (
+                failures.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+                Some(task.as_str()),
+            ),
+            AssumptionFailure::Bounds { task } => {
+                ("has bounds of its own".to_owned(), Some(task.as_str()))
             }
-            AssumptionFailure::Bounds { task } => ("has bounds of its own".to_owned(), Some(task.as_str())),
             AssumptionFailure::OneTask => (failure.to_string(), None),
         };
         match kinds.iter_mut().find(|(kind, _)| *kind == what) {
@@ -65,19 +77,41 @@ fn failing(failures: &[AssumptionFailure], count: usize) -> String {
 
 /// What Theorem 1 is made of, in words.
 fn quantities(polylog: Option<&PolylogBound>, at: Option<&Quantities>) -> Option<Table> {
-    let mut table = Table::new(&[("quantity", Align::Left), ("value", Align::Right), ("what it is", Align::Left)]);
-    let mut row = |symbol: &str, value: f64, what: &str| table.row(vec![symbol.to_owned(), figure(value), what.to_owned()]);
+    let mut table = Table::new(&[
+        ("quantity", Align::Left),
+        ("value", Align::Right),
+        ("what it is", Align::Left),
+    ]);
+    let mut row = |symbol: &str, value: f64, what: &str| {
+        table.row(vec![symbol.to_owned(), figure(value), what.to_owned()])
+    };
     if let Some(bound) = polylog {
         row("μ_inf", bound.least_mean, "the smallest mean, as a share of the largest reward");
-        row("u_inf", bound.least_share, "D_min⁻¹(2/μ_inf · D_max(1/K)): every task gets this share once the indices are near the means");
+        row(
+            "u_inf",
+            bound.least_share,
+            "D_min⁻¹(2/μ_inf · D_max(1/K)): every task gets this share once the indices are near the means",
+        );
         row("min F(u_inf)", bound.least_success, "the smallest chance of success with that share");
-        row("u_early", bound.early_share, "D_min⁻¹(2/μ_inf · D_max(1/K²)): until then, what a task that lags behind gets often enough");
-        row("min F(u_early)", bound.early_success, "the smallest chance of success with that share");
+        row(
+            "u_early",
+            bound.early_share,
+            "D_min⁻¹(2/μ_inf · D_max(1/K²)): until then, what a task that lags behind gets often enough",
+        );
+        row(
+            "min F(u_early)",
+            bound.early_success,
+            "the smallest chance of success with that share",
+        );
     }
     let at = at?;
     row("ε", at.share, "the share of the budget that the next rows are about");
     row("M(ε)", at.lipschitz, "no curve is steeper from there on (per budget)");
-    row("α(ε)", at.strong_concavity, "every curve bends at least so strongly from there on (per budget²)");
+    row(
+        "α(ε)",
+        at.strong_concavity,
+        "every curve bends at least so strongly from there on (per budget²)",
+    );
     row("D_min(ε)", at.d_min, "no curve is flatter up to there");
     row("D_max(ε)", at.d_max, "the steepest slope of any curve from there on");
     row("min F(ε)", at.least_success, "the smallest chance of success with that share");
@@ -106,7 +140,10 @@ fn bounds(answer: &Answer) -> Table {
                 Side::AtMost => "at most".to_owned(),
                 Side::AtLeast => "at least".to_owned(),
             },
-            bound.value.as_ref().map_or_else(|_| "–".to_owned(), |value| figure(value * answer.problem.reward_max())),
+            bound.value.as_ref().map_or_else(
+                |_| "–".to_owned(),
+                |value| figure(value * answer.problem.reward_max()),
+            ),
             vacuous(bound),
             bound.learners.to_owned(),
             bound.source.to_owned(),
@@ -135,7 +172,10 @@ fn trivial(answer: &Answer) -> String {
     if answer.problem.environment().budget.is_some() {
         text.push_str(" (With the largest budget in every round.)");
     }
-    text.push_str(&format!(" Amounts are in the problem's unit of reward, the largest being {}.", plain(reward_max)));
+    text.push_str(&format!(
+        " Amounts are in the problem's unit of reward, the largest being {}.",
+        plain(reward_max)
+    ));
     text
 }
 
@@ -154,7 +194,8 @@ fn run(answer: &Answer, measured: &Measured) -> String {
         ("of the bound", Right),
         ("by", Left),
     ]);
-    let several = measured.learners.iter().any(|learner| learner.problem != measured.learners[0].problem);
+    let several =
+        measured.learners.iter().any(|learner| learner.problem != measured.learners[0].problem);
     for learner in &measured.learners {
         let interval = learner.regret.low95.zip(learner.regret.high95);
         let by = match &learner.bound {
@@ -167,7 +208,9 @@ fn run(answer: &Answer, measured: &Measured) -> String {
             learner.learner.clone(),
             plain(learner.replications as f64),
             figure(learner.regret.mean),
-            interval.map(|(low, high)| format!("{} – {}", figure(low), figure(high))).unwrap_or_default(),
+            interval
+                .map(|(low, high)| format!("{} – {}", figure(low), figure(high)))
+                .unwrap_or_default(),
             figure(learner.success_mass),
             learner.bound_value(&answer.problem).map(figure).unwrap_or_default(),
             learner.bound.as_ref().map(vacuous).unwrap_or_default(),

@@ -1,4 +1,5 @@
-//! The daily loop on a state file: `new`, then `next` and `tell` day by day, `status` to look, `undo` after a slip.
+//! The daily loop on a state file: `new`, then `next` and `tell` day by day, `status` to look,
+//! `undo` after a slip.
 
 mod new;
 mod next;
@@ -20,5 +21,9 @@ use crate::number::plain;
 
 /// ` · floor 20`: the guards there are, each behind a dot.
 fn guards_in_words(guards: &Guards) -> String {
-    guards.named().iter().filter_map(|(name, amount)| amount.map(|amount| format!(" · {name} {}", plain(amount)))).collect()
+    guards
+        .named()
+        .iter()
+        .filter_map(|(name, amount)| amount.map(|amount| format!(" · {name} {}", plain(amount))))
+        .collect()
 }

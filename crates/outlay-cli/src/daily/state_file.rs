@@ -29,7 +29,10 @@ impl StateFile {
             return Err(Failure("the state must be a file, not standard input".to_owned()));
         }
         if path.is_dir() {
-            return Err(Failure(format!("{} is a directory: name a file for the state", path.display())));
+            return Err(Failure(format!(
+                "{} is a directory: name a file for the state",
+                path.display()
+            )));
         }
         Ok(Self { path: path.to_owned(), _lock: lock(path)? })
     }
@@ -57,7 +60,9 @@ impl StateFile {
 pub(super) fn look(path: &Path) -> Result<Ledger, Failure> {
     if !input::is_stdin(path) && !path.exists() {
         let path = path.display();
-        return Err(Failure(format!("cannot read {path}: no such file; `outlay new {path} --problem FILE` makes a state")));
+        return Err(Failure(format!(
+            "cannot read {path}: no such file; `outlay new {path} --problem FILE` makes a state"
+        )));
     }
     let text = input::text(path)?;
     Ledger::from_json(&text).map_err(|error| Failure(format!("{}: {error}", input::place(path))))
@@ -74,9 +79,15 @@ fn lock(path: &Path) -> Result<File, Failure> {
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) if since.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                std::thread::sleep(PAUSE)
+            }
             Err(TryLockError::WouldBlock) => {
-                let message = format!("{}: another outlay has been using it for {} s; try again", path.display(), PATIENCE.as_secs());
+                let message = format!(
+                    "{}: another outlay has been using it for {} s; try again",
+                    path.display(),
+                    PATIENCE.as_secs()
+                );
                 return Err(Failure(message));
             }
             Err(TryLockError::Error(error)) => return Err(cannot_write(path, &error)),

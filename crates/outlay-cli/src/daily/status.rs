@@ -20,7 +20,8 @@ pub(crate) fn run(arguments: &StatusArguments, quiet: bool) -> Result<Report, Fa
     let ledger = state_file::look(&arguments.state)?;
     let standing = ledger.standing()?;
     let warnings = warnings(&ledger, &standing);
-    let lines: Vec<String> = summary(&ledger, &standing).into_iter().chain(warnings.iter().cloned()).collect();
+    let lines: Vec<String> =
+        summary(&ledger, &standing).into_iter().chain(warnings.iter().cloned()).collect();
     let mut remarks = Vec::new();
     let result = match arguments.format {
         Format::Table => format!("{}\n{}\n", table(&ledger, &standing), lines.join("\n")),
@@ -32,7 +33,8 @@ pub(crate) fn run(arguments: &StatusArguments, quiet: bool) -> Result<Report, Fa
     };
     if let Some(file) = file {
         let title = format!("{}: where things stand", origin::name(&arguments.state));
-        remarks.push(file.write(&status_page::page(&ledger, &standing, title, lines, quiet)?.html())?);
+        remarks
+            .push(file.write(&status_page::page(&ledger, &standing, title, lines, quiet)?.html())?);
     }
     Ok(Report::new(result).with_remarks(remarks))
 }
@@ -66,7 +68,8 @@ struct Row<'a> {
     mean: Option<f64>,
     bonus: Option<f64>,
     next: Option<f64>,
-    /// Of completions this far from what the curve says, if the curve is right; null: nothing to doubt.
+    /// Of completions this far from what the curve says, if the curve is right; null: nothing to
+    /// doubt.
     doubt: Option<f64>,
 }
 
@@ -75,7 +78,11 @@ impl<'a> Record<'a> {
         Self {
             learner: ledger.settings().learner.to_string(),
             rounds: standing.rounds,
-            open: standing.open.iter().map(|&(round, waiting)| OpenRecord { round, waiting }).collect(),
+            open: standing
+                .open
+                .iter()
+                .map(|&(round, waiting)| OpenRecord { round, waiting })
+                .collect(),
             spend: standing.spend,
             gain: standing.gain,
             tasks: rows(ledger, standing),
@@ -143,7 +150,13 @@ fn table(ledger: &Ledger, standing: &Standing) -> String {
         format!("{:.1}", sum(|task| task.expected)),
         String::new(),
         String::new(),
-        standing.tasks.iter().map(|task| task.next).sum::<Option<f64>>().map(|next| precision.amount(next)).unwrap_or_default(),
+        standing
+            .tasks
+            .iter()
+            .map(|task| task.next)
+            .sum::<Option<f64>>()
+            .map(|next| precision.amount(next))
+            .unwrap_or_default(),
     ]);
     table.render() + &hidden_line(hidden, "with smaller spends")
 }
@@ -152,13 +165,22 @@ fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
     let settings = ledger.settings();
     let guards = guards_in_words(&settings.guards);
     let rounds = counted(standing.rounds as usize, "round");
-    let mut lines =
-        vec![format!("{} · {rounds} · gained {} for {}{guards}", settings.learner, figure(standing.gain), figure(standing.spend))];
+    let mut lines = vec![format!(
+        "{} · {rounds} · gained {} for {}{guards}",
+        settings.learner,
+        figure(standing.gain),
+        figure(standing.spend)
+    )];
     if standing.open.is_empty() {
         lines.push("every outcome has been told".to_owned());
         return lines;
     }
-    let named: Vec<String> = standing.open.iter().take(NAMED).map(|(round, waiting)| format!("{round} ({waiting})")).collect();
+    let named: Vec<String> = standing
+        .open
+        .iter()
+        .take(NAMED)
+        .map(|(round, waiting)| format!("{round} ({waiting})"))
+        .collect();
     let more = standing.open.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let open = counted(standing.open.len(), "open round");

@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: &TellArguments) -> Result<Report, Failure> {
     if told.new > 0 {
         held.save(&ledger)?;
     }
-    let record = Record { new: told.new, repeated: told.repeated, empty, open_rounds: ledger.open_rounds() };
+    let record =
+        Record { new: told.new, repeated: told.repeated, empty, open_rounds: ledger.open_rounds() };
     Ok(match arguments.format {
         Format::Table => Report::new(format!("{}\n", sentence(told, &record))),
         Format::Json => Report::new(json(&record)?),
@@ -33,15 +34,16 @@ pub(crate) fn run(arguments: &TellArguments) -> Result<Report, Failure> {
     })
 }
 
-/// Takes the entries, or says everything that is wrong with the file: what cannot be read, then what cannot be.
+/// Takes the entries, or says everything that is wrong with the file: what cannot be read, then
+/// what cannot be.
 fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Told, Vec<String>> {
     let Outcomes { entries, lines, mut errors, .. } = outcomes;
     match ledger.tell(&entries) {
         Ok(told) if errors.is_empty() => return Ok(told),
         Ok(_) => {}
-        Err(LedgerError::Entries(refused)) => {
-            errors.extend(refused.iter().map(|(position, why)| format!("line {}: {why}", lines[*position])))
-        }
+        Err(LedgerError::Entries(refused)) => errors.extend(
+            refused.iter().map(|(position, why)| format!("line {}: {why}", lines[*position])),
+        ),
         Err(other) => return Err(vec![other.to_string()]),
     }
     Err(errors)
@@ -57,7 +59,11 @@ struct Record {
 }
 
 fn sentence(told: Told, record: &Record) -> String {
-    let mut parts = vec![if told.new > 0 { format!("{} told", counted(told.new, "outcome")) } else { "nothing new".to_owned() }];
+    let mut parts = vec![if told.new > 0 {
+        format!("{} told", counted(told.new, "outcome"))
+    } else {
+        "nothing new".to_owned()
+    }];
     if told.repeated > 0 {
         parts.push(format!("{} told before", told.repeated));
     }
@@ -92,7 +98,8 @@ fn read(ledger: &Ledger, place: &str, text: &str) -> Result<Outcomes, Failure> {
         reward: rows.optional("reward"),
     };
     let mut names = TaskNames::new(ledger.problem());
-    let mut outcomes = Outcomes { entries: Vec::new(), lines: Vec::new(), empty: 0, errors: Vec::new() };
+    let mut outcomes =
+        Outcomes { entries: Vec::new(), lines: Vec::new(), empty: 0, errors: Vec::new() };
     outcomes.errors = rows.each(|row| {
         let task = names.find(row.text(columns.task))?;
         match entry(row, &columns, task)? {
@@ -113,7 +120,11 @@ fn entry(row: &Row<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>,
     let reward = columns.reward.filter(|column| !row.text(*column).is_empty());
     let reward = reward.map(|column| row.amount(column, "reward")).transpose()?;
     if row.text(columns.completed).is_empty() {
-        return if reward.is_none() { Ok(None) } else { Err("has a reward, but completed is empty".to_owned()) };
+        return if reward.is_none() {
+            Ok(None)
+        } else {
+            Err("has a reward, but completed is empty".to_owned())
+        };
     }
     Ok(Some(Entry { round, task, completed: row.flag(columns.completed, "completed")?, reward }))
 }

@@ -4,7 +4,8 @@ use outlay::Bounds;
 
 use crate::page::{Figure, HALF, WHOLE};
 use crate::picture::{
-    Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, TEXT, dot, legend, rectangle, ring, segment, shorten, small,
+    Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, TEXT, dot, legend,
+    rectangle, ring, segment, shorten, small,
 };
 
 use super::bars::AFTER;
@@ -35,14 +36,23 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let whole = if columns == 1 { HALF } else { WHOLE };
     let (legend, top) = legend(&entries(page, &shown), 4.0, 0.0, whole - 8.0);
     let ends: Vec<f64> = shown.iter().map(|&task| end_of(page, &page.tasks[task])).collect();
-    let highest = shown.iter().zip(&ends).map(|(&task, &end)| page.tasks[task].curve.success(end)).fold(0.0, f64::max);
+    let highest = shown
+        .iter()
+        .zip(&ends)
+        .map(|(&task, &end)| page.tasks[task].curve.success(end))
+        .fold(0.0, f64::max);
     let up = Scale::linear(0.0, if highest > 0.0 { highest } else { 1.0 }).padded(0.06);
     let width = whole / columns as f64;
     let mut content = vec![legend];
     for (place, (&task, &end)) in shown.iter().zip(&ends).enumerate() {
         let (column, row) = (place % columns, place / columns);
         let top = top + row as f64 * PANEL_HEIGHT;
-        let outer = Area { left: column as f64 * width, top, width: width - 14.0, height: PANEL_HEIGHT - 10.0 };
+        let outer = Area {
+            left: column as f64 * width,
+            top,
+            width: width - 14.0,
+            height: PANEL_HEIGHT - 10.0,
+        };
         content.push(panel(page, &page.tasks[task], (end, up), outer));
     }
     let height = top + shown.len().div_ceil(columns) as f64 * PANEL_HEIGHT;
@@ -61,12 +71,19 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
 fn entries(page: &DecisionPage<'_>, shown: &[usize]) -> Vec<Entry> {
     let entry = |name: &str, swatch| Entry { name: name.to_owned(), swatch, series: None };
     let is_bounded = |task: &TaskView<'_>| task.bounds != Bounds::NONE;
-    let before = shown.iter().any(|&task| page.tasks[task].before.is_some()).then(|| entry(page.before, Swatch::Ring(BEFORE)));
-    let bounded = shown.iter().any(|&task| is_bounded(&page.tasks[task])).then(|| entry("not allowed", Swatch::Box(Colour::Others)));
+    let before = shown
+        .iter()
+        .any(|&task| page.tasks[task].before.is_some())
+        .then(|| entry(page.before, Swatch::Ring(BEFORE)));
+    let bounded = shown
+        .iter()
+        .any(|&task| is_bounded(&page.tasks[task]))
+        .then(|| entry("not allowed", Swatch::Box(Colour::Others)));
     [Some(entry(page.after, Swatch::Dot(AFTER))), before, bounded].into_iter().flatten().collect()
 }
 
-/// Where the axis of a panel ends: everything that is marked is on it, and of the curve what can be paid for.
+/// Where the axis of a panel ends: everything that is marked is on it, and of the curve what can be
+/// paid for.
 pub(super) fn end_of(page: &DecisionPage<'_>, task: &TaskView<'_>) -> f64 {
     let Bounds { min, max, at_least } = task.bounds;
     let rise = reach(task.curve);
@@ -83,16 +100,30 @@ pub(super) fn end_of(page: &DecisionPage<'_>, task: &TaskView<'_>) -> f64 {
     }
 }
 
-fn panel(page: &DecisionPage<'_>, task: &TaskView<'_>, (end, up): (f64, Scale), outer: Area) -> Element {
-    let inner = Area { top: outer.top + TITLE_HEIGHT, height: outer.height - TITLE_HEIGHT, ..outer };
+fn panel(
+    page: &DecisionPage<'_>,
+    task: &TaskView<'_>,
+    (end, up): (f64, Scale),
+    outer: Area,
+) -> Element {
+    let inner =
+        Area { top: outer.top + TITLE_HEIGHT, height: outer.height - TITLE_HEIGHT, ..outer };
     // What gets nothing stands clear of the axis.
-    let frame = Frame::new(inner, Axis::new(Scale { low: -0.02 * end, ..Scale::linear(0.0, end) }, "spend"), Axis::new(up, "").percent());
+    let frame = Frame::new(
+        inner,
+        Axis::new(Scale { low: -0.02 * end, ..Scale::linear(0.0, end) }, "spend"),
+        Axis::new(up, "").percent(),
+    );
     let spend = task.outcome.spend;
     let marked: Vec<f64> = task.before.into_iter().chain([spend]).collect();
-    let curve = frame.line(&trace(task.curve, end, &marked), Stroke::plain(Colour::Ink, 1.6), "success");
-    let ring = task.before.and_then(|before| Some(ring(frame.at(before, task.curve.success(before))?, 5.5, BEFORE)));
+    let curve =
+        frame.line(&trace(task.curve, end, &marked), Stroke::plain(Colour::Ink, 1.6), "success");
+    let ring = task
+        .before
+        .and_then(|before| Some(ring(frame.at(before, task.curve.success(before))?, 5.5, BEFORE)));
     let point = frame.at(spend, task.curve.success(spend)).map(|place| dot(place, 4.0, AFTER));
-    let plot = frame.readable(Element::group()).child(forbidden(task.bounds, end, &frame)).child(curve);
+    let plot =
+        frame.readable(Element::group()).child(forbidden(task.bounds, end, &frame)).child(curve);
     let titles = titles(page, task, &frame, outer.top);
     Element::group().children(titles).child(frame.axes()).child(plot.children(ring).children(point))
 }
@@ -101,8 +132,15 @@ fn panel(page: &DecisionPage<'_>, task: &TaskView<'_>, (end, up): (f64, Scale), 
 fn titles(page: &DecisionPage<'_>, task: &TaskView<'_>, frame: &Frame, top: f64) -> Vec<Element> {
     let (left, room) = (frame.plot().left, frame.plot().width);
     let name = Element::label(left, top + 14.0, "").attribute("font-weight", "bold");
-    let name = name.child(Element::new("title").text(task.name)).text(&shorten(task.name, 0.94 * room, TEXT));
-    let mut parts = vec![format!("spend {}", page.precision.amount(task.outcome.spend)), percent(task.outcome.success)];
+    let name = name.child(Element::new("title").text(task.name)).text(&shorten(
+        task.name,
+        0.94 * room,
+        TEXT,
+    ));
+    let mut parts = vec![
+        format!("spend {}", page.precision.amount(task.outcome.spend)),
+        percent(task.outcome.success),
+    ];
     parts.extend(bound_words(task.bounds));
     vec![name, small(left, top + 29.0, &shorten(&parts.join(" · "), room, 11.0))]
 }
@@ -113,7 +151,11 @@ fn bound_words(bounds: Bounds) -> Option<String> {
         Bounds { max: 0.0, .. } => Some("excluded".to_owned()),
         Bounds { min, max, .. } if min == max => Some("fixed".to_owned()),
         Bounds { min, max, at_least } => {
-            let least = if at_least > 0.0 { Some(format!("0 or at least {}", plain(at_least))) } else { None };
+            let least = if at_least > 0.0 {
+                Some(format!("0 or at least {}", plain(at_least)))
+            } else {
+                None
+            };
             let min = (min > 0.0).then(|| format!("min {}", plain(min)));
             let max = max.is_finite().then(|| format!("max {}", plain(max)));
             let words: Vec<String> = [least, min, max].into_iter().flatten().collect();
@@ -125,7 +167,10 @@ fn bound_words(bounds: Bounds) -> Option<String> {
 /// The stretches of spend that the bounds rule out, from left to right.
 fn ruled_out(bounds: Bounds, end: f64) -> Vec<(f64, f64)> {
     let below = bounds.min.max(bounds.at_least);
-    [(0.0, below.min(end)), (bounds.max.min(end), end)].into_iter().filter(|(from, to)| from < to).collect()
+    [(0.0, below.min(end)), (bounds.max.min(end), end)]
+        .into_iter()
+        .filter(|(from, to)| from < to)
+        .collect()
 }
 
 fn forbidden(bounds: Bounds, end: f64, frame: &Frame) -> Element {
@@ -136,8 +181,16 @@ fn forbidden(bounds: Bounds, end: f64, frame: &Frame) -> Element {
         let area = Area { left, top: plot.top, width: right - left, height: plot.height };
         group = group.child(rectangle(area, Colour::Others).number("fill-opacity", SHADE));
         // The bound itself is where the shade ends inside the plot.
-        for edge in [(from, left), (to, right)].into_iter().filter(|(spend, _)| *spend > 0.0 && *spend < end).map(|(_, edge)| edge) {
-            group = group.child(segment((edge, plot.top), (edge, plot.top + plot.height), Stroke::plain(Colour::Muted, 1.0)));
+        for edge in [(from, left), (to, right)]
+            .into_iter()
+            .filter(|(spend, _)| *spend > 0.0 && *spend < end)
+            .map(|(_, edge)| edge)
+        {
+            group = group.child(segment(
+                (edge, plot.top),
+                (edge, plot.top + plot.height),
+                Stroke::plain(Colour::Muted, 1.0),
+            ));
         }
     }
     group
@@ -163,7 +216,8 @@ mod tests {
 
     #[test]
     fn bounds_are_worded_as_in_problem_files() {
-        let of = |min, max, at_least| bound_words(Bounds { min, max, at_least }).unwrap_or_default();
+        let of =
+            |min, max, at_least| bound_words(Bounds { min, max, at_least }).unwrap_or_default();
         assert_eq!(of(0.0, f64::INFINITY, 0.0), "");
         assert_eq!(of(20.0, 60.0, 0.0), "min 20, max 60");
         assert_eq!(of(0.0, 60.0, 30.0), "0 or at least 30, max 60");

@@ -41,20 +41,31 @@ pub(crate) struct Frontier {
     pub(crate) before: Option<(f64, f64)>,
 }
 
-/// Twenty budgets around `budget`, the tenth of them: above the least that the bounds allow, up to twice as much, or to `also` if that
-/// is more. Where nothing but the bounds is spent there is nothing to choose, and no price.
+/// Twenty budgets around `budget`, the tenth of them: above the least that the bounds allow, up to
+/// twice as much, or to `also` if that is more. Where nothing but the bounds is spent there is
+/// nothing to choose, and no price.
 fn budgets(problem: &Problem, budget: f64, also: f64) -> Vec<f64> {
     let needed: f64 = problem.tasks().iter().map(|task| task.bounds().min).sum();
-    let most = [2.0 * budget, also, 2.0 * needed].into_iter().filter(|most| most.is_finite()).fold(0.0, f64::max);
+    let most = [2.0 * budget, also, 2.0 * needed]
+        .into_iter()
+        .filter(|most| most.is_finite())
+        .fold(0.0, f64::max);
     // Without any budget, look at what the problem's own would bring.
     let most = if most > budget { most } else { problem.budget() };
-    let steps = |from: f64, to: f64| (1..=EACH_SIDE).map(move |step| from + (to - from) * (step as f64 / EACH_SIDE as f64));
-    let below: Vec<f64> = if budget > needed { steps(needed, budget).take(EACH_SIDE - 1).collect() } else { Vec::new() };
+    let steps = |from: f64, to: f64| {
+        (1..=EACH_SIDE).map(move |step| from + (to - from) * (step as f64 / EACH_SIDE as f64))
+    };
+    let below: Vec<f64> = if budget > needed {
+        steps(needed, budget).take(EACH_SIDE - 1).collect()
+    } else {
+        Vec::new()
+    };
     let below = below.into_iter().chain([budget]);
     below.chain(steps(budget, most)).filter(|budget| budget.is_finite()).collect()
 }
 
-/// The frontier around a budget. `also` is a spend that the budgets should reach as well: that of a plan, or zero.
+/// The frontier around a budget. `also` is a spend that the budgets should reach as well: that of a
+/// plan, or zero.
 pub(crate) fn around(
     problem: &Problem,
     values: &[f64],
@@ -81,8 +92,11 @@ impl Frontier {
 
     /// From the least budget to the largest, with everything that is marked.
     fn across(&self) -> Option<Axis> {
-        let marked = [self.budget, self.chosen.map(|chosen| chosen.0), self.before.map(|before| before.0)];
-        let (low, high) = extent(self.points.iter().map(|point| point.budget).chain(marked.into_iter().flatten()))?;
+        let marked =
+            [self.budget, self.chosen.map(|chosen| chosen.0), self.before.map(|before| before.0)];
+        let (low, high) = extent(
+            self.points.iter().map(|point| point.budget).chain(marked.into_iter().flatten()),
+        )?;
         // Zero is worth seeing unless it is far away.
         let low = if low < 0.5 * high { 0.0 } else { low };
         Some(Axis::new(Scale::linear(low, high).padded(0.02), "budget per round"))
@@ -95,13 +109,17 @@ impl Frontier {
     fn values(&self, before: &str, after: &str) -> Figure {
         let heights = self.points.iter().flat_map(|point| [point.value, point.upper_bound]);
         let marked = [self.chosen, self.before].into_iter().flatten().map(|(_, value)| value);
-        let (Some(across), Some((low, high))) = (self.across(), extent(heights.chain(marked))) else {
+        let (Some(across), Some((low, high))) = (self.across(), extent(heights.chain(marked)))
+        else {
             return Figure::missing(VALUES, "No other budget was looked at.");
         };
         let entry = |name: &str, swatch| Entry { name: name.to_owned(), swatch, series: None };
         let line = Stroke::plain(Colour::Ink, 1.6);
         let entries = [
-            Some(entry(if self.has_band() { "best value found" } else { "best value" }, Swatch::Line(line))),
+            Some(entry(
+                if self.has_band() { "best value found" } else { "best value" },
+                Swatch::Line(line),
+            )),
             self.has_band().then(|| entry("up to the bound", Swatch::Box(Colour::Others))),
             self.chosen.map(|_| entry(after, Swatch::Dot(AFTER))),
             self.before.map(|_| entry(before, Swatch::Ring(BEFORE))),
@@ -109,9 +127,11 @@ impl Frontier {
         let entries: Vec<Entry> = entries.into_iter().flatten().collect();
         let up = Scale::linear(low.min(0.0), high.max(0.0)).padded(0.06);
         let mut lines = Lines::new(&entries, across, Axis::new(up, "value per round"));
-        let points: Vec<(f64, f64)> = self.shown().map(|point| (point.budget, point.value)).collect();
+        let points: Vec<(f64, f64)> =
+            self.shown().map(|point| (point.budget, point.value)).collect();
         if self.has_band() {
-            let band: Vec<_> = self.shown().map(|point| (point.budget, point.value, point.upper_bound)).collect();
+            let band: Vec<_> =
+                self.shown().map(|point| (point.budget, point.value, point.upper_bound)).collect();
             lines.draw(lines.frame().band(&band, Colour::Others, 0.45));
         }
         self.mark_budget(&mut lines);
@@ -123,17 +143,33 @@ impl Frontier {
                 lines.draw(drawn(place, 4.5, colour));
             }
         }
-        let below = self.before.map(|_| " The height from the ring up to the line is what could be gained.".to_owned()).unwrap_or_default();
-        let caption = format!("The best split at each of {} budgets (small dots).{below}{}", self.points.len(), self.gap_sentence());
-        Figure::half(VALUES, "frontier", lines.picture("The best value against the budget"), caption)
+        let below = self
+            .before
+            .map(|_| " The height from the ring up to the line is what could be gained.".to_owned())
+            .unwrap_or_default();
+        let caption = format!(
+            "The best split at each of {} budgets (small dots).{below}{}",
+            self.points.len(),
+            self.gap_sentence()
+        );
+        Figure::half(
+            VALUES,
+            "frontier",
+            lines.picture("The best value against the budget"),
+            caption,
+        )
     }
 
     fn gap_sentence(&self) -> String {
         let largest = self.points.iter().map(Allocation::gap).fold(0.0, f64::max);
         if self.has_band() {
-            format!(" No split is worth more than the bound; the values found are at most {} below it.", crate::number::percent(largest))
+            format!(
+                " No split is worth more than the bound; the values found are at most {} below it.",
+                crate::number::percent(largest)
+            )
         } else {
-            " No split is worth more: the bounds on the best value cannot be told from the line.".to_owned()
+            " No split is worth more: the bounds on the best value cannot be told from the line."
+                .to_owned()
         }
     }
 
@@ -153,32 +189,44 @@ impl Frontier {
         let mut positive: Vec<f64> = prices().filter(|price| *price > 0.0).collect();
         positive.sort_by(f64::total_cmp);
         let middle = positive.get(positive.len() / 2).copied().unwrap_or(0.0);
-        let (_, top) = extent(positive.into_iter().filter(|&price| price <= HIGHEST * middle)).unwrap_or((0.0, largest));
+        let (_, top) = extent(positive.into_iter().filter(|&price| price <= HIGHEST * middle))
+            .unwrap_or((0.0, largest));
         let line = Stroke::plain(Colour::Series(1), 1.6);
-        let entries = [Entry { name: "price".to_owned(), swatch: Swatch::Line(line), series: None }];
+        let entries =
+            [Entry { name: "price".to_owned(), swatch: Swatch::Line(line), series: None }];
         let up = Scale::linear(0.0, top).padded(0.06);
         let mut lines = Lines::new(&entries, across, Axis::new(up, "value per unit of budget"));
         self.mark_budget(&mut lines);
-        let points: Vec<(f64, f64)> = self.shown().map(|point| (point.budget, point.price)).collect();
+        let points: Vec<(f64, f64)> =
+            self.shown().map(|point| (point.budget, point.price)).collect();
         lines.draw(lines.frame().line(&points, line, "price"));
         dots(&mut lines, &points);
         let above = prices().filter(|&price| !(price <= up.high)).count();
         let above = match above {
             0 => String::new(),
-            _ => format!(" At {above} of the budgets it is higher than the picture, up to {}.", digits(prices().fold(0.0, f64::max))),
+            _ => format!(
+                " At {above} of the budgets it is higher than the picture, up to {}.",
+                digits(prices().fold(0.0, f64::max))
+            ),
         };
         let caption = format!(
             "By the bound on the best value; it falls to zero where more budget buys nothing, and moves in steps where tasks come in \
              whole.{above}"
         );
-        Figure::half(PRICES, "price", lines.picture("The price of budget against the budget"), caption)
+        Figure::half(
+            PRICES,
+            "price",
+            lines.picture("The price of budget against the budget"),
+            caption,
+        )
     }
 }
 
 /// Where the line was computed, if that is not everywhere.
 fn dots(lines: &mut Lines, points: &[(f64, f64)]) {
     if points.len() <= MOST_DOTS {
-        for place in points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect::<Vec<_>>() {
+        for place in points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect::<Vec<_>>()
+        {
             lines.draw(dot(place, 2.0, Colour::Muted));
         }
     }
@@ -191,15 +239,23 @@ mod tests {
     use super::*;
 
     fn problem(min: f64) -> Problem {
-        let task = TaskSpec { min: Some(min), ..TaskSpec::new("a", outlay::Curve::power(0.5, 100.0).unwrap()) };
+        let task = TaskSpec {
+            min: Some(min),
+            ..TaskSpec::new("a", outlay::Curve::power(0.5, 100.0).unwrap())
+        };
         ProblemSpec { budget: 100.0, tasks: vec![task], ..ProblemSpec::default() }.check().unwrap()
     }
 
     #[test]
     fn the_given_budget_is_among_those_around_it() {
-        for (min, budget, also) in
-            [(0.0, 100.0, 0.0), (30.0, 77.7, 0.0), (100.0, 100.0, 0.0), (0.0, 0.1, 500.0), (0.0, 0.0, 0.0), (20.0, 20.0, 5.0)]
-        {
+        for (min, budget, also) in [
+            (0.0, 100.0, 0.0),
+            (30.0, 77.7, 0.0),
+            (100.0, 100.0, 0.0),
+            (0.0, 0.1, 500.0),
+            (0.0, 0.0, 0.0),
+            (20.0, 20.0, 5.0),
+        ] {
             let budgets = budgets(&problem(min), budget, also);
             assert!(budgets.contains(&budget), "{budgets:?}");
             assert!(budgets.windows(2).all(|pair| pair[0] < pair[1]), "{budgets:?}");

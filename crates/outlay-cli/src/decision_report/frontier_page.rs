@@ -1,4 +1,5 @@
-//! The report of `frontier`: a row a budget, value and price against the budget, and how the split changes.
+//! The report of `frontier`: a row a budget, value and price against the budget, and how the split
+//! changes.
 
 use outlay::{Allocation, Problem};
 
@@ -30,8 +31,12 @@ pub(super) const COLUMNS: [Column; 6] = [
     ("budget", "What a round may spend.", |page, point| page.precision.amount(point.budget)),
     ("value", "Expected reward of a round with the best split.", |_, point| digits(point.value)),
     ("upper bound", "No split is worth more.", |_, point| digits(point.upper_bound)),
-    ("gap", "How far the value may be from the best, as a share of the bound.", |_, point| number::gap(point.gap())),
-    ("price", "What one more unit of budget is worth, by the bound.", |_, point| digits(point.price)),
+    ("gap", "How far the value may be from the best, as a share of the bound.", |_, point| {
+        number::gap(point.gap())
+    }),
+    ("price", "What one more unit of budget is worth, by the bound.", |_, point| {
+        digits(point.price)
+    }),
     ("unspent", "Budget that buys nothing.", |page, point| page.precision.amount(point.unspent)),
 ];
 
@@ -40,8 +45,12 @@ impl FrontierPage<'_> {
     pub(crate) fn html(&self) -> String {
         let mut figures = self.frontier.figures("", "");
         figures.push(shares::figure(self.problem, &self.frontier.points));
-        let figures = Element::new("div").class("figures").children(figures.iter().map(Figure::element));
-        let section = Element::new("section").children(headline(&self.headline())).child(figures).child(self.table());
+        let figures =
+            Element::new("div").class("figures").children(figures.iter().map(Figure::element));
+        let section = Element::new("section")
+            .children(headline(&self.headline()))
+            .child(figures)
+            .child(self.table());
         document(&self.title, &self.command, None, vec![section])
     }
 
@@ -65,16 +74,26 @@ impl FrontierPage<'_> {
     fn table(&self) -> Element {
         let points = &self.frontier.points;
         let shown = thinned(points.len(), MOST_ROWS);
-        let head = COLUMNS.iter().map(|(name, about, _)| Element::new("th").class("number").attribute("title", *about).text(name));
+        let head = COLUMNS.iter().map(|(name, about, _)| {
+            Element::new("th").class("number").attribute("title", *about).text(name)
+        });
         let row = |&position: &usize| {
-            let cell = |(_, _, text): &Column| Element::new("td").class("number").text(&text(self, &points[position]));
+            let cell = |(_, _, text): &Column| {
+                Element::new("td").class("number").text(&text(self, &points[position]))
+            };
             Element::new("tr").children(COLUMNS.iter().map(cell))
         };
         let table = Element::new("table")
             .child(Element::new("thead").child(Element::new("tr").children(head)))
             .child(Element::new("tbody").children(shown.iter().map(row)));
         let hidden = points.len() - shown.len();
-        let hidden = (hidden > 0).then(|| Element::new("p").text(&format!("{hidden} budgets are not shown; --format csv lists all")));
-        Element::new("div").class("summary").child(Element::new("div").class("scroll").child(table)).children(hidden)
+        let hidden = (hidden > 0).then(|| {
+            Element::new("p")
+                .text(&format!("{hidden} budgets are not shown; --format csv lists all"))
+        });
+        Element::new("div")
+            .class("summary")
+            .child(Element::new("div").class("scroll").child(table))
+            .children(hidden)
     }
 }

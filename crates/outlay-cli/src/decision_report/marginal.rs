@@ -4,7 +4,8 @@ use outlay::Bounds;
 
 use crate::page::{Figure, HALF};
 use crate::picture::{
-    Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, dot, extent, legend, ring, segment, small, width_of,
+    Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, dot, extent, legend,
+    ring, segment, small, width_of,
 };
 
 use super::bars::{AFTER, height, rows};
@@ -37,7 +38,8 @@ fn held_by(task: &TaskView<'_>) -> Option<String> {
     kinks(task.curve).iter().any(is_near).then(|| "at a kink".to_owned())
 }
 
-/// What a change would bring or cost for each unit, however large it is: marginal returns say nothing of jumps.
+/// What a change would bring or cost for each unit, however large it is: marginal returns say
+/// nothing of jumps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rates {
     /// The most that more spend brings.
@@ -52,15 +54,30 @@ impl Rates {
         let Bounds { min, max, at_least } = task.bounds;
         let spend = task.outcome.spend;
         let success = task.curve.success(spend);
-        let is_allowed = |other: f64| other.is_finite() && other >= min && other <= max && (other == 0.0 || other >= at_least);
+        let is_allowed = |other: f64| {
+            other.is_finite() && other >= min && other <= max && (other == 0.0 || other >= at_least)
+        };
         // The spends closest to this one are this one.
         let is_apart = |other: f64| (other - spend).abs() > 1e-9 * end;
-        let others = trace(task.curve, end, &[]).into_iter().map(|(other, _)| other).chain([min, max, at_least]);
-        let others: Vec<f64> = others.filter(|&other| is_allowed(other) && is_apart(other)).collect();
-        let rate = |other: f64| task.value * (task.curve.success(other) - success) / (other - spend);
+        let others = trace(task.curve, end, &[])
+            .into_iter()
+            .map(|(other, _)| other)
+            .chain([min, max, at_least]);
+        let others: Vec<f64> =
+            others.filter(|&other| is_allowed(other) && is_apart(other)).collect();
+        let rate =
+            |other: f64| task.value * (task.curve.success(other) - success) / (other - spend);
         Self {
-            more: others.iter().filter(|&&other| other > spend).map(|&other| rate(other)).reduce(f64::max),
-            less: others.iter().filter(|&&other| other < spend).map(|&other| rate(other)).reduce(f64::min),
+            more: others
+                .iter()
+                .filter(|&&other| other > spend)
+                .map(|&other| rate(other))
+                .reduce(f64::max),
+            less: others
+                .iter()
+                .filter(|&&other| other < spend)
+                .map(|&other| rate(other))
+                .reduce(f64::min),
         }
     }
 }
@@ -91,32 +108,56 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     if positions.is_empty() {
         return Figure::missing(HEADING, "There is no task.");
     }
-    let rows: Vec<Row<'_>> = positions.iter().map(|&task| Row::new(page, &page.tasks[task])).collect();
+    let rows: Vec<Row<'_>> =
+        positions.iter().map(|&task| Row::new(page, &page.tasks[task])).collect();
     let entry = |name: String, swatch| Entry { name, swatch, series: None };
     let entries = [
-        rows.iter().any(|row| row.held_by.is_none()).then(|| entry("inside its range".to_owned(), Swatch::Dot(AFTER))),
-        rows.iter().any(|row| row.held_by.is_some()).then(|| entry("held".to_owned(), Swatch::Ring(Colour::Muted))),
+        rows.iter()
+            .any(|row| row.held_by.is_none())
+            .then(|| entry("inside its range".to_owned(), Swatch::Dot(AFTER))),
+        rows.iter()
+            .any(|row| row.held_by.is_some())
+            .then(|| entry("held".to_owned(), Swatch::Ring(Colour::Muted))),
         Some(entry(format!("price {}", digits(page.price)), Swatch::Line(PRICE))),
-        rows.iter().any(|row| row.rates.is_some()).then(|| entry("larger changes".to_owned(), Swatch::Line(REACH))),
+        rows.iter()
+            .any(|row| row.rates.is_some())
+            .then(|| entry("larger changes".to_owned(), Swatch::Line(REACH))),
     ];
     let entries: Vec<Entry> = entries.into_iter().flatten().collect();
     let (legend, top) = legend(&entries, 4.0, 0.0, HALF - 8.0);
     let height = height(page, rows.len());
-    let room = rows.iter().filter_map(|row| row.held_by.as_deref()).map(|reason| width_of(reason, 11.0) + 4.0).fold(0.0, f64::max);
+    let room = rows
+        .iter()
+        .filter_map(|row| row.held_by.as_deref())
+        .map(|reason| width_of(reason, 11.0) + 4.0)
+        .fold(0.0, f64::max);
     let names = rows.iter().map(|row| row.task.name.to_owned()).collect();
     let across = Axis::new(scale(page, &rows), "expected reward of one more unit of spend");
-    let frame = Frame::new(Area { left: 0.0, top, width: HALF - room, height }, across, Axis::rows(names));
+    let frame =
+        Frame::new(Area { left: 0.0, top, width: HALF - room, height }, across, Axis::rows(names));
     let plot = frame.plot();
-    let price = frame.x(page.price).map(|x| segment((x, plot.top), (x, plot.top + plot.height), PRICE));
+    let price =
+        frame.x(page.price).map(|x| segment((x, plot.top), (x, plot.top + plot.height), PRICE));
     let marks = rows.iter().enumerate().map(|(place, row)| mark(&frame, place, row));
-    let content = vec![legend, frame.axes(), Element::group().children(price), Element::group().children(marks)];
+    let content = vec![
+        legend,
+        frame.axes(),
+        Element::group().children(price),
+        Element::group().children(marks),
+    ];
     let picture = Picture::new(HALF, top + height, HEADING, content);
-    Figure::half(HEADING, "marginal-returns", picture, format!("{}{}", caption(page, &rows), left_out(hidden)))
+    Figure::half(
+        HEADING,
+        "marginal-returns",
+        picture,
+        format!("{}{}", caption(page, &rows), left_out(hidden)),
+    )
 }
 
 /// From zero on; a task that is far beyond the price would leave no room for the others.
 fn scale(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> Scale {
-    let (_, largest) = extent(rows.iter().flat_map(Row::numbers).chain([page.price])).unwrap_or((0.0, 0.0));
+    let (_, largest) =
+        extent(rows.iter().flat_map(Row::numbers).chain([page.price])).unwrap_or((0.0, 0.0));
     let most = if page.price > 0.0 { largest.min(FARTHEST * page.price) } else { largest };
     let scale = Scale::linear(0.0, most.max(0.0)).padded(0.06);
     // What is zero stands clear of the names.
@@ -127,13 +168,20 @@ fn scale(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> Scale {
 fn mark(frame: &Frame, place: usize, row: &Row<'_>) -> Element {
     let marginal = row.task.outcome.marginal_return;
     let why = row.held_by.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-    let group = Element::group().child(Element::new("title").text(&format!("{}: {}{why}", row.task.name, digits(marginal))));
+    let group = Element::group().child(Element::new("title").text(&format!(
+        "{}: {}{why}",
+        row.task.name,
+        digits(marginal)
+    )));
     let plot = frame.plot();
     let edge = plot.left + plot.width;
     let Some(y) = frame.y(place as f64 + 0.5) else { return group };
     let guide = segment((plot.left, y), (edge, y), Stroke::plain(Colour::Grid, 1.0));
     let reason = row.held_by.as_ref().map(|reason| small(HALF, y + 4.0, reason).anchor("end"));
-    let group = group.child(guide).children(row.rates.and_then(|rates| reach(frame, rates, marginal, y))).children(reason);
+    let group = group
+        .child(guide)
+        .children(row.rates.and_then(|rates| reach(frame, rates, marginal, y)))
+        .children(reason);
     match (frame.x(marginal), &row.held_by) {
         (Some(x), None) => group.child(dot((x, y), 5.0, AFTER)),
         (Some(x), Some(_)) => group.child(ring((x, y), 4.5, Colour::Muted)),
@@ -146,10 +194,17 @@ fn mark(frame: &Frame, place: usize, row: &Row<'_>) -> Element {
     }
 }
 
-/// From what more brings at best to what less costs at least; whoever gets nothing has nothing to lose.
+/// From what more brings at best to what less costs at least; whoever gets nothing has nothing to
+/// lose.
 fn reach(frame: &Frame, rates: Rates, marginal: f64, y: f64) -> Option<Element> {
     let plot = frame.plot();
-    let x = |rate: f64| if rate.is_finite() { frame.x(rate).unwrap_or(plot.left + plot.width) } else { plot.left + plot.width };
+    let x = |rate: f64| {
+        if rate.is_finite() {
+            frame.x(rate).unwrap_or(plot.left + plot.width)
+        } else {
+            plot.left + plot.width
+        }
+    };
     let (from, to) = match (rates.more, rates.less) {
         (Some(more), Some(less)) => (x(more), x(less)),
         (Some(more), None) => (x(marginal), x(more)),
@@ -161,7 +216,12 @@ fn reach(frame: &Frame, rates: Rates, marginal: f64, y: f64) -> Option<Element> 
 
 /// What the picture says, as far as it is so.
 fn caption(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> String {
-    let inside: Vec<f64> = page.tasks.iter().filter(|task| held_by(task).is_none()).map(|task| task.outcome.marginal_return).collect();
+    let inside: Vec<f64> = page
+        .tasks
+        .iter()
+        .filter(|task| held_by(task).is_none())
+        .map(|task| task.outcome.marginal_return)
+        .collect();
     let near = |one: f64, other: f64| (one - other).abs() <= SAME * one.abs().max(other.abs());
     let first = match inside.first() {
         None => "No task is inside its range, so none need sit on the line.".to_owned(),
@@ -206,16 +266,23 @@ mod tests {
 
     /// The task given `spend`, of which a success is worth 0.5.
     fn view(problem: &Problem, spend: f64) -> TaskView<'_> {
-        TaskView::all(problem, &[0.5], &[None], &outcomes(problem, &[0.5], 100.0, &[spend], 0.0)).remove(0)
+        TaskView::all(problem, &[0.5], &[None], &outcomes(problem, &[0.5], 100.0, &[spend], 0.0))
+            .remove(0)
     }
 
     #[test]
     fn rates_look_at_every_jump() {
-        let task = TaskSpec::new("steps", Curve::steps(vec![10.0, 20.0, 40.0], vec![0.2, 0.6, 1.0]).unwrap());
+        let task = TaskSpec::new(
+            "steps",
+            Curve::steps(vec![10.0, 20.0, 40.0], vec![0.2, 0.6, 1.0]).unwrap(),
+        );
         let problem = problem(task);
         let rates = |spend| Rates::of(&view(&problem, spend), 100.0);
         // From 20: up 0.4 for 20 more; down 0.4 for 10 less, or all 0.6 for 20 less.
-        assert_eq!(rates(20.0), Rates { more: Some(0.5 * 0.4 / 20.0), less: Some(0.5 * 0.6 / 20.0) });
+        assert_eq!(
+            rates(20.0),
+            Rates { more: Some(0.5 * 0.4 / 20.0), less: Some(0.5 * 0.6 / 20.0) }
+        );
         // From nothing the second step is the best buy.
         assert_eq!(rates(0.0), Rates { more: Some(0.5 * 0.6 / 20.0), less: None });
     }
@@ -223,10 +290,17 @@ mod tests {
     #[test]
     fn rates_keep_to_the_bounds() {
         let curve = || Curve::steps(vec![10.0, 20.0, 40.0], vec![0.2, 0.6, 1.0]).unwrap();
-        let capped = problem(TaskSpec { min: Some(10.0), max: Some(30.0), ..TaskSpec::new("capped", curve()) });
+        let capped = problem(TaskSpec {
+            min: Some(10.0),
+            max: Some(30.0),
+            ..TaskSpec::new("capped", curve())
+        });
         // No more steps below 30, and less than 10 may not be.
         let rates = Rates::of(&view(&capped, 20.0), 100.0);
-        assert!(rates.more == Some(0.0) && (rates.less.unwrap() - 0.5 * 0.4 / 10.0).abs() < 1e-15, "{rates:?}");
+        assert!(
+            rates.more == Some(0.0) && (rates.less.unwrap() - 0.5 * 0.4 / 10.0).abs() < 1e-15,
+            "{rates:?}"
+        );
         let large = problem(TaskSpec { at_least: Some(30.0), ..TaskSpec::new("large", curve()) });
         assert_eq!(Rates::of(&view(&large, 0.0), 100.0).more, Some(0.5 / 40.0));
     }
@@ -235,9 +309,14 @@ mod tests {
     fn inside_a_concave_curve_both_rates_are_the_slope() {
         let problem = problem(TaskSpec::new("power", Curve::power(0.5, 100.0).unwrap()));
         let task = view(&problem, 30.0);
-        let Rates { more: Some(more), less: Some(less) } = Rates::of(&task, 100.0) else { panic!("no rates") };
+        let Rates { more: Some(more), less: Some(less) } = Rates::of(&task, 100.0) else {
+            panic!("no rates")
+        };
         let slope = task.outcome.marginal_return;
-        assert!(more <= slope && slope <= less && less - more < 0.05 * slope, "{more} {slope} {less}");
+        assert!(
+            more <= slope && slope <= less && less - more < 0.05 * slope,
+            "{more} {slope} {less}"
+        );
         assert_eq!(held_by(&task), None);
     }
 

@@ -1,7 +1,9 @@
-//! The report of a decision: one page of HTML that needs nothing else. What is spent before and after, each task's curve with its point,
-//! marginal returns next to the price of budget, and what other budgets would buy.
+//! The report of a decision: one page of HTML that needs nothing else. What is spent before and
+//! after, each task's curve with its point, marginal returns next to the price of budget, and what
+//! other budgets would buy.
 //!
-//! [`DecisionPage`] is plain data that a command fills in; everything that is drawn follows from it. The same data give the same bytes.
+//! [`DecisionPage`] is plain data that a command fills in; everything that is drawn follows from
+//! it. The same data give the same bytes.
 
 mod bars;
 mod curves;
@@ -76,8 +78,14 @@ pub(crate) struct Learned {
 }
 
 impl<'problem> TaskView<'problem> {
-    /// The tasks of a problem with their outcomes; `before` holds one spend a task, or none where nothing is known.
-    pub(crate) fn all(problem: &'problem Problem, values: &[f64], before: &[Option<f64>], outcomes: &[TaskOutcome]) -> Vec<Self> {
+    /// The tasks of a problem with their outcomes; `before` holds one spend a task, or none where
+    /// nothing is known.
+    pub(crate) fn all(
+        problem: &'problem Problem,
+        values: &[f64],
+        before: &[Option<f64>],
+        outcomes: &[TaskOutcome],
+    ) -> Vec<Self> {
         let tasks = problem.tasks().iter().zip(values).zip(before).zip(outcomes);
         tasks
             .map(|(((task, &value), &before), outcome)| Self {
@@ -92,7 +100,8 @@ impl<'problem> TaskView<'problem> {
             .collect()
     }
 
-    /// The larger of what it got and what it gets: a task that loses everything matters as much as one that gains it.
+    /// The larger of what it got and what it gets: a task that loses everything matters as much as
+    /// one that gains it.
     fn weight(&self) -> f64 {
         self.outcome.spend.max(self.before.unwrap_or(0.0))
     }
@@ -107,8 +116,12 @@ impl DecisionPage<'_> {
     /// The whole page.
     pub(crate) fn html(&self) -> String {
         let figures = self.figures();
-        let figures = Element::new("div").class("figures").children(figures.iter().map(Figure::element));
-        let section = Element::new("section").children(headline(&self.headline)).child(table::element(self)).child(figures);
+        let figures =
+            Element::new("div").class("figures").children(figures.iter().map(Figure::element));
+        let section = Element::new("section")
+            .children(headline(&self.headline))
+            .child(table::element(self))
+            .child(figures);
         document(&self.title, &self.command, None, vec![section])
     }
 

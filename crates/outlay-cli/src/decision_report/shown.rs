@@ -1,7 +1,12 @@
 //! Which of many are shown: a page with a thousand panels is read by nobody.
 
-/// The positions of the `most` that weigh most, the heaviest first, of equals the first; and how many that leaves out.
-pub(super) fn heaviest(count: usize, most: usize, weight: impl Fn(usize) -> f64) -> (Vec<usize>, usize) {
+/// The positions of the `most` that weigh most, the heaviest first, of equals the first; and how
+/// many that leaves out.
+pub(super) fn heaviest(
+    count: usize,
+    most: usize,
+    weight: impl Fn(usize) -> f64,
+) -> (Vec<usize>, usize) {
     let mut positions: Vec<usize> = (0..count).collect();
     positions.sort_by(|&one, &other| weight(other).total_cmp(&weight(one)));
     positions.truncate(most);

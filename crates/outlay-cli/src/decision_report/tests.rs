@@ -21,7 +21,13 @@ impl Case {
     fn of(budget: f64, tasks: Vec<TaskSpec>) -> Self {
         let values = (0..tasks.len()).map(|place| 1.0 / (1.0 + 0.1 * place as f64)).collect();
         let before = vec![None; tasks.len()];
-        let problem = ProblemSpec { budget: if budget > 0.0 { budget } else { 1.0 }, tasks, ..ProblemSpec::default() }.check().unwrap();
+        let problem = ProblemSpec {
+            budget: if budget > 0.0 { budget } else { 1.0 },
+            tasks,
+            ..ProblemSpec::default()
+        }
+        .check()
+        .unwrap();
         Self { problem, values, budget, before }
     }
 
@@ -30,15 +36,22 @@ impl Case {
     }
 
     fn best(&self) -> Allocation {
-        Oracle::new(&self.problem).allocate(&self.values, self.budget, &Options::default()).unwrap().clone()
+        Oracle::new(&self.problem)
+            .allocate(&self.values, self.budget, &Options::default())
+            .unwrap()
+            .clone()
     }
 
     fn page(&self) -> DecisionPage<'_> {
         let best = self.best();
         let before = self.before.iter().copied().collect::<Option<Vec<f64>>>();
-        let before = before.map(|before| (before.iter().sum::<f64>(), value_of(&self.problem, &self.values, &before)));
+        let before = before.map(|before| {
+            (before.iter().sum::<f64>(), value_of(&self.problem, &self.values, &before))
+        });
         let also = before.map_or(0.0, |before| before.0);
-        let points = around(&self.problem, &self.values, (self.budget, also), &Options::default(), true).unwrap();
+        let points =
+            around(&self.problem, &self.values, (self.budget, also), &Options::default(), true)
+                .unwrap();
         DecisionPage {
             title: "the best <split>".to_owned(),
             command: "outlay allocate 'a b.toml'".to_owned(),
@@ -54,16 +67,26 @@ impl Case {
                 &self.before,
                 &outcomes(&self.problem, &self.values, self.budget, &best.spend, 0.0),
             ),
-            frontier: Frontier { points, budget: Some(self.budget), chosen: Some((self.budget, best.value)), before },
+            frontier: Frontier {
+                points,
+                budget: Some(self.budget),
+                chosen: Some((self.budget, best.value)),
+                before,
+            },
         }
     }
 
     fn frontier_page(&self) -> FrontierPage<'_> {
         let needed: f64 = self.problem.tasks().iter().map(|task| task.bounds().min).sum();
         let budgets = evenly_spaced(needed, needed + 2.0 * self.problem.budget(), 7);
-        let points =
-            outlay::plan::frontier(&self.problem, &self.values, &budgets, &Options::default(), |_| std::ops::ControlFlow::Continue(()))
-                .unwrap();
+        let points = outlay::plan::frontier(
+            &self.problem,
+            &self.values,
+            &budgets,
+            &Options::default(),
+            |_| std::ops::ControlFlow::Continue(()),
+        )
+        .unwrap();
         FrontierPage {
             title: "other budgets".to_owned(),
             command: "outlay frontier".to_owned(),
@@ -86,7 +109,11 @@ fn every_family(unit: f64) -> Vec<TaskSpec> {
         Curve::piecewise(vec![0.0, unit, 2.0 * unit], vec![0.0, 0.7, 0.8]),
         Curve::empirical(vec![0.0, unit, unit, 1.5 * unit, 7.0 * unit]),
     ];
-    curves.into_iter().enumerate().map(|(place, curve)| TaskSpec::new(format!("task {place}"), curve.unwrap())).collect()
+    curves
+        .into_iter()
+        .enumerate()
+        .map(|(place, curve)| TaskSpec::new(format!("task {place}"), curve.unwrap()))
+        .collect()
 }
 
 fn bounded() -> Vec<TaskSpec> {
@@ -113,7 +140,8 @@ fn named() -> Vec<TaskSpec> {
 /// Every decision a page must stand.
 fn cases() -> Vec<(&'static str, Case)> {
     let power = |name: &str| TaskSpec::new(name, Curve::power(0.5, 10.0).unwrap());
-    let flat = |name: &str| TaskSpec::new(name, Curve::power(0.5, 10.0).unwrap().with_floor(1.0).unwrap());
+    let flat =
+        |name: &str| TaskSpec::new(name, Curve::power(0.5, 10.0).unwrap().with_floor(1.0).unwrap());
     let thousand = || (0..1100).map(|place| power(&format!("lot-{place}"))).collect::<Vec<_>>();
     let worthless = |case: Case| Case { values: vec![0.0; case.values.len()], ..case };
     vec![
@@ -132,10 +160,22 @@ fn cases() -> Vec<(&'static str, Case)> {
         ("more-than-enough", Case::of(1e6, every_family(1.0)).with_before(&[1e5; 9])),
         ("bounded", Case::of(9.0, bounded()).with_before(&[0.0, 5.0, 1.0, 1.5, 2.0, 1.0, 0.0])),
         ("only-bounds", Case::of(3.0, bounded())),
-        ("all-excluded", Case::of(3.0, vec![TaskSpec { exclude: true, ..power("a") }, TaskSpec { exclude: true, ..power("b") }])),
+        (
+            "all-excluded",
+            Case::of(
+                3.0,
+                vec![
+                    TaskSpec { exclude: true, ..power("a") },
+                    TaskSpec { exclude: true, ..power("b") },
+                ],
+            ),
+        ),
         ("over-budget", Case::of(3.0, every_family(1.0)).with_before(&[100.0; 9])),
         ("awkward-names", Case::of(5.0, named()).with_before(&[1.0; 6])),
-        ("some-before", Case { before: vec![Some(1.0), None], ..Case::of(4.0, vec![power("a"), power("b")]) }),
+        (
+            "some-before",
+            Case { before: vec![Some(1.0), None], ..Case::of(4.0, vec![power("a"), power("b")]) },
+        ),
     ]
 }
 
@@ -170,7 +210,9 @@ fn pages_are_balanced_and_without_missing_numbers() {
         if let Err(wrong) = balanced(&html) {
             panic!("{name}: {wrong}");
         }
-        for forbidden in ["NaN", "None", "Some(", "Infinity", " inf", "-inf", "\"inf", ",inf", "inf,"] {
+        for forbidden in
+            ["NaN", "None", "Some(", "Infinity", " inf", "-inf", "\"inf", ",inf", "inf,"]
+        {
             assert!(!html.contains(forbidden), "{name} has {forbidden}");
         }
         // A task may be named inf.
@@ -209,8 +251,13 @@ fn pages_reach_for_nothing_outside() {
 fn names_are_text_and_never_markup() {
     let case = Case::of(5.0, named());
     for html in [case.page().html(), case.frontier_page().html()] {
-        assert!(!html.contains("<script>alert") && html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
-        assert!(html.contains("广告渠道") && html.contains("&quot;quoted&quot; &amp; &#39;so&#39;"));
+        assert!(
+            !html.contains("<script>alert")
+                && html.contains("&lt;script&gt;alert(1)&lt;/script&gt;")
+        );
+        assert!(
+            html.contains("广告渠道") && html.contains("&quot;quoted&quot; &amp; &#39;so&#39;")
+        );
     }
     // In pictures a long name is cut; the whole is there to be asked for.
     assert!(case.page().html().contains("<title>a name that is far too long"));
@@ -224,19 +271,30 @@ fn every_task_and_every_figure_is_there() {
         // Table, bars, marginal returns, curves.
         assert!(html.matches(task.name()).count() >= 4, "{}", task.name());
     }
-    let headings =
-        ["Before and after", "Marginal returns", "Curves: chance of success", "What other budgets would bring", "What one more unit"];
+    let headings = [
+        "Before and after",
+        "Marginal returns",
+        "Curves: chance of success",
+        "What other budgets would bring",
+        "What one more unit",
+    ];
     assert!(headings.iter().all(|heading| html.contains(&format!("<h3>{heading}"))));
     assert!(html.contains("at a jump") && html.contains("at a kink"));
 }
 
 #[test]
 fn many_tasks_are_counted_where_they_are_not_shown() {
-    let case = Case::of(40.0, (0..1100).map(|place| TaskSpec::new(format!("lot-{place}"), Curve::power(0.5, 10.0).unwrap())).collect());
+    let case = Case::of(
+        40.0,
+        (0..1100)
+            .map(|place| TaskSpec::new(format!("lot-{place}"), Curve::power(0.5, 10.0).unwrap()))
+            .collect(),
+    );
     let html = case.page().html();
     assert!(html.contains("100 tasks with smaller spends are not shown; --format csv lists all"));
     assert!(
-        html.contains("1080 tasks with smaller spends are not shown.") && html.contains("1088 tasks with smaller spends are not shown.")
+        html.contains("1080 tasks with smaller spends are not shown.")
+            && html.contains("1088 tasks with smaller spends are not shown.")
     );
     assert!(case.frontier_page().html().contains("others (1092 tasks)"));
     assert!(html.len() < 1_000_000, "{}", html.len());
@@ -250,13 +308,21 @@ fn each_panel_has_its_point_on_its_curve() {
         let panels: Vec<&str> = picture.split("class=\"plot\"").skip(1).collect();
         assert_eq!(panels.len(), case.problem.tasks().len(), "{name}");
         for panel in panels {
-            let numbers = |text: &str| text.split([',', ' ']).map(|number| number.parse().unwrap()).collect::<Vec<f64>>();
-            let curve = numbers(panel.split("points=\"").nth(1).unwrap().split('"').next().unwrap());
-            let dot = panel.split("<circle").find(|circle| circle.contains("fill-series0")).unwrap();
-            let coordinate = |name: &str| numbers(dot.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap())[0];
+            let numbers = |text: &str| {
+                text.split([',', ' ']).map(|number| number.parse().unwrap()).collect::<Vec<f64>>()
+            };
+            let curve =
+                numbers(panel.split("points=\"").nth(1).unwrap().split('"').next().unwrap());
+            let dot =
+                panel.split("<circle").find(|circle| circle.contains("fill-series0")).unwrap();
+            let coordinate = |name: &str| {
+                numbers(dot.split(&format!("{name}=\"")).nth(1).unwrap().split('"').next().unwrap())
+                    [0]
+            };
             let (x, y) = (coordinate("cx"), coordinate("cy"));
             // Jumps less than a third of a pixel apart are one.
-            let is_near = |point: &[f64]| (point[0] - x).abs() < 0.35 && (point[1] - y).abs() < 0.02;
+            let is_near =
+                |point: &[f64]| (point[0] - x).abs() < 0.35 && (point[1] - y).abs() < 0.02;
             assert!(curve.chunks(2).any(is_near), "{name}: {x},{y} is not on {curve:?}");
         }
     }
@@ -266,7 +332,11 @@ fn each_panel_has_its_point_on_its_curve() {
 fn columns_are_at_most_fifteen_and_documented() {
     let docs = include_str!("../../../../docs/reports.md");
     assert!(table::COLUMNS.len() <= 15);
-    for name in table::COLUMNS.iter().map(|column| column.name).chain(frontier_page::COLUMNS.iter().map(|column| column.0)) {
+    for name in table::COLUMNS
+        .iter()
+        .map(|column| column.name)
+        .chain(frontier_page::COLUMNS.iter().map(|column| column.0))
+    {
         assert!(docs.contains(&format!("| `{name}` |")), "docs/reports.md does not tell of {name}");
     }
     let html = learned(&cases().remove(5).1).html();
@@ -275,7 +345,11 @@ fn columns_are_at_most_fifteen_and_documented() {
     }
     // Columns without anything in them are left out.
     let bare = cases().remove(0).1.page().html();
-    assert!(!bare.contains(">mean</th>") && !bare.contains(">current</th>") && !bare.contains(">move</th>"));
+    assert!(
+        !bare.contains(">mean</th>")
+            && !bare.contains(">current</th>")
+            && !bare.contains(">move</th>")
+    );
 }
 
 /// The picture in docs/reports.md: that of the marginal returns of the auctions.
@@ -285,14 +359,19 @@ fn docs_picture() -> (PathBuf, String) {
     let (values, budget) = (problem.values().unwrap(), problem.budget());
     let before = vec![None; problem.tasks().len()];
     let case = Case { problem, values, budget, before };
-    (root.join("docs/figures/marginal-returns.svg"), marginal::figure(&case.page()).picture.unwrap().file())
+    (
+        root.join("docs/figures/marginal-returns.svg"),
+        marginal::figure(&case.page()).picture.unwrap().file(),
+    )
 }
 
 #[test]
 fn the_picture_of_the_docs_is_what_the_report_draws() {
     let (path, drawn) = docs_picture();
     // The last digit of a coordinate may differ from machine to machine.
-    let without_digits = |text: &str| text.replace(|character: char| character.is_ascii_digit() || ".-".contains(character), "");
+    let without_digits = |text: &str| {
+        text.replace(|character: char| character.is_ascii_digit() || ".-".contains(character), "")
+    };
     assert_eq!(without_digits(&std::fs::read_to_string(path).unwrap()), without_digits(&drawn));
 }
 
@@ -304,7 +383,8 @@ fn picture_for_the_docs() {
     std::fs::write(path, drawn).unwrap();
 }
 
-/// `cargo test -p outlay-cli -- --ignored decisions_to_look_at` writes every case to `target/pages`.
+/// `cargo test -p outlay-cli -- --ignored decisions_to_look_at` writes every case to
+/// `target/pages`.
 #[test]
 #[ignore = "writes files, for people to look at"]
 fn decisions_to_look_at() {

@@ -25,7 +25,9 @@ pub(super) fn jumps(curve: &Curve) -> Option<Vec<f64>> {
 /// Where the slope of a curve without jumps is broken.
 pub(super) fn kinks(curve: &Curve) -> Vec<f64> {
     match curve.family() {
-        Family::Piecewise(piecewise) => piecewise.spend().iter().copied().filter(|&spend| spend > 0.0).collect(),
+        Family::Piecewise(piecewise) => {
+            piecewise.spend().iter().copied().filter(|&spend| spend > 0.0).collect()
+        }
         Family::Power(_) | Family::Saturating(_) => vec![curve.saturates_at()],
         _ => Vec::new(),
     }
@@ -83,7 +85,10 @@ fn staircase(curve: &Curve, end: f64, jumps: &[f64]) -> Vec<(f64, f64)> {
 fn smooth(curve: &Curve, end: f64, marked: &[f64]) -> Vec<(f64, f64)> {
     // Closer near zero, where power curves are steep.
     let samples = (0..=SAMPLES).map(|sample| end * (sample as f64 / SAMPLES as f64).powf(1.5));
-    let exact = kinks(curve).into_iter().chain(marked.iter().copied()).filter(|spend| (0.0..=end).contains(spend));
+    let exact = kinks(curve)
+        .into_iter()
+        .chain(marked.iter().copied())
+        .filter(|spend| (0.0..=end).contains(spend));
     let mut spends: Vec<f64> = samples.chain(exact).collect();
     spends.sort_by(f64::total_cmp);
     spends.dedup();
@@ -98,8 +103,15 @@ fn smooth(curve: &Curve, end: f64, marked: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Adds points between two, until neither the eye nor the picture could tell more of them apart: S-curves may rise like a jump.
-fn between(curve: &Curve, from: (f64, f64), to: (f64, f64), finest: f64, points: &mut Vec<(f64, f64)>) {
+/// Adds points between two, until neither the eye nor the picture could tell more of them apart:
+/// S-curves may rise like a jump.
+fn between(
+    curve: &Curve,
+    from: (f64, f64),
+    to: (f64, f64),
+    finest: f64,
+    points: &mut Vec<(f64, f64)>,
+) {
     if to.0 - from.0 <= finest || to.1 - from.1 <= HIGHEST_STEP {
         return;
     }
@@ -116,12 +128,19 @@ mod tests {
 
     #[test]
     fn jumps_are_vertical() {
-        let curve = Curve::steps(vec![10.0, 20.0, 90.0], vec![0.5, 0.8, 1.0]).unwrap().with_floor(0.2).unwrap();
-        let expected = [(0.0, 0.2), (10.0, 0.2), (10.0, 0.6), (20.0, 0.6), (20.0, 0.84), (50.0, 0.84)];
+        let curve = Curve::steps(vec![10.0, 20.0, 90.0], vec![0.5, 0.8, 1.0])
+            .unwrap()
+            .with_floor(0.2)
+            .unwrap();
+        let expected =
+            [(0.0, 0.2), (10.0, 0.2), (10.0, 0.6), (20.0, 0.6), (20.0, 0.84), (50.0, 0.84)];
         let drawn = trace(&curve, 50.0, &[20.0]);
         assert_eq!(drawn.len(), expected.len());
         for (one, other) in drawn.iter().zip(expected) {
-            assert!((one.0 - other.0).abs() < 1e-12 && (one.1 - other.1).abs() < 1e-12, "{drawn:?}");
+            assert!(
+                (one.0 - other.0).abs() < 1e-12 && (one.1 - other.1).abs() < 1e-12,
+                "{drawn:?}"
+            );
         }
         // A jump at zero has happened before anything is spent.
         assert_eq!(trace(&Curve::threshold(0.0).unwrap(), 1.0, &[]), [(0.0, 1.0), (1.0, 1.0)]);

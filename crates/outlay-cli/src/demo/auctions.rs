@@ -1,4 +1,5 @@
-//! Nine kinds of auction, as `examples/auctions` has them: what winning takes are recorded closing prices.
+//! Nine kinds of auction, as `examples/auctions` has them: what winning takes are recorded closing
+//! prices.
 
 use outlay::Problem;
 use outlay::problem::NoFiles;
@@ -14,7 +15,8 @@ const MEAN_DELAY: f64 = 6.0;
 /// How far prizes of one kind differ: `a + b` of a Beta law.
 const CONCENTRATION: f64 = 6.0;
 
-/// Name, item and days in the record, and what winning is worth on average: a share of the best prize.
+/// Name, item and days in the record, and what winning is worth on average: a share of the best
+/// prize.
 const KINDS: [(&str, &str, &str, f64); 9] = [
     ("watch, 3 days", "Cartier wristwatch", "3", 0.9),
     ("watch, 5 days", "Cartier wristwatch", "5", 1.0),
@@ -29,7 +31,8 @@ const KINDS: [(&str, &str, &str, f64); 9] = [
 
 /// What the service is told: curves, and nothing about what winning is worth.
 pub(super) fn campaign() -> Result<Value, Failure> {
-    let tasks = KINDS.iter().map(|kind| task(kind).map(Value::Object)).collect::<Result<Vec<_>, _>>()?;
+    let tasks =
+        KINDS.iter().map(|kind| task(kind).map(Value::Object)).collect::<Result<Vec<_>, _>>()?;
     Ok(json!({ "budget": BUDGET, "task": tasks }))
 }
 
@@ -44,10 +47,13 @@ pub(super) fn world() -> Result<Problem, Failure> {
             mean => json!({ "law": "beta", "mean": mean, "concentration": CONCENTRATION }),
         };
     }
-    Problem::from_json(&document.to_string(), &NoFiles).map_err(|errors| Failure::problem("the demo's problem", &errors))
+    Problem::from_json(&document.to_string(), &NoFiles)
+        .map_err(|errors| Failure::problem("the demo's problem", &errors))
 }
 
-fn task((name, item, days, _): &(&str, &str, &str, f64)) -> Result<serde_json::Map<String, Value>, Failure> {
+fn task(
+    (name, item, days, _): &(&str, &str, &str, f64),
+) -> Result<serde_json::Map<String, Value>, Failure> {
     let mut reader = csv::Reader::from_reader(PRICES.as_bytes());
     let mut prices = Vec::new();
     for row in reader.records() {
@@ -77,7 +83,12 @@ mod tests {
             assert_eq!(ours.name(), example.name());
             assert_eq!(ours.reward().map(|law| law.mean()), example.value(), "{}", ours.name());
             for bid in [0.0, 42.0, 121.5, 150.0, 233.0, 480.0, 1200.0] {
-                assert_eq!(ours.curve().success(bid), example.curve().success(bid), "{} at {bid}", ours.name());
+                assert_eq!(
+                    ours.curve().success(bid),
+                    example.curve().success(bid),
+                    "{} at {bid}",
+                    ours.name()
+                );
             }
         }
     }

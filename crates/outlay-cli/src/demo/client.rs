@@ -53,7 +53,12 @@ impl Client {
     }
 
     /// Plays a round a period, until `most` are played or somebody stops it.
-    pub(super) async fn play(mut self, period: Duration, most: Option<u64>, stop: &AtomicBool) -> Result<Tally, Failure> {
+    pub(super) async fn play(
+        mut self,
+        period: Duration,
+        most: Option<u64>,
+        stop: &AtomicBool,
+    ) -> Result<Tally, Failure> {
         // A round that has expired is late by some more than its time.
         let very_late = (1.2 * EXPIRY_SECONDS as f64 / period.as_secs_f64()).ceil() as u64;
         let mut post = Post::new(SEED, very_late);
@@ -85,16 +90,20 @@ impl Client {
     /// Plays the rounds against the record, and sends what came of each auction.
     fn bid(&self, rounds: &Rounds, post: &mut Post, now: u64) {
         let tasks = self.problem.tasks().iter().zip(&rounds.tasks);
-        let success: Vec<f64> = tasks.map(|(task, given)| task.curve().success(given.spend)).collect();
+        let success: Vec<f64> =
+            tasks.map(|(task, given)| task.curve().success(given.spend)).collect();
         let mut outcomes = vec![Outcome::Failed; success.len()];
         for &round in &rounds.rounds {
             self.environment.play(round, &success, Feedback::Censored, &mut outcomes);
             for (place, (outcome, given)) in outcomes.iter().zip(&rounds.tasks).enumerate() {
                 let reward = match outcome {
-                    Outcome::Done(reward) => Some(reward.units() as f64 / Reward::UNITS as f64 * self.problem.reward_max()),
+                    Outcome::Done(reward) => Some(
+                        reward.units() as f64 / Reward::UNITS as f64 * self.problem.reward_max(),
+                    ),
                     _ => None,
                 };
-                let result = TaskResult { task: given.task.clone(), completed: reward.is_some(), reward };
+                let result =
+                    TaskResult { task: given.task.clone(), completed: reward.is_some(), reward };
                 post.send(now, round, place, self.environment.delay(round, place), result);
             }
         }
@@ -123,10 +132,13 @@ impl Client {
     }
 }
 
-/// Somebody who looks at the page may pause the campaign or close it, and may want to look at it afterwards.
+/// Somebody who looks at the page may pause the campaign or close it, and may want to look at it
+/// afterwards.
 fn wait(refused: Refused) -> Result<(), Failure> {
     match refused.code {
-        Code::CampaignPaused | Code::CampaignClosed | Code::TooManyOpenRounds | Code::Busy => Ok(()),
+        Code::CampaignPaused | Code::CampaignClosed | Code::TooManyOpenRounds | Code::Busy => {
+            Ok(())
+        }
         _ => Err(refused.into()),
     }
 }

@@ -1,4 +1,5 @@
-//! `outlay demo`: the service with a campaign that plays itself, for whoever wants to see it before using it.
+//! `outlay demo`: the service with a campaign that plays itself, for whoever wants to see it before
+//! using it.
 
 mod auctions;
 mod client;
@@ -30,7 +31,10 @@ const NOTICE: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &DemoArguments, quiet: bool) -> Result<Report, Failure> {
     if !arguments.listen.ip().is_loopback() {
-        let message = format!("the demo has no tokens, so only this machine may see it: not {}, but 127.0.0.1", arguments.listen);
+        let message = format!(
+            "the demo has no tokens, so only this machine may see it: not {}, but 127.0.0.1",
+            arguments.listen
+        );
         return Err(Failure(message));
     }
     let stop = interrupt::flag()?;
@@ -39,18 +43,26 @@ pub(crate) fn run(arguments: &DemoArguments, quiet: bool) -> Result<Report, Fail
     let tally = runtime.block_on(serve(arguments, &folder, stop, quiet))?;
     let Tally { rounds, accepted, duplicate, late } = tally;
     let rounds = counted(usize::try_from(rounds).unwrap_or(usize::MAX), "round");
-    Ok(Report::new(format!("{rounds} · {accepted} outcomes told · {duplicate} told twice · {late} late\n")))
+    Ok(Report::new(format!(
+        "{rounds} · {accepted} outcomes told · {duplicate} told twice · {late} late\n"
+    )))
 }
 
 /// Serves and plays until all rounds are played or somebody stops it.
-async fn serve(arguments: &DemoArguments, folder: &Folder, stop: &'static AtomicBool, quiet: bool) -> Result<Tally, Failure> {
+async fn serve(
+    arguments: &DemoArguments,
+    folder: &Folder,
+    stop: &'static AtomicBool,
+    quiet: bool,
+) -> Result<Tally, Failure> {
     // The system's folder for temporary files may be in memory; nothing here is to last.
     let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
     let store = SqliteStore::open(&folder.0, &options).map_err(|error| Failure(error.what))?;
     // A page that is open holds its connections; nobody waits for them at the end of a demo.
     let limits = Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() };
     let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), limits)?;
-    let settings = Settings { listen: arguments.listen, metrics: None, tls: None, campaign_metrics: true };
+    let settings =
+        Settings { listen: arguments.listen, metrics: None, tls: None, campaign_metrics: true };
     let server = Server::bind(desk.clone(), &settings).await?;
     let address = server.address()?;
     let client = Client::begin(desk, CAMPAIGN).await?;

@@ -21,11 +21,22 @@ const TWICE: f64 = 0.05;
 
 impl Post {
     pub(super) fn new(seed: u64, very_late: u64) -> Self {
-        Self { under_way: BTreeMap::new(), luck: Draws::new(seed, Purpose::Availability), very_late }
+        Self {
+            under_way: BTreeMap::new(),
+            luck: Draws::new(seed, Purpose::Availability),
+            very_late,
+        }
     }
 
     /// Sends what came of one task.
-    pub(super) fn send(&mut self, now: u64, round: u64, task: usize, delay: u64, result: TaskResult) {
+    pub(super) fn send(
+        &mut self,
+        now: u64,
+        round: u64,
+        task: usize,
+        delay: u64,
+        result: TaskResult,
+    ) {
         let luck = self.luck.round(round).uniform(task);
         let letter = BulkLine { round, results: vec![result] };
         let due = now + 1 + delay;
@@ -59,7 +70,13 @@ mod tests {
     fn most_arrive_once_some_twice_some_very_late_some_never() {
         let mut post = Post::new(1, 1000);
         for round in 1..=5000 {
-            post.send(0, round, 0, round % 7, TaskResult { task: "a".to_owned(), completed: false, reward: None });
+            post.send(
+                0,
+                round,
+                0,
+                round % 7,
+                TaskResult { task: "a".to_owned(), completed: false, reward: None },
+            );
         }
         assert_eq!(post.arrived(0), []);
         let in_time = post.arrived(20);

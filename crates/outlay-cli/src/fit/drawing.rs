@@ -23,8 +23,14 @@ impl Drawing {
     pub(super) fn new(data: &Data, fitted: &Fitted, options: &Options) -> Self {
         let end = end(data, options.budget.unwrap_or(0.0));
         // Closer together near zero, where curves may be steep.
-        let mut spends: Vec<f64> = (0..=POINTS).map(|point| end * (point as f64 / POINTS as f64).powf(1.5)).collect();
-        spends.extend(jumps(fitted).into_iter().filter(|&at| at <= end).flat_map(|at| [at * (1.0 - 1e-6), at]));
+        let mut spends: Vec<f64> =
+            (0..=POINTS).map(|point| end * (point as f64 / POINTS as f64).powf(1.5)).collect();
+        spends.extend(
+            jumps(fitted)
+                .into_iter()
+                .filter(|&at| at <= end)
+                .flat_map(|at| [at * (1.0 - 1e-6), at]),
+        );
         spends.sort_by(f64::total_cmp);
         spends.dedup();
         let band = match data {
@@ -35,12 +41,17 @@ impl Drawing {
             Data::Outcomes(log) => bins(log, BINS),
             Data::Needs(_) => Vec::new(),
         };
-        Self { successes: spends.iter().map(|&spend| fitted.curve.success(spend)).collect(), band, bins, spends }
+        Self {
+            successes: spends.iter().map(|&spend| fitted.curve.success(spend)).collect(),
+            band,
+            bins,
+            spends,
+        }
     }
 }
 
-/// How far a picture reaches: beyond the log towards the budget, but not so far that the data are pressed into a corner. A distribution
-/// function has nothing more to show beyond its last sample.
+/// How far a picture reaches: beyond the log towards the budget, but not so far that the data are
+/// pressed into a corner. A distribution function has nothing more to show beyond its last sample.
 fn end(data: &Data, budget: f64) -> f64 {
     let largest = data.largest().unwrap_or(0.0);
     match data {
@@ -50,7 +61,8 @@ fn end(data: &Data, budget: f64) -> f64 {
     }
 }
 
-/// Where a curve jumps: a line between points would be slanted there. Of very many jumps none can be seen.
+/// Where a curve jumps: a line between points would be slanted there. Of very many jumps none can
+/// be seen.
 fn jumps(fitted: &Fitted) -> Vec<f64> {
     const MOST: usize = 150;
     let jumps = match fitted.curve.family() {

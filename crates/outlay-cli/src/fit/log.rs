@@ -1,4 +1,5 @@
-//! The log: a CSV file into what was seen of each task, or everything that is wrong with it, with its lines.
+//! The log: a CSV file into what was seen of each task, or everything that is wrong with it, with
+//! its lines.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -49,12 +50,14 @@ impl Data {
         }
     }
 
-    /// Between which spends the log tells what happens. What something needed tells of every smaller spend as well, and if nothing is
-    /// censored at the end, of every larger one.
+    /// Between which spends the log tells what happens. What something needed tells of every
+    /// smaller spend as well, and if nothing is censored at the end, of every larger one.
     pub(super) fn told(&self) -> Option<(f64, f64)> {
         match self {
             Self::Outcomes(log) => log.range(),
-            Self::Needs(needs) => needs.largest().map(|largest| (0.0, if needs.ends_censored() { largest } else { f64::INFINITY })),
+            Self::Needs(needs) => needs
+                .largest()
+                .map(|largest| (0.0, if needs.ends_censored() { largest } else { f64::INFINITY })),
         }
     }
 }
@@ -125,8 +128,11 @@ pub(super) fn read(arguments: &FitArguments) -> Result<Vec<TaskLog>, Failure> {
         return Err(Failure(format!("{place} has a header but no rows: there is nothing to fit")));
     }
     let finished = |(name, collected): (String, Collected)| {
-        let data =
-            if names.needs { Data::Needs(Needs::new(collected.needs)?) } else { Data::Outcomes(Observations::new(collected.outcomes)?) };
+        let data = if names.needs {
+            Data::Needs(Needs::new(collected.needs)?)
+        } else {
+            Data::Outcomes(Observations::new(collected.outcomes)?)
+        };
         Ok(TaskLog { name, data, rewards: collected.rewards })
     };
     tasks.into_iter().map(finished).collect()
@@ -148,7 +154,11 @@ impl<'a> Names<'a> {
         let text = |name: &'a Option<String>| name.as_deref().unwrap_or_default();
         Self {
             tasks: &arguments.tasks,
-            amount: text(if arguments.threshold.is_some() { &arguments.threshold } else { &arguments.spend }),
+            amount: text(if arguments.threshold.is_some() {
+                &arguments.threshold
+            } else {
+                &arguments.spend
+            }),
             success: text(&arguments.success),
             trials: text(&arguments.trials),
             reward: text(&arguments.reward),
@@ -161,9 +171,15 @@ impl Columns {
     fn new(arguments: &FitArguments, rows: &Rows<'_>) -> Result<Self, Failure> {
         let names = Names::new(arguments);
         let find = |flag: &str, name: &str| rows.column(name, &format!("{flag} names it"));
-        let optional = |flag: &str, name: &Option<String>| name.as_deref().map(|name| find(flag, name)).transpose();
+        let optional = |flag: &str, name: &Option<String>| {
+            name.as_deref().map(|name| find(flag, name)).transpose()
+        };
         Ok(Self {
-            tasks: arguments.tasks.iter().map(|name| find("--task", name)).collect::<Result<_, _>>()?,
+            tasks: arguments
+                .tasks
+                .iter()
+                .map(|name| find("--task", name))
+                .collect::<Result<_, _>>()?,
             amount: find(if names.needs { "--threshold" } else { "--spend" }, names.amount)?,
             success: optional("--success", &arguments.success)?,
             trials: optional("--trials", &arguments.trials)?,
@@ -172,7 +188,13 @@ impl Columns {
     }
 
     /// The task of a row: the texts of its columns, joined.
-    fn name(&self, row: &Row<'_>, single: &str, names: &Names<'_>, name: &mut String) -> Result<(), String> {
+    fn name(
+        &self,
+        row: &Row<'_>,
+        single: &str,
+        names: &Names<'_>,
+        name: &mut String,
+    ) -> Result<(), String> {
         name.clear();
         for (&column, title) in self.tasks.iter().zip(names.tasks) {
             let text = row.text(column);
@@ -197,9 +219,13 @@ impl Columns {
         let amount = row.amount(self.amount, names.amount)?;
         let (trials, successes) = match (self.trials, self.success) {
             (Some(trials), Some(success)) => {
-                let (trials, successes) = (whole(row, trials, names.trials)?, whole(row, success, names.success)?);
+                let (trials, successes) =
+                    (whole(row, trials, names.trials)?, whole(row, success, names.success)?);
                 if successes > trials {
-                    return Err(format!("{}: {successes} is more than {} = {trials}", names.success, names.trials));
+                    return Err(format!(
+                        "{}: {successes} is more than {} = {trials}",
+                        names.success, names.trials
+                    ));
                 }
                 (trials, successes)
             }
@@ -207,7 +233,11 @@ impl Columns {
             (_, None) => (1.0, 1.0),
         };
         // Only a success has a reward.
-        let reward = self.reward.filter(|_| successes > 0.0).map(|column| row.amount(column, names.reward)).transpose()?;
+        let reward = self
+            .reward
+            .filter(|_| successes > 0.0)
+            .map(|column| row.amount(column, names.reward))
+            .transpose()?;
         Ok(Seen { amount, trials, successes, reward })
     }
 }
@@ -223,5 +253,6 @@ fn whole(row: &Row<'_>, column: usize, what: &str) -> Result<f64, String> {
 /// The file's name without its ending.
 fn default_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().replace(char::is_control, " "));
-    stem.filter(|stem| !input::is_stdin(path) && !stem.trim().is_empty()).unwrap_or_else(|| "task".to_owned())
+    stem.filter(|stem| !input::is_stdin(path) && !stem.trim().is_empty())
+        .unwrap_or_else(|| "task".to_owned())
 }

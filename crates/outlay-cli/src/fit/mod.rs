@@ -1,7 +1,7 @@
 //! `outlay fit`: curves from a log.
 //!
-//! The log is read (`log`), every task fitted (`task`), and what came out written: the table (`text`), JSON and CSV (`record`), the problem
-//! file (`problem`) and the page (`page`).
+//! The log is read (`log`), every task fitted (`task`), and what came out written: the table
+//! (`text`), JSON and CSV (`record`), the problem file (`problem`) and the page (`page`).
 
 mod drawing;
 mod log;
@@ -60,7 +60,8 @@ pub(crate) fn run(arguments: &FitArguments, quiet: bool) -> Result<Report, Failu
         quiet,
     };
     let tasks = fit_all(logs, &request)?;
-    let answer = Answer { log: &arguments.log, tasks, amounts, budget_given: arguments.budget.is_some() };
+    let answer =
+        Answer { log: &arguments.log, tasks, amounts, budget_given: arguments.budget.is_some() };
     let remarks = write_files(arguments, &answer)?;
     let result = match arguments.format {
         Format::Table => text::text(&answer),
@@ -73,10 +74,14 @@ pub(crate) fn run(arguments: &FitArguments, quiet: bool) -> Result<Report, Failu
 fn check_usage(arguments: &FitArguments) -> Result<(), Failure> {
     match (arguments.threshold.is_some(), arguments.family) {
         (true, FamilyChoice::Auto | FamilyChoice::Empirical) => Ok(()),
-        (true, _) => Err(Failure("--threshold tells what success needed: its curve is empirical; leave --family out".to_owned())),
-        (false, FamilyChoice::Empirical) => {
-            Err(Failure("--family empirical needs --threshold, the column of what success would have needed".to_owned()))
-        }
+        (true, _) => Err(Failure(
+            "--threshold tells what success needed: its curve is empirical; leave --family out"
+                .to_owned(),
+        )),
+        (false, FamilyChoice::Empirical) => Err(Failure(
+            "--family empirical needs --threshold, the column of what success would have needed"
+                .to_owned(),
+        )),
         (false, _) => Ok(()),
     }
 }
@@ -86,30 +91,43 @@ fn amounts(arguments: &FitArguments, logs: &[TaskLog]) -> Result<Amounts, Failur
     let largest = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, f64::max);
     let seen = largest(&mut logs.iter().filter_map(|log| log.data.largest()));
     if seen == 0.0 && arguments.budget.is_none() {
-        return Err(Failure("no row spends anything: say with --budget what one round may spend".to_owned()));
+        return Err(Failure(
+            "no row spends anything: say with --budget what one round may spend".to_owned(),
+        ));
     }
     let reward = largest(&mut logs.iter().map(|log| log.rewards.largest()));
     if let Some(given) = arguments.reward_max.filter(|&given| given < reward) {
-        return Err(Failure(format!("--reward-max {given} is less than the largest reward in the log, {reward}")));
+        return Err(Failure(format!(
+            "--reward-max {given} is less than the largest reward in the log, {reward}"
+        )));
     }
     let reward = if reward > 0.0 { reward } else { 1.0 };
-    Ok(Amounts { budget: arguments.budget.unwrap_or(seen), reward_max: arguments.reward_max.unwrap_or(reward) })
+    Ok(Amounts {
+        budget: arguments.budget.unwrap_or(seen),
+        reward_max: arguments.reward_max.unwrap_or(reward),
+    })
 }
 
 /// The page shows the tasks with the most trials.
 fn drawn(arguments: &FitArguments, logs: &[TaskLog]) -> Vec<bool> {
     let mut drawn = vec![false; logs.len()];
     if arguments.report.is_some() {
-        most_important(logs.len(), |position| logs[position].data.trials()).0.into_iter().for_each(|position| drawn[position] = true);
+        most_important(logs.len(), |position| logs[position].data.trials())
+            .0
+            .into_iter()
+            .for_each(|position| drawn[position] = true);
     }
     drawn
 }
 
 /// The command in full, so that the page says how it was made.
 fn command(arguments: &FitArguments) -> String {
-    let quoted = |text: String| if text.contains(char::is_whitespace) { format!("'{text}'") } else { text };
+    let quoted =
+        |text: String| if text.contains(char::is_whitespace) { format!("'{text}'") } else { text };
     let mut words = vec!["outlay fit".to_owned(), quoted(arguments.log.display().to_string())];
-    let mut flag = |name: &str, value: Option<String>| words.extend(value.map(|value| format!("--{name} {}", quoted(value))));
+    let mut flag = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| format!("--{name} {}", quoted(value))))
+    };
     flag("task", Some(arguments.tasks.join(",")).filter(|tasks| !tasks.is_empty()));
     flag("spend", arguments.spend.clone());
     flag("threshold", arguments.threshold.clone());

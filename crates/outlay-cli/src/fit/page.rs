@@ -6,7 +6,9 @@ use super::{Answer, CAUTION};
 use crate::input;
 use crate::number::{figure, plain};
 use crate::page::{Figure, Lines, document, file_name};
-use crate::picture::{Area, Axis, Colour, Element, Entry, Scale, Stroke, Swatch, dot, rectangle, segment};
+use crate::picture::{
+    Area, Axis, Colour, Element, Entry, Scale, Stroke, Swatch, dot, rectangle, segment,
+};
 
 pub(super) fn page(answer: &Answer<'_>, command: &str) -> String {
     let drawn: Vec<&TaskFit> = answer.tasks.iter().filter(|task| task.drawing.is_some()).collect();
@@ -18,13 +20,23 @@ pub(super) fn page(answer: &Answer<'_>, command: &str) -> String {
             .to_owned(),
     ];
     if hidden > 0 {
-        notes.push(format!("The {} tasks with the most trials are shown; {hidden} are not.", drawn.len()));
+        notes.push(format!(
+            "The {} tasks with the most trials are shown; {hidden} are not.",
+            drawn.len()
+        ));
     }
     let notes = notes.iter().map(|note| Element::new("p").text(note));
-    let summary = Element::new("section").children(notes).child(table(&drawn, answer.amounts.budget));
-    let figures = Element::new("div").class("figures").children(drawn.iter().map(|task| figure_of(task).element()));
+    let summary =
+        Element::new("section").children(notes).child(table(&drawn, answer.amounts.budget));
+    let figures = Element::new("div")
+        .class("figures")
+        .children(drawn.iter().map(|task| figure_of(task).element()));
     let curves = Element::new("section").child(Element::new("h2").text("Curves")).child(figures);
-    let name = answer.log.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_else(|| input::place(answer.log));
+    let name = answer
+        .log
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_else(|| input::place(answer.log));
     document(&format!("Curves fitted to {name}"), command, None, vec![summary, curves])
 }
 
@@ -34,10 +46,18 @@ type Column = (&'static str, &'static str, fn(&TaskFit, f64) -> String);
 const COLUMNS: [Column; 8] = [
     ("trials", "number", |task, _| plain(task.log.data.trials())),
     ("successes", "number", |task, _| plain(task.log.data.successes())),
-    ("family", "word", |task, _| task.fitted.as_ref().map(|fitted| fitted.kind.to_string()).unwrap_or_default()),
-    ("log-loss", "number", |task, _| number(task.fitted.as_ref().and_then(|fitted| fitted.log_loss))),
-    ("of a constant", "number", |task, _| number(task.fitted.as_ref().and_then(|fitted| fitted.constant_log_loss))),
-    ("calibration", "number", |task, _| task.fitted.as_ref().and_then(|fitted| fitted.calibration).map(chance).unwrap_or_default()),
+    ("family", "word", |task, _| {
+        task.fitted.as_ref().map(|fitted| fitted.kind.to_string()).unwrap_or_default()
+    }),
+    ("log-loss", "number", |task, _| {
+        number(task.fitted.as_ref().and_then(|fitted| fitted.log_loss))
+    }),
+    ("of a constant", "number", |task, _| {
+        number(task.fitted.as_ref().and_then(|fitted| fitted.constant_log_loss))
+    }),
+    ("calibration", "number", |task, _| {
+        task.fitted.as_ref().and_then(|fitted| fitted.calibration).map(chance).unwrap_or_default()
+    }),
     ("covers", "number", covers),
     ("value", "number", |task, _| value(task)),
 ];
@@ -47,16 +67,24 @@ fn number(number: Option<f64>) -> String {
 }
 
 fn table(tasks: &[&TaskFit], budget: f64) -> Element {
-    let says_something = |column: &&Column| tasks.iter().any(|task| !(column.2)(task, budget).is_empty());
+    let says_something =
+        |column: &&Column| tasks.iter().any(|task| !(column.2)(task, budget).is_empty());
     let columns: Vec<&Column> = COLUMNS.iter().filter(says_something).collect();
     let head = columns.iter().map(|(name, class, _)| Element::new("th").class(*class).text(name));
-    let head = Element::new("tr").child(Element::new("th").class("word").text("task")).children(head);
+    let head =
+        Element::new("tr").child(Element::new("th").class("word").text("task")).children(head);
     let row = |task: &&TaskFit| {
-        let cells = columns.iter().map(|(_, class, text)| Element::new("td").class(*class).text(&text(task, budget)));
-        Element::new("tr").child(Element::new("th").class("word").text(&task.log.name)).children(cells)
+        let cells = columns
+            .iter()
+            .map(|(_, class, text)| Element::new("td").class(*class).text(&text(task, budget)));
+        Element::new("tr")
+            .child(Element::new("th").class("word").text(&task.log.name))
+            .children(cells)
     };
     let body = Element::new("tbody").children(tasks.iter().map(row));
-    Element::new("div").class("scroll").child(Element::new("table").child(Element::new("thead").child(head)).child(body))
+    Element::new("div")
+        .class("scroll")
+        .child(Element::new("table").child(Element::new("thead").child(head)).child(body))
 }
 
 const CURVE: Stroke = Stroke { colour: Colour::Series(0), width: 1.8, dash: "" };
@@ -70,21 +98,34 @@ fn figure_of(task: &TaskFit) -> Figure {
         return Figure::missing(&task.log.name, "The log has no rows of this task.");
     };
     let end = drawing.spends.last().copied().unwrap_or(1.0);
-    let intervals = drawing.bins.iter().map(|bin| bin.interval().1).chain(drawing.band.iter().map(|interval| interval.high));
+    let intervals = drawing
+        .bins
+        .iter()
+        .map(|bin| bin.interval().1)
+        .chain(drawing.band.iter().map(|interval| interval.high));
     let highest = intervals.chain(drawing.successes.iter().copied()).fold(0.05, f64::max);
     let across = Axis::new(Scale::linear(0.0, end), "spend");
     let up = Axis::new(Scale::linear(0.0, (1.05 * highest).min(1.0)), "success").percent();
     let mut lines = Lines::new(&legend(task), across, up);
     let told = task.log.data.told().unwrap_or((0.0, 0.0));
     let plot = lines.frame().plot();
-    if let (Some(left), Some(right)) = (lines.frame().x(told.0.min(end)), lines.frame().x(told.1.min(end))) {
-        let shade = rectangle(Area { left, width: right - left, ..plot }, Colour::Muted).number("fill-opacity", 0.07);
+    if let (Some(left), Some(right)) =
+        (lines.frame().x(told.0.min(end)), lines.frame().x(told.1.min(end)))
+    {
+        let shade = rectangle(Area { left, width: right - left, ..plot }, Colour::Muted)
+            .number("fill-opacity", 0.07);
         lines.draw(shade);
     }
-    let band: Vec<_> = drawing.spends.iter().zip(&drawing.band).map(|(&spend, interval)| (spend, interval.low, interval.high)).collect();
+    let band: Vec<_> = drawing
+        .spends
+        .iter()
+        .zip(&drawing.band)
+        .map(|(&spend, interval)| (spend, interval.low, interval.high))
+        .collect();
     let band = lines.frame().band(&band, Colour::Series(0), BAND);
     lines.draw(band);
-    let points: Vec<(f64, f64)> = drawing.spends.iter().copied().zip(drawing.successes.iter().copied()).collect();
+    let points: Vec<(f64, f64)> =
+        drawing.spends.iter().copied().zip(drawing.successes.iter().copied()).collect();
     for (stroke, piece) in pieces(&points, told) {
         let line = lines.frame().line(&piece, stroke, &fitted.kind.to_string());
         lines.draw(line);
@@ -100,8 +141,14 @@ fn pieces(points: &[(f64, f64)], told: (f64, f64)) -> Vec<(Stroke, Vec<(f64, f64
     let first = points.partition_point(|&(spend, _)| spend < told.0);
     let last = points.partition_point(|&(spend, _)| spend <= told.1).max(first);
     // Neighbouring pieces share a point, so that there is no gap.
-    let piece = |stroke: Stroke, from: usize, to: usize| (stroke, points[from.min(points.len())..to.min(points.len())].to_vec());
-    let all = [piece(BEYOND, 0, first + 1), piece(CURVE, first, last), piece(BEYOND, last.saturating_sub(1), points.len())];
+    let piece = |stroke: Stroke, from: usize, to: usize| {
+        (stroke, points[from.min(points.len())..to.min(points.len())].to_vec())
+    };
+    let all = [
+        piece(BEYOND, 0, first + 1),
+        piece(CURVE, first, last),
+        piece(BEYOND, last.saturating_sub(1), points.len()),
+    ];
     all.into_iter().filter(|(_, points)| points.len() > 1).collect()
 }
 
@@ -111,8 +158,12 @@ fn data(lines: &Lines, task: &TaskFit) -> Element {
     let marks = task.drawing.iter().flat_map(|drawing| &drawing.bins).flat_map(|bin| {
         let (low, high) = bin.interval();
         let frame = lines.frame();
-        let ends = frame.at(bin.spend, low).zip(frame.at(bin.spend, high)).map(|(low, high)| segment(low, high, ink));
-        ends.into_iter().chain(frame.at(bin.spend, bin.share()).map(|place| dot(place, 2.8, Colour::Ink)))
+        let ends = frame
+            .at(bin.spend, low)
+            .zip(frame.at(bin.spend, high))
+            .map(|(low, high)| segment(low, high, ink));
+        ends.into_iter()
+            .chain(frame.at(bin.spend, bin.share()).map(|place| dot(place, 2.8, Colour::Ink)))
     });
     Element::group().children(marks)
 }

@@ -19,7 +19,10 @@ pub(super) struct Amounts {
 /// That nothing is overwritten that somebody may have changed by hand.
 pub(super) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.exists() && !overwrite {
-        return Err(Failure(format!("{} is already there: --overwrite replaces it", path.display())));
+        return Err(Failure(format!(
+            "{} is already there: --overwrite replaces it",
+            path.display()
+        )));
     }
     Ok(())
 }
@@ -28,15 +31,28 @@ pub(super) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failur
 pub(super) fn problem(tasks: &[TaskFit], amounts: &Amounts) -> Result<Problem, Failure> {
     let spec = |task: &TaskFit| {
         let fitted = task.fitted.as_ref()?;
-        Some(TaskSpec { value: task.log.rewards.mean(), ..TaskSpec::new(task.log.name.clone(), fitted.curve.clone()) })
+        Some(TaskSpec {
+            value: task.log.rewards.mean(),
+            ..TaskSpec::new(task.log.name.clone(), fitted.curve.clone())
+        })
     };
     let tasks: Vec<TaskSpec> = tasks.iter().filter_map(spec).collect();
-    let problem = ProblemSpec { budget: amounts.budget, reward_max: amounts.reward_max, tasks, ..ProblemSpec::default() };
+    let problem = ProblemSpec {
+        budget: amounts.budget,
+        reward_max: amounts.reward_max,
+        tasks,
+        ..ProblemSpec::default()
+    };
     problem.check().map_err(|errors| Failure::problem("the fitted problem", &errors))
 }
 
 /// Writes the file; in TOML every task is headed by what was fitted and what to beware of.
-pub(super) fn write(path: &Path, problem: &Problem, tasks: &[TaskFit], log: &Path) -> Result<(), Failure> {
+pub(super) fn write(
+    path: &Path,
+    problem: &Problem,
+    tasks: &[TaskFit],
+    log: &Path,
+) -> Result<(), Failure> {
     let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
     let text = if is_json { json(problem)? } else { commented(&problem.to_toml()?, tasks, log) };
     write_whole(path, text.as_bytes())
@@ -54,7 +70,10 @@ fn commented(toml: &str, tasks: &[TaskFit], log: &Path) -> String {
             && let Some((task, fitted)) = fits.next()
         {
             text.push_str(&format!("# {}, {} trials\n", fitted.kind, task.log.data.trials()));
-            fitted.warnings.iter().for_each(|warning| text.push_str(&format!("# warning: {warning}\n")));
+            fitted
+                .warnings
+                .iter()
+                .for_each(|warning| text.push_str(&format!("# warning: {warning}\n")));
         }
         text.push_str(line);
         text.push('\n');

@@ -79,21 +79,30 @@ fn task_record(task: &TaskFit, budget: f64) -> TaskRecord<'_> {
         successes: data.successes(),
         family: fitted.map(|fitted| fitted.kind.to_string()),
         curve: fitted.map(|fitted| &fitted.curve),
-        parameters: fitted.map(|fitted| fitted.parameters.iter().map(parameter).collect()).unwrap_or_default(),
+        parameters: fitted
+            .map(|fitted| fitted.parameters.iter().map(parameter).collect())
+            .unwrap_or_default(),
         log_loss: fitted.and_then(|fitted| fitted.log_loss),
         constant_log_loss: fitted.and_then(|fitted| fitted.constant_log_loss),
         calibration: fitted.and_then(|fitted| fitted.calibration),
         covers: covers(task, budget),
         value: task.log.rewards.mean(),
         value_error: task.log.rewards.error(),
-        candidates: fitted.map(|fitted| fitted.candidates.iter().map(candidate).collect()).unwrap_or_default(),
+        candidates: fitted
+            .map(|fitted| fitted.candidates.iter().map(candidate).collect())
+            .unwrap_or_default(),
         reason: fitted.and_then(Fitted::reason),
         warnings: warnings(fitted),
     }
 }
 
 fn parameter(parameter: &Parameter) -> ParameterRecord {
-    ParameterRecord { name: parameter.name, value: parameter.value, low: parameter.low, high: parameter.high }
+    ParameterRecord {
+        name: parameter.name,
+        value: parameter.value,
+        low: parameter.low,
+        high: parameter.high,
+    }
 }
 
 fn candidate(candidate: &Candidate) -> CandidateRecord {
@@ -108,7 +117,11 @@ fn candidate(candidate: &Candidate) -> CandidateRecord {
 
 fn covers(task: &TaskFit, budget: f64) -> Option<Covers> {
     let (from, to) = task.log.data.told()?;
-    Some(Covers { from, to: Some(to).filter(|to| to.is_finite()), share: ((to.min(budget) - from) / budget).clamp(0.0, 1.0) })
+    Some(Covers {
+        from,
+        to: Some(to).filter(|to| to.is_finite()),
+        share: ((to.min(budget) - from) / budget).clamp(0.0, 1.0),
+    })
 }
 
 fn warnings(fitted: Option<&Fitted>) -> Vec<String> {
@@ -144,7 +157,9 @@ pub(super) fn rows<'a>(answer: &'a Answer<'_>) -> Vec<TaskRow<'a>> {
 
 fn row(task: TaskRecord<'_>) -> TaskRow<'_> {
     let listed = |number: fn(&ParameterRecord) -> Option<f64>| {
-        let written = |parameter: &ParameterRecord| Some(format!("{}={}", parameter.name, number(parameter)?));
+        let written = |parameter: &ParameterRecord| {
+            Some(format!("{}={}", parameter.name, number(parameter)?))
+        };
         task.parameters.iter().filter_map(written).collect::<Vec<_>>().join(";")
     };
     TaskRow {

@@ -30,10 +30,16 @@ pub(super) struct Request {
 }
 
 pub(super) fn fit_all(logs: Vec<TaskLog>, request: &Request) -> Result<Vec<TaskFit>, FitError> {
-    let work = Work { unit: Some("trials"), total: logs.iter().map(|log| log.data.trials()).sum(), done: 0.0, before: 0.0 };
+    let work = Work {
+        unit: Some("trials"),
+        total: logs.iter().map(|log| log.data.trials()).sum(),
+        done: 0.0,
+        before: 0.0,
+    };
     let progress = Progress::resumed("tasks", logs.len(), 0, work, request.quiet);
     let next = AtomicUsize::new(0);
-    let results: Vec<Mutex<Option<Result<Found, FitError>>>> = logs.iter().map(|_| Mutex::new(None)).collect();
+    let results: Vec<Mutex<Option<Result<Found, FitError>>>> =
+        logs.iter().map(|_| Mutex::new(None)).collect();
     progress.during(|progress| {
         std::thread::scope(|scope| {
             for _ in 0..request.threads.get().min(logs.len()) {
@@ -41,7 +47,8 @@ pub(super) fn fit_all(logs: Vec<TaskLog>, request: &Request) -> Result<Vec<TaskF
                     loop {
                         let position = next.fetch_add(1, Ordering::Relaxed);
                         let Some(log) = logs.get(position) else { break };
-                        *locked(&results[position]) = Some(found(log, request, request.drawn[position]));
+                        *locked(&results[position]) =
+                            Some(found(log, request, request.drawn[position]));
                         locked(progress).step_by(log.data.trials());
                     }
                 });
@@ -50,10 +57,11 @@ pub(super) fn fit_all(logs: Vec<TaskLog>, request: &Request) -> Result<Vec<TaskF
     });
     let finished = |(log, result): (TaskLog, Mutex<Option<Result<Found, FitError>>>)| {
         let result = result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let (fitted, drawing) = result.unwrap_or(Err(FitError::NoData)).or_else(|error| match error {
-            FitError::NoData => Ok((None, None)),
-            other => Err(other),
-        })?;
+        let (fitted, drawing) =
+            result.unwrap_or(Err(FitError::NoData)).or_else(|error| match error {
+                FitError::NoData => Ok((None, None)),
+                other => Err(other),
+            })?;
         Ok(TaskFit { log, fitted, drawing })
     };
     logs.into_iter().zip(results).map(finished).collect()

@@ -24,7 +24,8 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
         ("covers", Right),
         ("value", Right),
     ]);
-    let (shown, hidden) = most_important(answer.tasks.len(), |position| answer.tasks[position].log.data.trials());
+    let (shown, hidden) =
+        most_important(answer.tasks.len(), |position| answer.tasks[position].log.data.trials());
     for &position in &shown {
         table.row(cells(&answer.tasks[position], answer.amounts.budget));
     }
@@ -40,13 +41,19 @@ pub(super) fn text(answer: &Answer<'_>) -> String {
 /// What the curves are; a table of its own, or one row would not fit a screen.
 fn parameter_table(answer: &Answer<'_>, shown: &[usize]) -> String {
     use Align::{Left, Right};
-    let mut table = Table::new(&[("task", Left), ("parameter", Left), ("fitted", Right), ("95%", Left)]);
+    let mut table =
+        Table::new(&[("task", Left), ("parameter", Left), ("fitted", Right), ("95%", Left)]);
     let mut any = false;
     for &position in shown {
         let task = &answer.tasks[position];
         for parameter in task.fitted.iter().flat_map(|fitted| &fitted.parameters) {
             let name = task.log.name.clone();
-            table.row(vec![name, parameter.name.to_string(), figure(parameter.value), interval(parameter)]);
+            table.row(vec![
+                name,
+                parameter.name.to_string(),
+                figure(parameter.value),
+                interval(parameter),
+            ]);
             any = true;
         }
     }
@@ -71,7 +78,9 @@ fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
     let data = &task.log.data;
     let mut cells = vec![task.log.name.clone(), plain(data.trials()), plain(data.successes())];
     let fitted = task.fitted.as_ref();
-    let number = |number: Option<f64>, written: fn(f64) -> String| number.map_or_else(|| NONE.to_owned(), written);
+    let number = |number: Option<f64>, written: fn(f64) -> String| {
+        number.map_or_else(|| NONE.to_owned(), written)
+    };
     cells.push(fitted.map_or_else(|| NONE.to_owned(), |fitted| fitted.kind.to_string()));
     cells.push(number(fitted.and_then(|fitted| fitted.log_loss), figure));
     cells.push(number(fitted.and_then(|fitted| fitted.constant_log_loss), figure));
@@ -93,8 +102,9 @@ fn warning(task: &TaskFit) -> String {
 
 /// `half_at 120.3 (101.2 – 140.9), steepness 2.1 (1.8 – 2.5)`.
 pub(super) fn parameters(fitted: &Fitted) -> String {
-    let written =
-        fitted.parameters.iter().map(|parameter| format!("{} {} ({})", parameter.name, figure(parameter.value), interval(parameter)));
+    let written = fitted.parameters.iter().map(|parameter| {
+        format!("{} {} ({})", parameter.name, figure(parameter.value), interval(parameter))
+    });
     written.collect::<Vec<_>>().join(", ")
 }
 
@@ -127,7 +137,9 @@ fn short(amount: f64) -> String {
 pub(super) fn value(task: &TaskFit) -> String {
     let rewards = &task.log.rewards;
     let Some(mean) = rewards.mean() else { return String::new() };
-    rewards.error().map_or_else(|| figure(mean), |error| format!("{} ± {}", figure(mean), two_digits(error)))
+    rewards
+        .error()
+        .map_or_else(|| figure(mean), |error| format!("{} ± {}", figure(mean), two_digits(error)))
 }
 
 /// Of an error no more is worth reading.
@@ -149,11 +161,19 @@ fn reasons(answer: &Answer<'_>, shown: &[usize]) -> String {
         let place = if several { format!("{name}: ") } else { String::new() };
         lines.push_str(&wrapped(&format!("{place}{reason}")));
     }
-    if lines.is_empty() { lines } else { format!("\nWhy these families (log-loss of unseen rows, by cross-validation):\n{lines}") }
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("\nWhy these families (log-loss of unseen rows, by cross-validation):\n{lines}")
+    }
 }
 
 fn line(answer: &Answer<'_>) -> String {
-    let budget = if answer.budget_given { "" } else { " (the largest amount in the log; --budget sets another)" };
+    let budget = if answer.budget_given {
+        ""
+    } else {
+        " (the largest amount in the log; --budget sets another)"
+    };
     [
         input::place(answer.log),
         counted(answer.tasks.len(), "task"),

@@ -1,4 +1,5 @@
-//! A picture on the page: its heading, its file, and how to read it; or a sentence on why there is none.
+//! A picture on the page: its heading, its file, and how to read it; or a sentence on why there is
+//! none.
 
 use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, extent, legend};
 
@@ -18,17 +19,39 @@ pub(crate) struct Figure {
 }
 
 impl Figure {
-    pub(crate) fn half(heading: impl Into<String>, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
-        Self { heading: heading.into(), file: file.to_owned(), picture: Some(picture), caption: caption.into(), wide: false }
+    pub(crate) fn half(
+        heading: impl Into<String>,
+        file: &str,
+        picture: Picture,
+        caption: impl Into<String>,
+    ) -> Self {
+        Self {
+            heading: heading.into(),
+            file: file.to_owned(),
+            picture: Some(picture),
+            caption: caption.into(),
+            wide: false,
+        }
     }
 
-    pub(crate) fn wide(heading: impl Into<String>, file: &str, picture: Picture, caption: impl Into<String>) -> Self {
+    pub(crate) fn wide(
+        heading: impl Into<String>,
+        file: &str,
+        picture: Picture,
+        caption: impl Into<String>,
+    ) -> Self {
         Self { wide: true, ..Self::half(heading, file, picture, caption) }
     }
 
     /// A sentence in place of the picture.
     pub(crate) fn missing(heading: impl Into<String>, sentence: &str) -> Self {
-        Self { heading: heading.into(), file: String::new(), picture: None, caption: sentence.to_owned(), wide: false }
+        Self {
+            heading: heading.into(),
+            file: String::new(),
+            picture: None,
+            caption: sentence.to_owned(),
+            wide: false,
+        }
     }
 
     /// The figure on the page.
@@ -38,7 +61,9 @@ impl Figure {
         let figure = Element::new("figure").child(heading);
         let figure = if self.wide { figure.class("wide") } else { figure };
         match &self.picture {
-            Some(picture) => figure.child(Element::new("div").class("picture").child(picture.inline())).child(caption),
+            Some(picture) => figure
+                .child(Element::new("div").class("picture").child(picture.inline()))
+                .child(caption),
             None => figure.class("missing").child(caption),
         }
     }
@@ -81,9 +106,12 @@ impl Lines {
     }
 }
 
-/// From the least to the largest of the numbers, with room for their intervals. A few replications have intervals so wide that nothing
-/// else would be seen: those end at the edge.
-pub(crate) fn with_intervals(numbers: impl Iterator<Item = f64>, ends: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+/// From the least to the largest of the numbers, with room for their intervals. A few replications
+/// have intervals so wide that nothing else would be seen: those end at the edge.
+pub(crate) fn with_intervals(
+    numbers: impl Iterator<Item = f64>,
+    ends: impl Iterator<Item = f64>,
+) -> Option<(f64, f64)> {
     let (low, high) = extent(numbers)?;
     let most = if high > low { 0.5 * (high - low) } else { high.abs() };
     let (low_end, high_end) = extent(ends).unwrap_or((low, high));

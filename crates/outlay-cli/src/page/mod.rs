@@ -11,7 +11,9 @@ use crate::picture::{Element, dark_style};
 /// Letters and digits that every file system takes; the rest is a hyphen.
 pub(crate) fn file_name(text: &str) -> String {
     const LONGEST: usize = 60;
-    let simple = |character: char| if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '-' };
+    let simple = |character: char| {
+        if character.is_ascii_alphanumeric() { character.to_ascii_lowercase() } else { '-' }
+    };
     let name: String = text.chars().map(simple).collect();
     let words: Vec<&str> = name.split('-').filter(|word| !word.is_empty()).collect();
     let mut name = words.join("-");
@@ -20,7 +22,12 @@ pub(crate) fn file_name(text: &str) -> String {
 }
 
 /// Everything in one file: style, pictures, script.
-pub(crate) fn document(title: &str, command: &str, contents: Option<Element>, sections: Vec<Element>) -> String {
+pub(crate) fn document(
+    title: &str,
+    command: &str,
+    contents: Option<Element>,
+    sections: Vec<Element>,
+) -> String {
     let command = Element::new("pre").class("command").child(Element::new("code").text(command));
     let header = Element::new("header").child(Element::new("h1").text(title)).child(command);
     let body = Element::new("main").child(header).children(contents).children(sections);

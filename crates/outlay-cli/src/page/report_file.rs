@@ -12,10 +12,16 @@ pub(crate) struct ReportFile<'arguments>(&'arguments Path);
 
 impl<'arguments> ReportFile<'arguments> {
     /// Where `--report` says, if it says anything; `inputs` are files that must not be overwritten.
-    pub(crate) fn new(report: Option<&'arguments Path>, inputs: &[&Path]) -> Result<Option<Self>, Failure> {
+    pub(crate) fn new(
+        report: Option<&'arguments Path>,
+        inputs: &[&Path],
+    ) -> Result<Option<Self>, Failure> {
         let Some(path) = report else { return Ok(None) };
         if input::is_stdin(path) {
-            return Err(Failure("--report: a report is a file, give its name; results go to standard output".to_owned()));
+            return Err(Failure(
+                "--report: a report is a file, give its name; results go to standard output"
+                    .to_owned(),
+            ));
         }
         if path.is_dir() {
             return Err(Failure(format!("cannot write {}: it is a directory", path.display())));
@@ -25,7 +31,10 @@ impl<'arguments> ReportFile<'arguments> {
             _ => false,
         };
         match inputs.iter().find(is_same) {
-            Some(input) => Err(Failure(format!("--report: {} is read by this command, give another file", input.display()))),
+            Some(input) => Err(Failure(format!(
+                "--report: {} is read by this command, give another file",
+                input.display()
+            ))),
             None => Ok(Some(Self(path))),
         }
     }

@@ -1,4 +1,5 @@
-//! Colours that can be told apart by those who see fewer of them, on light and on dark ground; and dashes for the rest.
+//! Colours that can be told apart by those who see fewer of them, on light and on dark ground; and
+//! dashes for the rest.
 
 /// A colour by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,8 +23,8 @@ pub(crate) enum Colour {
 /// How many areas have a colour of their own.
 pub(crate) const AREAS: usize = 12;
 
-/// On light ground and on dark ground: the hues of Okabe and Ito, moved apart until the nearest two differ clearly (by more than 20 in
-/// CIELAB) for the three kinds of dichromats as well.
+/// On light ground and on dark ground: the hues of Okabe and Ito, moved apart until the nearest two
+/// differ clearly (by more than 20 in CIELAB) for the three kinds of dichromats as well.
 const SERIES: [(&str, &str); 8] = [
     ("#204ceb", "#3979ff"),
     ("#a21400", "#ff5d39"),
@@ -41,7 +42,8 @@ const STACK: [&str; AREAS] = [
     "#6bb6ff", "#f4b669", "#7fb79b", "#c082b0", "#eeedbe", "#c0d1e6",
 ];
 
-/// Learners differ by colour and by these; a thing nine places on has the same colour, but not the same dash.
+/// Learners differ by colour and by these; a thing nine places on has the same colour, but not the
+/// same dash.
 const DASHES: [&str; 4] = ["", "9 3", "3 2.5", "10 3 2.5 3"];
 
 impl Colour {
@@ -130,7 +132,8 @@ mod tests {
 
     #[test]
     fn thirty_two_lines_can_be_told_apart() {
-        let look = |position| (Stroke::series(position).colour.light(), Stroke::series(position).dash);
+        let look =
+            |position| (Stroke::series(position).colour.light(), Stroke::series(position).dash);
         for one in 0..32 {
             for other in 0..one {
                 assert_ne!(look(one), look(other), "{one} and {other}");

@@ -1,4 +1,5 @@
-//! Markup as a tree: what is written is balanced and escaped because there is no other way to write it.
+//! Markup as a tree: what is written is balanced and escaped because there is no other way to write
+//! it.
 
 use std::fmt;
 
@@ -63,7 +64,11 @@ impl Element {
             .attribute("stroke", stroke.colour.light())
             .class(format!("stroke-{}", stroke.colour.name()))
             .number("stroke-width", stroke.width);
-        if stroke.dash.is_empty() { element } else { element.attribute("stroke-dasharray", stroke.dash) }
+        if stroke.dash.is_empty() {
+            element
+        } else {
+            element.attribute("stroke-dasharray", stroke.dash)
+        }
     }
 
     /// Where a text's `x` is: `middle` or `end` of it.
@@ -121,7 +126,11 @@ pub(crate) fn number(value: f64) -> String {
 
 /// Coordinates of a line or a polygon.
 pub(crate) fn coordinates(points: &[(f64, f64)]) -> String {
-    points.iter().map(|&(x, y)| format!("{},{}", number(x), number(y))).collect::<Vec<_>>().join(" ")
+    points
+        .iter()
+        .map(|&(x, y)| format!("{},{}", number(x), number(y)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Whether every tag that opens is closed in order; otherwise what is wrong.
@@ -137,7 +146,11 @@ pub(crate) fn balanced(markup: &str) -> Result<(), String> {
         if tag.matches('"').count() % 2 != 0 || tag.contains('<') {
             return Err(format!("broken tag <{tag}>"));
         }
-        let name = tag.split(|character: char| character.is_whitespace()).next().unwrap_or_default().to_owned();
+        let name = tag
+            .split(|character: char| character.is_whitespace())
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         if let Some(closed) = tag.strip_prefix('/') {
             match open.pop() {
                 Some(last) if last == closed => {}
@@ -159,7 +172,15 @@ mod tests {
 
     #[test]
     fn numbers_are_short_and_never_missing() {
-        let cases = [(1.0, "1"), (1.005, "1"), (1.257, "1.26"), (-0.001, "0"), (100.0, "100"), (f64::NAN, "0"), (f64::INFINITY, "0")];
+        let cases = [
+            (1.0, "1"),
+            (1.005, "1"),
+            (1.257, "1.26"),
+            (-0.001, "0"),
+            (100.0, "100"),
+            (f64::NAN, "0"),
+            (f64::INFINITY, "0"),
+        ];
         for (value, text) in cases {
             assert_eq!(number(value), text);
         }
@@ -168,7 +189,10 @@ mod tests {
     #[test]
     fn text_and_attributes_are_escaped() {
         let element = Element::new("p").attribute("title", "\"<&>'").text("<b> & 'c'");
-        assert_eq!(element.to_string(), "<p title=\"&quot;&lt;&amp;&gt;&#39;\">&lt;b&gt; &amp; &#39;c&#39;</p>");
+        assert_eq!(
+            element.to_string(),
+            "<p title=\"&quot;&lt;&amp;&gt;&#39;\">&lt;b&gt; &amp; &#39;c&#39;</p>"
+        );
     }
 
     #[test]

@@ -55,14 +55,19 @@ impl Axis {
 
     fn ticks(&self, most: usize) -> Vec<Tick> {
         if let Some(names) = &self.names {
-            let row = |(position, name): (usize, &String)| Tick { at: position as f64 + 0.5, label: shorten(name, WIDEST_NAMES, SMALL) };
+            let row = |(position, name): (usize, &String)| Tick {
+                at: position as f64 + 0.5,
+                label: shorten(name, WIDEST_NAMES, SMALL),
+            };
             return names.iter().enumerate().map(row).collect();
         }
         if !self.percent {
             return ticks(&self.scale, most, self.whole);
         }
-        let hundredfold = Scale { low: 100.0 * self.scale.low, high: 100.0 * self.scale.high, ..self.scale };
-        let in_percent = |tick: Tick| Tick { at: tick.at / 100.0, label: format!("{}%", tick.label) };
+        let hundredfold =
+            Scale { low: 100.0 * self.scale.low, high: 100.0 * self.scale.high, ..self.scale };
+        let in_percent =
+            |tick: Tick| Tick { at: tick.at / 100.0, label: format!("{}%", tick.label) };
         ticks(&hundredfold, most, false).into_iter().map(in_percent).collect()
     }
 }
@@ -90,7 +95,8 @@ impl Frame {
         let left = title(&up) + widest + GAP + 2.0;
         let across_ticks = across.ticks(((outer.width - left) / 68.0) as usize);
         // The label of the last tick may stand out by half its width.
-        let right = across_ticks.last().map_or(8.0, |tick| (0.5 * width_of(&tick.label, SMALL)).max(8.0));
+        let right =
+            across_ticks.last().map_or(8.0, |tick| (0.5 * width_of(&tick.label, SMALL)).max(8.0));
         let width = (outer.width - left - right).max(10.0);
         let plot = Area { left: outer.left + left, top: outer.top + above, width, height };
         Self { plot, right: outer.left + outer.width, across, up, across_ticks, up_ticks }
@@ -123,19 +129,36 @@ impl Frame {
         let Area { left, top, width, height } = self.plot;
         let bottom = top + height;
         let mut axes = Element::group().children(self.across_marks()).children(self.up_marks());
-        axes = axes.child(segment((left, bottom), (left + width, bottom), Stroke::plain(Colour::Muted, 1.0)));
+        axes = axes.child(segment(
+            (left, bottom),
+            (left + width, bottom),
+            Stroke::plain(Colour::Muted, 1.0),
+        ));
         // Above and below zero are different things.
-        if let Some(zero) = self.y(0.0).filter(|&zero| self.up.names.is_none() && zero > top + 1.0 && zero < bottom - 1.0) {
-            axes = axes.child(segment((left, zero), (left + width, zero), Stroke::plain(Colour::Muted, 1.0)));
+        if let Some(zero) = self
+            .y(0.0)
+            .filter(|&zero| self.up.names.is_none() && zero > top + 1.0 && zero < bottom - 1.0)
+        {
+            axes = axes.child(segment(
+                (left, zero),
+                (left + width, zero),
+                Stroke::plain(Colour::Muted, 1.0),
+            ));
         }
         if !self.across.title.is_empty() {
-            axes = axes.child(Element::label(left + 0.5 * width, bottom + 34.0, &self.across.title).anchor("middle"));
+            axes = axes.child(
+                Element::label(left + 0.5 * width, bottom + 34.0, &self.across.title)
+                    .anchor("middle"),
+            );
         }
         if !self.up.title.is_empty() {
-            let widest = self.up_ticks.iter().map(|tick| width_of(&tick.label, SMALL)).fold(0.0, f64::max);
+            let widest =
+                self.up_ticks.iter().map(|tick| width_of(&tick.label, SMALL)).fold(0.0, f64::max);
             let (x, y) = (left - GAP - widest - 8.0, top + 0.5 * height);
             let turn = format!("rotate(-90 {} {})", number(x), number(y));
-            axes = axes.child(Element::label(x, y, &self.up.title).anchor("middle").attribute("transform", turn));
+            axes = axes.child(
+                Element::label(x, y, &self.up.title).anchor("middle").attribute("transform", turn),
+            );
         }
         axes
     }
@@ -161,7 +184,11 @@ impl Frame {
         for tick in &self.across_ticks {
             let Some(x) = self.x(tick.at) else { continue };
             if tick.label.is_empty() {
-                marks.push(segment((x, bottom), (x, bottom + 3.0), Stroke::plain(Colour::Muted, 0.6)));
+                marks.push(segment(
+                    (x, bottom),
+                    (x, bottom + 3.0),
+                    Stroke::plain(Colour::Muted, 0.6),
+                ));
                 continue;
             }
             marks.push(segment((x, top), (x, bottom), Stroke::plain(Colour::Grid, 1.0)));
@@ -200,7 +227,8 @@ impl Frame {
         marks
     }
 
-    /// A line through the points that are in the plot, with gaps where they are not; a dot where a point has no neighbour.
+    /// A line through the points that are in the plot, with gaps where they are not; a dot where a
+    /// point has no neighbour.
     pub(crate) fn line(&self, points: &[(f64, f64)], stroke: Stroke, name: &str) -> Element {
         let places = points.iter().map(|&(x, y)| self.at(x, y));
         let pieces = runs(places).into_iter().map(|piece| match piece[..] {
@@ -215,12 +243,13 @@ impl Frame {
         Element::group().children(pieces)
     }
 
-    /// The area between a lower and an upper number: `(x, low, high)`. What leaves the plot ends at its edge; a bar where a point has no
-    /// neighbour.
+    /// The area between a lower and an upper number: `(x, low, high)`. What leaves the plot ends at
+    /// its edge; a bar where a point has no neighbour.
     pub(crate) fn band(&self, points: &[(f64, f64, f64)], colour: Colour, opacity: f64) -> Element {
         let places = points.iter().map(|&(x, low, high)| {
             let scale = &self.up.scale;
-            if !(low <= high) || high < scale.low.min(scale.high) || low > scale.low.max(scale.high) {
+            if !(low <= high) || high < scale.low.min(scale.high) || low > scale.low.max(scale.high)
+            {
                 return None;
             }
             Some((self.x(x)?, self.y(scale.clamp(low))?, self.y(scale.clamp(high))?))
@@ -232,7 +261,10 @@ impl Frame {
             let along = piece.iter().map(|&(x, _, high)| (x, high));
             let back = piece.iter().rev().map(|&(x, low, _)| (x, low));
             let outline: Vec<_> = along.chain(back).collect();
-            Element::new("polygon").attribute("points", coordinates(&outline)).fill(colour).number("fill-opacity", opacity)
+            Element::new("polygon")
+                .attribute("points", coordinates(&outline))
+                .fill(colour)
+                .number("fill-opacity", opacity)
         });
         Element::group().children(pieces)
     }
@@ -240,7 +272,12 @@ impl Frame {
 
 /// A straight line between two places.
 pub(crate) fn segment(from: (f64, f64), to: (f64, f64), stroke: Stroke) -> Element {
-    Element::new("line").number("x1", from.0).number("y1", from.1).number("x2", to.0).number("y2", to.1).stroke(stroke)
+    Element::new("line")
+        .number("x1", from.0)
+        .number("y1", from.1)
+        .number("x2", to.0)
+        .number("y2", to.1)
+        .stroke(stroke)
 }
 
 /// A dot at a place.
@@ -287,7 +324,11 @@ mod tests {
 
     fn frame(up: Scale) -> Frame {
         let outer = Area { left: 0.0, top: 0.0, width: 400.0, height: 300.0 };
-        Frame::new(outer, Axis::new(Scale::logarithmic(1.0, 1000.0), "rounds"), Axis::new(up, "regret"))
+        Frame::new(
+            outer,
+            Axis::new(Scale::logarithmic(1.0, 1000.0), "rounds"),
+            Axis::new(up, "regret"),
+        )
     }
 
     #[test]
@@ -302,7 +343,13 @@ mod tests {
     #[test]
     fn bands_end_at_the_edge() {
         let frame = frame(Scale::logarithmic(1.0, 100.0));
-        let text = frame.band(&[(1.0, -5.0, 10.0), (10.0, 0.5, 1e9), (100.0, f64::NAN, 2.0)], Colour::Series(0), 0.3).to_string();
+        let text = frame
+            .band(
+                &[(1.0, -5.0, 10.0), (10.0, 0.5, 1e9), (100.0, f64::NAN, 2.0)],
+                Colour::Series(0),
+                0.3,
+            )
+            .to_string();
         assert_eq!(text.matches("<polygon").count(), 1);
         let bottom = number(frame.plot.top + frame.plot.height);
         assert!(text.contains(&format!(",{bottom}")), "{text}");
@@ -310,16 +357,26 @@ mod tests {
 
     #[test]
     fn everything_is_inside_the_outer_area() {
-        for up in [Scale::linear(0.0, 123_456.0), Scale::linear(-2e9, 0.0), Scale::logarithmic(1e-5, 1e9)] {
+        for up in
+            [Scale::linear(0.0, 123_456.0), Scale::linear(-2e9, 0.0), Scale::logarithmic(1e-5, 1e9)]
+        {
             let plot = frame(up).plot();
-            assert!(plot.left > 20.0 && plot.left + plot.width <= 400.0 && plot.top + plot.height <= 300.0, "{plot:?}");
+            assert!(
+                plot.left > 20.0
+                    && plot.left + plot.width <= 400.0
+                    && plot.top + plot.height <= 300.0,
+                "{plot:?}"
+            );
         }
     }
 
     #[test]
     fn rows_go_down() {
         let outer = Area { left: 0.0, top: 0.0, width: 400.0, height: 100.0 };
-        let names = vec!["first <&>".to_owned(), "a name that is far too long to be written out in the margin of a picture".to_owned()];
+        let names = vec![
+            "first <&>".to_owned(),
+            "a name that is far too long to be written out in the margin of a picture".to_owned(),
+        ];
         let frame = Frame::new(outer, Axis::new(Scale::linear(0.0, 1.0), ""), Axis::rows(names));
         assert!(frame.y(0.5) < frame.y(1.5));
         assert!(frame.plot().width > 150.0);

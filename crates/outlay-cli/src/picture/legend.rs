@@ -59,17 +59,28 @@ fn sample_width(swatch: Swatch) -> f64 {
 fn drawn(entry: &Entry, name: &str, x: f64, top: f64) -> Element {
     let middle = top + 0.5 * ROW;
     let sample = match entry.swatch {
-        Swatch::Line(stroke) => segment((x, middle), (x + SAMPLE, middle), Stroke { width: stroke.width + 0.4, ..stroke }),
-        Swatch::Box(colour) => rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour),
+        Swatch::Line(stroke) => segment(
+            (x, middle),
+            (x + SAMPLE, middle),
+            Stroke { width: stroke.width + 0.4, ..stroke },
+        ),
+        Swatch::Box(colour) => {
+            rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour)
+        }
         Swatch::Band(colour, opacity) => {
-            rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour).number("fill-opacity", opacity)
+            rectangle(Area { left: x, top: middle - 0.5 * BOX, width: BOX, height: BOX }, colour)
+                .number("fill-opacity", opacity)
         }
         Swatch::Dot(colour) => dot((x + 0.5 * BOX, middle), 4.5, colour),
         Swatch::Ring(colour) => ring((x + 0.5 * BOX, middle), 4.0, colour),
     };
     let text = Element::label(x + sample_width(entry.swatch) + 6.0, middle + 4.0, name);
     let group = Element::group();
-    let group = if name == entry.name { group } else { group.child(Element::new("title").text(&entry.name)) };
+    let group = if name == entry.name {
+        group
+    } else {
+        group.child(Element::new("title").text(&entry.name))
+    };
     let group = match entry.series {
         Some(series) => group.attribute("data-toggles", series.to_string()),
         None => group,
@@ -83,9 +94,14 @@ mod tests {
 
     #[test]
     fn legends_take_as_many_rows_as_they_need() {
-        let entry = |name: &str| Entry { name: name.to_owned(), swatch: Swatch::Line(Stroke::series(0)), series: Some(0) };
+        let entry = |name: &str| Entry {
+            name: name.to_owned(),
+            swatch: Swatch::Line(Stroke::series(0)),
+            series: Some(0),
+        };
         let (_, one) = legend(&[entry("paper"), entry("sharp")], 0.0, 0.0, 500.0);
-        let (long, three) = legend(&[entry("paper"), entry(&"a".repeat(500)), entry("sharp")], 0.0, 0.0, 330.0);
+        let (long, three) =
+            legend(&[entry("paper"), entry(&"a".repeat(500)), entry("sharp")], 0.0, 0.0, 330.0);
         assert!(one < 2.0 * ROW && three > 3.0 * ROW);
         // The whole name is there to be asked for.
         assert!(long.to_string().contains(&"a".repeat(500)));

@@ -1,7 +1,9 @@
-//! Pictures as SVG: elements, text, colours, scales with their ticks, a frame with axes to draw in, legends.
+//! Pictures as SVG: elements, text, colours, scales with their ticks, a frame with axes to draw in,
+//! legends.
 //!
-//! Coordinates are floating point with two decimals; the same numbers give the same bytes. Colours are written as attributes, which
-//! every program reads, and changed for dark screens by one style sheet ([`dark_style`]).
+//! Coordinates are floating point with two decimals; the same numbers give the same bytes. Colours
+//! are written as attributes, which every program reads, and changed for dark screens by one style
+//! sheet ([`dark_style`]).
 
 mod colour;
 mod element;
@@ -37,19 +39,32 @@ pub(crate) struct Picture {
 }
 
 impl Picture {
-    pub(crate) fn new(width: f64, height: f64, label: impl Into<String>, content: Vec<Element>) -> Self {
+    pub(crate) fn new(
+        width: f64,
+        height: f64,
+        label: impl Into<String>,
+        content: Vec<Element>,
+    ) -> Self {
         Self { width, height, label: label.into(), content }
     }
 
     /// For a page that holds [`dark_style`] once.
     pub(crate) fn inline(&self) -> Element {
         let area = Area { left: 0.0, top: 0.0, width: self.width, height: self.height };
-        root(area).attribute("role", "img").attribute("aria-label", &self.label).children(self.content.iter().cloned())
+        root(area)
+            .attribute("role", "img")
+            .attribute("aria-label", &self.label)
+            .children(self.content.iter().cloned())
     }
 
     /// As a file.
     pub(crate) fn file(&self) -> String {
-        let outer = Area { left: -MARGIN, top: -MARGIN, width: self.width + 2.0 * MARGIN, height: self.height + 2.0 * MARGIN };
+        let outer = Area {
+            left: -MARGIN,
+            top: -MARGIN,
+            width: self.width + 2.0 * MARGIN,
+            height: self.height + 2.0 * MARGIN,
+        };
         let root = root(outer)
             .attribute("xmlns", "http://www.w3.org/2000/svg")
             .child(Element::new("title").text(&self.label))
@@ -76,10 +91,18 @@ mod tests {
 
     #[test]
     fn a_file_is_one_balanced_element_with_its_style() {
-        let picture = Picture::new(10.0, 20.5, "a < b", vec![Element::new("g").child(Element::new("line").number("x1", 1.0))]);
+        let picture = Picture::new(
+            10.0,
+            20.5,
+            "a < b",
+            vec![Element::new("g").child(Element::new("line").number("x1", 1.0))],
+        );
         let file = picture.file();
         assert!(balanced(&file).is_ok(), "{file}");
-        assert!(file.contains("<title>a &lt; b</title>") && file.contains("viewBox=\"-12 -12 34 44.5\""));
+        assert!(
+            file.contains("<title>a &lt; b</title>")
+                && file.contains("viewBox=\"-12 -12 34 44.5\"")
+        );
         assert!(file.contains("prefers-color-scheme"));
     }
 }

@@ -3,7 +3,8 @@
 /// Numbers beyond this are not drawn: their differences overflow.
 const LARGEST: f64 = 1e300;
 
-/// The numbers an axis shows, from its start to its end; `low` may be the larger one on a linear scale.
+/// The numbers an axis shows, from its start to its end; `low` may be the larger one on a linear
+/// scale.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) logarithmic: bool,
@@ -24,8 +25,13 @@ impl Scale {
     /// From `low` to `high`; where they are the same there is room on both sides.
     pub(crate) fn linear(low: f64, high: f64) -> Self {
         // Numbers that no power of ten can be taken out of are zero to the eye.
-        let [low, high] = [low, high].map(|number| if number.abs() < 1.0 / LARGEST { 0.0 } else { number });
-        let room = if (high - low).abs() > 1e-12 * high.abs().max(low.abs()) { 0.0 } else { 0.5 * low.abs() };
+        let [low, high] =
+            [low, high].map(|number| if number.abs() < 1.0 / LARGEST { 0.0 } else { number });
+        let room = if (high - low).abs() > 1e-12 * high.abs().max(low.abs()) {
+            0.0
+        } else {
+            0.5 * low.abs()
+        };
         let room = if low == 0.0 && high == 0.0 { 1.0 } else { room };
         // Zero stays where it was: an axis that starts there still does.
         let low_room = if low == 0.0 { 0.0 } else { room };
@@ -39,10 +45,11 @@ impl Scale {
         Self { logarithmic: true, low: low / room, high: high * room }
     }
 
-    /// A logarithmic scale over the positive of the numbers, if there are any. Those below `high / span` are left out: a few rounding
-    /// errors near zero would take all the room.
+    /// A logarithmic scale over the positive of the numbers, if there are any. Those below `high /
+    /// span` are left out: a few rounding errors near zero would take all the room.
     pub(crate) fn over_positive(numbers: impl IntoIterator<Item = f64>, span: f64) -> Option<Self> {
-        let positive: Vec<f64> = numbers.into_iter().filter(|&number| number > 1.0 / LARGEST).collect();
+        let positive: Vec<f64> =
+            numbers.into_iter().filter(|&number| number > 1.0 / LARGEST).collect();
         let (_, high) = extent(positive.iter().copied())?;
         let (low, _) = extent(positive.into_iter().filter(|&number| number >= high / span))?;
         Some(Self::logarithmic(low, high))
@@ -55,7 +62,8 @@ impl Scale {
             return Self { low: self.low / factor, high: self.high * factor, ..self };
         }
         let room = share * (self.high - self.low);
-        let (low_room, high_room) = (if self.low == 0.0 { 0.0 } else { room }, if self.high == 0.0 { 0.0 } else { room });
+        let (low_room, high_room) =
+            (if self.low == 0.0 { 0.0 } else { room }, if self.high == 0.0 { 0.0 } else { room });
         Self { low: self.low - low_room, high: self.high + high_room, ..self }
     }
 
@@ -94,9 +102,13 @@ mod tests {
 
     #[test]
     fn a_logarithmic_scale_skips_what_is_not_positive() {
-        let scale = Scale::over_positive([-3.0, 0.0, 1.0, 100.0, f64::NAN, f64::INFINITY], 1e6).unwrap();
+        let scale =
+            Scale::over_positive([-3.0, 0.0, 1.0, 100.0, f64::NAN, f64::INFINITY], 1e6).unwrap();
         assert_eq!((scale.low, scale.high), (1.0, 100.0));
-        assert_eq!((scale.place(0.0), scale.place(-1.0), scale.place(f64::NAN)), (None, None, None));
+        assert_eq!(
+            (scale.place(0.0), scale.place(-1.0), scale.place(f64::NAN)),
+            (None, None, None)
+        );
         assert_eq!(Scale::over_positive([0.0, -1.0], 1e6), None);
     }
 

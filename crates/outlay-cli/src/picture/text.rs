@@ -11,7 +11,9 @@ pub(crate) fn escape(text: &str) -> String {
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
             // XML has no way to write these.
-            '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => {
+                escaped.push('\u{fffd}')
+            }
             _ => escaped.push(character),
         }
     }
@@ -71,7 +73,10 @@ mod tests {
     fn short_text_stays_and_long_text_keeps_both_ends() {
         assert_eq!(shorten("search", 100.0, 12.0), "search");
         let short = shorten("epsilon-greedy:epsilon=0.05,decay=true", 120.0, 12.0);
-        assert!(short.starts_with("epsilon") && short.ends_with("true") && short.contains('…'), "{short}");
+        assert!(
+            short.starts_with("epsilon") && short.ends_with("true") && short.contains('…'),
+            "{short}"
+        );
         assert!(width_of(&short, 12.0) <= 120.0);
         assert_eq!(shorten("广告广告广告", 1.0, 12.0), "…");
     }

@@ -13,7 +13,11 @@ pub(crate) struct Tick {
 
 /// About `most` round numbers on a scale; `whole` for counts, which have no halves.
 pub(crate) fn ticks(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
-    if scale.logarithmic { logarithmic(scale, most.max(2), whole) } else { linear(scale, most.max(2), whole) }
+    if scale.logarithmic {
+        logarithmic(scale, most.max(2), whole)
+    } else {
+        linear(scale, most.max(2), whole)
+    }
 }
 
 /// Steps of 1, 2 or 5 times a power of ten.
@@ -35,7 +39,8 @@ fn round_step(rough: f64) -> f64 {
     steps.into_iter().find(|&step| step >= rough * (1.0 - 1e-9)).unwrap_or(rough)
 }
 
-/// Decades with the marks between them; fewer than two decades need more labels, and less than half a one linear ticks.
+/// Decades with the marks between them; fewer than two decades need more labels, and less than half
+/// a one linear ticks.
 fn logarithmic(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     let (first, last) = (scale.low.log10() - 1e-9, scale.high.log10() + 1e-9);
     let decades = last.floor() - first.ceil() + 1.0;
@@ -50,7 +55,8 @@ fn logarithmic(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     marks(scale, &[1], every)
 }
 
-/// The marks of a logarithmic scale; every so many decades those at `labelled` times the power of ten have a label.
+/// The marks of a logarithmic scale; every so many decades those at `labelled` times the power of
+/// ten have a label.
 fn marks(scale: &Scale, labelled: &[i32], every: i32) -> Vec<Tick> {
     let (first, last) = (scale.low.log10().floor() as i32, scale.high.log10().ceil() as i32);
     let mut marks = Vec::new();
@@ -65,7 +71,10 @@ fn marks(scale: &Scale, labelled: &[i32], every: i32) -> Vec<Tick> {
             if every > 1 && !named {
                 continue;
             }
-            marks.push(Tick { at, label: if named { power_label(factor, power) } else { String::new() } });
+            marks.push(Tick {
+                at,
+                label: if named { power_label(factor, power) } else { String::new() },
+            });
         }
     }
     marks
@@ -94,7 +103,8 @@ fn label(number: f64, step: f64, largest: f64) -> String {
     let power = (number.abs().log10() + 1e-9).floor() as i32;
     let digits = (power - places).clamp(0, 15) as usize;
     let text = format!("{:.*}", digits, number / 10_f64.powi(power));
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     format!("{text}×10{}", raised(power)).replace('-', "−")
 }
 
@@ -115,7 +125,11 @@ mod tests {
     use super::*;
 
     fn labels(scale: &Scale, most: usize) -> Vec<String> {
-        ticks(scale, most, false).into_iter().map(|tick| tick.label).filter(|label| !label.is_empty()).collect()
+        ticks(scale, most, false)
+            .into_iter()
+            .map(|tick| tick.label)
+            .filter(|label| !label.is_empty())
+            .collect()
     }
 
     #[test]
@@ -131,26 +145,46 @@ mod tests {
     #[test]
     fn counts_have_no_halves() {
         let whole = ticks(&Scale::linear(0.0, 2.0), 8, true);
-        assert_eq!(ticks(&Scale::logarithmic(1.0, 1.0), 8, true).iter().map(|tick| tick.at).collect::<Vec<_>>(), [1.0]);
+        assert_eq!(
+            ticks(&Scale::logarithmic(1.0, 1.0), 8, true)
+                .iter()
+                .map(|tick| tick.at)
+                .collect::<Vec<_>>(),
+            [1.0]
+        );
         assert_eq!(whole.iter().map(|tick| tick.at).collect::<Vec<_>>(), [0.0, 1.0, 2.0]);
     }
 
     #[test]
     fn logarithmic_ticks_are_decades_or_what_there_is_room_for() {
-        assert_eq!(labels(&Scale::logarithmic(1.0, 10_000.0), 6), ["1", "10", "100", "1,000", "10,000"]);
+        assert_eq!(
+            labels(&Scale::logarithmic(1.0, 10_000.0), 6),
+            ["1", "10", "100", "1,000", "10,000"]
+        );
         assert_eq!(labels(&Scale::logarithmic(0.5, 30.0), 6), ["0.5", "1", "2", "5", "10", "20"]);
         assert_eq!(labels(&Scale::logarithmic(30.0, 42.0), 4), ["30", "35", "40"]);
         assert_eq!(labels(&Scale::logarithmic(1.0, 1e9), 5), ["1", "100", "10,000", "10⁶", "10⁸"]);
-        assert_eq!(labels(&Scale::logarithmic(1e-5, 1.0), 9), ["10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "1"]);
+        assert_eq!(
+            labels(&Scale::logarithmic(1e-5, 1.0), 9),
+            ["10⁻⁵", "10⁻⁴", "0.001", "0.01", "0.1", "1"]
+        );
     }
 
     #[test]
     fn every_tick_is_on_its_scale() {
-        for (low, high) in [(0.0, 1e-300), (-7e8, 1e9), (1e15, 1e15 + 4.0), (0.1, 0.100_001), (1.0, 1e250)] {
-            for scale in [Scale::linear(low, high), Scale::logarithmic(f64::max(low, 1e-200), f64::max(high, 1e-100))] {
+        for (low, high) in
+            [(0.0, 1e-300), (-7e8, 1e9), (1e15, 1e15 + 4.0), (0.1, 0.100_001), (1.0, 1e250)]
+        {
+            for scale in [
+                Scale::linear(low, high),
+                Scale::logarithmic(f64::max(low, 1e-200), f64::max(high, 1e-100)),
+            ] {
                 let ticks = ticks(&scale, 5, false);
                 assert!(!ticks.is_empty() && ticks.len() <= 101, "{scale:?}");
-                assert!(ticks.iter().all(|tick| scale.place(tick.at).is_some()), "{scale:?} {ticks:?}");
+                assert!(
+                    ticks.iter().all(|tick| scale.place(tick.at).is_some()),
+                    "{scale:?} {ticks:?}"
+                );
             }
         }
     }

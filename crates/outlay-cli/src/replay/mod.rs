@@ -39,14 +39,18 @@ pub(crate) struct Replayed {
 
 pub(crate) fn run(arguments: &ReplayArguments, quiet: bool) -> Result<Report, Failure> {
     if input::is_stdin(&arguments.problem) && input::is_stdin(&arguments.runs) {
-        return Err(Failure("only one of problem and rows can come from standard input".to_owned()));
+        return Err(Failure(
+            "only one of problem and rows can come from standard input".to_owned(),
+        ));
     }
     // Before anything is played: a report that cannot be written would cost the wait.
-    let file = ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
+    let file =
+        ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
     let problem = origin::problem(&arguments.problem)?;
     let (place, text) = (input::place(&arguments.runs), input::text(&arguments.runs)?);
     let recorded = recorded::read(&problem, arguments, &place, &text)?;
-    let record = Record::new(&problem, recorded.tasks).map_err(|error| Failure::many(&place, &[error.to_string()]))?;
+    let record = Record::new(&problem, recorded.tasks)
+        .map_err(|error| Failure::many(&place, &[error.to_string()]))?;
     let learners = match &arguments.learners[..] {
         [] => learners(&DEFAULT_LEARNERS)?,
         given => learners(given)?,
@@ -55,7 +59,11 @@ pub(crate) fn run(arguments: &ReplayArguments, quiet: bool) -> Result<Report, Fa
     replay.check()?;
     let splits = replay.splits()?;
     let Some(results) = play(&replay, &splits, arguments, quiet)? else {
-        return Ok(Report { result: String::new(), remarks: vec!["stopped: nothing was kept".to_owned()], ending: Ending::Stopped });
+        return Ok(Report {
+            result: String::new(),
+            remarks: vec!["stopped: nothing was kept".to_owned()],
+            ending: Ending::Stopped,
+        });
     };
     let summary = replay.summary(&splits, &results)?;
     let assumptions = assumptions(&problem, &record);
@@ -74,10 +82,16 @@ pub(crate) fn run(arguments: &ReplayArguments, quiet: bool) -> Result<Report, Fa
     Ok(Report::new(result).with_remarks(remarks))
 }
 
-fn plan<'a>(problem: &'a Problem, record: &'a Record, learners: &'a [LearnerSpec], arguments: &ReplayArguments) -> Replay<'a> {
+fn plan<'a>(
+    problem: &'a Problem,
+    record: &'a Record,
+    learners: &'a [LearnerSpec],
+    arguments: &ReplayArguments,
+) -> Replay<'a> {
     let order = Order::from(arguments.order);
     let (rounds, replications) = match order {
-        // A second pass would show learners what they know already, and only their own draws differ from replication to replication.
+        // A second pass would show learners what they know already, and only their own draws differ
+        // from replication to replication.
         Order::Recorded => (record.shortest() as u64, 1),
         Order::Shuffled => (problem.horizon().unwrap_or(DEFAULT_ROUNDS), DEFAULT_REPLICATIONS),
     };
@@ -93,11 +107,21 @@ fn plan<'a>(problem: &'a Problem, record: &'a Record, learners: &'a [LearnerSpec
 }
 
 /// Plays everything; nothing if somebody stopped it.
-fn play(replay: &Replay<'_>, splits: &Splits, arguments: &ReplayArguments, quiet: bool) -> Result<Option<Vec<Vec<ReplayRun>>>, Failure> {
+fn play(
+    replay: &Replay<'_>,
+    splits: &Splits,
+    arguments: &ReplayArguments,
+    quiet: bool,
+) -> Result<Option<Vec<Vec<ReplayRun>>>, Failure> {
     let stop = interrupt::flag()?;
     let total = replay.learners.len() * replay.replications as usize;
-    let work = Work { unit: Some("rounds"), total: total as f64 * replay.rounds as f64, ..Work::default() };
-    let mut results: Vec<Vec<Option<ReplayRun>>> = vec![vec![None; replay.replications as usize]; replay.learners.len()];
+    let work = Work {
+        unit: Some("rounds"),
+        total: total as f64 * replay.rounds as f64,
+        ..Work::default()
+    };
+    let mut results: Vec<Vec<Option<ReplayRun>>> =
+        vec![vec![None; replay.replications as usize]; replay.learners.len()];
     Progress::resumed("replications", total, 0, work, quiet).during(|progress| {
         replay.run(splits, threads(arguments.threads), stop, |job, run| {
             results[job.learner][job.replication as usize] = Some(run);
@@ -111,11 +135,19 @@ fn play(replay: &Replay<'_>, splits: &Splits, arguments: &ReplayArguments, quiet
 }
 
 /// A command that gives the same results.
-fn command(arguments: &ReplayArguments, learners: &[LearnerSpec], summary: &ReplaySummary) -> String {
+fn command(
+    arguments: &ReplayArguments,
+    learners: &[LearnerSpec],
+    summary: &ReplaySummary,
+) -> String {
     let paths = [&arguments.problem, &arguments.runs].map(|path| path.display().to_string());
-    let mut words: Vec<String> = ["outlay", "replay"].map(str::to_owned).into_iter().chain(paths).collect();
-    let columns = [("--task", Some(&arguments.task)), ("--threshold", arguments.threshold.as_ref())];
-    let columns = columns.into_iter().chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())]);
+    let mut words: Vec<String> =
+        ["outlay", "replay"].map(str::to_owned).into_iter().chain(paths).collect();
+    let columns =
+        [("--task", Some(&arguments.task)), ("--threshold", arguments.threshold.as_ref())];
+    let columns = columns
+        .into_iter()
+        .chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())]);
     for (flag, name) in columns.chain([("--reward", Some(&arguments.reward))]) {
         // What is the default need not be said.
         if let Some(name) = name.filter(|name| flag.trim_start_matches('-') != name.as_str()) {
@@ -128,15 +160,23 @@ fn command(arguments: &ReplayArguments, learners: &[LearnerSpec], summary: &Repl
     if summary.order == Order::Recorded {
         words.extend(["--order", "recorded"].map(str::to_owned));
     }
-    let numbers = [("--rounds", summary.rounds), ("--replications", summary.replications), ("--seed", summary.seed)];
-    words.extend(numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]));
+    let numbers = [
+        ("--rounds", summary.rounds),
+        ("--replications", summary.replications),
+        ("--seed", summary.seed),
+    ];
+    words.extend(
+        numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]),
+    );
     shell::command(&words)
 }
 
 /// What of the problem is not played.
 fn about_environment(problem: &Problem) -> Option<String> {
     let environment = problem.environment();
-    let said = environment.budget.is_some() || environment.delay.is_some() || environment.available.is_some();
+    let said = environment.budget.is_some()
+        || environment.delay.is_some()
+        || environment.available.is_some();
     said.then(|| {
         "what the problem says in [environment] is for simulate; every round was played with `budget`, all tasks, no delay".to_owned()
     })

@@ -19,12 +19,18 @@ struct Output<'a> {
 
 /// One object: the splits, the learners, the assumptions.
 pub(super) fn json(replayed: &Replayed) -> Result<String, Failure> {
-    report::json(&Output { runs: &replayed.runs, summary: &replayed.summary, assumptions: &replayed.assumptions })
+    report::json(&Output {
+        runs: &replayed.runs,
+        summary: &replayed.summary,
+        assumptions: &replayed.assumptions,
+    })
 }
 
 /// One row a learner.
 pub(super) fn csv(replayed: &Replayed) -> Result<String, Failure> {
-    report::csv(replayed.summary.learners.iter().map(|learner| Row::new(&replayed.summary, learner)))
+    report::csv(
+        replayed.summary.learners.iter().map(|learner| Row::new(&replayed.summary, learner)),
+    )
 }
 
 #[derive(Serialize)]

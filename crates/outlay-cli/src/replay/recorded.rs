@@ -37,11 +37,20 @@ impl Columns {
     fn find(rows: &Rows<'_>, arguments: &ReplayArguments) -> Result<Self, Failure> {
         let task = match rows.optional(&arguments.task) {
             Some(column) => vec![column],
-            None => arguments.task.split(',').map(|name| rows.column(name.trim(), MEANT)).collect::<Result<_, _>>()?,
+            None => arguments
+                .task
+                .split(',')
+                .map(|name| rows.column(name.trim(), MEANT))
+                .collect::<Result<_, _>>()?,
         };
         let outcome = || -> Result<Kind, Failure> {
-            let column = |name: &Option<String>, default| rows.column(name.as_deref().unwrap_or(default), MEANT);
-            Ok(Kind::Outcome { spend: column(&arguments.spend, "spend")?, success: column(&arguments.success, "success")? })
+            let column = |name: &Option<String>, default| {
+                rows.column(name.as_deref().unwrap_or(default), MEANT)
+            };
+            Ok(Kind::Outcome {
+                spend: column(&arguments.spend, "spend")?,
+                success: column(&arguments.success, "success")?,
+            })
         };
         let kind = match &arguments.threshold {
             Some(name) => Kind::Threshold(rows.column(name, MEANT)?),
@@ -57,7 +66,12 @@ impl Columns {
     }
 
     fn name(&self, row: &Row<'_>) -> String {
-        self.task.iter().map(|&column| row.text(column)).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        self.task
+            .iter()
+            .map(|&column| row.text(column))
+            .filter(|part| !part.is_empty())
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     fn no_rows(&self) -> TaskRows {
@@ -70,11 +84,13 @@ impl Columns {
     fn take(&self, row: &Row<'_>, reward_max: f64, into: &mut TaskRows) -> Result<(), String> {
         match (&self.kind, into) {
             (Kind::Threshold(threshold), TaskRows::Thresholds(rows)) => {
-                let (threshold, reward) = (row.amount(*threshold, "threshold")?, self.reward(row, reward_max)?);
+                let (threshold, reward) =
+                    (row.amount(*threshold, "threshold")?, self.reward(row, reward_max)?);
                 rows.push(ThresholdRow { threshold, reward });
             }
             (Kind::Outcome { spend, success }, TaskRows::Outcomes(rows)) => {
-                let (spend, success) = (row.amount(*spend, "spend")?, row.flag(*success, "success")?);
+                let (spend, success) =
+                    (row.amount(*spend, "spend")?, row.flag(*success, "success")?);
                 let is_unknown = !success && row.text(self.reward).is_empty();
                 let reward = if is_unknown { None } else { Some(self.reward(row, reward_max)?) };
                 rows.push(OutcomeRow { spend, success, reward });
@@ -87,14 +103,21 @@ impl Columns {
     fn reward(&self, row: &Row<'_>, reward_max: f64) -> Result<f64, String> {
         let reward = row.amount(self.reward, "reward")?;
         if reward > reward_max {
-            return Err(format!("reward: {reward} is above the problem's reward_max = {reward_max}; raise it there"));
+            return Err(format!(
+                "reward: {reward} is above the problem's reward_max = {reward_max}; raise it there"
+            ));
         }
         Ok(reward)
     }
 }
 
 /// The rows of a file whose text was read from `place`.
-pub(super) fn read(problem: &Problem, arguments: &ReplayArguments, place: &str, text: &str) -> Result<Recorded, Failure> {
+pub(super) fn read(
+    problem: &Problem,
+    arguments: &ReplayArguments,
+    place: &str,
+    text: &str,
+) -> Result<Recorded, Failure> {
     let rows = Rows::new(place, text)?;
     let columns = Columns::find(&rows, arguments)?;
     let names = TaskNames::new(problem);
@@ -111,7 +134,13 @@ pub(super) fn read(problem: &Problem, arguments: &ReplayArguments, place: &str, 
         columns.take(row, problem.reward_max(), &mut tasks[position])
     });
     // Also a task whose only row is wrong has rows.
-    let missing: Vec<&str> = problem.tasks().iter().zip(&seen).filter(|(_, seen)| !**seen).map(|(task, _)| task.name()).collect();
+    let missing: Vec<&str> = problem
+        .tasks()
+        .iter()
+        .zip(&seen)
+        .filter(|(_, seen)| !**seen)
+        .map(|(task, _)| task.name())
+        .collect();
     if !missing.is_empty() {
         errors.push(no_rows(&missing, &others));
     }
@@ -123,11 +152,16 @@ pub(super) fn read(problem: &Problem, arguments: &ReplayArguments, place: &str, 
 
 /// That tasks of the problem have no rows, and what the file may call one of them.
 fn no_rows(missing: &[&str], others: &BTreeMap<String, usize>) -> String {
-    let hint = missing.iter().find_map(|name| Some((name, nearest(name, others.keys().map(String::as_str))?)));
+    let hint = missing
+        .iter()
+        .find_map(|name| Some((name, nearest(name, others.keys().map(String::as_str))?)));
     let hint = match hint {
         Some((name, near)) => format!("; is {name} what the file calls {near}?"),
         None if others.is_empty() => String::new(),
-        None => format!("; the file has {}", listed(&others.keys().map(String::as_str).collect::<Vec<_>>())),
+        None => format!(
+            "; the file has {}",
+            listed(&others.keys().map(String::as_str).collect::<Vec<_>>())
+        ),
     };
     format!("no row for {}: every task of the problem needs at least one{hint}", listed(missing))
 }
@@ -137,7 +171,11 @@ fn left_out(others: &BTreeMap<String, usize>) -> Vec<String> {
         return Vec::new();
     }
     let rows: usize = others.values().sum();
-    let (rows, are) = if rows == 1 { ("1 row".to_owned(), "is") } else { (format!("{rows} rows"), "are") };
+    let (rows, are) =
+        if rows == 1 { ("1 row".to_owned(), "is") } else { (format!("{rows} rows"), "are") };
     let names: Vec<&str> = others.keys().map(String::as_str).collect();
-    vec![format!("{rows} {are} left out, of tasks that the problem does not have: {}", listed(&names))]
+    vec![format!(
+        "{rows} {are} left out, of tasks that the problem does not have: {}",
+        listed(&names)
+    )]
 }

@@ -10,9 +10,13 @@ use crate::table::{Align, Table, hidden_line, most_important, wrapped};
 
 pub(super) fn tables(replayed: &Replayed) -> String {
     let Replayed { record, summary, assumptions, .. } = replayed;
-    let paragraphs = |sentences: Vec<String>| sentences.iter().map(|sentence| wrapped(sentence)).collect::<String>();
-    let (losses, findings) = (paragraphs(losses(summary)), paragraphs(findings(record, assumptions)));
-    let parts = [learners(summary), splits(summary), losses, tasks(replayed), findings, line(replayed)];
+    let paragraphs = |sentences: Vec<String>| {
+        sentences.iter().map(|sentence| wrapped(sentence)).collect::<String>()
+    };
+    let (losses, findings) =
+        (paragraphs(losses(summary)), paragraphs(findings(record, assumptions)));
+    let parts =
+        [learners(summary), splits(summary), losses, tasks(replayed), findings, line(replayed)];
     parts.join("\n")
 }
 
@@ -55,16 +59,34 @@ fn outside(learner: &LearnerReplay) -> String {
 
 fn splits(summary: &ReplaySummary) -> String {
     use Align::{Left, Right};
-    let mut table = Table::new(&[("fixed split", Left), ("gain per round", Right), ("of the best", Right), ("what it knows", Left)]);
+    let mut table = Table::new(&[
+        ("fixed split", Left),
+        ("gain per round", Right),
+        ("of the best", Right),
+        ("what it knows", Left),
+    ]);
     let splits = &summary.splits;
     let rows = [
         ("best in hindsight", &splits.best, "every row"),
-        ("model's best, recorded curves", &splits.model_recorded, "chances of success and mean rewards of the rows"),
-        ("model's best, problem's curves", &splits.model, "the problem's curves, mean rewards of the rows"),
+        (
+            "model's best, recorded curves",
+            &splits.model_recorded,
+            "chances of success and mean rewards of the rows",
+        ),
+        (
+            "model's best, problem's curves",
+            &splits.model,
+            "the problem's curves, mean rewards of the rows",
+        ),
         ("even split", &splits.even, "nothing"),
     ];
     for (name, split, knows) in rows {
-        table.row(vec![name.to_owned(), figure(split.gain), of_best(summary, split.gain), knows.to_owned()]);
+        table.row(vec![
+            name.to_owned(),
+            figure(split.gain),
+            of_best(summary, split.gain),
+            knows.to_owned(),
+        ]);
     }
     table.render()
 }
@@ -85,11 +107,15 @@ fn tasks(replayed: &Replayed) -> String {
     ]);
     let (best, model) = (&summary.splits.best.spend, &summary.splits.model.spend);
     let precision = Precision::of_amounts(problem.budget(), best.iter().chain(model).copied());
-    let strength = |task: usize| assumptions[task].dependence.map_or(0.0, |found| found.rank_correlation.abs());
+    let strength = |task: usize| {
+        assumptions[task].dependence.map_or(0.0, |found| found.rank_correlation.abs())
+    };
     let (shown, hidden) = most_important(assumptions.len(), strength);
     for task in shown {
         let found = &assumptions[task];
-        let drift = |drift: Option<outlay::replay::assumptions::Drift>| drift.map(|found| p_number(found.adjusted_p_value));
+        let drift = |drift: Option<outlay::replay::assumptions::Drift>| {
+            drift.map(|found| p_number(found.adjusted_p_value))
+        };
         table.row(vec![
             found.task.clone(),
             plain(found.rows as f64),
@@ -116,7 +142,11 @@ fn line(replayed: &Replayed) -> String {
         runs.clone(),
         format!("{} of {}", counted(record.len(), "row"), counted(summary.tasks.len(), "task")),
         format!("{}, {order}", counted(summary.rounds as usize, "round")),
-        format!("{}, {}", counted(summary.replications as usize, "replication"), seeds(summary.seed, summary.replications)),
+        format!(
+            "{}, {}",
+            counted(summary.replications as usize, "replication"),
+            seeds(summary.seed, summary.replications)
+        ),
         format!("gap of the best split {}", gap(summary.splits.gap)),
     ];
     format!("{}\n", parts.join(" · "))

@@ -12,7 +12,10 @@ pub(super) fn chosen(names: &[String]) -> Result<Vec<Claim>, Failure> {
             let known: Vec<&str> = CLAIMS.iter().map(|claim| claim.name).collect();
             let meant = nearest(name, known.iter().copied());
             let hint = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
-            return Err(Failure(format!("`{name}` is no claim: {hint}known are {}", known.join(", "))));
+            return Err(Failure(format!(
+                "`{name}` is no claim: {hint}known are {}",
+                known.join(", ")
+            )));
         }
     }
     let is_asked = |claim: &&Claim| names.is_empty() || names.iter().any(|name| name == claim.name);

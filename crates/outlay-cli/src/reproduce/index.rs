@@ -23,7 +23,12 @@ pub(super) fn page(command: &str, judged: &[Judged]) -> Page {
     for judged in judged {
         let figures = figures(judged);
         for figure in &figures {
-            pictures.extend(figure.picture.as_ref().map(|picture| (format!("{}.svg", figure.file), picture.file())));
+            pictures.extend(
+                figure
+                    .picture
+                    .as_ref()
+                    .map(|picture| (format!("{}.svg", figure.file), picture.file())),
+            );
         }
         sections.push(section(judged, &figures));
     }
@@ -51,18 +56,24 @@ fn cell(content: &str) -> Element {
 
 /// Text in which names stand between backticks.
 fn words(tag: &'static str, content: &str) -> Element {
-    let piece = |(position, piece): (usize, &str)| Element::new(if position % 2 == 0 { "span" } else { "code" }).text(piece);
-    Element::new(tag).children(content.split('`').enumerate().filter(|(_, piece)| !piece.is_empty()).map(piece))
+    let piece = |(position, piece): (usize, &str)| {
+        Element::new(if position % 2 == 0 { "span" } else { "code" }).text(piece)
+    };
+    Element::new(tag)
+        .children(content.split('`').enumerate().filter(|(_, piece)| !piece.is_empty()).map(piece))
 }
 
 fn header(columns: &[&str]) -> Element {
-    let row = Element::new("tr").children(columns.iter().map(|column| Element::new("th").text(column)));
+    let row =
+        Element::new("tr").children(columns.iter().map(|column| Element::new("th").text(column)));
     Element::new("thead").child(row)
 }
 
 fn overview(judged: &[Judged]) -> Element {
     let row = |judged: &Judged| {
-        let link = Element::new("a").attribute("href", format!("#{}", judged.claim.name)).child(words("span", judged.claim.title));
+        let link = Element::new("a")
+            .attribute("href", format!("#{}", judged.claim.name))
+            .child(words("span", judged.claim.title));
         Element::new("tr")
             .child(Element::new("td").child(link))
             .child(cell(judged.claim.source))
@@ -70,20 +81,33 @@ fn overview(judged: &[Judged]) -> Element {
             .child(cell(&console::duration(judged.seconds)))
     };
     let body = Element::new("tbody").children(judged.iter().map(row));
-    let table = Element::new("table").child(header(&["claim", "source", "verdict", "run time"])).child(body);
-    Element::new("nav").attribute("aria-label", "Claims").child(Element::new("div").class("scroll").child(table))
+    let table = Element::new("table")
+        .child(header(&["claim", "source", "verdict", "run time"]))
+        .child(body);
+    Element::new("nav")
+        .attribute("aria-label", "Claims")
+        .child(Element::new("div").class("scroll").child(table))
 }
 
 fn section(judged: &Judged, figures: &[Figure]) -> Element {
     let claim = &judged.claim;
-    let paragraph =
-        |label: &str, text: &str| Element::new("p").child(Element::new("strong").text(label)).child(words("span", &format!(" {text}")));
+    let paragraph = |label: &str, text: &str| {
+        Element::new("p")
+            .child(Element::new("strong").text(label))
+            .child(words("span", &format!(" {text}")))
+    };
     let heading = words("h2", &format!("{} ", claim.title)).child(verdict(judged.verdict));
     let runs = match judged.seeds {
-        Some((first, last)) => format!("{} runs, seeds {first} to {last}, {}.", judged.runs, console::duration(judged.seconds)),
+        Some((first, last)) => format!(
+            "{} runs, seeds {first} to {last}, {}.",
+            judged.runs,
+            console::duration(judged.seconds)
+        ),
         None => format!("Computed in {}.", console::duration(judged.seconds)),
     };
-    let again = Element::new("pre").class("command").child(Element::new("code").text(&format!("outlay reproduce {}", claim.name)));
+    let again = Element::new("pre")
+        .class("command")
+        .child(Element::new("code").text(&format!("outlay reproduce {}", claim.name)));
     Element::new("section")
         .attribute("id", claim.name)
         .child(heading)
@@ -106,7 +130,8 @@ fn checks(checks: &[Check]) -> Element {
             .child(cell(mark))
     };
     let body = Element::new("tbody").children(checks.iter().map(row));
-    let table = Element::new("table").child(header(&["check", "measured", "wanted", ""])).child(body);
+    let table =
+        Element::new("table").child(header(&["check", "measured", "wanted", ""])).child(body);
     Element::new("div").class("scroll").child(table)
 }
 
@@ -122,5 +147,7 @@ fn table(judged: &Judged) -> Element {
     };
     let row = |row: &Vec<Value>| Element::new("tr").children(row.iter().map(value));
     let body = Element::new("tbody").children(judged.finding.table.rows.iter().map(row));
-    Element::new("div").class("scroll").child(Element::new("table").child(header(&columns)).child(body))
+    Element::new("div")
+        .class("scroll")
+        .child(Element::new("table").child(header(&columns)).child(body))
 }

@@ -1,7 +1,7 @@
 //! `outlay reproduce`: the claims of the paper and our own, played again and judged.
 //!
-//! What is to be played is chosen (`choice`), played and kept (`crate::run`), judged by the library, and written (`record`, `table`,
-//! `markdown`, `index`).
+//! What is to be played is chosen (`choice`), played and kept (`crate::run`), judged by the
+//! library, and written (`record`, `table`, `markdown`, `index`).
 
 mod choice;
 mod index;
@@ -22,7 +22,9 @@ use crate::arguments::ReproduceArguments;
 use crate::console::{Progress, Work};
 use crate::failure::Failure;
 use crate::report::{Ending, Format, Report};
-use crate::run::{Ended, Keep, Played, RunFolder, RunRecord, play_missing, rounds_missing, threads};
+use crate::run::{
+    Ended, Keep, Played, RunFolder, RunRecord, play_missing, rounds_missing, threads,
+};
 use crate::whole_file::{cannot_write, write_whole};
 use run_times::RunTimes;
 
@@ -51,14 +53,31 @@ pub(crate) fn run(arguments: &ReproduceArguments, quiet: bool) -> Result<Report,
     let setting = Setting::new(if arguments.quick { Scale::Quick } else { Scale::Full });
     let default = if arguments.quick { "runs/reproduce-quick" } else { "runs/reproduce" };
     let folder = arguments.out.clone().unwrap_or_else(|| PathBuf::from(default));
-    let mut tries = claims.iter().map(|claim| Try::open(claim, &setting, &folder)).collect::<Result<Vec<Try>, Failure>>()?;
+    let mut tries = claims
+        .iter()
+        .map(|claim| Try::open(claim, &setting, &folder))
+        .collect::<Result<Vec<Try>, Failure>>()?;
     let mut run_times = RunTimes::read(&folder)?;
-    if let Ended::Stopped = play_all(&mut tries, threads(arguments.threads), &mut run_times, quiet)? {
-        let (done, total) = (tries.iter().map(Try::done).sum::<usize>(), tries.iter().map(Try::total).sum::<usize>());
-        let remark = format!("stopped: {done} of {total} replications are kept in {}; the same command goes on", folder.display());
-        return Ok(Report { result: String::new(), remarks: vec![remark], ending: Ending::Stopped });
+    if let Ended::Stopped = play_all(&mut tries, threads(arguments.threads), &mut run_times, quiet)?
+    {
+        let (done, total) = (
+            tries.iter().map(Try::done).sum::<usize>(),
+            tries.iter().map(Try::total).sum::<usize>(),
+        );
+        let remark = format!(
+            "stopped: {done} of {total} replications are kept in {}; the same command goes on",
+            folder.display()
+        );
+        return Ok(Report {
+            result: String::new(),
+            remarks: vec![remark],
+            ending: Ending::Stopped,
+        });
     }
-    let judged = tries.into_iter().map(|tried| tried.judge(&setting, &mut run_times)).collect::<Result<Vec<Judged>, Failure>>()?;
+    let judged = tries
+        .into_iter()
+        .map(|tried| tried.judge(&setting, &mut run_times))
+        .collect::<Result<Vec<Judged>, Failure>>()?;
     run_times.write()?;
     let command = command(arguments);
     write(&folder, &command, &judged)?;
@@ -73,7 +92,11 @@ pub(crate) fn run(arguments: &ReproduceArguments, quiet: bool) -> Result<Report,
 
 /// One claim that is not shown is enough.
 fn ending(judged: &[Judged]) -> Ending {
-    if judged.iter().all(|judged| judged.verdict != Verdict::NotShown) { Ending::Done } else { Ending::CheckFailed }
+    if judged.iter().all(|judged| judged.verdict != Verdict::NotShown) {
+        Ending::Done
+    } else {
+        Ending::CheckFailed
+    }
 }
 
 /// A command that gives the same results.
@@ -120,19 +143,29 @@ impl Try {
             let jobs = experiment.learners.len() as f64 * experiment.replications as f64;
             jobs * experiment.cases.iter().map(|case| case.horizon as f64).sum::<f64>()
         };
-        let missing = self.experiments.iter().zip(&self.played).map(|(experiment, played)| rounds_missing(experiment, played));
+        let missing = self
+            .experiments
+            .iter()
+            .zip(&self.played)
+            .map(|(experiment, played)| rounds_missing(experiment, played));
         (self.experiments.iter().map(of).sum(), missing.sum())
     }
 
     fn judge(self, setting: &Setting, run_times: &mut RunTimes) -> Result<Judged, Failure> {
         let started = Instant::now();
         let results: Vec<Results> = self.played.iter().map(Played::replications).collect();
-        let finding = self.claim.judge(&Evidence { setting, experiments: &self.experiments, results: &results })?;
+        let finding = self.claim.judge(&Evidence {
+            setting,
+            experiments: &self.experiments,
+            results: &results,
+        })?;
         run_times.add(self.claim.name, started.elapsed());
         let most = self.experiments.iter().map(|experiment| experiment.replications).max();
         Ok(Judged {
             verdict: Verdict::of(self.claim.strength, &finding.checks),
-            seeds: most.zip(self.experiments.first()).map(|(most, first)| (first.seed, first.seed + most - 1)),
+            seeds: most
+                .zip(self.experiments.first())
+                .map(|(most, first)| (first.seed, first.seed + most - 1)),
             runs: self.total(),
             seconds: run_times.seconds(self.claim.name),
             claim: self.claim,
@@ -142,11 +175,20 @@ impl Try {
 }
 
 /// Plays what is missing of every claim under one bar.
-fn play_all(tries: &mut [Try], threads: NonZeroUsize, run_times: &mut RunTimes, quiet: bool) -> Result<Ended, Failure> {
-    let (total, missing) = tries.iter().map(Try::rounds).fold((0.0, 0.0), |(all, left), (total, missing)| (all + total, left + missing));
+fn play_all(
+    tries: &mut [Try],
+    threads: NonZeroUsize,
+    run_times: &mut RunTimes,
+    quiet: bool,
+) -> Result<Ended, Failure> {
+    let (total, missing) = tries
+        .iter()
+        .map(Try::rounds)
+        .fold((0.0, 0.0), |(all, left), (total, missing)| (all + total, left + missing));
     let work = Work { unit: None, total, before: total - missing, done: total - missing };
     let count = |number: fn(&Try) -> usize| tries.iter().map(number).sum::<usize>();
-    let progress = Progress::resumed("replications", count(Try::total), count(Try::done), work, quiet);
+    let progress =
+        Progress::resumed("replications", count(Try::total), count(Try::done), work, quiet);
     progress.during(|progress| {
         for tried in tries {
             let started = Instant::now();
@@ -174,7 +216,10 @@ fn write(folder: &Path, command: &str, judged: &[Judged]) -> Result<(), Failure>
         std::fs::create_dir_all(path).map_err(|error| cannot_write(path, &error))?;
     }
     for judged in judged {
-        write_whole(&tables.join(format!("{}.md", judged.claim.name)), markdown::claim(judged).as_bytes())?;
+        write_whole(
+            &tables.join(format!("{}.md", judged.claim.name)),
+            markdown::claim(judged).as_bytes(),
+        )?;
     }
     let page = index::page(command, judged);
     for (name, picture) in &page.pictures {
@@ -191,7 +236,8 @@ mod tests {
     use super::*;
 
     fn judged(measured: f64) -> Judged {
-        let checks = vec![Check { what: "a ratio".to_owned(), measured, wanted: Wanted::AtMost(1.0) }];
+        let checks =
+            vec![Check { what: "a ratio".to_owned(), measured, wanted: Wanted::AtMost(1.0) }];
         let claim = CLAIMS[0];
         let verdict = Verdict::of(claim.strength, &checks);
         Judged {
@@ -209,7 +255,10 @@ mod tests {
         assert_eq!(ending(&[judged(0.5), judged(1.0)]), Ending::Done);
         let failed = [judged(0.5), judged(1.5)];
         assert_eq!(ending(&failed), Ending::CheckFailed);
-        assert!(table::verdicts(&failed).contains("theorem-1 is not shown:\n  a ratio is 1.500, wanted at most 1\n"));
+        assert!(
+            table::verdicts(&failed)
+                .contains("theorem-1 is not shown:\n  a ratio is 1.500, wanted at most 1\n")
+        );
         assert!(index::page("outlay reproduce", &failed).html.contains("badge not-shown"));
     }
 }

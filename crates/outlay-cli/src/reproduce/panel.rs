@@ -8,13 +8,16 @@ use crate::picture::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent};
 /// Points that were measured are marked, if they are few.
 const MOST_DOTS: usize = 20;
 
-/// How a line is drawn: what was measured in colour, its prediction dashed in the same colour, what it is compared with in grey.
+/// How a line is drawn: what was measured in colour, its prediction dashed in the same colour, what
+/// it is compared with in grey.
 fn stroke(kind: LineKind, series: usize, references: usize) -> Stroke {
     const DASHES: [&str; 3] = ["1.5 3", "6 3", "9 3 2 3"];
     match kind {
         LineKind::Measured => Stroke { dash: "", ..Stroke::series(series) },
         LineKind::Predicted => Stroke { dash: "5 3", width: 1.4, ..Stroke::series(series) },
-        LineKind::Reference => Stroke { colour: Colour::Muted, width: 1.3, dash: DASHES[references % DASHES.len()] },
+        LineKind::Reference => {
+            Stroke { colour: Colour::Muted, width: 1.3, dash: DASHES[references % DASHES.len()] }
+        }
     }
 }
 
@@ -48,8 +51,11 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
     };
     let strokes = strokes(panel);
     let named = panel.lines.iter().zip(&strokes).filter(|(line, _)| !line.points.is_empty());
-    let entry =
-        |(line, stroke): (&outlay::claims::Line, &Stroke)| Entry { name: line.name.clone(), swatch: Swatch::Line(*stroke), series: None };
+    let entry = |(line, stroke): (&outlay::claims::Line, &Stroke)| Entry {
+        name: line.name.clone(),
+        swatch: Swatch::Line(*stroke),
+        series: None,
+    };
     let entries: Vec<Entry> = named.map(entry).collect();
     let axis = Axis::new(across, panel.across.title);
     let axis = if panel.across.logarithmic { axis.whole() } else { axis };
@@ -62,7 +68,8 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
         let drawn = lines.frame().line(&line.points, *stroke, &line.name);
         lines.draw(drawn);
         if line.kind == LineKind::Measured && line.points.len() <= MOST_DOTS {
-            let places: Vec<_> = line.points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect();
+            let places: Vec<_> =
+                line.points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect();
             places.into_iter().for_each(|place| lines.draw(dot(place, 2.6, stroke.colour)));
         }
     }

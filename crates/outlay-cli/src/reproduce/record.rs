@@ -43,7 +43,12 @@ struct TableRecord<'a> {
 }
 
 fn check(check: &Check) -> CheckRecord<'_> {
-    CheckRecord { what: &check.what, measured: check.measured, wanted: check.wanted, passed: check.passed() }
+    CheckRecord {
+        what: &check.what,
+        measured: check.measured,
+        wanted: check.wanted,
+        passed: check.passed(),
+    }
 }
 
 /// A mean comes with half of its 95 % interval.
@@ -56,7 +61,8 @@ fn value(value: &Value) -> serde_json::Value {
 }
 
 fn claim(judged: &Judged) -> ClaimRecord<'_> {
-    let rows = judged.finding.table.rows.iter().map(|row| row.iter().map(value).collect()).collect();
+    let rows =
+        judged.finding.table.rows.iter().map(|row| row.iter().map(value).collect()).collect();
     ClaimRecord {
         claim: judged.claim.name,
         title: judged.claim.title,
@@ -72,7 +78,11 @@ fn claim(judged: &Judged) -> ClaimRecord<'_> {
 }
 
 pub(super) fn json(command: &str, judged: &[Judged]) -> Result<String, Failure> {
-    report::json(&Record { outlay: env!("CARGO_PKG_VERSION"), command, claims: judged.iter().map(claim).collect() })
+    report::json(&Record {
+        outlay: env!("CARGO_PKG_VERSION"),
+        command,
+        claims: judged.iter().map(claim).collect(),
+    })
 }
 
 /// One row a check.
@@ -88,7 +98,9 @@ struct Row<'a> {
 }
 
 pub(super) fn csv(judged: &[Judged]) -> Result<String, Failure> {
-    let rows = judged.iter().flat_map(|judged| judged.finding.checks.iter().map(|check| row(judged.claim.name, judged.verdict, check)));
+    let rows = judged.iter().flat_map(|judged| {
+        judged.finding.checks.iter().map(|check| row(judged.claim.name, judged.verdict, check))
+    });
     report::csv(rows)
 }
 
@@ -100,5 +112,13 @@ fn row<'a>(claim: &'static str, verdict: Verdict, check: &'a Check) -> Row<'a> {
         Wanted::Exactly(number) => (Some(number), Some(number)),
     };
     let verdict = verdict.words();
-    Row { claim, verdict, check: &check.what, measured: check.measured, at_least, at_most, passed: check.passed() }
+    Row {
+        claim,
+        verdict,
+        check: &check.what,
+        measured: check.measured,
+        at_least,
+        at_most,
+        passed: check.passed(),
+    }
 }

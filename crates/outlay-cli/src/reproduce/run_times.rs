@@ -1,4 +1,5 @@
-//! How long each claim took, over all sessions. Apart from the results, which do not depend on the machine.
+//! How long each claim took, over all sessions. Apart from the results, which do not depend on the
+//! machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,9 +22,16 @@ impl RunTimes {
     pub(super) fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(FILE);
         let seconds = match std::fs::read_to_string(&path) {
-            Ok(text) => serde_json::from_str(&text).map_err(|error| Failure(format!("{}: {error}; remove it", path.display())))?,
+            Ok(text) => serde_json::from_str(&text)
+                .map_err(|error| Failure(format!("{}: {error}; remove it", path.display())))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(Failure(format!("cannot read {}: {}", path.display(), input::reason(&error)))),
+            Err(error) => {
+                return Err(Failure(format!(
+                    "cannot read {}: {}",
+                    path.display(),
+                    input::reason(&error)
+                )));
+            }
         };
         Ok(Self { path, seconds })
     }

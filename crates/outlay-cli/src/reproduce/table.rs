@@ -86,5 +86,8 @@ pub(super) fn list(claims: &[Claim], format: Format) -> Result<Report, Failure> 
 }
 
 fn paragraph(claim: &Listed) -> String {
-    format!("{} ({})\n  {}\n  shown if: {}\n", claim.claim, claim.source, claim.statement, claim.criterion)
+    format!(
+        "{} ({})\n  {}\n  shown if: {}\n",
+        claim.claim, claim.source, claim.statement, claim.criterion
+    )
 }

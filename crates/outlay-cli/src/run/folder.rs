@@ -1,4 +1,5 @@
-//! The folder of a run: what was asked for, and each replication as it ends, so that nothing finished is ever lost.
+//! The folder of a run: what was asked for, and each replication as it ends, so that nothing
+//! finished is ever lost.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -16,7 +17,8 @@ use crate::whole_file::{cannot_write, write_whole};
 
 const RECORD: &str = "run.json";
 const CHECKPOINT: &str = "replications.jsonl";
-/// A killed process loses nothing that was written; only a machine that fails could, and at most this long's work.
+/// A killed process loses nothing that was written; only a machine that fails could, and at most
+/// this long's work.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One line of the checkpoint.
@@ -52,9 +54,14 @@ impl RunFolder {
         Self(None)
     }
 
-    /// Opens or makes the folder of a run, for this process alone, and hands over what is finished. A folder with another run is left
-    /// as it is, and so is one without a run that holds a file under one of the names in `results`, which the run will write.
-    pub(crate) fn open(path: PathBuf, asked: &RunRecord, results: &[&str]) -> Result<(Self, Vec<(Job, Replication)>), Failure> {
+    /// Opens or makes the folder of a run, for this process alone, and hands over what is finished.
+    /// A folder with another run is left as it is, and so is one without a run that holds a file
+    /// under one of the names in `results`, which the run will write.
+    pub(crate) fn open(
+        path: PathBuf,
+        asked: &RunRecord,
+        results: &[&str],
+    ) -> Result<(Self, Vec<(Job, Replication)>), Failure> {
         let is_new = !is_same_run(&path, asked, results)?;
         std::fs::create_dir_all(&path).map_err(|error| cannot_write(&path, &error))?;
         let file = path.join(CHECKPOINT);
@@ -63,7 +70,10 @@ impl RunFolder {
         match checkpoint.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(Failure(format!("another run is writing to {}: wait for its end, or take another --out", path.display())));
+                return Err(Failure(format!(
+                    "another run is writing to {}: wait for its end, or take another --out",
+                    path.display()
+                )));
             }
             Err(TryLockError::Error(error)) => return Err(cannot_write(&file, &error)),
         }
@@ -95,52 +105,79 @@ impl RunFolder {
     }
 }
 
-/// What a folder holds, for somebody who only looks: what was asked for, and what is finished so far. Nothing is written.
+/// What a folder holds, for somebody who only looks: what was asked for, and what is finished so
+/// far. Nothing is written.
 pub(crate) fn look(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), Failure> {
-    let cannot_read = |file: &Path, error: &std::io::Error| Failure(format!("cannot read {}: {}", file.display(), input::reason(error)));
+    let cannot_read = |file: &Path, error: &std::io::Error| {
+        Failure(format!("cannot read {}: {}", file.display(), input::reason(error)))
+    };
     let file = path.join(RECORD);
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-            Failure(format!("{} is no folder of a run: it has no {RECORD}; outlay simulate --out DIR makes one", path.display()))
-        }
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Failure(format!(
+            "{} is no folder of a run: it has no {RECORD}; outlay simulate --out DIR makes one",
+            path.display()
+        )),
         _ => cannot_read(&file, &error),
     })?;
-    let record = serde_json::from_str(&text).map_err(|error| Failure(format!("{} is no record of a run ({error})", file.display())))?;
+    let record = serde_json::from_str(&text)
+        .map_err(|error| Failure(format!("{} is no record of a run ({error})", file.display())))?;
     let file = path.join(CHECKPOINT);
     let bytes = std::fs::read(&file).map_err(|error| cannot_read(&file, &error))?;
     let (known, _) = whole_lines(&file, &bytes)?;
     Ok((record, known))
 }
 
-/// Whether the folder holds the run that is asked for (then it goes on) or none (then it begins); an error if it holds another.
+/// Whether the folder holds the run that is asked for (then it goes on) or none (then it begins);
+/// an error if it holds another.
 fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool, Failure> {
     let shown = path.display();
     let file = path.join(RECORD);
     let text = match std::fs::read_to_string(&file) {
         Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return refuse_foreign(path, results),
-        Err(error) => return Err(Failure(format!("cannot read {}: {}", file.display(), input::reason(&error)))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return refuse_foreign(path, results);
+        }
+        Err(error) => {
+            return Err(Failure(format!(
+                "cannot read {}: {}",
+                file.display(),
+                input::reason(&error)
+            )));
+        }
     };
-    let there: RunRecord = serde_json::from_str(&text)
-        .map_err(|error| Failure(format!("{} is no record of a run ({error}): take another --out or remove {shown}", file.display())))?;
+    let there: RunRecord = serde_json::from_str(&text).map_err(|error| {
+        Failure(format!(
+            "{} is no record of a run ({error}): take another --out or remove {shown}",
+            file.display()
+        ))
+    })?;
     match there.differences(asked) {
         differences if differences.is_empty() => Ok(true),
-        differences => Err(Failure(format!("{shown} holds another run: {}; take another --out or remove it", differences.join("; ")))),
+        differences => Err(Failure(format!(
+            "{shown} holds another run: {}; take another --out or remove it",
+            differences.join("; ")
+        ))),
     }
 }
 
 /// A folder without a run must not hold files under the names that a run writes.
 fn refuse_foreign(path: &Path, results: &[&str]) -> Result<bool, Failure> {
     match results.iter().find(|name| path.join(name).exists()) {
-        Some(name) => Err(Failure(format!("{} holds a {name} of something else; take another --out", path.display()))),
+        Some(name) => Err(Failure(format!(
+            "{} holds a {name} of something else; take another --out",
+            path.display()
+        ))),
         None => Ok(false),
     }
 }
 
-/// What is finished. A last line that is not whole is cut off; its replication will be played again.
+/// What is finished. A last line that is not whole is cut off; its replication will be played
+/// again.
 fn read_checkpoint(path: &Path, checkpoint: &mut File) -> Result<Vec<(Job, Replication)>, Failure> {
     let mut bytes = Vec::new();
-    checkpoint.read_to_end(&mut bytes).map_err(|error| Failure(format!("cannot read {}: {}", path.display(), input::reason(&error))))?;
+    checkpoint.read_to_end(&mut bytes).map_err(|error| {
+        Failure(format!("cannot read {}: {}", path.display(), input::reason(&error)))
+    })?;
     let (known, whole) = whole_lines(path, &bytes)?;
     if whole < bytes.len() {
         checkpoint.set_len(whole as u64).map_err(|error| cannot_write(path, &error))?;
@@ -157,7 +194,8 @@ fn whole_lines(path: &Path, bytes: &[u8]) -> Result<(Vec<(Job, Replication)>, us
             Ok(Line { job, result }) if line.ends_with(b"\n") => known.push((job, result)),
             _ if whole + line.len() == bytes.len() => break,
             _ => {
-                let message = "cannot be read: remove the line, and its replication will be played again";
+                let message =
+                    "cannot be read: remove the line, and its replication will be played again";
                 return Err(Failure(format!("{} line {} {message}", path.display(), number + 1)));
             }
         }

@@ -1,4 +1,5 @@
-//! Experiments that are played and kept: each replication goes to its folder as it ends, and what is there is not played again.
+//! Experiments that are played and kept: each replication goes to its folder as it ends, and what
+//! is there is not played again.
 
 mod folder;
 pub(crate) mod interrupt;

@@ -52,13 +52,30 @@ struct Cell {
 }
 
 impl Played {
-    /// With what is known from before; what does not belong to the experiment is left aside: more replications than it asks for.
+    /// With what is known from before; what does not belong to the experiment is left aside: more
+    /// replications than it asks for.
     pub(crate) fn new(experiment: &Experiment, known: Vec<(Job, Replication)>) -> Self {
-        let empty = Cell { replications: vec![None; experiment.replications as usize], time: Duration::ZERO, read_back: false };
-        let mut played = Self { cells: vec![vec![empty; experiment.learners.len()]; experiment.cases.len()], read_back: 0 };
+        let empty = Cell {
+            replications: vec![None; experiment.replications as usize],
+            time: Duration::ZERO,
+            read_back: false,
+        };
+        let mut played = Self {
+            cells: vec![vec![empty; experiment.learners.len()]; experiment.cases.len()],
+            read_back: 0,
+        };
         for (job, replication) in known {
-            let Some(cell) = played.cells.get_mut(job.case).and_then(|cells| cells.get_mut(job.learner)) else { continue };
-            let Some(place) = usize::try_from(job.replication).ok().and_then(|place| cell.replications.get_mut(place)) else { continue };
+            let Some(cell) =
+                played.cells.get_mut(job.case).and_then(|cells| cells.get_mut(job.learner))
+            else {
+                continue;
+            };
+            let Some(place) = usize::try_from(job.replication)
+                .ok()
+                .and_then(|place| cell.replications.get_mut(place))
+            else {
+                continue;
+            };
             if place.is_none() {
                 *place = Some(replication);
                 cell.read_back = true;
@@ -96,14 +113,18 @@ impl Played {
         self.cells.iter().map(|cells| cells.iter().map(of_cell).collect()).collect()
     }
 
-    /// Rounds per second: `[case][learner]`. Absent where replications were read back: their time is not known.
+    /// Rounds per second: `[case][learner]`. Absent where replications were read back: their time
+    /// is not known.
     pub(crate) fn speeds(&self, experiment: &Experiment) -> Vec<Vec<Option<f64>>> {
         let speed = |horizon: u64, cell: &Cell| {
             let rounds = horizon as f64 * cell.replications.len() as f64;
-            Some(rounds / cell.time.as_secs_f64()).filter(|speed| !cell.read_back && speed.is_finite())
+            Some(rounds / cell.time.as_secs_f64())
+                .filter(|speed| !cell.read_back && speed.is_finite())
         };
         let cases = experiment.cases.iter().zip(&self.cells);
-        cases.map(|(case, cells)| cells.iter().map(|cell| speed(case.horizon, cell)).collect()).collect()
+        cases
+            .map(|(case, cells)| cells.iter().map(|cell| speed(case.horizon, cell)).collect())
+            .collect()
     }
 }
 
@@ -125,7 +146,9 @@ pub(crate) fn play(
     let before = total - rounds_missing(experiment, played);
     let work = Work { unit: Some("rounds"), total, before, done: before };
     let progress = Progress::resumed("replications", played.total(), played.done(), work, quiet);
-    progress.during(|progress| play_missing(experiment, Keep::Everything, played, folder, threads, progress))
+    progress.during(|progress| {
+        play_missing(experiment, Keep::Everything, played, folder, threads, progress)
+    })
 }
 
 fn rounds(experiment: &Experiment, job: Job) -> f64 {

@@ -1,4 +1,5 @@
-//! What a run is made of, as its folder remembers it: two runs with the same record have the same results.
+//! What a run is made of, as its folder remembers it: two runs with the same record have the same
+//! results.
 
 use outlay::Problem;
 use outlay::experiment::{Case, Experiment, Source};
@@ -53,7 +54,8 @@ impl RunRecord {
         Ok(record)
     }
 
-    /// How `self`, which is there, differs from what is asked for; empty if the one can go on as the other.
+    /// How `self`, which is there, differs from what is asked for; empty if the one can go on as
+    /// the other.
     pub(crate) fn differences(&self, asked: &Self) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, there: String, asked: String| {
@@ -61,18 +63,30 @@ impl RunRecord {
                 differences.push(format!("{what} {there}, not {asked}"));
             }
         };
-        let feedback = |record: &Self| record.feedback.map_or_else(|| "as needed".to_owned(), |feedback| feedback.to_string());
+        let feedback = |record: &Self| {
+            record.feedback.map_or_else(|| "as needed".to_owned(), |feedback| feedback.to_string())
+        };
         compare("outlay", self.outlay.clone(), asked.outlay.clone());
         compare("learners", self.learners.join(" "), asked.learners.join(" "));
         compare("seed", self.seed.to_string(), asked.seed.to_string());
         compare("feedback", feedback(self), feedback(asked));
         compare("problems", self.names().join(" and "), asked.names().join(" and "));
-        if let Some((there, asked)) = self.cases.iter().zip(&asked.cases).find(|(there, asked)| there.horizon != asked.horizon) {
+        if let Some((there, asked)) = self
+            .cases
+            .iter()
+            .zip(&asked.cases)
+            .find(|(there, asked)| there.horizon != asked.horizon)
+        {
             compare("horizon", there.horizon.to_string(), asked.horizon.to_string());
         }
         if differences.is_empty() && self.digest != asked.digest {
-            let changed = self.cases.iter().zip(&asked.cases).find(|(there, asked)| there.digest != asked.digest);
-            differences.push(format!("another problem {}", changed.map_or("", |(there, _)| &there.name)));
+            let changed = self
+                .cases
+                .iter()
+                .zip(&asked.cases)
+                .find(|(there, asked)| there.digest != asked.digest);
+            differences
+                .push(format!("another problem {}", changed.map_or("", |(there, _)| &there.name)));
         }
         differences
     }
@@ -102,7 +116,9 @@ impl CaseRecord {
     pub(crate) fn is_about(&self, problem: &Problem, seed: u64) -> bool {
         let same = match (&self.instance, &self.problem) {
             (Some(instance), _) => {
-                let made = instance.parse::<Instance>().and_then(|instance| instance.problem(self.horizon, seed));
+                let made = instance
+                    .parse::<Instance>()
+                    .and_then(|instance| instance.problem(self.horizon, seed));
                 made.ok().and_then(|made| serde_json::to_value(made).ok())
             }
             (None, Some(problem)) => Some(problem.clone()),
@@ -128,7 +144,8 @@ pub(crate) fn label(name: &str, parameter: Option<&(String, f64)>) -> String {
     }
 }
 
-/// Sixteen hexadecimal digits that differ when the text does: FNV-1a of 64 bits. It guards against mistakes, not against malice.
+/// Sixteen hexadecimal digits that differ when the text does: FNV-1a of 64 bits. It guards against
+/// mistakes, not against malice.
 fn digest(text: &str) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -9,7 +9,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::arguments::{LogFormat, LogLevel};
 
-/// Starts it. What other libraries have to say below a warning is left out: it is not about the service.
+/// Starts it. What other libraries have to say below a warning is left out: it is not about the
+/// service.
 pub(super) fn begin(level: LogLevel, format: LogFormat) {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
@@ -18,7 +19,10 @@ pub(super) fn begin(level: LogLevel, format: LogFormat) {
         LogLevel::Debug => LevelFilter::DEBUG,
     };
     let others = level.min(LevelFilter::WARN);
-    let filter = Targets::new().with_default(others).with_target("outlay", level).with_target("outlay_server", level);
+    let filter = Targets::new()
+        .with_default(others)
+        .with_target("outlay", level)
+        .with_target("outlay_server", level);
     let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
     let log = tracing_subscriber::registry().with(filter);
     // A second start in the same process is a test's; the first log goes on.

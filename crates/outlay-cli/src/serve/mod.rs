@@ -25,7 +25,11 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
     let settings = Settings {
         listen: arguments.listen,
         metrics: arguments.metrics,
-        tls: arguments.tls_cert.as_ref().zip(arguments.tls_key.as_ref()).map(|(certificate, key)| tls(certificate, key)),
+        tls: arguments
+            .tls_cert
+            .as_ref()
+            .zip(arguments.tls_key.as_ref())
+            .map(|(certificate, key)| tls(certificate, key)),
         campaign_metrics: arguments.campaign_metrics,
     };
     settings.check(store::may_have_tokens(&arguments.store))?;
@@ -37,7 +41,8 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
         campaigns: arguments.campaigns.map_or(most.campaigns, |campaigns| campaigns as usize),
         ..most
     };
-    let desk = Desk::open(store, Arc::new(SystemClock), limits).map_err(|error| Failure(error.to_string()))?;
+    let desk = Desk::open(store, Arc::new(SystemClock), limits)
+        .map_err(|error| Failure(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("cannot start: {error}")))?;
     let ending = runtime.block_on(async {
@@ -60,7 +65,8 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
         tracing::info!(%address, store = name, version = env!("CARGO_PKG_VERSION"), "serving");
         Ok::<_, Failure>(server.run(signals.told_to_stop()).await)
     })?;
-    // What is still under way has had its time; a thread that waits for the database must not hold up the end.
+    // What is still under way has had its time; a thread that waits for the database must not hold
+    // up the end.
     runtime.shutdown_background();
     match ending {
         ServerEnding::Stopped => {
@@ -68,8 +74,13 @@ pub(crate) fn run(arguments: &ServeArguments, quiet: bool) -> Result<Report, Fai
             Ok(Report::new(String::new()))
         }
         ServerEnding::StoreFailed(what) => {
-            let remark = format!("error: the store has failed: {what}; what was acknowledged is kept, start again when this is mended");
-            Ok(Report { ending: Ending::CheckFailed, ..Report::new(String::new()).with_remarks(vec![remark]) })
+            let remark = format!(
+                "error: the store has failed: {what}; what was acknowledged is kept, start again when this is mended"
+            );
+            Ok(Report {
+                ending: Ending::CheckFailed,
+                ..Report::new(String::new()).with_remarks(vec![remark])
+            })
         }
     }
 }

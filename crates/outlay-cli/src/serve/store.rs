@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use outlay_server::store::{MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
+use outlay_server::store::{
+    MemoryStore, PostgresOptions, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError,
+};
 
 use crate::arguments::StoreArguments;
 use crate::failure::Failure;
@@ -12,7 +14,10 @@ use crate::failure::Failure;
 const DEFAULT_FOLDER: &str = "outlay-data";
 
 /// Opens the store that was asked for; blocks.
-pub(super) fn open(arguments: &StoreArguments, any_file_system: bool) -> Result<Arc<dyn Store>, Failure> {
+pub(super) fn open(
+    arguments: &StoreArguments,
+    any_file_system: bool,
+) -> Result<Arc<dyn Store>, Failure> {
     if arguments.memory {
         return Ok(Arc::new(MemoryStore::new()));
     }
@@ -24,7 +29,8 @@ pub(super) fn open(arguments: &StoreArguments, any_file_system: bool) -> Result<
 
 /// Whether there may be tokens in it, as far as can be said without opening it, which may make it.
 pub(super) fn may_have_tokens(arguments: &StoreArguments) -> bool {
-    !arguments.memory && (arguments.database().is_some() || SqliteStore::is_in(named(arguments.data.as_deref())))
+    !arguments.memory
+        && (arguments.database().is_some() || SqliteStore::is_in(named(arguments.data.as_deref())))
 }
 
 /// The folder that was asked for.

@@ -45,9 +45,13 @@ fn create(arguments: &TokenCreateArguments) -> Result<Report, Failure> {
     };
     let made = Keeper::open(&arguments.place)?.create(&new)?;
     let TokenInfo { id, scopes, campaign, expires_at, .. } = made.info;
-    let campaign = campaign.map_or("all campaigns".to_owned(), |campaign| format!("campaign {campaign}"));
+    let campaign =
+        campaign.map_or("all campaigns".to_owned(), |campaign| format!("campaign {campaign}"));
     let until = expires_at.map_or(String::new(), |until| format!(", until {until}"));
-    let remark = format!("token {id}: {} for {campaign}{until}; keep it, it is not shown again", scopes.join(", "));
+    let remark = format!(
+        "token {id}: {} for {campaign}{until}; keep it, it is not shown again",
+        scopes.join(", ")
+    );
     Ok(Report::new(format!("{}\n", made.token)).with_remarks(vec![remark]))
 }
 
@@ -70,8 +74,13 @@ impl Keeper {
         let store = match place.database() {
             Some(url) => store::database(&url),
             // `outlay serve` is who insists on a good one.
-            None => store::folder(store::named(place.data.as_deref()), true)
-                .map_err(|Failure(what)| Failure(format!("{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"))),
+            None => {
+                store::folder(store::named(place.data.as_deref()), true).map_err(|Failure(what)| {
+                    Failure(format!(
+                        "{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"
+                    ))
+                })
+            }
         };
         store.map(Self::Store)
     }
@@ -86,7 +95,10 @@ impl Keeper {
         }
         let folder = store::named(place.data.as_deref());
         if !SqliteStore::is_in(folder) {
-            return Err(Failure(format!("{} has no store; `outlay serve` or `outlay token create` makes one", folder.display())));
+            return Err(Failure(format!(
+                "{} has no store; `outlay serve` or `outlay token create` makes one",
+                folder.display()
+            )));
         }
         Self::open(place)
     }
@@ -109,10 +121,14 @@ impl Keeper {
 
     fn list(&self) -> Result<Vec<TokenInfo>, Failure> {
         match self {
-            Self::Service(service) => Ok(service.send::<TokenList>("GET", "/v1/tokens", None)?.tokens),
+            Self::Service(service) => {
+                Ok(service.send::<TokenList>("GET", "/v1/tokens", None)?.tokens)
+            }
             Self::Store(store) => {
                 let mut rows = store.tokens()?;
-                rows.sort_by(|one, other| (one.created_at, &one.id).cmp(&(other.created_at, &other.id)));
+                rows.sort_by(|one, other| {
+                    (one.created_at, &one.id).cmp(&(other.created_at, &other.id))
+                });
                 Ok(rows.iter().map(TokenInfo::from).collect())
             }
         }
@@ -120,7 +136,9 @@ impl Keeper {
 
     fn revoke(&self, id: &str) -> Result<(), Failure> {
         match self {
-            Self::Service(service) => service.send::<TokenInfo>("DELETE", &format!("/v1/tokens/{id}"), None).map(drop),
+            Self::Service(service) => {
+                service.send::<TokenInfo>("DELETE", &format!("/v1/tokens/{id}"), None).map(drop)
+            }
             Self::Store(store) => {
                 let revocation = TokenRevocation { id: id.to_owned(), at: SystemClock.now() };
                 apply(store.as_ref(), Command::RevokeToken(revocation))
@@ -133,7 +151,11 @@ impl Keeper {
 
 fn apply(store: &dyn Store, command: Command) -> Result<Done, Failure> {
     let refused = |refusal: &Refusal| Failure(format!("the store refused: {refusal:?}"));
-    store.apply(&[command])?.pop().unwrap_or(Err(Refusal::Token)).map_err(|refusal| refused(&refusal))
+    store
+        .apply(&[command])?
+        .pop()
+        .unwrap_or(Err(Refusal::Token))
+        .map_err(|refusal| refused(&refusal))
 }
 
 /// A service that runs.
@@ -146,17 +168,29 @@ impl Service {
     const PATIENCE: Duration = Duration::from_secs(20);
 
     fn new(url: &str) -> Self {
-        Self { url: url.trim_end_matches('/').to_owned(), token: std::env::var(TOKEN_VARIABLE).ok() }
+        Self {
+            url: url.trim_end_matches('/').to_owned(),
+            token: std::env::var(TOKEN_VARIABLE).ok(),
+        }
     }
 
-    fn send<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&NewToken>) -> Result<T, Failure> {
-        let config = ureq::Agent::config_builder().timeout_global(Some(Self::PATIENCE)).http_status_as_error(false);
+    fn send<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&NewToken>,
+    ) -> Result<T, Failure> {
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(Self::PATIENCE))
+            .http_status_as_error(false);
         let agent: ureq::Agent = config.build().into();
-        let mut request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
+        let mut request =
+            ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {}", token.trim()));
         }
-        let cannot = |error: &dyn std::fmt::Display| Failure(format!("cannot reach {}: {error}", self.url));
+        let cannot =
+            |error: &dyn std::fmt::Display| Failure(format!("cannot reach {}: {error}", self.url));
         let text = body.map(serde_json::to_string).transpose()?;
         let answered = match text {
             Some(text) => agent.run(request.header("content-type", "application/json").body(text)?),
@@ -165,12 +199,15 @@ impl Service {
         let mut answer = answered.map_err(|error| cannot(&error))?;
         let text = answer.body_mut().read_to_string().map_err(|error| cannot(&error))?;
         if answer.status().is_success() {
-            return serde_json::from_str(&text).map_err(|error| Failure(format!("{} does not answer like outlay: {error}", self.url)));
+            return serde_json::from_str(&text).map_err(|error| {
+                Failure(format!("{} does not answer like outlay: {error}", self.url))
+            });
         }
         match serde_json::from_str::<Problem>(&text) {
-            Ok(problem) if problem.status == 401 => {
-                Err(Failure(format!("{}: {}; put an admin token into {TOKEN_VARIABLE}", self.url, problem.detail)))
-            }
+            Ok(problem) if problem.status == 401 => Err(Failure(format!(
+                "{}: {}; put an admin token into {TOKEN_VARIABLE}",
+                self.url, problem.detail
+            ))),
             Ok(problem) => Err(Failure(format!("{}: {}", self.url, problem.detail))),
             Err(_) => Err(Failure(format!("{} answered {}", self.url, answer.status()))),
         }
@@ -214,7 +251,8 @@ fn table(tokens: &[TokenInfo]) -> String {
         ("used", Align::Left),
     ]);
     for token in tokens {
-        let Row { id, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } = row(token);
+        let Row { id, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } =
+            row(token);
         let optional = |text: Option<&str>| text.unwrap_or_default().to_owned();
         table.row(vec![
             id.to_owned(),

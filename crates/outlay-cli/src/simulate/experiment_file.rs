@@ -15,7 +15,18 @@ use crate::input;
 use crate::origin::Origin;
 use crate::values::nearest;
 
-const KEYS: [&str; 10] = ["problem", "problems", "learner", "learners", "horizon", "replications", "seed", "feedback", "out", "grid"];
+const KEYS: [&str; 10] = [
+    "problem",
+    "problems",
+    "learner",
+    "learners",
+    "horizon",
+    "replications",
+    "seed",
+    "feedback",
+    "out",
+    "grid",
+];
 const GRID_KEYS: [&str; 2] = ["parameter", "values"];
 
 /// What an experiment file says; nothing is required of it.
@@ -35,22 +46,30 @@ impl ExperimentFile {
     /// Reads the file, or tells everything that is wrong with it. Paths in it are relative to it.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
-        let folder = if input::is_stdin(path) { Path::new("") } else { path.parent().unwrap_or(Path::new("")) };
+        let folder = if input::is_stdin(path) {
+            Path::new("")
+        } else {
+            path.parent().unwrap_or(Path::new(""))
+        };
         Self::parse(&text, folder).map_err(|errors| Failure::many(&input::place(path), &errors))
     }
 
     fn parse(text: &str, folder: &Path) -> Result<Self, Vec<String>> {
-        let table: Table = text.parse().map_err(|error: toml::de::Error| vec![syntax_error(text, &error)])?;
+        let table: Table =
+            text.parse().map_err(|error: toml::de::Error| vec![syntax_error(text, &error)])?;
         let mut fields = Fields { table: &table, place: "", errors: Vec::new() };
         fields.refuse_unknown(&KEYS);
         let file = Self {
             problems: fields.texts("problem", "problems", |text| Origin::new(text, folder)),
-            learners: fields
-                .texts("learner", "learners", |text| text.parse().map_err(|error: outlay::learner::LearnerError| error.to_string())),
+            learners: fields.texts("learner", "learners", |text| {
+                text.parse().map_err(|error: outlay::learner::LearnerError| error.to_string())
+            }),
             horizon: fields.whole("horizon", 1..=u64::MAX),
             replications: fields.whole("replications", 1..=MOST_REPLICATIONS),
             seed: fields.whole("seed", 0..=u64::MAX),
-            feedback: fields.text("feedback").and_then(|text| fields.keep("feedback", feedback(&text))),
+            feedback: fields
+                .text("feedback")
+                .and_then(|text| fields.keep("feedback", feedback(&text))),
             out: fields.text("out").map(|out| folder.join(out)),
             grid: fields.grid(),
         };
@@ -63,7 +82,9 @@ impl ExperimentFile {
 
 fn feedback(text: &str) -> Result<Feedback, String> {
     let found = Feedback::ALL.into_iter().find(|(name, _)| *name == text);
-    found.map(|(_, feedback)| feedback).ok_or_else(|| format!("must be censored, full or bandit, not \"{text}\""))
+    found
+        .map(|(_, feedback)| feedback)
+        .ok_or_else(|| format!("must be censored, full or bandit, not \"{text}\""))
 }
 
 fn syntax_error(text: &str, error: &toml::de::Error) -> String {
@@ -108,14 +129,32 @@ impl Fields<'_> {
 
     fn whole(&mut self, key: &str, range: RangeInclusive<u64>) -> Option<u64> {
         let value = self.table.get(key)?;
-        let number = value.as_integer().and_then(|number| u64::try_from(number).ok()).filter(|number| range.contains(number));
-        let most = if *range.end() == u64::MAX { String::new() } else { format!(" and at most {}", range.end()) };
-        let wanted = || format!("must be a whole number of at least {}{most}, not {}", range.start(), kind(value));
+        let number = value
+            .as_integer()
+            .and_then(|number| u64::try_from(number).ok())
+            .filter(|number| range.contains(number));
+        let most = if *range.end() == u64::MAX {
+            String::new()
+        } else {
+            format!(" and at most {}", range.end())
+        };
+        let wanted = || {
+            format!(
+                "must be a whole number of at least {}{most}, not {}",
+                range.start(),
+                kind(value)
+            )
+        };
         self.keep(key, number.ok_or_else(wanted))
     }
 
     /// A list of texts under `many`, or a single one under `one`.
-    fn texts<T>(&mut self, one: &str, many: &str, read: impl Fn(&str) -> Result<T, String>) -> Option<Vec<T>> {
+    fn texts<T>(
+        &mut self,
+        one: &str,
+        many: &str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<Vec<T>> {
         if self.table.contains_key(one) && self.table.contains_key(many) {
             self.fault(one, format!("is given together with {many}; leave one out"));
             return None;
@@ -129,7 +168,10 @@ impl Fields<'_> {
         };
         let mut items = Vec::new();
         for (position, item) in list.iter().enumerate() {
-            let item = item.as_str().ok_or_else(|| format!("must be a text, not {}", kind(item))).and_then(&read);
+            let item = item
+                .as_str()
+                .ok_or_else(|| format!("must be a text, not {}", kind(item)))
+                .and_then(&read);
             items.extend(self.keep(&format!("{many}[{position}]"), item));
         }
         Some(items)
@@ -138,7 +180,12 @@ impl Fields<'_> {
     fn grid(&mut self) -> Option<Grid> {
         let table = match self.table.get("grid")? {
             Value::Table(table) => table,
-            other => return self.keep("grid", Err(format!("must be a table with parameter and values, not {}", kind(other)))),
+            other => {
+                return self.keep(
+                    "grid",
+                    Err(format!("must be a table with parameter and values, not {}", kind(other))),
+                );
+            }
         };
         let mut fields = Fields { table, place: "grid.", errors: Vec::new() };
         fields.refuse_unknown(&GRID_KEYS);
@@ -147,7 +194,9 @@ impl Fields<'_> {
         }
         let parameter = fields.text("parameter");
         let values = fields.numbers("values");
-        let grid = parameter.zip(values).and_then(|(parameter, values)| fields.keep("values", Grid::new(&parameter, values)));
+        let grid = parameter
+            .zip(values)
+            .and_then(|(parameter, values)| fields.keep("values", Grid::new(&parameter, values)));
         self.errors.append(&mut fields.errors);
         grid
     }
@@ -157,8 +206,12 @@ impl Fields<'_> {
         let Some(list) = value.as_array() else {
             return self.keep(key, Err(format!("must be a list of numbers, not {}", kind(value))));
         };
-        let number = |item: &Value| item.as_float().or_else(|| item.as_integer().map(|number| number as f64));
-        let read = |item: &Value| number(item).ok_or_else(|| format!("must be numbers, not {}", kind(item)));
+        let number = |item: &Value| {
+            item.as_float().or_else(|| item.as_integer().map(|number| number as f64))
+        };
+        let read = |item: &Value| {
+            number(item).ok_or_else(|| format!("must be numbers, not {}", kind(item)))
+        };
         let numbers = list.iter().map(read).collect::<Result<Vec<f64>, String>>();
         self.keep(key, numbers)
     }
@@ -191,10 +244,16 @@ mod tests {
         let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['paper', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
             replications = 3\nseed = 0\nfeedback = 'full'\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
         let file = ExperimentFile::parse(text, Path::new("folder")).unwrap();
-        assert_eq!(file.problems.unwrap().iter().map(Origin::name).collect::<Vec<_>>(), ["power", "m-set:plays=2"]);
+        assert_eq!(
+            file.problems.unwrap().iter().map(Origin::name).collect::<Vec<_>>(),
+            ["power", "m-set:plays=2"]
+        );
         assert_eq!(file.learners.unwrap().len(), 2);
         assert_eq!((file.horizon, file.replications, file.seed), (Some(100), Some(3), Some(0)));
-        assert_eq!((file.feedback, file.out), (Some(Feedback::Full), Some(PathBuf::from("folder/runs/x"))));
+        assert_eq!(
+            (file.feedback, file.out),
+            (Some(Feedback::Full), Some(PathBuf::from("folder/runs/x")))
+        );
         assert_eq!(file.grid.unwrap(), Grid { parameter: "tasks".into(), values: vec![2.0, 5.0] });
     }
 
@@ -219,8 +278,14 @@ mod tests {
 
     #[test]
     fn one_and_many_do_not_go_together() {
-        assert_eq!(errors("problem = 'power'\nproblems = ['power']"), ["problem: is given together with problems; leave one out"]);
-        assert_eq!(errors("problems = []"), ["problems: must be a list of texts, not an empty list"]);
+        assert_eq!(
+            errors("problem = 'power'\nproblems = ['power']"),
+            ["problem: is given together with problems; leave one out"]
+        );
+        assert_eq!(
+            errors("problems = []"),
+            ["problems: must be a list of texts, not an empty list"]
+        );
         assert!(errors("problem = ")[0].starts_with("line 1: "));
     }
 }

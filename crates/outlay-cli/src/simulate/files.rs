@@ -17,10 +17,18 @@ const CURVES_CSV: &str = "curves.csv";
 const PICTURES: &str = "pictures";
 
 /// What must not be overwritten where no run is.
-pub(crate) const RESULT_FILES: [&str; 7] =
-    [REPORT, RESULTS_JSON, RESULTS_CSV, CURVES_CSV, PICTURES, "replications.parquet", "curves.parquet"];
+pub(crate) const RESULT_FILES: [&str; 7] = [
+    REPORT,
+    RESULTS_JSON,
+    RESULTS_CSV,
+    CURVES_CSV,
+    PICTURES,
+    "replications.parquet",
+    "curves.parquet",
+];
 
-/// Writes everything. Nothing of it depends on the clock, on threads, or on whether the run was resumed.
+/// Writes everything. Nothing of it depends on the clock, on threads, or on whether the run was
+/// resumed.
 pub(crate) fn write(folder: &Path, plan: &Plan, summaries: &[Summary]) -> Result<(), Failure> {
     let file = |name: &str, text: &str| write_whole(&folder.join(name), text.as_bytes());
     file(RESULTS_JSON, &record::json(summaries, plan.is_single)?)?;

@@ -45,7 +45,9 @@ pub(crate) fn list(format: Format) -> Result<Report, Failure> {
     match format {
         Format::Table => Ok(Report::new(listing.text())),
         Format::Json => Ok(Report::new(json(&listing)?)),
-        Format::Csv => Err(Failure("--list has several tables, which CSV cannot hold: take --format json".to_owned())),
+        Format::Csv => Err(Failure(
+            "--list has several tables, which CSV cannot hold: take --format json".to_owned(),
+        )),
     }
 }
 
@@ -58,8 +60,11 @@ impl Listing {
             needs_horizon: entry.needs_horizon,
             guarantee: entry.guarantee,
         });
-        let instances =
-            INSTANCES.iter().map(|entry| InstanceRow { instance: entry.name, parameters: entry.parameters, about: entry.about });
+        let instances = INSTANCES.iter().map(|entry| InstanceRow {
+            instance: entry.name,
+            parameters: entry.parameters,
+            about: entry.about,
+        });
         Self {
             learners: learners.collect(),
             reward_laws: laws(&REWARD_LAWS),
@@ -71,19 +76,33 @@ impl Listing {
 
     fn text(&self) -> String {
         use Align::Left;
-        let mut learners =
-            Table::new(&[("learner", Left), ("parameters", Left), ("feedback", Left), ("horizon", Left), ("guarantee", Left)]);
+        let mut learners = Table::new(&[
+            ("learner", Left),
+            ("parameters", Left),
+            ("feedback", Left),
+            ("horizon", Left),
+            ("guarantee", Left),
+        ]);
         for row in &self.learners {
             let horizon = if row.needs_horizon { "needed" } else { "" };
-            learners.row([row.learner, row.parameters, row.feedback, horizon, row.guarantee].map(str::to_owned).to_vec());
+            learners.row(
+                [row.learner, row.parameters, row.feedback, horizon, row.guarantee]
+                    .map(str::to_owned)
+                    .to_vec(),
+            );
         }
         let mut laws = Table::new(&[("law", Left), ("of", Left), ("parameters", Left)]);
-        for (what, rows) in [("rewards", &self.reward_laws), ("budgets", &self.budget_laws), ("delays", &self.delay_laws)] {
+        for (what, rows) in [
+            ("rewards", &self.reward_laws),
+            ("budgets", &self.budget_laws),
+            ("delays", &self.delay_laws),
+        ] {
             for row in rows {
                 laws.row(vec![row.law.to_owned(), what.to_owned(), row.parameters.join(", ")]);
             }
         }
-        let mut instances = Table::new(&[("instance", Left), ("parameters", Left), ("what it is", Left)]);
+        let mut instances =
+            Table::new(&[("instance", Left), ("parameters", Left), ("what it is", Left)]);
         for row in &self.instances {
             instances.row([row.instance, row.parameters, row.about].map(str::to_owned).to_vec());
         }

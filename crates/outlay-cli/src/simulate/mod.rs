@@ -1,7 +1,8 @@
 //! `outlay simulate`: learners on problems, many times over.
 //!
-//! What was asked for (`request`, `experiment_file`, `grid`) becomes a `plan`; the plan is played and kept (`crate::run`), and
-//! what the replications add up to is written (`record`, `table`, `files`).
+//! What was asked for (`request`, `experiment_file`, `grid`) becomes a `plan`; the plan is played
+//! and kept (`crate::run`), and what the replications add up to is written (`record`, `table`,
+//! `files`).
 
 mod experiment_file;
 mod files;
@@ -47,9 +48,12 @@ pub(crate) fn run(arguments: &SimulateArguments, quiet: bool) -> Result<Report, 
     }
 }
 
-/// Where the run is kept. A table is for people, who want a report with it; programs ask for files if they want some.
+/// Where the run is kept. A table is for people, who want a report with it; programs ask for files
+/// if they want some.
 fn folder(request: &Request, format: Format, plan: &Plan) -> Option<PathBuf> {
-    let default = || PathBuf::from(DEFAULT_FOLDER).join(format!("{}-{}", plan.name, &plan.record.digest[..8]));
+    let default = || {
+        PathBuf::from(DEFAULT_FOLDER).join(format!("{}-{}", plan.name, &plan.record.digest[..8]))
+    };
     request.out.clone().or_else(|| (format == Format::Table).then(default))
 }
 
@@ -66,14 +70,22 @@ fn stopped(played: &Played, folder: &RunFolder) -> Report {
     let remark = match folder.path() {
         Some(path) => {
             let (done, total) = (played.done(), played.total());
-            format!("stopped: {done} of {total} replications are kept in {}; the same command goes on", path.display())
+            format!(
+                "stopped: {done} of {total} replications are kept in {}; the same command goes on",
+                path.display()
+            )
         }
         None => "stopped: nothing was kept; --out DIR keeps what is finished".to_owned(),
     };
     Report { result: String::new(), remarks: vec![remark], ending: Ending::Stopped }
 }
 
-fn finish(plan: &Plan, played: &Played, folder: &RunFolder, format: Format) -> Result<Report, Failure> {
+fn finish(
+    plan: &Plan,
+    played: &Played,
+    folder: &RunFolder,
+    format: Format,
+) -> Result<Report, Failure> {
     let summaries = plan.experiment.summaries(&played.replications())?;
     let mut remarks = Vec::new();
     if let Some(path) = folder.path() {

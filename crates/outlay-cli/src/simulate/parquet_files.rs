@@ -55,11 +55,18 @@ impl Column {
             return Err(ParquetError::General("more columns than the schema has".to_owned()));
         };
         match self {
-            Self::Text(_, texts) => column.typed::<ByteArrayType>().write_batch(texts, None, None)?,
-            Self::Whole(_, numbers) => column.typed::<Int64Type>().write_batch(numbers, None, None)?,
-            Self::Number(_, numbers) => column.typed::<DoubleType>().write_batch(numbers, None, None)?,
+            Self::Text(_, texts) => {
+                column.typed::<ByteArrayType>().write_batch(texts, None, None)?
+            }
+            Self::Whole(_, numbers) => {
+                column.typed::<Int64Type>().write_batch(numbers, None, None)?
+            }
+            Self::Number(_, numbers) => {
+                column.typed::<DoubleType>().write_batch(numbers, None, None)?
+            }
             Self::Perhaps(_, numbers) => {
-                let is_there: Vec<i16> = numbers.iter().map(|number| i16::from(number.is_some())).collect();
+                let is_there: Vec<i16> =
+                    numbers.iter().map(|number| i16::from(number.is_some())).collect();
                 let there: Vec<f64> = numbers.iter().flatten().copied().collect();
                 column.typed::<DoubleType>().write_batch(&there, Some(&is_there), None)?
             }
@@ -73,16 +80,30 @@ fn replications(summaries: &[Summary]) -> Result<Vec<u8>, ParquetError> {
     let rows: Vec<_> = summaries
         .iter()
         .flat_map(|summary| summary.learners.iter().map(move |learner| (summary, learner)))
-        .flat_map(|(summary, learner)| learner.replications.iter().map(move |replication| (summary, learner, replication)))
+        .flat_map(|(summary, learner)| {
+            learner.replications.iter().map(move |replication| (summary, learner, replication))
+        })
         .collect();
     file(&[
         Column::text("problem", rows.iter().map(|(summary, _, _)| summary.problem.as_str())),
         Column::text("learner", rows.iter().map(|(_, learner, _)| learner.learner.as_str())),
         Column::whole("seed", rows.iter().map(|(_, _, replication)| replication.seed)),
-        Column::Number("regret", rows.iter().map(|(_, _, replication)| replication.regret).collect()),
-        Column::Number("realised_regret", rows.iter().map(|(_, _, replication)| replication.realised_regret).collect()),
-        Column::Number("success_mass", rows.iter().map(|(_, _, replication)| replication.success_mass).collect()),
-        Column::Perhaps("parameter_value", rows.iter().map(|(summary, _, _)| Some(summary.parameter.as_ref()?.1)).collect()),
+        Column::Number(
+            "regret",
+            rows.iter().map(|(_, _, replication)| replication.regret).collect(),
+        ),
+        Column::Number(
+            "realised_regret",
+            rows.iter().map(|(_, _, replication)| replication.realised_regret).collect(),
+        ),
+        Column::Number(
+            "success_mass",
+            rows.iter().map(|(_, _, replication)| replication.success_mass).collect(),
+        ),
+        Column::Perhaps(
+            "parameter_value",
+            rows.iter().map(|(summary, _, _)| Some(summary.parameter.as_ref()?.1)).collect(),
+        ),
     ])
 }
 
@@ -106,7 +127,11 @@ fn curves(summaries: &[Summary]) -> Result<Vec<u8>, ParquetError> {
 fn file(columns: &[Column]) -> Result<Vec<u8>, ParquetError> {
     let schema: String = columns.iter().map(Column::schema).collect();
     let schema = Arc::new(parse_message_type(&format!("message table {{ {schema} }}"))?);
-    let mut writer = SerializedFileWriter::new(Vec::new(), schema, Arc::new(WriterProperties::builder().build()))?;
+    let mut writer = SerializedFileWriter::new(
+        Vec::new(),
+        schema,
+        Arc::new(WriterProperties::builder().build()),
+    )?;
     let mut group = writer.next_row_group()?;
     for column in columns {
         column.write(&mut group)?;

@@ -44,7 +44,9 @@ impl Plan {
         check(&experiment)?;
         Ok(Self {
             name: folder_name(request),
-            title: request.name.clone().unwrap_or_else(|| request.problems.iter().map(Origin::name).collect::<Vec<_>>().join(", ")),
+            title: request.name.clone().unwrap_or_else(|| {
+                request.problems.iter().map(Origin::name).collect::<Vec<_>>().join(", ")
+            }),
             command: command(request),
             record: RunRecord::new(&experiment)?,
             experiment,
@@ -55,7 +57,8 @@ impl Plan {
 
 /// What a problem is called; files of the same name are called by their paths.
 fn name_among(origins: &[Origin], position: usize) -> Result<String, Failure> {
-    let (origin, others) = (&origins[position], || origins.iter().enumerate().filter(|(other, _)| *other != position));
+    let (origin, others) =
+        (&origins[position], || origins.iter().enumerate().filter(|(other, _)| *other != position));
     if others().any(|(_, other)| other.written() == origin.written()) {
         return Err(Failure(format!("{} is given twice", origin.written())));
     }
@@ -68,11 +71,20 @@ fn cases_of(origin: &Origin, name: &str, request: &Request) -> Result<Vec<Case>,
     let base = Base::read(origin)?;
     match &request.grid {
         None => Ok(vec![case(&base, name, request, None)?]),
-        Some(grid) => grid.values.iter().map(|&value| case(&base, name, request, Some((&grid.parameter, value)))).collect(),
+        Some(grid) => grid
+            .values
+            .iter()
+            .map(|&value| case(&base, name, request, Some((&grid.parameter, value))))
+            .collect(),
     }
 }
 
-fn case(base: &Base, name: &str, request: &Request, point: Option<(&str, f64)>) -> Result<Case, Failure> {
+fn case(
+    base: &Base,
+    name: &str,
+    request: &Request,
+    point: Option<(&str, f64)>,
+) -> Result<Case, Failure> {
     let is_horizon = point.is_some_and(|(parameter, _)| parameter == Grid::HORIZON);
     let source = base.source(point.filter(|_| !is_horizon))?;
     let own_horizon = match &source {
@@ -105,7 +117,9 @@ impl Base {
     fn source(&self, change: Option<(&str, f64)>) -> Result<Source, Failure> {
         match (self, change) {
             (Self::Instance(instance), None) => Ok(Source::Instance(instance.clone())),
-            (Self::Instance(instance), Some((parameter, value))) => Ok(Source::Instance(with_parameter(instance, parameter, value)?)),
+            (Self::Instance(instance), Some((parameter, value))) => {
+                Ok(Source::Instance(with_parameter(instance, parameter, value)?))
+            }
             (Self::File(file), None) => Ok(Source::Problem(Arc::new(file.problem()?))),
             (Self::File(file), Some((path, value))) => {
                 let mut file = file.clone();
@@ -120,7 +134,9 @@ impl Base {
 fn check(experiment: &Experiment) -> Result<(), Failure> {
     for case in &experiment.cases {
         let alone = Experiment { cases: vec![case.clone()], ..experiment.clone() };
-        alone.check().map_err(|error| Failure(format!("{}: {error}", label(&case.name, case.parameter.as_ref()))))?;
+        alone.check().map_err(|error| {
+            Failure(format!("{}: {error}", label(&case.name, case.parameter.as_ref())))
+        })?;
     }
     Ok(())
 }
@@ -132,12 +148,15 @@ fn folder_name(request: &Request) -> String {
         1 => first,
         several => format!("{first}-and-{}-more", several - 1),
     });
-    let fit = |character: char| if character.is_alphanumeric() || "-_.".contains(character) { character } else { '-' };
+    let fit = |character: char| {
+        if character.is_alphanumeric() || "-_.".contains(character) { character } else { '-' }
+    };
     let name: String = name.chars().map(fit).take(60).collect();
     name.trim_start_matches('.').to_owned()
 }
 
-/// The command in full, defaults written out, so that it keeps its meaning. How many threads it took does not matter.
+/// The command in full, defaults written out, so that it keeps its meaning. How many threads it
+/// took does not matter.
 fn command(request: &Request) -> String {
     let mut words = vec!["outlay".to_owned(), "simulate".to_owned()];
     words.extend(request.problems.iter().map(Origin::written));

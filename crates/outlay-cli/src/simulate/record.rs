@@ -23,7 +23,9 @@ pub(crate) fn json(summaries: &[Summary], is_single: bool) -> Result<String, Fai
 
 /// One row for each problem and learner.
 pub(crate) fn csv(summaries: &[Summary]) -> Result<String, Failure> {
-    let rows = summaries.iter().flat_map(|summary| summary.learners.iter().map(|learner| Row::new(summary, learner)));
+    let rows = summaries
+        .iter()
+        .flat_map(|summary| summary.learners.iter().map(|learner| Row::new(summary, learner)));
     report::csv(rows)
 }
 
@@ -131,9 +133,17 @@ pub(crate) fn share_of_optimum(summary: &Summary, learner: &LearnerSummary) -> O
     (optimum > 0.0).then(|| 1.0 - learner.regret.mean / optimum)
 }
 
-/// The learner's regret as a share of the even split's: of `uniform` where that plays too, else by its expected reward.
-pub(crate) fn share_of_even_split_regret(summary: &Summary, learner: &LearnerSummary) -> Option<f64> {
-    let uniform = summary.learners.iter().find(|learner| learner.learner == "uniform").map(|uniform| uniform.regret.mean);
+/// The learner's regret as a share of the even split's: of `uniform` where that plays too, else by
+/// its expected reward.
+pub(crate) fn share_of_even_split_regret(
+    summary: &Summary,
+    learner: &LearnerSummary,
+) -> Option<f64> {
+    let uniform = summary
+        .learners
+        .iter()
+        .find(|learner| learner.learner == "uniform")
+        .map(|uniform| uniform.regret.mean);
     let even = uniform.unwrap_or(summary.uniform_regret_per_round * summary.horizon as f64);
     // A regret in the last digits of the optimum is none.
     let is_regret = even > 1e-9 * summary.optimum.value * summary.horizon as f64;

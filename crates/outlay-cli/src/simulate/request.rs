@@ -34,7 +34,12 @@ pub(crate) struct Request {
 
 impl Request {
     pub(crate) fn new(arguments: &SimulateArguments) -> Result<Self, Failure> {
-        let file = arguments.experiment.as_deref().map(ExperimentFile::read).transpose()?.unwrap_or_default();
+        let file = arguments
+            .experiment
+            .as_deref()
+            .map(ExperimentFile::read)
+            .transpose()?
+            .unwrap_or_default();
         let problems = problems(&arguments.problems)?.or(file.problems).unwrap_or_default();
         if problems.is_empty() {
             return Err(Failure("no problem: give a problem file, an instance by name (--list shows them), or --experiment".to_owned()));
@@ -48,14 +53,19 @@ impl Request {
         let horizon = arguments.horizon.or(file.horizon);
         let grid = grid.map_err(|message| Failure(format!("--grid: {message}")))?.or(file.grid);
         if horizon.is_some() && grid.as_ref().is_some_and(|grid| grid.parameter == Grid::HORIZON) {
-            return Err(Failure("the horizon is given twice: by a grid and as one number; leave one out".to_owned()));
+            return Err(Failure(
+                "the horizon is given twice: by a grid and as one number; leave one out".to_owned(),
+            ));
         }
         Ok(Self {
             name: arguments.experiment.as_ref().map(|path| Origin::File(path.clone()).name()),
             problems,
             learners,
             horizon,
-            replications: arguments.replications.or(file.replications).unwrap_or(DEFAULT_REPLICATIONS),
+            replications: arguments
+                .replications
+                .or(file.replications)
+                .unwrap_or(DEFAULT_REPLICATIONS),
             seed: arguments.seed.or(file.seed).unwrap_or(DEFAULT_SEED),
             feedback: arguments.feedback.map(Feedback::from).or(file.feedback),
             grid,
@@ -69,24 +79,34 @@ fn problems(texts: &[String]) -> Result<Option<Vec<Origin>>, Failure> {
     if texts.iter().filter(|text| input::is_stdin(Path::new(text))).count() > 1 {
         return Err(Failure("only one problem can come from standard input".to_owned()));
     }
-    let origins = texts.iter().map(|text| Origin::new(text, Path::new(""))).collect::<Result<Vec<_>, String>>().map_err(Failure)?;
+    let origins = texts
+        .iter()
+        .map(|text| Origin::new(text, Path::new("")))
+        .collect::<Result<Vec<_>, String>>()
+        .map_err(Failure)?;
     Ok((!origins.is_empty()).then_some(origins))
 }
 
 pub(crate) fn learners(texts: &[impl AsRef<str>]) -> Result<Vec<LearnerSpec>, Failure> {
     let parts = texts.iter().flat_map(|text| separate(text.as_ref()));
-    distinct(parts.map(|text| text.parse::<LearnerSpec>()).collect::<Result<Vec<_>, _>>()?).map_err(Failure)
+    distinct(parts.map(|text| text.parse::<LearnerSpec>()).collect::<Result<Vec<_>, _>>()?)
+        .map_err(Failure)
 }
 
 /// The learners if no two are the same: their lines could not be told apart.
 pub(crate) fn distinct(learners: Vec<LearnerSpec>) -> Result<Vec<LearnerSpec>, String> {
-    match learners.iter().enumerate().find(|(position, learner)| learners[..*position].contains(learner)) {
+    match learners
+        .iter()
+        .enumerate()
+        .find(|(position, learner)| learners[..*position].contains(learner))
+    {
         Some((_, twice)) => Err(format!("learner {twice} is given twice")),
         None => Ok(learners),
     }
 }
 
-/// `paper,sharp` is two learners, `a:x=1,y=2` is one: a part that is only `key=value` belongs to the learner before it.
+/// `paper,sharp` is two learners, `a:x=1,y=2` is one: a part that is only `key=value` belongs to
+/// the learner before it.
 fn separate(text: &str) -> Vec<String> {
     let mut learners: Vec<String> = Vec::new();
     for part in text.split(',') {
@@ -109,6 +129,9 @@ mod tests {
     fn commas_separate_learners_and_parameters() {
         assert_eq!(separate("paper,sharp"), ["paper", "sharp"]);
         assert_eq!(separate("a:x=1,y=2,paper"), ["a:x=1,y=2", "paper"]);
-        assert_eq!(separate("epsilon-greedy:epsilon=0.1,sharp:c=2"), ["epsilon-greedy:epsilon=0.1", "sharp:c=2"]);
+        assert_eq!(
+            separate("epsilon-greedy:epsilon=0.1,sharp:c=2"),
+            ["epsilon-greedy:epsilon=0.1", "sharp:c=2"]
+        );
     }
 }

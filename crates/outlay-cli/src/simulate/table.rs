@@ -9,7 +9,8 @@ use crate::table::{Align, Table};
 
 /// All tables; `speeds` are rounds per second, `[problem][learner]`.
 pub(crate) fn tables(summaries: &[Summary], speeds: &[Vec<Option<f64>>]) -> String {
-    let tables: Vec<String> = summaries.iter().zip(speeds).map(|(summary, speeds)| table(summary, speeds)).collect();
+    let tables: Vec<String> =
+        summaries.iter().zip(speeds).map(|(summary, speeds)| table(summary, speeds)).collect();
     tables.join("\n")
 }
 
@@ -73,7 +74,11 @@ fn line(summary: &Summary) -> String {
         label(&summary.problem, summary.parameter.as_ref()),
         counted(summary.tasks.len(), "task"),
         format!("horizon {}", number::plain(summary.horizon as f64)),
-        format!("{}, {}", counted(summary.replications as usize, "replication"), seeds(summary.seed, summary.replications)),
+        format!(
+            "{}, {}",
+            counted(summary.replications as usize, "replication"),
+            seeds(summary.seed, summary.replications)
+        ),
         format!("optimum {} per round", figure(summary.optimum.value)),
     ];
     parts.join(" · ")

@@ -6,7 +6,8 @@ use outlay::experiment::{LearnerSummary, Summary};
 
 use crate::picture::{Entry, Scale, Stroke, Swatch};
 
-/// A learner that is told apart from others of its name by what it was shown, and if need be by its place.
+/// A learner that is told apart from others of its name by what it was shown, and if need be by its
+/// place.
 type Identity = (String, &'static str, usize);
 
 /// All learners of a page, in the order they come.
@@ -35,7 +36,8 @@ impl Cast {
                 identities.push(identity);
             }
         }
-        let kinds: BTreeSet<_> = identities.iter().map(|(learner, feedback, _)| (learner.as_str(), *feedback)).collect();
+        let kinds: BTreeSet<_> =
+            identities.iter().map(|(learner, feedback, _)| (learner.as_str(), *feedback)).collect();
         let named = |(learner, feedback, again): &Identity| {
             let several = kinds.iter().filter(|(other, _)| other == learner).count() > 1;
             let shown = if several { format!(" ({feedback})") } else { String::new() };
@@ -77,7 +79,11 @@ impl Player<'_> {
 
     /// Its entry in the legend of a picture of lines.
     pub(super) fn entry(&self) -> Entry {
-        Entry { name: self.name.clone(), swatch: Swatch::Line(self.stroke()), series: Some(self.position) }
+        Entry {
+            name: self.name.clone(),
+            swatch: Swatch::Line(self.stroke()),
+            series: Some(self.position),
+        }
     }
 }
 

@@ -5,7 +5,9 @@ use outlay::feedback::Feedback;
 
 use crate::number::figure as digits;
 use crate::page::{Figure, WHOLE};
-use crate::picture::{Area, Axis, Element, Entry, Frame, Picture, Scale, Swatch, legend, rectangle};
+use crate::picture::{
+    Area, Axis, Element, Entry, Frame, Picture, Scale, Swatch, legend, rectangle,
+};
 
 use super::cast::Player;
 
@@ -13,34 +15,60 @@ const HEADING: &str = "Completions per task";
 const MOST_TASKS: usize = 20;
 
 pub(super) fn figure(summary: &Summary, players: &[Player<'_>]) -> Figure {
-    let means: Vec<Vec<f64>> = players.iter().map(|player| means(player, summary.tasks.len())).collect();
+    let means: Vec<Vec<f64>> =
+        players.iter().map(|player| means(player, summary.tasks.len())).collect();
     let most = means.iter().flatten().copied().fold(0.0, f64::max);
     if !(most > 0.0) {
         return Figure::missing(HEADING, "No task ever completed.");
     }
     let tasks = tasks(&means, summary.tasks.len());
-    let entry = |player: &Player<'_>| Entry { swatch: Swatch::Box(player.stroke().colour), ..player.entry() };
-    let (legend, top) = legend(&players.iter().map(entry).collect::<Vec<_>>(), 4.0, 0.0, WHOLE - 8.0);
+    let entry = |player: &Player<'_>| Entry {
+        swatch: Swatch::Box(player.stroke().colour),
+        ..player.entry()
+    };
+    let (legend, top) =
+        legend(&players.iter().map(entry).collect::<Vec<_>>(), 4.0, 0.0, WHOLE - 8.0);
     let bar = (22.0 / players.len() as f64).clamp(4.0, 11.0);
     let row = bar * players.len() as f64 + 10.0;
     let height = row * tasks.len() as f64 + 45.0;
     let names = tasks.iter().map(|&task| summary.tasks[task].clone()).collect();
-    let across = Axis::new(Scale::linear(0.0, most).padded(0.02), "completions (mean over replications)");
-    let frame = Frame::new(Area { left: 0.0, top, width: WHOLE, height }, across, Axis::rows(names));
+    let across =
+        Axis::new(Scale::linear(0.0, most).padded(0.02), "completions (mean over replications)");
+    let frame =
+        Frame::new(Area { left: 0.0, top, width: WHOLE, height }, across, Axis::rows(names));
     let mut bars = Element::group();
     for (place, (player, means)) in players.iter().zip(&means).enumerate() {
         let mut group = Element::group().attribute("data-learner", player.position.to_string());
         for (row, &task) in tasks.iter().enumerate() {
-            group = group.children(drawn(&frame, row, (place, bar), means[task], player, &summary.tasks[task]));
+            group = group.children(drawn(
+                &frame,
+                row,
+                (place, bar),
+                means[task],
+                player,
+                &summary.tasks[task],
+            ));
         }
         bars = bars.child(group);
     }
     let picture = Picture::new(WHOLE, top + height, HEADING, vec![legend, frame.axes(), bars]);
-    Figure::wide(HEADING, "completions", picture, caption(players, summary.tasks.len(), tasks.len()))
+    Figure::wide(
+        HEADING,
+        "completions",
+        picture,
+        caption(players, summary.tasks.len(), tasks.len()),
+    )
 }
 
 /// The bar of one learner in the row of one task.
-fn drawn(frame: &Frame, row: usize, (place, bar): (usize, f64), mean: f64, player: &Player<'_>, task: &str) -> Option<Element> {
+fn drawn(
+    frame: &Frame,
+    row: usize,
+    (place, bar): (usize, f64),
+    mean: f64,
+    player: &Player<'_>,
+    task: &str,
+) -> Option<Element> {
     let plot = frame.plot();
     let top = frame.y(row as f64)? + 5.0 + place as f64 * bar;
     let area = Area { left: plot.left, top, width: frame.x(mean)? - plot.left, height: bar - 1.0 };
@@ -51,8 +79,12 @@ fn drawn(frame: &Frame, row: usize, (place, bar): (usize, f64), mean: f64, playe
 
 fn means(player: &Player<'_>, tasks: usize) -> Vec<f64> {
     let replications = &player.result.replications;
-    let of_task =
-        |task: usize| replications.iter().filter_map(move |replication| replication.completions.get(task)).map(|&count| count as f64);
+    let of_task = |task: usize| {
+        replications
+            .iter()
+            .filter_map(move |replication| replication.completions.get(task))
+            .map(|&count| count as f64)
+    };
     (0..tasks).map(|task| of_task(task).sum::<f64>() / replications.len().max(1) as f64).collect()
 }
 
@@ -67,8 +99,14 @@ fn tasks(means: &[Vec<f64>], count: usize) -> Vec<usize> {
 }
 
 fn caption(players: &[Player<'_>], all: usize, shown: usize) -> String {
-    let part = if shown < all { format!(" The {shown} tasks with most completions, of {all}.") } else { String::new() };
+    let part = if shown < all {
+        format!(" The {shown} tasks with most completions, of {all}.")
+    } else {
+        String::new()
+    };
     let full = players.iter().any(|player| player.result.feedback == Feedback::Full);
     let full = if full { " Under full feedback every round is seen, and counts." } else { "" };
-    format!("A longer bar: a learner saw more rewards of that task, and knows its value better.{part}{full}")
+    format!(
+        "A longer bar: a learner saw more rewards of that task, and knows its value better.{part}{full}"
+    )
 }

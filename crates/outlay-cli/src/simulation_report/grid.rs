@@ -27,11 +27,20 @@ pub(super) struct Grid<'summary> {
 /// The grids among the summaries, in the order they come.
 pub(super) fn grids(summaries: &[Summary]) -> Vec<Grid<'_>> {
     let mut grids: Vec<Grid<'_>> = Vec::new();
-    for name in in_order(summaries.iter().filter_map(|summary| Some(summary.parameter.as_ref()?.0.as_str()))) {
+    for name in in_order(
+        summaries.iter().filter_map(|summary| Some(summary.parameter.as_ref()?.0.as_str())),
+    ) {
         let members: Vec<(f64, &Summary)> = summaries
             .iter()
             .filter_map(|summary| {
-                Some((summary.parameter.as_ref().filter(|(other, number)| other == name && number.is_finite())?.1, summary))
+                Some((
+                    summary
+                        .parameter
+                        .as_ref()
+                        .filter(|(other, number)| other == name && number.is_finite())?
+                        .1,
+                    summary,
+                ))
             })
             .collect();
         let distinct: BTreeSet<u64> = members.iter().map(|(number, _)| number.to_bits()).collect();
@@ -40,7 +49,8 @@ pub(super) fn grids(summaries: &[Summary]) -> Vec<Grid<'_>> {
             continue;
         }
         for problem in in_order(members.iter().map(|(_, summary)| summary.problem.as_str())) {
-            let members = members.iter().filter(|(_, summary)| summary.problem == problem).copied().collect();
+            let members =
+                members.iter().filter(|(_, summary)| summary.problem == problem).copied().collect();
             grids.push(Grid { parameter: name, problem: Some(problem), members });
         }
     }
@@ -72,7 +82,8 @@ impl Grid<'_> {
     /// The final regret of the learner at a position, with the parameter.
     fn results(&self, cast: &Cast, position: usize) -> Vec<(f64, Statistics)> {
         let of_member = |&(number, summary): &(f64, &Summary)| {
-            let player = cast.players(summary).into_iter().find(|player| player.position == position)?;
+            let player =
+                cast.players(summary).into_iter().find(|player| player.position == position)?;
             Some((number, player.result.regret))
         };
         self.members.iter().filter_map(of_member).collect()
@@ -84,14 +95,19 @@ impl Grid<'_> {
             .map(|position| (position, self.results(cast, position)))
             .filter(|(_, results)| !results.is_empty())
             .collect();
-        let statistics = || results.iter().flat_map(|(_, results)| results).map(|(_, regret)| regret);
-        let regrets = statistics().flat_map(|regret| [Some(regret.mean), regret.low95, regret.high95]).flatten();
+        let statistics =
+            || results.iter().flat_map(|(_, results)| results).map(|(_, regret)| regret);
+        let regrets = statistics()
+            .flat_map(|regret| [Some(regret.mean), regret.low95, regret.high95])
+            .flatten();
         let parameters = scale(self.members.iter().map(|(number, _)| *number), false);
         let (Some(across), Some(up)) = (parameters, scale(regrets, true)) else {
             return Figure::missing(HEADING, "There is no regret to show.");
         };
         let kind = match (across.logarithmic, up.logarithmic) {
-            (true, true) => "logarithmic, as the other: a straight line is a power of the parameter",
+            (true, true) => {
+                "logarithmic, as the other: a straight line is a power of the parameter"
+            }
             (false, true) => "logarithmic, the other is not",
             (_, false) => "linear",
         };
@@ -101,7 +117,11 @@ impl Grid<'_> {
             series: Some(position),
         };
         let entries: Vec<Entry> = results.iter().map(|&(position, _)| series(position)).collect();
-        let mut lines = Lines::new(&entries, Axis::new(across, self.parameter), Axis::new(up, "regret at the end (rewards)"));
+        let mut lines = Lines::new(
+            &entries,
+            Axis::new(across, self.parameter),
+            Axis::new(up, "regret at the end (rewards)"),
+        );
         for (position, results) in &results {
             let drawn = drawn(&lines, *position, results, &cast.names()[*position]);
             lines.draw(drawn);
@@ -126,13 +146,18 @@ impl Grid<'_> {
                 continue;
             }
             let result = |wanted: f64| results.iter().find(|(number, _)| *number == wanted);
-            let text = |wanted: f64| result(wanted).map_or("–".to_owned(), |(_, regret)| mean_with_interval(regret));
+            let text = |wanted: f64| {
+                result(wanted).map_or("–".to_owned(), |(_, regret)| mean_with_interval(regret))
+            };
             let cells = self.members.iter().map(|(number, _)| cell("td", &text(*number)));
             let label = Element::new("th").class("word").child(sample(position)).text(learner);
             body = body.child(Element::new("tr").child(label).children(cells));
         }
         let caption = Element::new("caption").text("Mean regret at the horizon ± 95 %");
-        let table = Element::new("table").child(caption).child(Element::new("thead").child(head)).child(body);
+        let table = Element::new("table")
+            .child(caption)
+            .child(Element::new("thead").child(head))
+            .child(body);
         Element::new("div").class("scroll").child(table)
     }
 }
@@ -153,10 +178,15 @@ fn drawn(lines: &Lines, position: usize, results: &[(f64, Statistics)], name: &s
     let points: Vec<_> = results.iter().map(|(number, regret)| (*number, regret.mean)).collect();
     let mut group = Element::group().attribute("data-learner", position.to_string());
     for (number, regret) in results {
-        let ends = (regret.low95.and_then(|low| frame.at(*number, low)), regret.high95.and_then(|high| frame.at(*number, high)));
+        let ends = (
+            regret.low95.and_then(|low| frame.at(*number, low)),
+            regret.high95.and_then(|high| frame.at(*number, high)),
+        );
         if let (Some(low), Some(high)) = ends {
             group = group.child(segment(low, high, Stroke::plain(colour, 1.2)));
-            let cap = |(x, y): (f64, f64)| segment((x - 3.0, y), (x + 3.0, y), Stroke::plain(colour, 1.2));
+            let cap = |(x, y): (f64, f64)| {
+                segment((x - 3.0, y), (x + 3.0, y), Stroke::plain(colour, 1.2))
+            };
             group = group.children([cap(low), cap(high)]);
         }
         group = group.children(frame.at(*number, regret.mean).map(|place| dot(place, 2.4, colour)));

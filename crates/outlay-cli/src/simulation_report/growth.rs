@@ -7,7 +7,8 @@ use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent
 
 use super::cast::{Player, rounds};
 
-/// Half of the window that slopes are fitted over, as a factor: a quarter of a decade to either side.
+/// Half of the window that slopes are fitted over, as a factor: a quarter of a decade to either
+/// side.
 const HALF_WINDOW: f64 = 1.778_279_410_038_922_8;
 /// Slopes beyond these are noise.
 const STEEPEST: (f64, f64) = (-1.0, 2.0);
@@ -50,7 +51,10 @@ fn divided(players: &[Player<'_>], by: &Divisor<'_>) -> Figure {
     let entries: Vec<Entry> = players.iter().map(Player::entry).collect();
     let mut lines = Lines::new(&entries, Axis::new(across, "rounds T").whole(), up);
     for (player, ratios) in players.iter().zip(&ratios) {
-        let interval: Vec<_> = ratios.iter().filter_map(|ratio| Some((ratio.round, ratio.low95?, ratio.high95?))).collect();
+        let interval: Vec<_> = ratios
+            .iter()
+            .filter_map(|ratio| Some((ratio.round, ratio.low95?, ratio.high95?)))
+            .collect();
         let band = lines.frame().band(&interval, player.stroke().colour, 0.2);
         lines.draw_for(player.position, band);
     }
@@ -62,7 +66,8 @@ fn divided(players: &[Player<'_>], by: &Divisor<'_>) -> Figure {
     Figure::half(by.heading, by.file, lines.picture(by.heading), by.caption)
 }
 
-/// Logarithmic where a learner that does not learn would press the others to the ground; flat stays flat.
+/// Logarithmic where a learner that does not learn would press the others to the ground; flat stays
+/// flat.
 fn scale(ratios: &[Vec<Ratio>]) -> Option<Scale> {
     const FAR_APART: f64 = 10.0;
     let means = || ratios.iter().flatten().map(|ratio| ratio.mean);
@@ -88,22 +93,40 @@ fn ratios(player: &Player<'_>, divisor: &dyn Fn(f64) -> f64) -> Vec<Ratio> {
     let ratio = |point: &CurvePoint| {
         let divisor = divisor(point.round as f64);
         let interval = |end: Option<f64>| end.map(|end| end / divisor);
-        Ratio { round: point.round as f64, mean: point.mean / divisor, low95: interval(point.low95), high95: interval(point.high95) }
+        Ratio {
+            round: point.round as f64,
+            mean: point.mean / divisor,
+            low95: interval(point.low95),
+            high95: interval(point.high95),
+        }
     };
     later.map(ratio).collect()
 }
 
 fn exponents(players: &[Player<'_>]) -> Figure {
     const HEADING: &str = "Growth exponent";
-    let slopes: Vec<Vec<(f64, f64)>> = players.iter().map(|player| slopes(&player.result.curve)).collect();
-    let fitted = slopes.iter().flatten().map(|&(_, slope)| slope).filter(|slope| (STEEPEST.0..=STEEPEST.1).contains(slope));
+    let slopes: Vec<Vec<(f64, f64)>> =
+        players.iter().map(|player| slopes(&player.result.curve)).collect();
+    let fitted = slopes
+        .iter()
+        .flatten()
+        .map(|&(_, slope)| slope)
+        .filter(|slope| (STEEPEST.0..=STEEPEST.1).contains(slope));
     let (Some(across), Some((low, high))) = (rounds(players), extent(fitted)) else {
-        return Figure::missing(HEADING, "There are too few rounds with positive regret to fit a power to.");
+        return Figure::missing(
+            HEADING,
+            "There are too few rounds with positive regret to fit a power to.",
+        );
     };
-    let up = Axis::new(Scale::linear(low.min(0.0), high.max(1.0)).padded(0.04), "d log R ÷ d log T");
+    let up =
+        Axis::new(Scale::linear(low.min(0.0), high.max(1.0)).padded(0.04), "d log R ÷ d log T");
     let mut entries: Vec<Entry> = players.iter().map(Player::entry).collect();
     let reference = Stroke { colour: Colour::Muted, width: 1.3, dash: "1.5 3" };
-    entries.push(Entry { name: "for comparison: log² T, √T, T".to_owned(), swatch: Swatch::Line(reference), series: None });
+    entries.push(Entry {
+        name: "for comparison: log² T, √T, T".to_owned(),
+        swatch: Swatch::Line(reference),
+        series: None,
+    });
     let mut lines = Lines::new(&entries, Axis::new(across, "rounds T").whole(), up);
     let comparison = comparison(&lines, across, reference);
     lines.draw(comparison);
@@ -113,16 +136,31 @@ fn exponents(players: &[Player<'_>]) -> Figure {
     }
     let caption = "The power of T that regret R grows with around T, fitted over half a decade: 1 is no learning, ½ the square root, \
                    towards 0 logarithmic or less.";
-    Figure::half(HEADING, "growth-exponent", lines.picture("Exponent of the growth of regret"), caption)
+    Figure::half(
+        HEADING,
+        "growth-exponent",
+        lines.picture("Exponent of the growth of regret"),
+        caption,
+    )
 }
 
 /// The slopes of T, of √T and of log² T.
 fn comparison(lines: &Lines, across: Scale, stroke: Stroke) -> Element {
-    let level = |slope: f64, name: &str| lines.frame().line(&[(across.low, slope), (across.high, slope)], stroke, name);
-    let steps = (0..=60).map(|step| across.low * (across.high / across.low).powf(f64::from(step) / 60.0));
+    let level = |slope: f64, name: &str| {
+        lines.frame().line(&[(across.low, slope), (across.high, slope)], stroke, name)
+    };
+    let steps =
+        (0..=60).map(|step| across.low * (across.high / across.low).powf(f64::from(step) / 60.0));
     // The derivative of 2 log log T; before e² it is above the slope of T.
-    let squared_logarithm: Vec<_> = steps.filter(|&round| round >= 1.0_f64.exp().powi(2)).map(|round| (round, 2.0 / round.ln())).collect();
-    Element::group().children([level(1.0, "T"), level(0.5, "√T"), lines.frame().line(&squared_logarithm, stroke, "log² T")])
+    let squared_logarithm: Vec<_> = steps
+        .filter(|&round| round >= 1.0_f64.exp().powi(2))
+        .map(|round| (round, 2.0 / round.ln()))
+        .collect();
+    Element::group().children([
+        level(1.0, "T"),
+        level(0.5, "√T"),
+        lines.frame().line(&squared_logarithm, stroke, "log² T"),
+    ])
 }
 
 /// The slope of log R over log T around each point that has a full window around it.
@@ -132,9 +170,12 @@ fn slopes(curve: &[CurvePoint]) -> Vec<(f64, f64)> {
         .filter(|point| point.round > 0 && point.mean > 0.0 && point.mean.is_finite())
         .map(|point| ((point.round as f64).ln(), point.mean.ln()))
         .collect();
-    let (Some(&(first, _)), Some(&(last, _))) = (points.first(), points.last()) else { return Vec::new() };
+    let (Some(&(first, _)), Some(&(last, _))) = (points.first(), points.last()) else {
+        return Vec::new();
+    };
     let half = HALF_WINDOW.ln();
-    let inside = points.iter().filter(|(at, _)| *at - half >= first - 1e-9 && *at + half <= last + 1e-9);
+    let inside =
+        points.iter().filter(|(at, _)| *at - half >= first - 1e-9 && *at + half <= last + 1e-9);
     let slope = |&(centre, _): &(f64, f64)| {
         let window = points.iter().filter(|(at, _)| (at - centre).abs() <= half + 1e-9);
         Some((centre.exp(), fitted_slope(&window.copied().collect::<Vec<_>>())?))
@@ -152,7 +193,8 @@ fn fitted_slope(points: &[(f64, f64)]) -> Option<f64> {
     let count = points.len() as f64;
     let mean_at = points.iter().map(|&(at, _)| at).sum::<f64>() / count;
     let mean_number = points.iter().map(|&(_, number)| number).sum::<f64>() / count;
-    let products: f64 = points.iter().map(|&(at, number)| (at - mean_at) * (number - mean_number)).sum();
+    let products: f64 =
+        points.iter().map(|&(at, number)| (at - mean_at) * (number - mean_number)).sum();
     let squares: f64 = points.iter().map(|&(at, _)| (at - mean_at).powi(2)).sum();
     Some(products / squares)
 }
@@ -183,6 +225,9 @@ mod tests {
     fn slopes_skip_what_is_not_positive() {
         assert!(slopes(&curve(|_| 0.0)).is_empty());
         let slopes = slopes(&curve(|round| if round < 100.0 { -1.0 } else { round }));
-        assert!(slopes.iter().all(|&(round, slope)| round > 170.0 && (slope - 1.0).abs() < 1e-9), "{slopes:?}");
+        assert!(
+            slopes.iter().all(|&(round, slope)| round > 170.0 && (slope - 1.0).abs() < 1e-9),
+            "{slopes:?}"
+        );
     }
 }

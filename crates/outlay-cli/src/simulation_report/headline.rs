@@ -22,17 +22,30 @@ pub(super) fn heading(summary: &Summary) -> String {
 /// Tasks, rounds, replications, seeds, the optimum.
 pub(super) fn facts(summary: &Summary) -> Element {
     let optimum = &summary.optimum;
-    let gap = if optimum.gap.is_finite() { format!(" (relative gap {})", gap_words(optimum.gap)) } else { String::new() };
+    let gap = if optimum.gap.is_finite() {
+        format!(" (relative gap {})", gap_words(optimum.gap))
+    } else {
+        String::new()
+    };
     let facts = [
         ("tasks", grouped(&summary.tasks.len().to_string())),
         ("horizon", counted(summary.horizon as usize, "round")),
         ("replications", grouped(&summary.replications.to_string())),
         ("seeds", seeds(summary)),
         ("best possible", format!("{} rewards per round{gap}", finite(optimum.value, figure))),
-        ("even split", format!("{} rewards of regret per round", finite(summary.uniform_regret_per_round, figure))),
+        (
+            "even split",
+            format!(
+                "{} rewards of regret per round",
+                finite(summary.uniform_regret_per_round, figure)
+            ),
+        ),
     ];
-    let fact =
-        |(name, text): (&str, String)| Element::new("div").child(Element::new("dt").text(name)).child(Element::new("dd").text(&text));
+    let fact = |(name, text): (&str, String)| {
+        Element::new("div")
+            .child(Element::new("dt").text(name))
+            .child(Element::new("dd").text(&text))
+    };
     Element::new("dl").class("facts").children(facts.into_iter().map(fact))
 }
 
@@ -56,7 +69,13 @@ fn gap_words(number: f64) -> String {
 /// `33.12 ± 2.04`; a single replication has no interval.
 pub(crate) fn mean_with_interval(regret: &Statistics) -> String {
     // What is the same in every replication differs by rounding at most.
-    let half = |high: f64| if (high - regret.mean).abs() <= 1e-12 * regret.mean.abs() { 0.0 } else { high - regret.mean };
+    let half = |high: f64| {
+        if (high - regret.mean).abs() <= 1e-12 * regret.mean.abs() {
+            0.0
+        } else {
+            high - regret.mean
+        }
+    };
     match regret.high95.map(half).filter(|half| half.is_finite()) {
         Some(half) => format!("{} ± {}", as_known(regret.mean, half), as_known(half, half)),
         None => finite(regret.mean, figure),
@@ -75,14 +94,19 @@ fn as_known(number: f64, uncertainty: f64) -> String {
 
 /// Who lost least, and whether that is clear.
 pub(super) fn verdict(players: &[Player<'_>]) -> Option<Element> {
-    let best = players.iter().min_by(|one, other| one.result.regret.mean.total_cmp(&other.result.regret.mean))?;
+    let best = players
+        .iter()
+        .min_by(|one, other| one.result.regret.mean.total_cmp(&other.result.regret.mean))?;
     if players.len() < 2 || !best.result.regret.mean.is_finite() {
         return None;
     }
     let high = best.result.regret.high95?;
     let unclear: Vec<&str> = players
         .iter()
-        .filter(|player| player.position != best.position && player.result.regret.low95.is_some_and(|low| low <= high))
+        .filter(|player| {
+            player.position != best.position
+                && player.result.regret.low95.is_some_and(|low| low <= high)
+        })
         .map(|player| player.name.as_str())
         .collect();
     let clear = if unclear.is_empty() {
@@ -90,7 +114,10 @@ pub(super) fn verdict(players: &[Player<'_>]) -> Option<Element> {
     } else {
         format!("the intervals of these reach into its own: {}", unclear.join(", "))
     };
-    let paragraph = Element::new("p").class("verdict").text("Least mean regret: ").child(Element::new("strong").text(&best.name));
+    let paragraph = Element::new("p")
+        .class("verdict")
+        .text("Least mean regret: ")
+        .child(Element::new("strong").text(&best.name));
     Some(paragraph.text(&format!(", {}; {clear}.", mean_with_interval(&best.result.regret))))
 }
 
@@ -129,14 +156,20 @@ pub(super) fn results(summary: &Summary, players: &[Player<'_>]) -> Element {
     let columns: Vec<&Column> = COLUMNS.iter().filter(|(name, _)| says_something(name)).collect();
     let class = |name: &str| if name == "feedback" { "word" } else { "number" };
     let head = columns.iter().map(|(name, _)| Element::new("th").class(class(name)).text(name));
-    let head = Element::new("tr").child(Element::new("th").class("word").text("learner")).children(head);
+    let head =
+        Element::new("tr").child(Element::new("th").class("word").text("learner")).children(head);
     let row = |player: &Player<'_>| {
-        let name = Element::new("th").class("word").child(sample(player.position)).text(&player.name);
-        let cells = columns.iter().map(|(name, text)| Element::new("td").class(class(name)).text(&text(summary, player)));
+        let name =
+            Element::new("th").class("word").child(sample(player.position)).text(&player.name);
+        let cells = columns
+            .iter()
+            .map(|(name, text)| Element::new("td").class(class(name)).text(&text(summary, player)));
         Element::new("tr").child(name).children(cells)
     };
     let body = Element::new("tbody").children(players.iter().map(row));
-    Element::new("div").class("scroll").child(Element::new("table").child(Element::new("thead").child(head)).child(body))
+    Element::new("div")
+        .class("scroll")
+        .child(Element::new("table").child(Element::new("thead").child(head)).child(body))
 }
 
 fn share(part: f64, whole: f64) -> String {

@@ -37,15 +37,21 @@ pub(crate) fn page(title: &str, command: &str, summaries: &[Summary]) -> Page {
     let mut pictures = Vec::new();
     let mut sections = Vec::new();
     for (place, grid) in grid::grids(summaries).iter().enumerate() {
-        let figure = grid.figure(&cast, &format!("grid-{}-{}", place + 1, file_name(grid.parameter())));
+        let figure =
+            grid.figure(&cast, &format!("grid-{}-{}", place + 1, file_name(grid.parameter())));
         keep(&mut pictures, "", &figure);
         let heading = Element::new("h2").text(&grid.heading());
-        let figures = Element::new("div").class("figures").child(figure.element()).child(grid.table(&cast));
+        let figures =
+            Element::new("div").class("figures").child(figure.element()).child(grid.table(&cast));
         sections.push(Element::new("section").child(heading).child(figures));
     }
     for (place, summary) in summaries.iter().enumerate() {
         let figures = figures(summary, &cast);
-        let prefix = if summaries.len() > 1 { format!("{}-{}-", place + 1, file_name(&headline::heading(summary))) } else { String::new() };
+        let prefix = if summaries.len() > 1 {
+            format!("{}-{}-", place + 1, file_name(&headline::heading(summary)))
+        } else {
+            String::new()
+        };
         for figure in &figures {
             keep(&mut pictures, &prefix, figure);
         }
@@ -69,7 +75,9 @@ fn figures(summary: &Summary, cast: &Cast) -> Vec<Figure> {
 fn section(place: usize, summary: &Summary, cast: &Cast, figures: &[Figure]) -> Element {
     let players = cast.players(summary);
     let section = Element::new("section").attribute("id", anchor(place));
-    let section = section.child(Element::new("h2").text(&headline::heading(summary))).child(headline::facts(summary));
+    let section = section
+        .child(Element::new("h2").text(&headline::heading(summary)))
+        .child(headline::facts(summary));
     if players.is_empty() {
         return section.child(Element::new("p").text("No learner played."));
     }
@@ -86,11 +94,14 @@ fn anchor(place: usize) -> String {
 /// Links to the problems, if there are several.
 fn contents(summaries: &[Summary]) -> Option<Element> {
     let link = |(place, summary): (usize, &Summary)| {
-        let link = Element::new("a").attribute("href", format!("#{}", anchor(place))).text(&headline::heading(summary));
+        let link = Element::new("a")
+            .attribute("href", format!("#{}", anchor(place)))
+            .text(&headline::heading(summary));
         Element::new("li").child(link)
     };
     let links = Element::new("ol").children(summaries.iter().enumerate().map(link));
-    (summaries.len() > 1).then(|| Element::new("nav").attribute("aria-label", "Problems").child(links))
+    (summaries.len() > 1)
+        .then(|| Element::new("nav").attribute("aria-label", "Problems").child(links))
 }
 
 fn keep(pictures: &mut Vec<(String, String)>, prefix: &str, figure: &Figure) {

@@ -1,10 +1,12 @@
-//! Where the budget went: stacked shares over time, one panel a learner, with the best split beside them.
+//! Where the budget went: stacked shares over time, one panel a learner, with the best split beside
+//! them.
 
 use outlay::experiment::Summary;
 
 use crate::page::{Figure, WHOLE};
 use crate::picture::{
-    AREAS, Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, TEXT, legend, rectangle, segment, shorten, small,
+    AREAS, Area, Axis, Colour, Element, Entry, Frame, Picture, Scale, Stroke, Swatch, TEXT, legend,
+    rectangle, segment, shorten, small,
 };
 
 use super::cast::{Player, rounds};
@@ -17,7 +19,8 @@ const BEST_WIDTH: f64 = 22.0;
 const BEST_ROOM: f64 = 40.0;
 
 pub(super) fn figure(summary: &Summary, players: &[Player<'_>]) -> Figure {
-    let with_shares: Vec<&Player<'_>> = players.iter().filter(|player| !player.result.shares.is_empty()).collect();
+    let with_shares: Vec<&Player<'_>> =
+        players.iter().filter(|player| !player.result.shares.is_empty()).collect();
     let Some(across) = rounds(players).filter(|_| !with_shares.is_empty()) else {
         return Figure::missing(HEADING, "Shares of the budget are not kept for this many tasks.");
     };
@@ -28,13 +31,24 @@ pub(super) fn figure(summary: &Summary, players: &[Player<'_>]) -> Figure {
     let mut content = vec![legend];
     for (place, player) in with_shares.iter().enumerate() {
         let (column, row) = (place % columns, place / columns);
-        let outer = Area { left: column as f64 * width, top: top + row as f64 * PANEL_HEIGHT, width: width - 12.0, height: PANEL_HEIGHT };
+        let outer = Area {
+            left: column as f64 * width,
+            top: top + row as f64 * PANEL_HEIGHT,
+            width: width - 12.0,
+            height: PANEL_HEIGHT,
+        };
         content.push(panel(player, &stack, across, outer));
     }
     let height = top + with_shares.len().div_ceil(columns) as f64 * PANEL_HEIGHT;
     let picture = Picture::new(WHOLE, height, "Shares of the spend per task over rounds", content);
-    let best = if stack.best.is_some() { "; the column to the right is the best split" } else { "" };
-    Figure::wide(HEADING, "shares", picture, format!("The height of a colour is that task's share of everything spent so far{best}."))
+    let best =
+        if stack.best.is_some() { "; the column to the right is the best split" } else { "" };
+    Figure::wide(
+        HEADING,
+        "shares",
+        picture,
+        format!("The height of a colour is that task's share of everything spent so far{best}."),
+    )
 }
 
 /// Which tasks have a colour of their own; the rest are others.
@@ -65,7 +79,9 @@ impl Stack {
 
     /// Where each area of the stack ends, from the bottom up.
     fn heights(&self, shares: &[f64]) -> Vec<f64> {
-        let share = |task: &usize| shares.get(*task).copied().filter(|share| share.is_finite()).unwrap_or(0.0).max(0.0);
+        let share = |task: &usize| {
+            shares.get(*task).copied().filter(|share| share.is_finite()).unwrap_or(0.0).max(0.0)
+        };
         let mut height = 0.0;
         let mut heights: Vec<f64> = self
             .named
@@ -87,8 +103,13 @@ impl Stack {
     }
 
     fn entries(&self, summary: &Summary) -> Vec<Entry> {
-        let entry = |name: String, colour| Entry { name, swatch: Swatch::Box(colour), series: None };
-        let named = self.named.iter().enumerate().map(|(layer, &task)| entry(summary.tasks[task].clone(), self.colour(layer)));
+        let entry =
+            |name: String, colour| Entry { name, swatch: Swatch::Box(colour), series: None };
+        let named = self
+            .named
+            .iter()
+            .enumerate()
+            .map(|(layer, &task)| entry(summary.tasks[task].clone(), self.colour(layer)));
         let rest = summary.tasks.len() - self.named.len();
         let others = self.others.then(|| entry(format!("others ({rest} tasks)"), Colour::Others));
         named.chain(others).collect()
@@ -97,24 +118,53 @@ impl Stack {
 
 fn panel(player: &Player<'_>, stack: &Stack, across: Scale, outer: Area) -> Element {
     let room = if stack.best.is_some() { BEST_ROOM } else { 0.0 };
-    let inner = Area { top: outer.top + TITLE_HEIGHT, width: outer.width - room, height: outer.height - TITLE_HEIGHT - 8.0, ..outer };
-    let frame = Frame::new(inner, Axis::new(across, "rounds").whole(), Axis::new(Scale::linear(0.0, 1.0), "").percent());
+    let inner = Area {
+        top: outer.top + TITLE_HEIGHT,
+        width: outer.width - room,
+        height: outer.height - TITLE_HEIGHT - 8.0,
+        ..outer
+    };
+    let frame = Frame::new(
+        inner,
+        Axis::new(across, "rounds").whole(),
+        Axis::new(Scale::linear(0.0, 1.0), "").percent(),
+    );
     let (left, line) = (frame.plot().left, outer.top + 16.0);
-    let sample = segment((left, line - 4.0), (left + 26.0, line - 4.0), Stroke { width: 2.4, ..player.stroke() });
-    let title = Element::label(left + 34.0, line, &shorten(&player.name, frame.plot().width - 34.0, 1.08 * TEXT));
+    let sample = segment(
+        (left, line - 4.0),
+        (left + 26.0, line - 4.0),
+        Stroke { width: 2.4, ..player.stroke() },
+    );
+    let title = Element::label(
+        left + 34.0,
+        line,
+        &shorten(&player.name, frame.plot().width - 34.0, 1.08 * TEXT),
+    );
     let best = stack.best.as_ref().map(|best| best_column(best, stack, &frame));
-    let title = title.attribute("font-weight", "bold").child(Element::new("title").text(&player.name));
-    Element::group().children([title, sample, frame.axes()]).children(areas(player, stack, &frame)).children(best)
+    let title =
+        title.attribute("font-weight", "bold").child(Element::new("title").text(&player.name));
+    Element::group()
+        .children([title, sample, frame.axes()])
+        .children(areas(player, stack, &frame))
+        .children(best)
 }
 
 fn areas(player: &Player<'_>, stack: &Stack, frame: &Frame) -> Vec<Element> {
-    let points: Vec<(f64, Vec<f64>)> =
-        player.result.curve.iter().zip(&player.result.shares).map(|(point, shares)| (point.round as f64, stack.heights(shares))).collect();
+    let points: Vec<(f64, Vec<f64>)> = player
+        .result
+        .curve
+        .iter()
+        .zip(&player.result.shares)
+        .map(|(point, shares)| (point.round as f64, stack.heights(shares)))
+        .collect();
     let layers = points.first().map_or(0, |(_, heights)| heights.len());
     let below = |heights: &[f64], layer: usize| if layer == 0 { 0.0 } else { heights[layer - 1] };
     let mut areas = Vec::new();
     for layer in 0..layers {
-        let band: Vec<_> = points.iter().map(|(round, heights)| (*round, below(heights, layer), heights[layer])).collect();
+        let band: Vec<_> = points
+            .iter()
+            .map(|(round, heights)| (*round, below(heights, layer), heights[layer]))
+            .collect();
         areas.push(frame.band(&band, stack.colour(layer), 1.0));
     }
     // Thin lines of the ground keep neighbours apart for every eye.
@@ -137,9 +187,13 @@ fn best_column(best: &[f64], stack: &Stack, frame: &Frame) -> Element {
         let top = plot.top + plot.height * (1.0 - height);
         let area = Area { left, top, width: BEST_WIDTH, height: plot.height * (height - below) };
         if height > below {
-            column = column.child(rectangle(area, stack.colour(layer)).stroke(Stroke::plain(Colour::Ground, 0.8)));
+            column = column.child(
+                rectangle(area, stack.colour(layer)).stroke(Stroke::plain(Colour::Ground, 0.8)),
+            );
         }
         below = height;
     }
-    column.child(small(left + 0.5 * BEST_WIDTH, plot.top + plot.height + 16.0, "best").anchor("middle"))
+    column.child(
+        small(left + 0.5 * BEST_WIDTH, plot.top + plot.height + 16.0, "best").anchor("middle"),
+    )
 }

@@ -3,7 +3,9 @@
 use outlay::experiment::Statistics;
 
 use crate::page::{Figure, HALF};
-use crate::picture::{Area, Axis, Colour, Element, Frame, Picture, Scale, Stroke, dot, extent, rectangle, segment};
+use crate::picture::{
+    Area, Axis, Colour, Element, Frame, Picture, Scale, Stroke, dot, extent, rectangle, segment,
+};
 
 use super::cast::Player;
 
@@ -14,23 +16,44 @@ const MOST_DOTS: usize = 200;
 const WIDE: f64 = 20.0;
 
 pub(super) fn figure(players: &[Player<'_>]) -> Figure {
-    let regrets = || players.iter().flat_map(|player| player.result.replications.iter().map(|replication| replication.regret));
-    let statistics =
-        || players.iter().map(|player| &player.result.regret).flat_map(|regret| [Some(regret.mean), regret.low95, regret.high95]);
+    let regrets = || {
+        players.iter().flat_map(|player| {
+            player.result.replications.iter().map(|replication| replication.regret)
+        })
+    };
+    let statistics = || {
+        players
+            .iter()
+            .map(|player| &player.result.regret)
+            .flat_map(|regret| [Some(regret.mean), regret.low95, regret.high95])
+    };
     let Some((low, high)) = extent(regrets().chain(statistics().flatten())) else {
         return Figure::missing(HEADING, "There are no replications.");
     };
     let logarithmic = low > 0.0 && high / low > WIDE;
-    let scale = if logarithmic { Scale::logarithmic(low, high) } else { Scale::linear(low.min(0.0), high.max(0.0)) };
+    let scale = if logarithmic {
+        Scale::logarithmic(low, high)
+    } else {
+        Scale::linear(low.min(0.0), high.max(0.0))
+    };
     let row = if players.len() > 6 { 30.0 } else { 44.0 };
     let height = row * players.len() as f64 + 45.0;
-    let title = if logarithmic { "regret at the end (rewards, logarithmic)" } else { "regret at the end (rewards)" };
+    let title = if logarithmic {
+        "regret at the end (rewards, logarithmic)"
+    } else {
+        "regret at the end (rewards)"
+    };
     let names = players.iter().map(|player| player.name.clone()).collect();
     let outer = Area { left: 0.0, top: 0.0, width: HALF, height };
     let frame = Frame::new(outer, Axis::new(scale.padded(0.04), title), Axis::rows(names));
     let rows = players.iter().enumerate().map(|(place, player)| drawn(&frame, place, row, player));
     let content: Vec<_> = std::iter::once(frame.axes()).chain(rows).collect();
-    Figure::half(HEADING, "final-regret", Picture::new(HALF, height, HEADING, content), caption(players))
+    Figure::half(
+        HEADING,
+        "final-regret",
+        Picture::new(HALF, height, HEADING, content),
+        caption(players),
+    )
 }
 
 /// A bar with its marks above, the replications as dots below.
@@ -39,7 +62,12 @@ fn drawn(frame: &Frame, place: usize, row: f64, player: &Player<'_>) -> Element 
     let Some(top) = frame.y(place as f64) else { return Element::group() };
     let mut group = Element::group();
     if player.result.replications.len() > 1 {
-        group = group.children(middle(frame, &player.result.regret, (top + 0.12 * row, 0.26 * row), colour));
+        group = group.children(middle(
+            frame,
+            &player.result.regret,
+            (top + 0.12 * row, 0.26 * row),
+            colour,
+        ));
     }
     let regrets = thinned(player);
     let (dots_top, dots_height) = (top + 0.5 * row, 0.36 * row);
@@ -50,24 +78,40 @@ fn drawn(frame: &Frame, place: usize, row: f64, player: &Player<'_>) -> Element 
     let mut dots = Element::group().fill(colour).number("fill-opacity", 0.55);
     for (position, &regret) in regrets.iter().enumerate() {
         let Some(x) = frame.x(regret) else { continue };
-        // The golden ratio scatters without chance: neighbours in size are never at the same height.
+        // The golden ratio scatters without chance: neighbours in size are never at the same
+        // height.
         let scatter = (position as f64 * 0.618_033_988_75).fract();
-        dots = dots.child(Element::new("circle").number("cx", x).number("cy", dots_top + dots_height * scatter).number("r", 2.2));
+        dots = dots.child(
+            Element::new("circle")
+                .number("cx", x)
+                .number("cy", dots_top + dots_height * scatter)
+                .number("r", 2.2),
+        );
     }
     group.child(dots)
 }
 
 /// The middle 80 %, the median, and the mean with its interval.
-fn middle(frame: &Frame, regret: &Statistics, (top, height): (f64, f64), colour: Colour) -> Vec<Element> {
+fn middle(
+    frame: &Frame,
+    regret: &Statistics,
+    (top, height): (f64, f64),
+    colour: Colour,
+) -> Vec<Element> {
     let centre = top + 0.5 * height;
     let mut marks = Vec::new();
     if let (Some(left), Some(right)) = (frame.x(regret.q10), frame.x(regret.q90)) {
-        marks.push(rectangle(Area { left, top, width: (right - left).max(1.0), height }, colour).number("fill-opacity", 0.35));
+        marks.push(
+            rectangle(Area { left, top, width: (right - left).max(1.0), height }, colour)
+                .number("fill-opacity", 0.35),
+        );
     }
     if let Some(x) = frame.x(regret.median) {
         marks.push(segment((x, top - 1.0), (x, top + height + 1.0), Stroke::plain(colour, 2.5)));
     }
-    if let (Some(low), Some(high)) = (regret.low95.and_then(|low| frame.x(low)), regret.high95.and_then(|high| frame.x(high))) {
+    if let (Some(low), Some(high)) =
+        (regret.low95.and_then(|low| frame.x(low)), regret.high95.and_then(|high| frame.x(high)))
+    {
         marks.push(segment((low, centre), (high, centre), Stroke::plain(Colour::Ink, 1.4)));
     }
     marks.extend(frame.x(regret.mean).map(|x| dot((x, centre), 3.0, Colour::Ink)));
@@ -76,13 +120,20 @@ fn middle(frame: &Frame, regret: &Statistics, (top, height): (f64, f64), colour:
 
 /// All regrets, sorted; of many, evenly spaced ones with the first and the last.
 fn thinned(player: &Player<'_>) -> Vec<f64> {
-    let mut regrets: Vec<f64> =
-        player.result.replications.iter().map(|replication| replication.regret).filter(|regret| regret.is_finite()).collect();
+    let mut regrets: Vec<f64> = player
+        .result
+        .replications
+        .iter()
+        .map(|replication| replication.regret)
+        .filter(|regret| regret.is_finite())
+        .collect();
     regrets.sort_unstable_by(f64::total_cmp);
     if regrets.len() <= MOST_DOTS {
         return regrets;
     }
-    (0..MOST_DOTS).map(|position| regrets[position * (regrets.len() - 1) / (MOST_DOTS - 1)]).collect()
+    (0..MOST_DOTS)
+        .map(|position| regrets[position * (regrets.len() - 1) / (MOST_DOTS - 1)])
+        .collect()
 }
 
 fn caption(players: &[Player<'_>]) -> String {

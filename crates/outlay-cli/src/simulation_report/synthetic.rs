@@ -1,6 +1,8 @@
 //! Made-up summaries: curves that grow as learners' regrets do, with noise from a fixed seed.
 
-use outlay::experiment::{BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary};
+use outlay::experiment::{
+    BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
+};
 use outlay::feedback::Feedback;
 
 /// Numbers between 0 and 1 that look random and are always the same.
@@ -12,7 +14,8 @@ impl Noise {
     }
 
     fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
@@ -40,18 +43,29 @@ impl Made {
         let learners: [(&str, Feedback, Growth); 5] = [
             ("paper", Feedback::Censored, |round| 3.2 * (1.0 + round / 8.0).ln().powi(2)),
             ("sharp", Feedback::Censored, |round| 6.0 * (1.0 + round / 12.0).ln()),
-            ("epsilon-greedy:epsilon=0.05", Feedback::Censored, |round| 8.0 * (1.0 + round / 10.0).ln() + 0.02 * round),
+            ("epsilon-greedy:epsilon=0.05", Feedback::Censored, |round| {
+                8.0 * (1.0 + round / 10.0).ln() + 0.02 * round
+            }),
             ("full", Feedback::Full, |round| 1.5 * (1.0 + round / 5.0).ln()),
             ("uniform", Feedback::Bandit, |round| 0.11 * round),
         ];
-        let tasks = ["search", "social", "video", "display", "audio", "newsletter"].map(str::to_owned).to_vec();
-        let learners = learners.map(|(name, feedback, growth)| (name.to_owned(), feedback, growth)).to_vec();
+        let tasks = ["search", "social", "video", "display", "audio", "newsletter"]
+            .map(str::to_owned)
+            .to_vec();
+        let learners =
+            learners.map(|(name, feedback, growth)| (name.to_owned(), feedback, growth)).to_vec();
         Self { tasks, horizon: 10_000, replications: 100, learners, bounds: true }
     }
 
     pub(super) fn summary(&self) -> Summary {
-        let spend: Vec<f64> = (0..self.tasks.len()).map(|task| 400.0 / (1.0 + task as f64)).collect();
-        let learners = self.learners.iter().enumerate().map(|(place, learner)| self.learner(place as u64, learner)).collect();
+        let spend: Vec<f64> =
+            (0..self.tasks.len()).map(|task| 400.0 / (1.0 + task as f64)).collect();
+        let learners = self
+            .learners
+            .iter()
+            .enumerate()
+            .map(|(place, learner)| self.learner(place as u64, learner))
+            .collect();
         Summary {
             problem: "ad channels".to_owned(),
             parameter: None,
@@ -66,24 +80,41 @@ impl Made {
     }
 
     fn rounds(&self) -> Vec<u64> {
-        let mut rounds: Vec<u64> = (0..=80).map(|step| (self.horizon as f64).powf(f64::from(step) / 80.0).round() as u64).collect();
+        let mut rounds: Vec<u64> = (0..=80)
+            .map(|step| (self.horizon as f64).powf(f64::from(step) / 80.0).round() as u64)
+            .collect();
         rounds.dedup();
         rounds
     }
 
-    fn learner(&self, place: u64, (name, feedback, growth): &(String, Feedback, Growth)) -> LearnerSummary {
+    fn learner(
+        &self,
+        place: u64,
+        (name, feedback, growth): &(String, Feedback, Growth),
+    ) -> LearnerSummary {
         let rounds = self.rounds();
-        let paths: Vec<Vec<f64>> = (0..self.replications).map(|seed| path(&rounds, *growth, 1000 * place + seed)).collect();
-        let at = |point: usize| Statistics::of(&paths.iter().map(|path| path[point]).collect::<Vec<_>>());
+        let paths: Vec<Vec<f64>> = (0..self.replications)
+            .map(|seed| path(&rounds, *growth, 1000 * place + seed))
+            .collect();
+        let at = |point: usize| {
+            Statistics::of(&paths.iter().map(|path| path[point]).collect::<Vec<_>>())
+        };
         let point = |(position, &round): (usize, &u64)| {
             let Statistics { mean, low95, high95, q10, q90, .. } = at(position);
             CurvePoint { round, mean, low95, high95, q10, q90 }
         };
         let bound = |name: &str, factor: f64| BoundCurve {
             name: name.to_owned(),
-            values: rounds.iter().map(|&round| factor * (1.0 + (round as f64).ln().powi(2))).collect(),
+            values: rounds
+                .iter()
+                .map(|&round| factor * (1.0 + (round as f64).ln().powi(2)))
+                .collect(),
         };
-        let bounds = if self.bounds && place == 0 { vec![bound("Theorem 3", 8.0), bound("Theorem 1", 4000.0)] } else { Vec::new() };
+        let bounds = if self.bounds && place == 0 {
+            vec![bound("Theorem 3", 8.0), bound("Theorem 1", 4000.0)]
+        } else {
+            Vec::new()
+        };
         LearnerSummary {
             learner: name.clone(),
             feedback: *feedback,
@@ -102,9 +133,18 @@ impl Made {
         let mut noise = Noise::new(77 + place);
         let summary = |(seed, path): (usize, &Vec<f64>)| {
             let regret = *path.last().unwrap();
-            let completions =
-                (0..self.tasks.len()).map(|task| (self.horizon as f64 * (0.7 + 0.3 * noise.next()) / (1.0 + task as f64)) as u64).collect();
-            ReplicationSummary { seed: seed as u64 + 1, regret, realised_regret: regret, completions, success_mass: 0.0 }
+            let completions = (0..self.tasks.len())
+                .map(|task| {
+                    (self.horizon as f64 * (0.7 + 0.3 * noise.next()) / (1.0 + task as f64)) as u64
+                })
+                .collect();
+            ReplicationSummary {
+                seed: seed as u64 + 1,
+                regret,
+                realised_regret: regret,
+                completions,
+                success_mass: 0.0,
+            }
         };
         paths.iter().enumerate().map(summary).collect()
     }
@@ -118,7 +158,9 @@ impl Made {
         let even = 1.0 / self.tasks.len() as f64;
         let at = |&round: &u64| {
             let learned = 1.0 - 1.0 / (1.0 + round as f64 / (20.0 * (1 + place) as f64)).sqrt();
-            (0..self.tasks.len()).map(|task| even + learned * (1.0 / (1.0 + task as f64) / total - even)).collect()
+            (0..self.tasks.len())
+                .map(|task| even + learned * (1.0 / (1.0 + task as f64) / total - even))
+                .collect()
         };
         rounds.iter().map(at).collect()
     }

@@ -12,7 +12,10 @@ fn cases() -> Vec<(&'static str, Vec<Summary>)> {
     let usual = Made::usual;
     let only = |count: usize| Made { learners: usual().learners[..count].to_vec(), ..usual() };
     let zero = |growth| Made {
-        learners: vec![("paper".to_owned(), Feedback::Censored, growth), ("sharp".to_owned(), Feedback::Censored, growth)],
+        learners: vec![
+            ("paper".to_owned(), Feedback::Censored, growth),
+            ("sharp".to_owned(), Feedback::Censored, growth),
+        ],
         bounds: false,
         ..usual()
     };
@@ -34,7 +37,10 @@ fn cases() -> Vec<(&'static str, Vec<Summary>)> {
         ("no-regret", vec![zero(|_| 0.0).summary()]),
         ("negative-regret", vec![zero(|round| -1e-9 * round).summary()]),
         ("both-signs", vec![zero(|round| (round - 300.0) / 100.0).summary()]),
-        ("rounding-errors", vec![zero(|round| if round < 20.0 { 1e-16 } else { round.sqrt() }).summary()]),
+        (
+            "rounding-errors",
+            vec![zero(|round| if round < 20.0 { 1e-16 } else { round.sqrt() }).summary()],
+        ),
         ("thousand-tasks", vec![Made { tasks: tasks(1000), ..usual() }.summary()]),
         ("thirty-tasks", vec![Made { tasks: tasks(30), ..usual() }.summary()]),
         ("one-task", vec![Made { tasks: tasks(1), ..usual() }.summary()]),
@@ -43,7 +49,14 @@ fn cases() -> Vec<(&'static str, Vec<Summary>)> {
         ("grid", grid()),
         (
             "two-grids",
-            grid().into_iter().chain(grid().into_iter().map(|summary| Summary { problem: "other".to_owned(), ..summary })).collect(),
+            grid()
+                .into_iter()
+                .chain(
+                    grid()
+                        .into_iter()
+                        .map(|summary| Summary { problem: "other".to_owned(), ..summary }),
+                )
+                .collect(),
         ),
         ("nothing", Vec::new()),
     ]
@@ -60,11 +73,20 @@ fn fourteen() -> Made {
 
 fn awkward_names() -> Summary {
     let mut made = Made::usual();
-    made.tasks = ["<script>alert(1)</script>", "a & b \"c\" 'd'", "广告渠道", "Überraschung ☃", &"very long name ".repeat(30), ""]
-        .map(str::to_owned)
-        .to_vec();
+    made.tasks = [
+        "<script>alert(1)</script>",
+        "a & b \"c\" 'd'",
+        "广告渠道",
+        "Überraschung ☃",
+        &"very long name ".repeat(30),
+        "",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     made.learners[0].0 = "<b>\"paper\" & 'co'</b>".to_owned();
-    made.learners[1].0 = "a learner with a name that goes on and on:first=0.123456789,second=0.987654321,third=yes".to_owned();
+    made.learners[1].0 =
+        "a learner with a name that goes on and on:first=0.123456789,second=0.987654321,third=yes"
+            .to_owned();
     // The same learner twice, and once more with other feedback.
     made.learners[3].0 = made.learners[2].0.clone();
     made.learners.push(made.learners[2].clone());
@@ -86,7 +108,13 @@ fn not_numbers() -> Summary {
     learner.bounds[1].values.truncate(2);
     learner.replications[0].regret = f64::NAN;
     learner.replications[1].completions.clear();
-    learner.regret = Statistics { mean: f64::NAN, std_error: None, low95: Some(f64::NAN), high95: Some(f64::NAN), ..learner.regret };
+    learner.regret = Statistics {
+        mean: f64::NAN,
+        std_error: None,
+        low95: Some(f64::NAN),
+        high95: Some(f64::NAN),
+        ..learner.regret
+    };
     learner.oracle_gap = f64::NAN;
     learner.pending = f64::INFINITY;
     summary
@@ -111,7 +139,11 @@ fn grid() -> Vec<Summary> {
 }
 
 fn page_of(summaries: &[Summary]) -> Page {
-    page("Simulation of <ad> channels", "outlay simulate 'a b.toml' --learner paper --horizon 10000", summaries)
+    page(
+        "Simulation of <ad> channels",
+        "outlay simulate 'a b.toml' --learner paper --horizon 10000",
+        summaries,
+    )
 }
 
 #[test]
@@ -122,7 +154,8 @@ fn pages_are_balanced_and_without_missing_numbers() {
             panic!("{case}: {wrong}");
         }
         for text in page.pictures.iter().map(|(_, svg)| svg).chain([&page.html]) {
-            for forbidden in ["NaN", "None", "Some(", "Infinity", ">inf", " inf", "-inf", "=\"inf"] {
+            for forbidden in ["NaN", "None", "Some(", "Infinity", ">inf", " inf", "-inf", "=\"inf"]
+            {
                 assert!(!text.contains(forbidden), "{case} has {forbidden}");
             }
         }
@@ -133,10 +166,15 @@ fn pages_are_balanced_and_without_missing_numbers() {
 fn pictures_are_files_of_their_own() {
     for (case, summaries) in cases() {
         let pictures = page_of(&summaries).pictures;
-        let names: std::collections::BTreeSet<&str> = pictures.iter().map(|(name, _)| name.as_str()).collect();
+        let names: std::collections::BTreeSet<&str> =
+            pictures.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names.len(), pictures.len(), "{case}: two pictures have one name");
         for (name, svg) in &pictures {
-            assert!(name.chars().all(|character| character.is_ascii_alphanumeric() || "-.".contains(character)), "{name}");
+            assert!(
+                name.chars()
+                    .all(|character| character.is_ascii_alphanumeric() || "-.".contains(character)),
+                "{name}"
+            );
             assert!(svg.starts_with("<svg") && svg.contains("xmlns="), "{case} {name}");
             if let Err(wrong) = balanced(svg) {
                 panic!("{case} {name}: {wrong}");
@@ -165,7 +203,10 @@ fn names_are_text_and_never_markup() {
     let html = page_of(&[awkward_names()]).html;
     assert!(!html.contains("<script>alert") && !html.contains("<b>\"paper\""));
     assert!(html.contains("&lt;script&gt;alert(1)&lt;/script&gt;") && html.contains("广告渠道"));
-    assert!(html.contains("epsilon-greedy:epsilon=0.05 (full)") && html.contains("epsilon-greedy:epsilon=0.05 (censored) #2"));
+    assert!(
+        html.contains("epsilon-greedy:epsilon=0.05 (full)")
+            && html.contains("epsilon-greedy:epsilon=0.05 (censored) #2")
+    );
 }
 
 #[test]
@@ -183,9 +224,14 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
         "completions.svg",
     ];
     assert_eq!(names, expected);
-    for text in
-        ["outlay simulate &#39;a b.toml&#39;", "10,000 rounds", "1 to 100", "1.886 rewards per round", "Least mean regret", "pending"]
-    {
+    for text in [
+        "outlay simulate &#39;a b.toml&#39;",
+        "10,000 rounds",
+        "1 to 100",
+        "1.886 rewards per round",
+        "Least mean regret",
+        "pending",
+    ] {
         assert!(page.html.contains(text), "{text}");
     }
     assert!(page.html.contains("Far above the picture: Theorem 1 for paper"));
@@ -193,7 +239,8 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
 
 #[test]
 fn what_cannot_be_drawn_is_said() {
-    let html = |case: &str| page_of(&cases().into_iter().find(|(name, _)| *name == case).unwrap().1).html;
+    let html =
+        |case: &str| page_of(&cases().into_iter().find(|(name, _)| *name == case).unwrap().1).html;
     assert!(html("no-regret").contains("No regret is positive"));
     assert!(html("thousand-tasks").contains("Shares of the budget are not kept"));
     assert!(html("horizon-1").contains("Growth shows from the second round on"));
@@ -205,12 +252,20 @@ fn grids_come_first_and_in_order() {
     let page = page_of(&grid());
     assert_eq!(page.pictures[0].0, "grid-1-tasks.svg");
     assert_eq!(page.pictures[1].0, "1-ad-channels-tasks-8-regret-linear.svg");
-    assert!(page.html.find("Final regret over the grid").unwrap() < page.html.find("id=\"problem-1\"").unwrap());
+    assert!(
+        page.html.find("Final regret over the grid").unwrap()
+            < page.html.find("id=\"problem-1\"").unwrap()
+    );
     assert_eq!(page.html.matches("id=\"problem-").count(), 6);
-    let rows: Vec<usize> = [2, 4, 8, 16].map(|tasks| page.html.find(&format!("<th class=\"number\">{tasks}</th>")).unwrap()).to_vec();
+    let rows: Vec<usize> = [2, 4, 8, 16]
+        .map(|tasks| page.html.find(&format!("<th class=\"number\">{tasks}</th>")).unwrap())
+        .to_vec();
     assert!(rows.is_sorted());
     let twice = page_of(&cases().into_iter().find(|(name, _)| *name == "two-grids").unwrap().1);
-    assert!(twice.html.contains("ad channels: grid over tasks") && twice.html.contains("other: grid over tasks"));
+    assert!(
+        twice.html.contains("ad channels: grid over tasks")
+            && twice.html.contains("other: grid over tasks")
+    );
 }
 
 /// `cargo test -p outlay-cli -- --ignored pages_to_look_at` writes every case to `target/pages`.

@@ -1,4 +1,5 @@
-//! Backups and exports: what goes out comes back, what is there is never written over, and messages say what to do.
+//! Backups and exports: what goes out comes back, what is there is never written over, and messages
+//! say what to do.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,8 @@ fn fresh(name: &str) -> PathBuf {
     folder
 }
 
-/// Runs a command whose words may name the folder `AT`; everywhere, because target folders may be in memory.
+/// Runs a command whose words may name the folder `AT`; everywhere, because target folders may be
+/// in memory.
 fn outlay(words: &str, at: &Path) -> (Option<i32>, String, String) {
     let at = at.to_str().unwrap();
     let words: Vec<String> = words.split(' ').map(|word| word.replace("AT", at)).collect();
@@ -41,35 +43,64 @@ fn refused(words: &str, at: &Path, message: &str) {
 fn everything_comes_back() {
     let at = fresh("round-trip");
     let holds = "1 campaign, 3 rounds and 4 outcomes";
-    assert_eq!(done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at), format!("AT/one: {holds}\n"));
-    assert_eq!(done("verify --data AT/one", &at), format!("sound: {holds}; every count is that of its feedback\n"));
+    assert_eq!(
+        done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at),
+        format!("AT/one: {holds}\n")
+    );
+    assert_eq!(
+        done("verify --data AT/one", &at),
+        format!("sound: {holds}; every count is that of its feedback\n")
+    );
     assert_eq!(
         done("backup AT/copy --data AT/one", &at),
-        format!("AT/copy: a copy of AT/one with {holds}, up to event 7\nbring it back with `outlay restore AT/copy`\n")
+        format!(
+            "AT/copy: a copy of AT/one with {holds}, up to event 7\nbring it back with `outlay restore AT/copy`\n"
+        )
     );
     assert_eq!(
         done("restore AT/copy --data AT/two --any-file-system", &at),
-        format!("AT/two: brought back from AT/copy with {holds}, up to event 7\nserve it with `outlay serve --data AT/two`\n")
+        format!(
+            "AT/two: brought back from AT/copy with {holds}, up to event 7\nserve it with `outlay serve --data AT/two`\n"
+        )
     );
-    assert_eq!(done("export AT/two.ndjson --data AT/two", &at), format!("AT/two.ndjson: {holds}\n"));
+    assert_eq!(
+        done("export AT/two.ndjson --data AT/two", &at),
+        format!("AT/two.ndjson: {holds}\n")
+    );
     let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
     assert_eq!(std::fs::read_to_string(at.join("two.ndjson")).unwrap(), lines);
     // To standard output, with the remark beside it.
-    assert_eq!(outlay("export --data AT/two", &at), (Some(0), lines, format!("exported {holds}\n")));
+    assert_eq!(
+        outlay("export --data AT/two", &at),
+        (Some(0), lines, format!("exported {holds}\n"))
+    );
 }
 
 #[test]
 fn results_for_programs() {
     let at = fresh("programs");
     done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
-    let manifest: Value = serde_json::from_str(&done("backup AT/copy --data AT/one --format json", &at)).unwrap();
-    assert_eq!((&manifest["seq"], &manifest["items"], &manifest["form"]), (&7.into(), &4.into(), &2.into()));
+    let manifest: Value =
+        serde_json::from_str(&done("backup AT/copy --data AT/one --format json", &at)).unwrap();
+    assert_eq!(
+        (&manifest["seq"], &manifest["items"], &manifest["form"]),
+        (&7.into(), &4.into(), &2.into())
+    );
     assert_eq!(manifest["sha256"].as_str().unwrap().len(), 64);
-    let kept: Value = serde_json::from_str(&std::fs::read_to_string(at.join("copy/manifest.json")).unwrap()).unwrap();
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(at.join("copy/manifest.json")).unwrap())
+            .unwrap();
     assert_eq!(kept, manifest);
-    let verified: Value = serde_json::from_str(&done("verify --data AT/one --format json", &at)).unwrap();
-    assert_eq!((&verified["sound"], &verified["faults"]), (&true.into(), &Value::Array(Vec::new())));
-    assert_eq!(done("verify --data AT/one --format csv", &at), "sound,campaigns,rounds,items,fault\ntrue,1,3,4,\n");
+    let verified: Value =
+        serde_json::from_str(&done("verify --data AT/one --format json", &at)).unwrap();
+    assert_eq!(
+        (&verified["sound"], &verified["faults"]),
+        (&true.into(), &Value::Array(Vec::new()))
+    );
+    assert_eq!(
+        done("verify --data AT/one --format csv", &at),
+        "sound,campaigns,rounds,items,fault\ntrue,1,3,4,\n"
+    );
 }
 
 #[test]
@@ -77,8 +108,16 @@ fn nothing_is_written_over() {
     let at = fresh("over");
     done(&format!("import {EXPORT} --data AT/one --any-file-system"), &at);
     done("backup AT/copy --data AT/one", &at);
-    refused("backup AT/copy --data AT/one", &at, "AT/copy is there already: name a folder that is not");
-    refused("restore AT/copy --data AT/one --any-file-system", &at, "AT/one has a store already: name a folder without one");
+    refused(
+        "backup AT/copy --data AT/one",
+        &at,
+        "AT/copy is there already: name a folder that is not",
+    );
+    refused(
+        "restore AT/copy --data AT/one --any-file-system",
+        &at,
+        "AT/one has a store already: name a folder without one",
+    );
     let again = format!("import {EXPORT} --data AT/one --any-file-system");
     refused(&again, &at, &format!("{EXPORT}: the store is not empty: import into a new one"));
     assert!(done("verify --data AT/one", &at).starts_with("sound: "));
@@ -87,7 +126,11 @@ fn nothing_is_written_over() {
 #[test]
 fn what_cannot_be_done_leaves_nothing() {
     let at = fresh("nothing");
-    refused("backup AT/copy --data AT/none", &at, "AT/none has no store: there is no AT/none/outlay.db");
+    refused(
+        "backup AT/copy --data AT/none",
+        &at,
+        "AT/none has no store: there is no AT/none/outlay.db",
+    );
     refused("verify --data AT/none", &at, "AT/none has no store: there is no AT/none/outlay.db");
     refused("import AT/none.ndjson --data AT/new", &at, "cannot read AT/none.ndjson: no such file");
     let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
@@ -95,13 +138,27 @@ fn what_cannot_be_done_leaves_nothing() {
     std::fs::write(at.join("cut.ndjson"), cut.join("\n")).unwrap();
     let message = "AT/cut.ndjson: the export is cut off after line 5: make it anew";
     refused("import AT/cut.ndjson --data AT/new --any-file-system", &at, message);
-    refused("token list --data AT/none", &at, "AT/none has no store; `outlay serve` or `outlay token create` makes one");
-    refused("token revoke x --data AT/none", &at, "AT/none has no store; `outlay serve` or `outlay token create` makes one");
+    refused(
+        "token list --data AT/none",
+        &at,
+        "AT/none has no store; `outlay serve` or `outlay token create` makes one",
+    );
+    refused(
+        "token revoke x --data AT/none",
+        &at,
+        "AT/none has no store; `outlay serve` or `outlay token create` makes one",
+    );
     let nobody = "cannot read the certificate AT/none.pem: ";
     for (words, part) in [
-        ("serve --data AT/new --any-file-system --listen 127.0.0.1:0 --tls-cert AT/none.pem --tls-key AT/none.pem", nobody),
+        (
+            "serve --data AT/new --any-file-system --listen 127.0.0.1:0 --tls-cert AT/none.pem --tls-key AT/none.pem",
+            nobody,
+        ),
         ("serve --data AT/new --any-file-system --listen 0.0.0.0:0", "there are no tokens yet"),
-        ("serve --data AT/new --any-file-system --listen 127.0.0.1:0 --metrics 0.0.0.0:0", "there are no tokens yet"),
+        (
+            "serve --data AT/new --any-file-system --listen 127.0.0.1:0 --metrics 0.0.0.0:0",
+            "there are no tokens yet",
+        ),
     ] {
         let (code, out, err) = outlay(words, &at);
         assert_eq!((code, out.as_str()), (Some(2), ""));
@@ -116,7 +173,8 @@ fn what_cannot_be_done_leaves_nothing() {
 fn half_an_import_is_not_begun() {
     let at = fresh("half");
     let lines = std::fs::read_to_string(super::root().join(EXPORT)).unwrap();
-    std::fs::write(at.join("cut.ndjson"), lines.lines().take(5).collect::<Vec<_>>().join("\n")).unwrap();
+    std::fs::write(at.join("cut.ndjson"), lines.lines().take(5).collect::<Vec<_>>().join("\n"))
+        .unwrap();
     let empty = "{\"line\":\"export\",\"form\":2}\n{\"line\":\"end\",\"lines\":1,\"tokens\":0,\"campaigns\":0,\"rounds\":0,\"items\":0,\"corrections\":0}\n";
     std::fs::write(at.join("empty.ndjson"), empty).unwrap();
     done("import AT/empty.ndjson --data AT/one --any-file-system", &at);

@@ -1,4 +1,5 @@
-//! `outlay bound --run`: a run's regret next to its bounds; folders that hold no run, or another one.
+//! `outlay bound --run`: a run's regret next to its bounds; folders that hold no run, or another
+//! one.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -43,17 +44,30 @@ fn refuses(command: &str, folder: &Path, message: &str) {
 
 #[test]
 fn a_run_is_compared_with_its_own_bound() {
-    let folder = simulated("examples/shop-ads.toml --learner paper,sharp,uniform --horizon 300 --replications 4", "shop");
+    let folder = simulated(
+        "examples/shop-ads.toml --learner paper,sharp,uniform --horizon 300 --replications 4",
+        "shop",
+    );
     let found = bounds("examples/shop-ads.toml --horizon 300", &folder);
-    let results: Value = serde_json::from_str(&std::fs::read_to_string(folder.join("results.json")).unwrap()).unwrap();
+    let results: Value =
+        serde_json::from_str(&std::fs::read_to_string(folder.join("results.json")).unwrap())
+            .unwrap();
     let learners = found["run"]["learners"].as_array().unwrap();
     assert_eq!(learners.len(), 3);
     for (learner, played) in learners.iter().zip(results["learners"].as_array().unwrap()) {
         assert_eq!(learner["learner"], played["learner"]);
         assert_eq!(learner["regret_mean"], played["regret"]["mean"]);
         assert_eq!(learner["replications"], 4);
-        let masses: Vec<f64> = played["replications"].as_array().unwrap().iter().map(|one| one["success_mass"].as_f64().unwrap()).collect();
-        assert!((learner["success_mass"].as_f64().unwrap() - masses.iter().sum::<f64>() / 4.0).abs() < 1e-9);
+        let masses: Vec<f64> = played["replications"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["success_mass"].as_f64().unwrap())
+            .collect();
+        assert!(
+            (learner["success_mass"].as_f64().unwrap() - masses.iter().sum::<f64>() / 4.0).abs()
+                < 1e-9
+        );
     }
     let reward_max = found["reward_max"].as_f64().unwrap();
     assert!(reward_max > 1.0, "the unit of reward is seen only where it is not 1");
@@ -63,21 +77,39 @@ fn a_run_is_compared_with_its_own_bound() {
     let expected = reward_max * (1.0 + 4.0 * (6.0 * log_term * mass).sqrt());
     assert!((paper["value"].as_f64().unwrap() / expected - 1.0).abs() < 1e-12);
     assert_eq!(paper["bound"], "Theorem 3, this run");
-    assert_eq!(paper["ratio"].as_f64().unwrap(), paper["regret_mean"].as_f64().unwrap() / paper["value"].as_f64().unwrap());
-    assert_eq!((&learners[1]["bound"], &learners[2]["bound"]), (&Value::from("sharp, any curves"), &Value::Null));
+    assert_eq!(
+        paper["ratio"].as_f64().unwrap(),
+        paper["regret_mean"].as_f64().unwrap() / paper["value"].as_f64().unwrap()
+    );
+    assert_eq!(
+        (&learners[1]["bound"], &learners[2]["bound"]),
+        (&Value::from("sharp, any curves"), &Value::Null)
+    );
     // From what the run really spent, the bound is no larger than from the most that could be.
-    let a_priori = found["bounds"].as_array().unwrap().iter().find(|bound| bound["bound"] == "Theorem 3, these curves").unwrap();
+    let a_priori = found["bounds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|bound| bound["bound"] == "Theorem 3, these curves")
+        .unwrap();
     assert!(paper["value"].as_f64().unwrap() <= a_priori["value"].as_f64().unwrap());
 }
 
 #[test]
 fn the_same_problem_may_be_written_otherwise_and_be_one_of_several() {
-    let folder = simulated("m-set:plays=2 power --grid horizon=100,200 --learner paper --replications 2 --seed 5", "several");
+    let folder = simulated(
+        "m-set:plays=2 power --grid horizon=100,200 --learner paper --replications 2 --seed 5",
+        "several",
+    );
     let found = bounds("m-set:plays=2,tasks=10 --horizon 200", &folder);
     let learners = found["run"]["learners"].as_array().unwrap();
     assert_eq!(learners.len(), 1);
     assert_eq!(learners[0]["problem"], "m-set:plays=2 horizon=200");
-    refuses("power --horizon 300", &folder, " is a run over 100 or 200 rounds, not 300: give --horizon");
+    refuses(
+        "power --horizon 300",
+        &folder,
+        " is a run over 100 or 200 rounds, not 300: give --horizon",
+    );
     refuses(
         "k-armed --horizon 100",
         &folder,
@@ -87,18 +119,36 @@ fn the_same_problem_may_be_written_otherwise_and_be_one_of_several() {
 
 #[test]
 fn an_instance_that_is_drawn_is_that_of_the_runs_seed() {
-    let folder = simulated("theorem-4:pairs=6 --horizon 100 --learner full --replications 2 --seed 9", "drawn");
-    assert_eq!(bounds("theorem-4:pairs=6 --horizon 100", &folder)["run"]["learners"][0]["learner"], "full");
+    let folder = simulated(
+        "theorem-4:pairs=6 --horizon 100 --learner full --replications 2 --seed 9",
+        "drawn",
+    );
+    assert_eq!(
+        bounds("theorem-4:pairs=6 --horizon 100", &folder)["run"]["learners"][0]["learner"],
+        "full"
+    );
 }
 
 #[test]
 fn folders_without_a_run() {
     let empty = fresh("empty");
     std::fs::create_dir_all(&empty).unwrap();
-    refuses("power", &empty, " is no folder of a run: it has no run.json; outlay simulate --out DIR makes one");
-    refuses("power", &fresh("nowhere"), " is no folder of a run: it has no run.json; outlay simulate --out DIR makes one");
+    refuses(
+        "power",
+        &empty,
+        " is no folder of a run: it has no run.json; outlay simulate --out DIR makes one",
+    );
+    refuses(
+        "power",
+        &fresh("nowhere"),
+        " is no folder of a run: it has no run.json; outlay simulate --out DIR makes one",
+    );
     std::fs::write(empty.join("run.json"), "{}").unwrap();
-    refuses("power", &empty, "/run.json is no record of a run (missing field `outlay` at line 1 column 2)");
+    refuses(
+        "power",
+        &empty,
+        "/run.json is no record of a run (missing field `outlay` at line 1 column 2)",
+    );
 }
 
 #[test]
@@ -110,7 +160,12 @@ fn a_run_that_is_still_going_is_told_as_far_as_it_is() {
     let torn = format!("{first_three}{{\"case\":0,\"lear");
     std::fs::write(&file, &torn).unwrap();
     let found = bounds("power --horizon 100", &folder);
-    let counts: Vec<u64> = found["run"]["learners"].as_array().unwrap().iter().map(|one| one["replications"].as_u64().unwrap()).collect();
+    let counts: Vec<u64> = found["run"]["learners"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["replications"].as_u64().unwrap())
+        .collect();
     assert_eq!(counts.iter().sum::<u64>(), 3);
     assert_eq!(std::fs::read_to_string(&file).unwrap(), torn, "who looks writes nothing");
     // Replications of learners, cases and numbers that the run does not have are left aside.

@@ -1,4 +1,5 @@
-//! The daily loop: what is on file is whole, what the library would do is done, what contradicts is refused.
+//! The daily loop: what is on file is whole, what the library would do is done, what contradicts is
+//! refused.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -36,7 +37,13 @@ fn refused(output: &Output) -> String {
 
 fn command(words: &str, state: &Path, input: &str) -> Output {
     let state = state.to_str().unwrap();
-    run(&words.split(' ').map(|word| if word == "STATE" { state } else { word }).collect::<Vec<_>>(), input)
+    run(
+        &words
+            .split(' ')
+            .map(|word| if word == "STATE" { state } else { word })
+            .collect::<Vec<_>>(),
+        input,
+    )
 }
 
 /// What comes back in the world of these tests, from the round and the task alone.
@@ -50,7 +57,12 @@ fn comes_back(round: u64, task: usize, sees_all: bool) -> Entry {
 fn written(problem: &Problem, entries: &[Entry]) -> String {
     let row = |entry: &Entry| {
         let reward = entry.reward.map(|reward| reward.to_string()).unwrap_or_default();
-        format!("{},{},{},{reward}\n", entry.round, problem.tasks()[entry.task].name(), u8::from(entry.completed))
+        format!(
+            "{},{},{},{reward}\n",
+            entry.round,
+            problem.tasks()[entry.task].name(),
+            u8::from(entry.completed)
+        )
     };
     format!("round,task,completed,reward\n{}", entries.iter().map(row).collect::<String>())
 }
@@ -58,41 +70,79 @@ fn written(problem: &Problem, entries: &[Entry]) -> String {
 #[test]
 fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
     let file = "examples/ad-channels/ad-channels.toml";
-    let problem = Problem::from_toml(&std::fs::read_to_string(root().join(file)).unwrap(), &outlay::problem::NoFiles).unwrap();
+    let problem = Problem::from_toml(
+        &std::fs::read_to_string(root().join(file)).unwrap(),
+        &outlay::problem::NoFiles,
+    )
+    .unwrap();
     for name in ["sharp", "thompson", "full", "oful", "lattimore"] {
         let state = fresh(&format!("same-{name}"));
-        done(&command(&format!("new STATE --problem {file} --learner {name} --seed 9"), &state, ""));
+        done(&command(
+            &format!("new STATE --problem {file} --learner {name} --seed 9"),
+            &state,
+            "",
+        ));
         let learner: LearnerSpec = name.parse().unwrap();
         let feedback = learner.entry().feedback;
         let mut campaign = Campaign::new(&problem, &learner, None, feedback, 9).unwrap();
         for round in 1..=15 {
             let budget = if round % 4 == 0 { 700.0 } else { 1000.0 };
-            let answer: Value =
-                serde_json::from_str(&done(&command(&format!("next STATE --budget {budget} --format json"), &state, ""))).unwrap();
-            let spends: Vec<f64> = answer["tasks"].as_array().unwrap().iter().map(|task| task["spend"].as_f64().unwrap()).collect();
-            assert_eq!((answer["round"].as_u64(), answer["budget"].as_f64()), (Some(round), Some(budget)));
-            assert_eq!(spends, campaign.allocate(budget, None).unwrap().allocation.spend, "{name} in round {round}");
-            let entries: Vec<Entry> = (0..6).map(|task| comes_back(round, task, feedback == Feedback::Full)).collect();
+            let answer: Value = serde_json::from_str(&done(&command(
+                &format!("next STATE --budget {budget} --format json"),
+                &state,
+                "",
+            )))
+            .unwrap();
+            let spends: Vec<f64> = answer["tasks"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|task| task["spend"].as_f64().unwrap())
+                .collect();
+            assert_eq!(
+                (answer["round"].as_u64(), answer["budget"].as_f64()),
+                (Some(round), Some(budget))
+            );
+            assert_eq!(
+                spends,
+                campaign.allocate(budget, None).unwrap().allocation.spend,
+                "{name} in round {round}"
+            );
+            let entries: Vec<Entry> =
+                (0..6).map(|task| comes_back(round, task, feedback == Feedback::Full)).collect();
             done(&command("tell STATE -", &state, &written(&problem, &entries)));
-            let outcome = |entry: &Entry| match (entry.completed, entry.reward.map(Reward::from_share)) {
-                (true, Some(reward)) => Outcome::Done(reward),
-                (false, Some(reward)) => Outcome::Forgone(reward),
-                _ => Outcome::Failed,
-            };
-            campaign.observe_round(round, &entries.iter().map(outcome).collect::<Vec<_>>()).unwrap();
+            let outcome =
+                |entry: &Entry| match (entry.completed, entry.reward.map(Reward::from_share)) {
+                    (true, Some(reward)) => Outcome::Done(reward),
+                    (false, Some(reward)) => Outcome::Forgone(reward),
+                    _ => Outcome::Failed,
+                };
+            campaign
+                .observe_round(round, &entries.iter().map(outcome).collect::<Vec<_>>())
+                .unwrap();
         }
     }
 }
 
 /// A state long enough that writing it takes a while.
 fn long_ledger() -> Ledger {
-    let task = |place: usize| TaskSpec::new(format!("task {place}"), Curve::power(0.3 + 0.02 * place as f64, 10.0).unwrap());
-    let problem = ProblemSpec { budget: 10.0, tasks: (0..20).map(task).collect(), ..ProblemSpec::default() }.check().unwrap();
+    let task = |place: usize| {
+        TaskSpec::new(
+            format!("task {place}"),
+            Curve::power(0.3 + 0.02 * place as f64, 10.0).unwrap(),
+        )
+    };
+    let problem =
+        ProblemSpec { budget: 10.0, tasks: (0..20).map(task).collect(), ..ProblemSpec::default() }
+            .check()
+            .unwrap();
     let mut ledger = Ledger::new(&problem, Settings::default()).unwrap();
     for round in 1..=400 {
         ledger.next(None, &[]).unwrap();
         if round <= 100 {
-            ledger.tell(&(0..20).map(|task| comes_back(round, task, false)).collect::<Vec<_>>()).unwrap();
+            ledger
+                .tell(&(0..20).map(|task| comes_back(round, task, false)).collect::<Vec<_>>())
+                .unwrap();
         }
     }
     ledger
@@ -102,7 +152,8 @@ fn long_ledger() -> Ledger {
 #[test]
 fn two_hundred_kills_leave_no_broken_state() {
     const KILLS: u32 = 200;
-    /// The last kills come after so many times what a `tell` usually takes: most are done then, also on a machine that has become slower.
+    /// The last kills come after so many times what a `tell` usually takes: most are done then,
+    /// also on a machine that has become slower.
     const LONGEST: f64 = 3.0;
     let state = fresh("kills");
     let mut ledger = long_ledger();
@@ -120,11 +171,14 @@ fn two_hundred_kills_leave_no_broken_state() {
     ledger.tell(&[comes_back(101, 0, false)]).unwrap();
     let (mut untouched, mut told) = (0, 0);
     for kill in 0..KILLS {
-        let entries: Vec<Entry> = (0..20).map(|task| comes_back(102 + u64::from(kill), task, false)).collect();
+        let entries: Vec<Entry> =
+            (0..20).map(|task| comes_back(102 + u64::from(kill), task, false)).collect();
         std::fs::write(&outcomes, written(ledger.problem(), &entries)).unwrap();
         let before = ledger.to_json();
         let mut child = tell(&outcomes);
-        std::thread::sleep(usual.mul_f64(LONGEST * f64::from(kill) / f64::from(KILLS)).min(Duration::from_secs(1)));
+        std::thread::sleep(
+            usual.mul_f64(LONGEST * f64::from(kill) / f64::from(KILLS)).min(Duration::from_secs(1)),
+        );
         // SIGKILL; a process that is done already does not mind.
         let _ = child.kill();
         child.wait().unwrap();
@@ -134,10 +188,16 @@ fn two_hundred_kills_leave_no_broken_state() {
             continue;
         }
         ledger.tell(&entries).unwrap();
-        assert!(found == ledger.to_json(), "kill {kill} left a state that is neither before nor after");
+        assert!(
+            found == ledger.to_json(),
+            "kill {kill} left a state that is neither before nor after"
+        );
         told += 1;
     }
-    assert!(untouched >= 10 && told >= 10, "the kills came too early or too late to say anything: {untouched} before, {told} after");
+    assert!(
+        untouched >= 10 && told >= 10,
+        "the kills came too early or too late to say anything: {untouched} before, {told} after"
+    );
     // Nobody holds the lock.
     done(&command("next STATE", &state, ""));
 }
@@ -146,8 +206,13 @@ fn two_hundred_kills_leave_no_broken_state() {
 fn processes_that_meet_do_not_hand_out_the_same_round() {
     let state = fresh("meeting");
     done(&command("new STATE --problem examples/shop-ads.toml", &state, ""));
-    let start =
-        || outlay(&["next", state.to_str().unwrap(), "--format", "json"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let start = || {
+        outlay(&["next", state.to_str().unwrap(), "--format", "json"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    };
     let children: Vec<_> = (0..12).map(|_| start()).collect();
     let mut rounds: Vec<u64> = children
         .into_iter()
@@ -197,18 +262,33 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
 fn states_that_are_missing_taken_or_damaged_are_told_apart() {
     let state = fresh("states");
     let path = state.display().to_string();
-    let missing = format!("error: cannot read {path}: no such file; `outlay new {path} --problem FILE` makes a state\n");
+    let missing = format!(
+        "error: cannot read {path}: no such file; `outlay new {path} --problem FILE` makes a state\n"
+    );
     for words in ["next STATE", "status STATE", "undo STATE", "tell STATE -"] {
         assert_eq!(refused(&command(words, &state, "round,task,completed\n")), missing);
     }
-    assert_eq!(std::fs::read_dir(state.parent().unwrap()).unwrap().count(), 0, "nothing is left beside a file that never was");
+    assert_eq!(
+        std::fs::read_dir(state.parent().unwrap()).unwrap().count(),
+        0,
+        "nothing is left beside a file that never was"
+    );
     done(&command("new STATE --problem power", &state, ""));
-    let taken = format!("error: {path} is there already: go on with `outlay next {path}`, or name another file\n");
+    let taken = format!(
+        "error: {path} is there already: go on with `outlay next {path}`, or name another file\n"
+    );
     assert_eq!(refused(&command("new STATE --problem power", &state, "")), taken);
     let whole = std::fs::read_to_string(&state).unwrap();
     std::fs::write(&state, &whole[..whole.len() / 2]).unwrap();
-    assert!(refused(&command("next STATE", &state, "")).starts_with(&format!("error: {path}: is not JSON: ")));
-    let other = refused(&command("new STATE --problem examples/m-set.toml --learner paper", &fresh("other"), ""));
+    assert!(
+        refused(&command("next STATE", &state, ""))
+            .starts_with(&format!("error: {path}: is not JSON: "))
+    );
+    let other = refused(&command(
+        "new STATE --problem examples/m-set.toml --learner paper",
+        &fresh("other"),
+        "",
+    ));
     assert!(other.contains("horizon"), "{other}");
 }
 
@@ -238,8 +318,15 @@ fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
 /// The copy in the state is the problem, whatever its curves and wherever they were read from.
 #[test]
 fn the_state_keeps_the_whole_problem() {
-    let examples =
-        ["ad-channels/ad-channels", "auctions/auctions", "llm-compute/llm-compute", "training-jobs", "many-tasks", "m-set", "repairs"];
+    let examples = [
+        "ad-channels/ad-channels",
+        "auctions/auctions",
+        "llm-compute/llm-compute",
+        "training-jobs",
+        "many-tasks",
+        "m-set",
+        "repairs",
+    ];
     for name in examples {
         let file = format!("examples/{name}.toml");
         let state = fresh(&format!("whole-{}", name.replace('/', "-")));

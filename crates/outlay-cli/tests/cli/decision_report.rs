@@ -17,8 +17,10 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn names(folder: &PathBuf) -> Vec<String> {
-    let mut names: Vec<String> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -55,12 +57,18 @@ fn the_page_says_what_the_text_says() {
     let output = run(&["allocate", CHANNELS, "--report", path], "");
     let page = std::fs::read_to_string(&file).unwrap();
     let headline = text(&output.stdout).lines().last().unwrap();
-    assert!(headline.starts_with("budget 1,000 per round · value 1.886") && page.contains(headline), "{headline}");
+    assert!(
+        headline.starts_with("budget 1,000 per round · value 1.886") && page.contains(headline),
+        "{headline}"
+    );
     assert!(page.contains("<h1>ad-channels: the best split</h1>"));
     let output = run(&["evaluate", CHANNELS, "--report", path], "");
     let page = std::fs::read_to_string(&file).unwrap();
     let lines: Vec<&str> = text(&output.stdout).lines().rev().take(3).collect();
-    assert!(lines[0].starts_with("lift  +") && lines.iter().all(|line| page.contains(line)), "{lines:?}");
+    assert!(
+        lines[0].starts_with("lift  +") && lines.iter().all(|line| page.contains(line)),
+        "{lines:?}"
+    );
     assert!(page.contains(">reward at plan</th>"));
 }
 
@@ -105,20 +113,38 @@ fn places_where_no_report_can_be_are_refused_before_anything_is_written() {
     std::fs::copy(super::root().join(CHANNELS), &problem).unwrap();
     let (here, nowhere) = (folder.to_str().unwrap(), folder.join("none/page.html"));
     let cases = [
-        ("-", "--report: a report is a file, give its name; results go to standard output".to_owned()),
+        (
+            "-",
+            "--report: a report is a file, give its name; results go to standard output".to_owned(),
+        ),
         (here, format!("cannot write {here}: it is a directory")),
         (nowhere.to_str().unwrap(), format!("cannot write {}: no such file", nowhere.display())),
-        (problem.to_str().unwrap(), format!("--report: {} is read by this command, give another file", problem.display())),
+        (
+            problem.to_str().unwrap(),
+            format!("--report: {} is read by this command, give another file", problem.display()),
+        ),
     ];
     for (path, message) in cases {
         for command in ["allocate", "evaluate", "frontier"] {
             let output = run(&[command, problem.to_str().unwrap(), "--report", path], "");
-            assert_eq!(text(&output.stderr).trim_end().rsplit("error: ").next().unwrap(), message, "{command}");
-            assert_eq!((text(&output.stdout), output.status.code()), ("", Some(2)), "{command} {path}");
+            assert_eq!(
+                text(&output.stderr).trim_end().rsplit("error: ").next().unwrap(),
+                message,
+                "{command}"
+            );
+            assert_eq!(
+                (text(&output.stdout), output.status.code()),
+                ("", Some(2)),
+                "{command} {path}"
+            );
             assert_eq!(names(&folder), ["problem.toml"]);
         }
     }
     let plan = super::root().join(DEAR);
     let output = run(&["evaluate", JOBS, "--plan", DEAR, "--report", plan.to_str().unwrap()], "");
-    assert!(text(&output.stderr).contains("dear.csv is read by this command"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr).contains("dear.csv is read by this command"),
+        "{}",
+        text(&output.stderr)
+    );
 }

@@ -30,11 +30,22 @@ fn get(address: &str, path: &str) -> (String, String) {
 
 #[test]
 fn it_plays_so_many_rounds_and_ends() {
-    let output = outlay(&["demo", "--listen", "127.0.0.1:0", "--rounds", "60", "--rounds-per-second", "1000"]).output().unwrap();
+    let output = outlay(&[
+        "demo",
+        "--listen",
+        "127.0.0.1:0",
+        "--rounds",
+        "60",
+        "--rounds-per-second",
+        "1000",
+    ])
+    .output()
+    .unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stderr).contains("closing\nprices of 628 real auctions"));
     let tally = text(&output.stdout).lines().last().unwrap().to_owned();
-    let numbers: Vec<u64> = tally.split(" · ").map(|part| part.split(' ').next().unwrap().parse().unwrap()).collect();
+    let numbers: Vec<u64> =
+        tally.split(" · ").map(|part| part.split(' ').next().unwrap().parse().unwrap()).collect();
     let [rounds, accepted, twice, late] = numbers[..] else { panic!("{tally}") };
     assert_eq!((rounds, late), (60, 0));
     // Of 540 outcomes most have come by then, and some of them twice.
@@ -47,7 +58,11 @@ fn it_shows_its_page_and_ends_when_told() {
     let (child, address, mut rest) = start(&["--rounds-per-second", "50"]);
     let (head, page) = get(&address, "/");
     assert!(head.starts_with("http/1.1 200"), "{head}");
-    assert!(head.contains("content-type: text/html") && head.contains("content-security-policy: default-src 'none'"), "{head}");
+    assert!(
+        head.contains("content-type: text/html")
+            && head.contains("content-security-policy: default-src 'none'"),
+        "{head}"
+    );
     assert!(page.contains("<title>outlay</title>"));
     let played = || {
         let (_, body) = get(&address, "/v1/campaigns/auctions");
@@ -63,7 +78,9 @@ fn it_shows_its_page_and_ends_when_told() {
     assert!(played().1 > 0, "reports come late, so some rounds wait");
     let folder = std::env::temp_dir().join(format!("outlay-demo-{}", child.id()));
     assert!(folder.is_dir());
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success()
+    );
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let mut tally = String::new();

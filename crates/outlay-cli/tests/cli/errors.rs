@@ -1,4 +1,5 @@
-//! Bad usage and bad input: exit code 2, one clear message on standard error, nothing on standard output.
+//! Bad usage and bad input: exit code 2, one clear message on standard error, nothing on standard
+//! output.
 
 use super::{run, text};
 
@@ -36,8 +37,14 @@ value = -1
         let message = text(&output.stderr);
         assert!(message.starts_with("error: standard input has 4 errors\n"), "{message}");
         assert!(message.contains("\n  budget: must be positive and finite, not -5\n"), "{message}");
-        assert!(message.contains("\n  task[0].curve.half_at: must be positive and finite, not -3\n"), "{message}");
-        assert!(message.contains("\n  task[1].value: must be finite and not negative, not -1\n"), "{message}");
+        assert!(
+            message.contains("\n  task[0].curve.half_at: must be positive and finite, not -3\n"),
+            "{message}"
+        );
+        assert!(
+            message.contains("\n  task[1].value: must be finite and not negative, not -1\n"),
+            "{message}"
+        );
         assert_eq!(text(&output.stdout), "");
         assert_eq!(output.status.code(), Some(2));
     }
@@ -45,20 +52,33 @@ value = -1
 
 #[test]
 fn one_error_is_not_errors() {
-    let problem = "budget = inf\n[[task]]\nname = 'one'\ncurve = { family = 'exponential', scale = 1 }\n";
-    refuses(&["check", "-"], problem, "error: standard input has 1 error\n  budget: must be positive and finite, not inf\n");
+    let problem =
+        "budget = inf\n[[task]]\nname = 'one'\ncurve = { family = 'exponential', scale = 1 }\n";
+    refuses(
+        &["check", "-"],
+        problem,
+        "error: standard input has 1 error\n  budget: must be positive and finite, not inf\n",
+    );
 }
 
 #[test]
 fn files_that_cannot_be_read() {
     refuses(&["allocate", "nowhere.toml"], "", "error: cannot read nowhere.toml: no such file\n");
     refuses(&["check", "examples"], "", "error: cannot read examples: it is a directory\n");
-    refuses(&["evaluate", JOBS, "--plan", "nowhere.csv"], "", "error: cannot read nowhere.csv: no such file\n");
+    refuses(
+        &["evaluate", JOBS, "--plan", "nowhere.csv"],
+        "",
+        "error: cannot read nowhere.csv: no such file\n",
+    );
 }
 
 #[test]
 fn both_inputs_from_one_stream() {
-    refuses(&["evaluate", "-", "--plan", "-"], "", "error: the problem and the plan cannot both come from standard input\n");
+    refuses(
+        &["evaluate", "-", "--plan", "-"],
+        "",
+        "error: the problem and the plan cannot both come from standard input\n",
+    );
 }
 
 #[test]
@@ -66,15 +86,28 @@ fn values_that_are_missing() {
     let problem = "[[task]]\nname = 'one'\ncurve = { family = 'exponential', scale = 1 }\n\
         [[task]]\nname = 'two'\ncurve = { family = 'exponential', scale = 1 }\n";
     for command in ["allocate", "frontier"] {
-        refuses(&[command, "-"], problem, "error: no value for one, two: give value, reward.mean, or --values\n");
+        refuses(
+            &[command, "-"],
+            problem,
+            "error: no value for one, two: give value, reward.mean, or --values\n",
+        );
     }
-    refuses(&["allocate", "-", "--values", "one=1"], problem, "error: no value for two: give value, reward.mean, or --values\n");
+    refuses(
+        &["allocate", "-", "--values", "one=1"],
+        problem,
+        "error: no value for two: give value, reward.mean, or --values\n",
+    );
 }
 
 #[test]
 fn values_that_are_wrong() {
-    let refuses_values =
-        |values: &str, message: &str| refuses(&["allocate", JOBS, "--values", values], "", &format!("error: --values: {message}\n"));
+    let refuses_values = |values: &str, message: &str| {
+        refuses(
+            &["allocate", JOBS, "--values", values],
+            "",
+            &format!("error: --values: {message}\n"),
+        )
+    };
     refuses_values("1,2", "2 numbers for 3 tasks; name=number sets only some");
     refuses_values("1,x,2", "x is not a number");
     refuses_values("-1,2,3", "-1 must be finite and not negative");
@@ -87,21 +120,41 @@ fn values_that_are_wrong() {
 
 #[test]
 fn flags_that_are_no_amounts() {
-    refuses_usage(&["allocate", JOBS, "--budget", "nan"], "invalid value 'nan' for '--budget <BUDGET>': must be finite and not negative");
-    refuses_usage(&["allocate", JOBS, "--budget", "inf"], "invalid value 'inf' for '--budget <BUDGET>': must be finite and not negative");
-    refuses_usage(&["allocate", JOBS, "--budget", "-1"], "invalid value '-1' for '--budget <BUDGET>': must be finite and not negative");
-    refuses_usage(&["allocate", JOBS, "--budget", "much"], "invalid value 'much' for '--budget <BUDGET>': not a number");
-    refuses_usage(&["allocate", JOBS, "--round", "0"], "invalid value '0' for '--round <UNIT>': must be positive and finite");
+    refuses_usage(
+        &["allocate", JOBS, "--budget", "nan"],
+        "invalid value 'nan' for '--budget <BUDGET>': must be finite and not negative",
+    );
+    refuses_usage(
+        &["allocate", JOBS, "--budget", "inf"],
+        "invalid value 'inf' for '--budget <BUDGET>': must be finite and not negative",
+    );
+    refuses_usage(
+        &["allocate", JOBS, "--budget", "-1"],
+        "invalid value '-1' for '--budget <BUDGET>': must be finite and not negative",
+    );
+    refuses_usage(
+        &["allocate", JOBS, "--budget", "much"],
+        "invalid value 'much' for '--budget <BUDGET>': not a number",
+    );
+    refuses_usage(
+        &["allocate", JOBS, "--round", "0"],
+        "invalid value '0' for '--round <UNIT>': must be positive and finite",
+    );
     refuses_usage(
         &["allocate", JOBS, "--tolerance", "-1"],
         "invalid value '-1' for '--tolerance <TOLERANCE>': must be finite and not negative",
     );
-    refuses_usage(&["frontier", JOBS, "--points", "1"], "invalid value '1' for '--points <POINTS>': 1 is not in 2..=100000");
+    refuses_usage(
+        &["frontier", JOBS, "--points", "1"],
+        "invalid value '1' for '--points <POINTS>': 1 is not in 2..=100000",
+    );
 }
 
 #[test]
 fn usage_that_is_wrong() {
-    for arguments in [&["allocate"][..], &["alocate", JOBS], &["allocate", JOBS, "--formt", "json"], &[]] {
+    for arguments in
+        [&["allocate"][..], &["alocate", JOBS], &["allocate", JOBS, "--formt", "json"], &[]]
+    {
         let output = run(arguments, "");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert_eq!(text(&output.stdout), "");
@@ -124,17 +177,29 @@ fn a_unit_that_the_bounds_do_not_allow() {
     let problem = "budget = 10\n[[task]]\nname = 'one'\nvalue = 1\nfixed = 2.5\ncurve = { family = 'exponential', scale = 1 }\n";
     let message = "error: one: no multiple of 1 lies between its min 2.5 and its max 2.5\n";
     refuses(&["allocate", "-", "--round", "1"], problem, message);
-    refuses(&["allocate", "-", "--round", "1e-300"], problem, "error: unit: too small, a budget of 10 has more than 2^50 of them\n");
+    refuses(
+        &["allocate", "-", "--round", "1e-300"],
+        problem,
+        "error: unit: too small, a budget of 10 has more than 2^50 of them\n",
+    );
 }
 
 #[test]
 fn a_range_of_budgets_that_is_none() {
-    refuses(&["frontier", JOBS, "--from", "9", "--to", "4"], "", "error: --from 9 must be less than --to 4\n");
+    refuses(
+        &["frontier", JOBS, "--from", "9", "--to", "4"],
+        "",
+        "error: --from 9 must be less than --to 4\n",
+    );
 }
 
 #[test]
 fn no_plan_at_all() {
-    refuses(&["evaluate", JOBS], "", "error: no plan: give --plan, or current for small, large, side\n");
+    refuses(
+        &["evaluate", JOBS],
+        "",
+        "error: no plan: give --plan, or current for small, large, side\n",
+    );
 }
 
 #[test]
@@ -169,6 +234,8 @@ fn a_plan_without_its_columns() {
 fn a_plan_that_breaks_a_rule_is_evaluated_with_exit_code_1() {
     let output = run(&["evaluate", JOBS, "--plan", "-"], "task,spend\nsmall,2\nlarge,6\nside,2\n");
     assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stdout).contains("not allowed: the plan spends 10, more than the budget 8\n"));
+    assert!(
+        text(&output.stdout).contains("not allowed: the plan spends 10, more than the budget 8\n")
+    );
     assert!(text(&output.stdout).contains("not allowed: side spends 2, more than its max 1\n"));
 }

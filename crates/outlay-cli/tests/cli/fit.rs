@@ -5,7 +5,18 @@ use std::path::PathBuf;
 use super::{run, text};
 
 const LOG: &str = "examples/data/ads_log.csv";
-const COLUMNS: [&str; 10] = ["--task", "channel", "--spend", "spend", "--trials", "hours", "--success", "wins", "--reward", "order"];
+const COLUMNS: [&str; 10] = [
+    "--task",
+    "channel",
+    "--spend",
+    "spend",
+    "--trials",
+    "hours",
+    "--success",
+    "wins",
+    "--reward",
+    "order",
+];
 
 /// A place for one test's files, empty.
 fn folder(name: &str) -> PathBuf {
@@ -16,7 +27,8 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn fit(more: &[&str]) -> std::process::Output {
-    let arguments: Vec<&str> = ["fit", LOG].into_iter().chain(COLUMNS).chain(more.iter().copied()).collect();
+    let arguments: Vec<&str> =
+        ["fit", LOG].into_iter().chain(COLUMNS).chain(more.iter().copied()).collect();
     run(&arguments, "")
 }
 
@@ -43,7 +55,10 @@ fn the_problem_file_can_be_solved_and_is_not_overwritten_unasked() {
     let path = path.to_str().unwrap();
     assert_eq!(fit(&["-o", path]).status.code(), Some(0));
     let written = std::fs::read_to_string(path).unwrap();
-    assert!(written.starts_with("# Fitted by outlay fit from examples/data/ads_log.csv."), "{written}");
+    assert!(
+        written.starts_with("# Fitted by outlay fit from examples/data/ads_log.csv."),
+        "{written}"
+    );
     assert!(
         written.contains("# hill, 460 trials\n# warning: extrapolates from 22.5 on\n[[task]]\nname = \"social\"\nvalue = 6.7"),
         "{written}"
@@ -51,7 +66,10 @@ fn the_problem_file_can_be_solved_and_is_not_overwritten_unasked() {
     assert_eq!(run(&["allocate", path], "").status.code(), Some(0));
 
     let again = fit(&["-o", path]);
-    assert_eq!(text(&again.stderr), format!("error: {path} is already there: --overwrite replaces it\n"));
+    assert_eq!(
+        text(&again.stderr),
+        format!("error: {path} is already there: --overwrite replaces it\n")
+    );
     assert_eq!((again.status.code(), text(&again.stdout)), (Some(2), ""));
     assert_eq!(fit(&["-o", path, "--overwrite"]).status.code(), Some(0));
     assert_eq!(std::fs::read_to_string(path).unwrap(), written);
@@ -90,9 +108,14 @@ fn rows_for_spreadsheets_have_all_digits() {
 #[test]
 fn the_page_is_whole_and_says_what_cannot_be_known() {
     let path = folder("page").join("fit.html");
-    assert_eq!(fit(&["--report", path.to_str().unwrap(), "--bootstrap", "20"]).status.code(), Some(0));
+    assert_eq!(
+        fit(&["--report", path.to_str().unwrap(), "--bootstrap", "20"]).status.code(),
+        Some(0)
+    );
     let page = std::fs::read_to_string(&path).unwrap();
-    assert!(page.contains("unknown curves cannot be learned safely") && page.ends_with("</html>\n"));
+    assert!(
+        page.contains("unknown curves cannot be learned safely") && page.ends_with("</html>\n")
+    );
     assert_eq!(page.matches("<svg").count(), 3);
     assert!(!page.contains("NaN"));
 }
@@ -100,17 +123,34 @@ fn the_page_is_whole_and_says_what_cannot_be_known() {
 #[test]
 fn tasks_that_say_little_are_told_and_nothing_is_not_a_number() {
     let log = "task,spend,won\nnever,5,0\nnever,9,0\nalways,4,1\nalways,8,1\nonce,3,1\nmixed,1,0\nmixed,9,1\n";
-    let output = fit_text(log, &["--task", "task", "--spend", "spend", "--success", "won", "--format", "json"]);
+    let output = fit_text(
+        log,
+        &["--task", "task", "--spend", "spend", "--success", "won", "--format", "json"],
+    );
     let result = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(result.contains("only failures in 2 trials: a guess, as if half of one had succeeded"), "{result}");
-    assert!(result.contains("only successes in 2 trials: a guess, as if half of one more had failed"), "{result}");
+    assert!(
+        result.contains("only failures in 2 trials: a guess, as if half of one had succeeded"),
+        "{result}"
+    );
+    assert!(
+        result.contains("only successes in 2 trials: a guess, as if half of one more had failed"),
+        "{result}"
+    );
     assert!(result.contains("only 2 trials"), "{result}");
-    assert!(!result.contains("NaN") && !result.contains("\"value\": null,\n          \"low\""), "{result}");
+    assert!(
+        !result.contains("NaN") && !result.contains("\"value\": null,\n          \"low\""),
+        "{result}"
+    );
 
     let log = "task,spend,won,n\nsome,5,1,3\nnone,9,0,0\n";
-    let output = fit_text(log, &["--task", "task", "--spend", "spend", "--success", "won", "--trials", "n"]);
-    assert!(text(&output.stdout).contains("no data: left out of the problem"), "{}", text(&output.stdout));
+    let output =
+        fit_text(log, &["--task", "task", "--spend", "spend", "--success", "won", "--trials", "n"]);
+    assert!(
+        text(&output.stdout).contains("no data: left out of the problem"),
+        "{}",
+        text(&output.stdout)
+    );
     refuses(
         "spend,won,n\n5,0,0\n",
         &["--budget", "9", "--spend", "spend", "--success", "won", "--trials", "n"],
@@ -124,8 +164,12 @@ fn censored_rows_stay_below_one() {
     let output = fit_text(log, &["--threshold", "needed", "--success", "done"]);
     let result = text(&output.stdout);
     // 4/5 · 3/4 · 1/2 of the rows need more than 4.
-    assert!(result.contains("stays at 0.7 from 5 on: the largest amounts are censored"), "{result}");
-    let output = fit_text("needed,done\n3,0\n5,0\n", &["--threshold", "needed", "--success", "done"]);
+    assert!(
+        result.contains("stays at 0.7 from 5 on: the largest amounts are censored"),
+        "{result}"
+    );
+    let output =
+        fit_text("needed,done\n3,0\n5,0\n", &["--threshold", "needed", "--success", "done"]);
     assert!(text(&output.stdout).contains("only failures in 2 trials"), "{}", text(&output.stdout));
 }
 
@@ -153,7 +197,11 @@ fn malformed_logs_are_told_with_their_lines() {
         &["--spend", "spend", "--success", "won", "--reward", "worth"],
         "error: standard input has 1 error\n  line 2: worth: is empty; give a number\n",
     );
-    refuses("spend,won\n", &PLAIN, "error: standard input has a header but no rows: there is nothing to fit\n");
+    refuses(
+        "spend,won\n",
+        &PLAIN,
+        "error: standard input has a header but no rows: there is nothing to fit\n",
+    );
     refuses(
         "spent,won\n1,1\n",
         &PLAIN,
@@ -179,5 +227,9 @@ fn flags_that_do_not_go_together() {
         &["--spend", "spend", "--success", "won", "--reward", "worth", "--reward-max", "4"],
         "error: --reward-max 4 is less than the largest reward in the log, 5\n",
     );
-    refuses("spend,won\n0,1\n0,0\n", &PLAIN, "error: no row spends anything: say with --budget what one round may spend\n");
+    refuses(
+        "spend,won\n0,1\n0,0\n",
+        &PLAIN,
+        "error: no row spends anything: say with --budget what one round may spend\n",
+    );
 }

@@ -36,7 +36,12 @@ fn outlay(arguments: &[&str]) -> Command {
 
 /// Runs the binary with `input` on standard input.
 fn run(arguments: &[&str], input: &str) -> Output {
-    let mut child = outlay(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = outlay(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // A command that does not read its input closes the pipe early.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()

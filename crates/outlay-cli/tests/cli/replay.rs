@@ -1,4 +1,5 @@
-//! `outlay replay`: rows of both kinds, columns by name, every error with its line, the same result for any number of threads.
+//! `outlay replay`: rows of both kinds, columns by name, every error with its line, the same result
+//! for any number of threads.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -20,7 +21,8 @@ fn file(name: &str, content: &str) -> PathBuf {
 }
 
 fn replay(rows: &str, arguments: &str) -> Output {
-    let words: Vec<&str> = ["replay", PROBLEM, rows].into_iter().chain(arguments.split_whitespace()).collect();
+    let words: Vec<&str> =
+        ["replay", PROBLEM, rows].into_iter().chain(arguments.split_whitespace()).collect();
     run(&words, "")
 }
 
@@ -55,7 +57,18 @@ fn columns_may_be_named_and_joined() {
     // A part that is empty is left out.
     let problem = problem.replace("bodywork", "body work");
     let (problem, rows) = (file("joined.toml", &problem), file("joined.csv", rows));
-    let columns = ["--task", "kind,size", "--threshold", "hours", "--reward", "saved", "--format", "json", "--rounds", "3"];
+    let columns = [
+        "--task",
+        "kind,size",
+        "--threshold",
+        "hours",
+        "--reward",
+        "saved",
+        "--format",
+        "json",
+        "--rounds",
+        "3",
+    ];
     let words = ["replay", problem.to_str().unwrap(), rows.to_str().unwrap()];
     let output = run(&words.into_iter().chain(columns).collect::<Vec<_>>(), "");
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -74,7 +87,12 @@ fn tries_are_told_apart_from_thresholds_by_their_columns() {
     assert!(needed["lost_by_chance"]["p_value"].as_f64().unwrap() <= 0.05);
     let output = replay("examples/data/repairs_tried.csv", "--learner full");
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("learner full must be shown what failures would have brought"), "{}", text(&output.stderr));
+    assert!(
+        text(&output.stderr)
+            .contains("learner full must be shown what failures would have brought"),
+        "{}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
@@ -82,7 +100,9 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
     let header = "task,threshold,reward";
     refuses(
         "wrong.csv",
-        &format!("{header}\nengine,1,20\nengine,-1,20\nwiring,x,1\nbodywork,1,101\nwiring,1,1,1\nengine,2,\n"),
+        &format!(
+            "{header}\nengine,1,20\nengine,-1,20\nwiring,x,1\nbodywork,1,101\nwiring,1,1,1\nengine,2,\n"
+        ),
         "",
         " has 5 errors\n  line 3: threshold: must be finite and not negative, not -1\n  line 4: threshold: must be a number, not \"x\"\n  \
          line 5: reward: 101 is above the problem's reward_max = 100; raise it there\n  line 6: 4 fields, but the header has 3\n  \
@@ -106,13 +126,17 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
         "columns.csv",
         "task,hours,reward\n",
         "",
-        &format!(" has 1 error\n  line 1: no column threshold; {meant}, this has task, hours, reward"),
+        &format!(
+            " has 1 error\n  line 1: no column threshold; {meant}, this has task, hours, reward"
+        ),
     );
     refuses(
         "success.csv",
         "task,spend,sucess,reward\n",
         "",
-        &format!(" has 1 error\n  line 1: no column success; {meant}, this has task, spend, sucess, reward; did you mean sucess?"),
+        &format!(
+            " has 1 error\n  line 1: no column success; {meant}, this has task, spend, sucess, reward; did you mean sucess?"
+        ),
     );
     refuses(
         "tries.csv",
@@ -128,14 +152,23 @@ fn rows_of_other_tasks_are_left_out_and_told() {
     let path = file("more.csv", &format!("{rows}painting,3,30\nglass,1,5\nglass,1,5\n"));
     let output = replay(path.to_str().unwrap(), "--rounds 5 --replications 1 --format csv");
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(text(&output.stderr), "3 rows are left out, of tasks that the problem does not have: glass, painting\n");
-    assert_eq!(text(&output.stdout), text(&replay(ROWS, "--rounds 5 --replications 1 --format csv").stdout));
+    assert_eq!(
+        text(&output.stderr),
+        "3 rows are left out, of tasks that the problem does not have: glass, painting\n"
+    );
+    assert_eq!(
+        text(&output.stdout),
+        text(&replay(ROWS, "--rounds 5 --replications 1 --format csv").stdout)
+    );
 }
 
 #[test]
 fn rows_and_problem_cannot_both_come_from_standard_input() {
     let output = run(&["replay", "-", "-"], "");
-    assert_eq!(text(&output.stderr), "error: only one of problem and rows can come from standard input\n");
+    assert_eq!(
+        text(&output.stderr),
+        "error: only one of problem and rows can come from standard input\n"
+    );
     let rows = std::fs::read_to_string(super::root().join(ROWS)).unwrap();
     let output = run(&["replay", PROBLEM, "-", "--rounds", "5", "--replications", "1"], &rows);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -151,7 +184,11 @@ fn a_report_is_one_page_and_the_same_every_time() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         assert_eq!(text(&output.stderr), format!("report: {}\n", path.display()));
         let page = std::fs::read_to_string(&path).unwrap();
-        assert!(page.starts_with("<!DOCTYPE html>") && page.contains("Where the budget goes") && !page.contains("NaN"));
+        assert!(
+            page.starts_with("<!DOCTYPE html>")
+                && page.contains("Where the budget goes")
+                && !page.contains("NaN")
+        );
         replay(rows, &format!("{arguments} --threads 1"));
         assert_eq!(page, std::fs::read_to_string(&path).unwrap());
     }
@@ -161,6 +198,9 @@ fn a_report_is_one_page_and_the_same_every_time() {
 fn recorded_order_plays_each_row_once() {
     let found = json(ROWS, "--order recorded --learner uniform");
     assert_eq!((&found["rounds"], &found["replications"]), (&Value::from(60), &Value::from(1)));
-    let (gain, even) = (found["learners"][0]["gain"]["mean"].as_f64().unwrap(), found["splits"]["even"]["gain"].as_f64().unwrap());
+    let (gain, even) = (
+        found["learners"][0]["gain"]["mean"].as_f64().unwrap(),
+        found["splits"]["even"]["gain"].as_f64().unwrap(),
+    );
     assert!((gain - even).abs() < 1e-6, "{gain} and {even}");
 }

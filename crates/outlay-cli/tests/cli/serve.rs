@@ -24,7 +24,8 @@ struct Service {
 impl Service {
     fn start(arguments: &[&str]) -> Self {
         let mut command = outlay(&["serve", "--quiet", "--log", "warn"]);
-        let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child =
+            command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut address = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
         assert!(address.starts_with("http"), "it did not start: {}", said(&mut child));
@@ -32,7 +33,13 @@ impl Service {
     }
 
     fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args([name, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args([name, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     fn end(&mut self) -> ExitStatus {
@@ -47,7 +54,12 @@ impl Service {
     }
 
     fn curl(&self, path: &str, arguments: &[&str]) -> Output {
-        Command::new("curl").args(["-s", "-S", "--max-time", "20"]).args(arguments).arg(format!("{}{path}", self.address)).output().unwrap()
+        Command::new("curl")
+            .args(["-s", "-S", "--max-time", "20"])
+            .args(arguments)
+            .arg(format!("{}{path}", self.address))
+            .output()
+            .unwrap()
     }
 }
 
@@ -68,12 +80,21 @@ fn said(child: &mut Child) -> String {
 fn told_to_stop_it_ends_in_good_order_and_keeps_everything() {
     let folder = folder("stop");
     let data = folder.to_str().unwrap();
-    let problem = r#"{"problem": {"task": [{"name": "a", "curve": {"family": "exponential", "scale": 1}}]}}"#;
+    let problem =
+        r#"{"problem": {"task": [{"name": "a", "curve": {"family": "exponential", "scale": 1}}]}}"#;
     let mut service = Service::start(&["--data", data, "--listen", "127.0.0.1:0"]);
-    let made = service.curl("/v1/campaigns/kept", &["-X", "PUT", "-H", "content-type: application/json", "-d", problem]);
+    let made = service.curl(
+        "/v1/campaigns/kept",
+        &["-X", "PUT", "-H", "content-type: application/json", "-d", problem],
+    );
     assert!(text(&made.stdout).contains("\"id\":\"kept\""), "{made:?}");
     let second = run(&["serve", "--data", data, "--listen", "127.0.0.1:0"], "");
-    assert_eq!((second.status.code(), text(&second.stdout)), (Some(2), ""), "two services on one folder: {}", text(&second.stderr));
+    assert_eq!(
+        (second.status.code(), text(&second.stdout)),
+        (Some(2), ""),
+        "two services on one folder: {}",
+        text(&second.stderr)
+    );
     service.signal("-TERM");
     assert_eq!(service.end().code(), Some(0));
     let service = Service::start(&["--data", data, "--listen", "127.0.0.1:0"]);
@@ -82,14 +103,28 @@ fn told_to_stop_it_ends_in_good_order_and_keeps_everything() {
 
 #[test]
 fn a_log_for_programs_has_an_object_a_line() {
-    let arguments =
-        ["serve", "--memory", "--listen", "127.0.0.1:0", "--log-format", "json", "--metrics", "127.0.0.1:0", "--campaigns", "1"];
-    let mut child = outlay(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let arguments = [
+        "serve",
+        "--memory",
+        "--listen",
+        "127.0.0.1:0",
+        "--log-format",
+        "json",
+        "--metrics",
+        "127.0.0.1:0",
+        "--campaigns",
+        "1",
+    ];
+    let mut child =
+        outlay(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut address = String::new();
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
     let mut service = Service { child, address: address.trim().to_owned() };
-    let problem = r#"{"problem": {"task": [{"name": "a", "curve": {"family": "exponential", "scale": 1}}]}}"#;
-    let put = |path: &str| service.curl(path, &["-X", "PUT", "-H", "content-type: application/json", "-d", problem]);
+    let problem =
+        r#"{"problem": {"task": [{"name": "a", "curve": {"family": "exponential", "scale": 1}}]}}"#;
+    let put = |path: &str| {
+        service.curl(path, &["-X", "PUT", "-H", "content-type: application/json", "-d", problem])
+    };
     assert!(text(&put("/v1/campaigns/one").stdout).contains("\"id\":\"one\""));
     assert!(text(&put("/v1/campaigns/two").stdout).contains("there are 1 campaigns already"));
     service.signal("-TERM");
@@ -97,7 +132,8 @@ fn a_log_for_programs_has_an_object_a_line() {
     let log = said(&mut service.child);
     assert!(log.contains("no tokens yet") && log.contains("/metrics"), "{log}");
     for line in log.lines() {
-        serde_json::from_str::<serde_json::Value>(line).unwrap_or_else(|error| panic!("{line}: {error}"));
+        serde_json::from_str::<serde_json::Value>(line)
+            .unwrap_or_else(|error| panic!("{line}: {error}"));
     }
 }
 
@@ -114,14 +150,26 @@ fn nobody_else_is_served_without_tokens() {
     let made = run(&["token", "create", "--scope", "admin", "--data", data], "");
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     let token = text(&made.stdout).trim().to_owned();
-    assert!(token.starts_with("outlay_") && !text(&made.stderr).contains(&token), "the secret is for standard output only");
+    assert!(
+        token.starts_with("outlay_") && !text(&made.stderr).contains(&token),
+        "the secret is for standard output only"
+    );
 
     let service = Service::start(&["--data", data, "--listen", "0.0.0.0:0"]);
     let bearer = format!("authorization: Bearer {token}");
     assert!(text(&service.curl("/v1/campaigns", &[]).stdout).contains("unauthorised"));
-    assert!(text(&service.curl("/v1/campaigns", &["-H", &bearer]).stdout).contains("\"campaigns\":[]"));
+    assert!(
+        text(&service.curl("/v1/campaigns", &["-H", &bearer]).stdout).contains("\"campaigns\":[]")
+    );
     let url = service.address.replace("0.0.0.0", "127.0.0.1");
-    let asked = |arguments: &[&str]| outlay(&["token"]).args(arguments).args(["--url", &url]).env("OUTLAY_TOKEN", &token).output().unwrap();
+    let asked = |arguments: &[&str]| {
+        outlay(&["token"])
+            .args(arguments)
+            .args(["--url", &url])
+            .env("OUTLAY_TOKEN", &token)
+            .output()
+            .unwrap()
+    };
     let list = asked(&["list"]);
     assert!(text(&list.stdout).contains("admin") && list.status.success(), "{list:?}");
     let id = token.split('_').nth(1).unwrap();
@@ -135,14 +183,34 @@ fn nobody_else_is_served_without_tokens() {
 fn over_tls() {
     let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/data");
     let (certificate, key) = (format!("{data}/localhost.pem"), format!("{data}/localhost-key.pem"));
-    let service = Service::start(&["--memory", "--listen", "127.0.0.1:0", "--tls-cert", &certificate, "--tls-key", &key]);
+    let service = Service::start(&[
+        "--memory",
+        "--listen",
+        "127.0.0.1:0",
+        "--tls-cert",
+        &certificate,
+        "--tls-key",
+        &key,
+    ]);
     assert!(service.address.starts_with("https://"));
     let answer = service.curl("/livez", &["--cacert", &certificate, "-i"]);
     let answer = text(&answer.stdout);
     assert!(answer.contains("alive") && answer.contains("strict-transport-security"), "{answer}");
     let strangers = service.curl("/livez", &[]);
     assert!(!strangers.status.success(), "curl trusts a certificate that nobody vouches for");
-    let swapped = run(&["serve", "--memory", "--listen", "127.0.0.1:0", "--tls-cert", &key, "--tls-key", &certificate], "");
+    let swapped = run(
+        &[
+            "serve",
+            "--memory",
+            "--listen",
+            "127.0.0.1:0",
+            "--tls-cert",
+            &key,
+            "--tls-key",
+            &certificate,
+        ],
+        "",
+    );
     assert_eq!(swapped.status.code(), Some(2));
     assert!(text(&swapped.stderr).contains("certificate"), "{}", text(&swapped.stderr));
 }
@@ -153,6 +221,14 @@ fn an_address_that_is_taken() {
     let taken = service.address.trim_start_matches("http://");
     let second = run(&["serve", "--memory", "--listen", taken], "");
     assert_eq!(second.status.code(), Some(2));
-    assert!(text(&second.stderr).contains(&format!("cannot listen on {taken}")), "{}", text(&second.stderr));
-    assert!(text(&second.stderr).contains("port 0 takes a free one: --listen 127.0.0.1:0"), "{}", text(&second.stderr));
+    assert!(
+        text(&second.stderr).contains(&format!("cannot listen on {taken}")),
+        "{}",
+        text(&second.stderr)
+    );
+    assert!(
+        text(&second.stderr).contains("port 0 takes a free one: --listen 127.0.0.1:0"),
+        "{}",
+        text(&second.stderr)
+    );
 }

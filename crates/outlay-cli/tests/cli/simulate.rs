@@ -1,4 +1,5 @@
-//! `outlay simulate`: runs that are killed, stopped, extended, refused; results that depend on none of that.
+//! `outlay simulate`: runs that are killed, stopped, extended, refused; results that depend on none
+//! of that.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
@@ -9,7 +10,8 @@ use serde_json::Value;
 use super::{outlay, root, run, text};
 
 /// Long enough to be interrupted several times, short enough to be waited for.
-const LONG: &str = "simulate power --learner paper --learner uniform --horizon 2000 --replications 60 --seed 3";
+const LONG: &str =
+    "simulate power --learner paper --learner uniform --horizon 2000 --replications 60 --seed 3";
 
 /// A folder of this test's own, which is not there yet.
 fn fresh(name: &str) -> PathBuf {
@@ -39,11 +41,17 @@ fn refuses(output: &Output, message: &str) {
 }
 
 fn start(command: &str, out: &Path) -> Child {
-    outlay(&words(command, out)).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    outlay(&words(command, out))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
 }
 
 fn lines_kept(out: &Path) -> usize {
-    std::fs::read(out.join("replications.jsonl")).map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
+    std::fs::read(out.join("replications.jsonl"))
+        .map_or(0, |bytes| bytes.iter().filter(|byte| **byte == b'\n').count())
 }
 
 /// Waits until so many replications are kept.
@@ -80,7 +88,12 @@ fn a_run_that_is_killed_goes_on_to_the_same_results() {
     let kept = lines_kept(&killed);
     let last = simulate(LONG, &killed);
     succeeds(&last);
-    assert!(text(&last.stderr).starts_with(&format!("resuming: {kept} of 120 replications are there\n")), "{}", text(&last.stderr));
+    assert!(
+        text(&last.stderr)
+            .starts_with(&format!("resuming: {kept} of 120 replications are there\n")),
+        "{}",
+        text(&last.stderr)
+    );
     assert_eq!(results(&killed), results(&whole));
     assert_eq!(lines_kept(&killed), 120);
 }
@@ -89,7 +102,10 @@ fn a_run_that_is_killed_goes_on_to_the_same_results() {
 fn threads_change_nothing() {
     let of_threads = |threads: &str| {
         let out = fresh(&format!("threads-{threads}"));
-        succeeds(&simulate(&format!("simulate power --horizon 300 --replications 12 --threads {threads}"), &out));
+        succeeds(&simulate(
+            &format!("simulate power --horizon 300 --replications 12 --threads {threads}"),
+            &out,
+        ));
         results(&out)
     };
     let one = of_threads("1");
@@ -107,7 +123,11 @@ fn a_torn_last_line_is_played_again() {
         std::fs::write(out.join("replications.jsonl"), &checkpoint[..torn]).unwrap();
         let again = simulate(command, &out);
         succeeds(&again);
-        assert!(text(&again.stderr).starts_with("resuming: 14 of 15 replications are there\n"), "{}", text(&again.stderr));
+        assert!(
+            text(&again.stderr).starts_with("resuming: 14 of 15 replications are there\n"),
+            "{}",
+            text(&again.stderr)
+        );
         assert_eq!(results(&out), before);
         assert_eq!(lines_kept(&out), 15);
     }
@@ -118,7 +138,8 @@ fn a_damaged_line_in_the_middle_is_an_error() {
     let command = "simulate power --horizon 100 --replications 5";
     let out = fresh("damaged");
     succeeds(&simulate(command, &out));
-    let mut lines: Vec<String> = file(&out, "replications.jsonl").lines().map(str::to_owned).collect();
+    let mut lines: Vec<String> =
+        file(&out, "replications.jsonl").lines().map(str::to_owned).collect();
     lines[2].truncate(10);
     std::fs::write(out.join("replications.jsonl"), lines.join("\n") + "\n").unwrap();
     let message = "replications.jsonl line 3 cannot be read: remove the line, and its replication will be played again";
@@ -143,7 +164,8 @@ fn what_is_all_there_is_told_again() {
 #[test]
 fn more_replications_extend_a_run_and_fewer_take_its_first() {
     let of = |replications: u64, out: &Path| {
-        let output = simulate(&format!("simulate power --horizon 100 --replications {replications}"), out);
+        let output =
+            simulate(&format!("simulate power --horizon 100 --replications {replications}"), out);
         succeeds(&output);
         (text(&output.stderr).lines().next().unwrap().to_owned(), results(out))
     };
@@ -162,28 +184,41 @@ fn another_run_is_left_alone() {
     succeeds(&simulate("simulate power --horizon 100 --replications 2", &out));
     let record = file(&out, "run.json");
     let refuses_command = |command: &str, difference: &str| {
-        let message = format!("error: {} holds another run: {difference}; take another --out or remove it\n", out.display());
+        let message = format!(
+            "error: {} holds another run: {difference}; take another --out or remove it\n",
+            out.display()
+        );
         refuses(&simulate(command, &out), &message);
         assert_eq!(file(&out, "run.json"), record);
         assert_eq!(lines_kept(&out), 6);
     };
     refuses_command("simulate power --horizon 200 --replications 2", "horizon 100, not 200");
     refuses_command("simulate power --horizon 100 --replications 2 --seed 5", "seed 1, not 5");
-    refuses_command("simulate power --horizon 100 --learner paper", "learners sharp paper uniform, not paper");
-    refuses_command("simulate m-set --horizon 100 --feedback censored", "feedback as needed, not censored; problems power, not m-set");
+    refuses_command(
+        "simulate power --horizon 100 --learner paper",
+        "learners sharp paper uniform, not paper",
+    );
+    refuses_command(
+        "simulate m-set --horizon 100 --feedback censored",
+        "feedback as needed, not censored; problems power, not m-set",
+    );
 }
 
 #[test]
 fn a_changed_problem_is_another_run() {
     let out = fresh("changed");
     let with_mean = |mean: f64| {
-        let problem =
-            format!("[[task]]\ncurve = {{ family = 'power', exponent = 0.5 }}\nreward = {{ law = 'bernoulli', mean = {mean} }}\n");
+        let problem = format!(
+            "[[task]]\ncurve = {{ family = 'power', exponent = 0.5 }}\nreward = {{ law = 'bernoulli', mean = {mean} }}\n"
+        );
         run(&words("simulate - --horizon 50 --replications 2", &out), &problem)
     };
     succeeds(&with_mean(0.5));
     succeeds(&with_mean(0.5));
-    let message = format!("error: {} holds another run: another problem stdin; take another --out or remove it\n", out.display());
+    let message = format!(
+        "error: {} holds another run: another problem stdin; take another --out or remove it\n",
+        out.display()
+    );
     refuses(&with_mean(0.6), &message);
 }
 
@@ -192,7 +227,10 @@ fn files_of_others_are_left_alone() {
     let out = fresh("foreign");
     std::fs::create_dir_all(&out).unwrap();
     std::fs::write(out.join("results.csv"), "mine").unwrap();
-    let message = format!("error: {} holds a results.csv of something else; take another --out\n", out.display());
+    let message = format!(
+        "error: {} holds a results.csv of something else; take another --out\n",
+        out.display()
+    );
     refuses(&simulate("simulate power --horizon 100 --replications 2", &out), &message);
     assert_eq!(std::fs::read_dir(&out).unwrap().count(), 1);
 }
@@ -212,7 +250,10 @@ fn two_processes_do_not_share_a_folder() {
     let out = fresh("two");
     let mut first = start(LONG, &out);
     wait_for(&out, 1);
-    let message = format!("error: another run is writing to {}: wait for its end, or take another --out\n", out.display());
+    let message = format!(
+        "error: another run is writing to {}: wait for its end, or take another --out\n",
+        out.display()
+    );
     refuses(&simulate(LONG, &out), &message);
     assert!(first.wait().unwrap().success());
     assert_eq!(lines_kept(&out), 120);
@@ -227,10 +268,16 @@ fn an_interrupt_keeps_what_is_finished() {
         let kept = lines_kept(&stopped);
         let child = start(LONG, &stopped);
         wait_for(&stopped, kept + 5);
-        std::process::Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap();
+        std::process::Command::new("kill")
+            .args([signal, &child.id().to_string()])
+            .status()
+            .unwrap();
         let output = child.wait_with_output().unwrap();
-        let message =
-            format!("stopped: {} of 120 replications are kept in {}; the same command goes on\n", lines_kept(&stopped), stopped.display());
+        let message = format!(
+            "stopped: {} of 120 replications are kept in {}; the same command goes on\n",
+            lines_kept(&stopped),
+            stopped.display()
+        );
         assert!(text(&output.stderr).ends_with(&message), "{}", text(&output.stderr));
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), ""));
     }
@@ -247,7 +294,10 @@ fn an_interrupt_without_a_folder_keeps_nothing_and_says_so() {
     std::thread::sleep(Duration::from_millis(500));
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(text(&output.stderr), "stopped: nothing was kept; --out DIR keeps what is finished\n");
+    assert_eq!(
+        text(&output.stderr),
+        "stopped: nothing was kept; --out DIR keeps what is finished\n"
+    );
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), ""));
 }
 
@@ -265,11 +315,18 @@ fn has_keys(value: &Value, wanted: &str) {
 
 #[test]
 fn json_has_the_documented_shape() {
-    let output =
-        run(&"simulate power --learner paper --horizon 50 --replications 3 --seed 7 --format json".split(' ').collect::<Vec<_>>(), "");
+    let output = run(
+        &"simulate power --learner paper --horizon 50 --replications 3 --seed 7 --format json"
+            .split(' ')
+            .collect::<Vec<_>>(),
+        "",
+    );
     let run: Value = serde_json::from_slice(&output.stdout).unwrap();
     has_keys(&run, "horizon seed replications optimum learners");
-    assert_eq!((&run["horizon"], &run["seed"], &run["replications"]), (&50.into(), &7.into(), &3.into()));
+    assert_eq!(
+        (&run["horizon"], &run["seed"], &run["replications"]),
+        (&50.into(), &7.into(), &3.into())
+    );
     has_keys(&run["optimum"], "value spend");
     assert_eq!(run["optimum"]["spend"].as_array().unwrap().len(), 5);
     let learner = &run["learners"][0];
@@ -278,7 +335,12 @@ fn json_has_the_documented_shape() {
     has_keys(&learner["regret"], "mean std_error low95 high95 median");
     has_keys(&learner["realised_regret"], "mean std_error low95 high95 median");
     has_keys(&learner["replications"][0], "seed regret completions success_mass");
-    let seeds: Vec<u64> = learner["replications"].as_array().unwrap().iter().map(|one| one["seed"].as_u64().unwrap()).collect();
+    let seeds: Vec<u64> = learner["replications"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["seed"].as_u64().unwrap())
+        .collect();
     assert_eq!(seeds, [7, 8, 9]);
     assert_eq!(learner["replications"][0]["completions"].as_array().unwrap().len(), 5);
     has_keys(&learner["curve"][0], "round mean low95 high95 q10 q90");
@@ -288,13 +350,23 @@ fn json_has_the_documented_shape() {
 
 #[test]
 fn several_problems_are_runs_in_one_object() {
-    let output =
-        run(&"simulate power m-set --learner paper --horizon 50 --replications 2 --format json".split(' ').collect::<Vec<_>>(), "");
+    let output = run(
+        &"simulate power m-set --learner paper --horizon 50 --replications 2 --format json"
+            .split(' ')
+            .collect::<Vec<_>>(),
+        "",
+    );
     let several: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(keys(&several), ["runs"]);
-    let names: Vec<&Value> = several["runs"].as_array().unwrap().iter().map(|run| &run["problem"]).collect();
+    let names: Vec<&Value> =
+        several["runs"].as_array().unwrap().iter().map(|run| &run["problem"]).collect();
     assert_eq!(names, ["power", "m-set"]);
-    let output = run(&"simulate power --learner paper --horizon 50 --replications 2 --format json".split(' ').collect::<Vec<_>>(), "");
+    let output = run(
+        &"simulate power --learner paper --horizon 50 --replications 2 --format json"
+            .split(' ')
+            .collect::<Vec<_>>(),
+        "",
+    );
     assert_eq!(serde_json::from_slice::<Value>(&output.stdout).unwrap(), several["runs"][0]);
 }
 
@@ -303,8 +375,18 @@ fn json_and_csv_leave_no_files() {
     let here = fresh("no-files");
     std::fs::create_dir_all(&here).unwrap();
     for format in ["json", "csv"] {
-        let output =
-            outlay(&["simulate", "power", "--horizon", "50", "--replications", "2", "--format", format]).current_dir(&here).output();
+        let output = outlay(&[
+            "simulate",
+            "power",
+            "--horizon",
+            "50",
+            "--replications",
+            "2",
+            "--format",
+            format,
+        ])
+        .current_dir(&here)
+        .output();
         succeeds(&output.unwrap());
     }
     assert_eq!(std::fs::read_dir(&here).unwrap().count(), 0);
@@ -314,7 +396,10 @@ fn json_and_csv_leave_no_files() {
 fn a_table_leaves_a_report_in_runs() {
     let here = fresh("default-folder");
     std::fs::create_dir_all(&here).unwrap();
-    let output = outlay(&["simulate", "m-set:tasks=4", "--horizon", "50", "--replications", "2"]).current_dir(&here).output().unwrap();
+    let output = outlay(&["simulate", "m-set:tasks=4", "--horizon", "50", "--replications", "2"])
+        .current_dir(&here)
+        .output()
+        .unwrap();
     succeeds(&output);
     let told = text(&output.stderr).trim_end().strip_prefix("report: ").unwrap();
     assert!(told.starts_with("runs/m-set-tasks-4-") && told.ends_with("/report.html"), "{told}");
@@ -323,7 +408,9 @@ fn a_table_leaves_a_report_in_runs() {
 
 #[test]
 fn runs_of_an_independent_implementation_come_out_of_the_command() {
-    let fixtures = std::fs::read_to_string(root().join("crates/outlay/tests/data/reference_runs.json")).unwrap();
+    let fixtures =
+        std::fs::read_to_string(root().join("crates/outlay/tests/data/reference_runs.json"))
+            .unwrap();
     let fixtures: Value = serde_json::from_str(&fixtures).unwrap();
     let mut compared = 0;
     for row in fixtures["runs"]["rows"].as_array().unwrap() {
@@ -339,7 +426,9 @@ fn runs_of_an_independent_implementation_come_out_of_the_command() {
             other => other,
         };
         let (horizon, seed) = (row[2].to_string(), row[3].to_string());
-        let command = format!("simulate {problem} --learner {learner} --horizon {horizon} --seed {seed} --replications 1 --format json");
+        let command = format!(
+            "simulate {problem} --learner {learner} --horizon {horizon} --seed {seed} --replications 1 --format json"
+        );
         let output = run(&command.split(' ').collect::<Vec<_>>(), "");
         let result: Value = serde_json::from_slice(&output.stdout).unwrap();
         let replication = &result["learners"][0]["replications"][0];
@@ -361,32 +450,53 @@ fn an_experiment_file_does_what_the_flags_do() {
         out = 'kept'\n[grid]\nparameter = 'task[*].curve.exponent'\nvalues = [0.3, 0.6]\n";
     std::fs::write(folder.join("plan.toml"), experiment).unwrap();
     let (experiment, problem) = (folder.join("plan.toml"), folder.join("two.toml"));
-    let from_file = run(&["simulate", "--experiment", experiment.to_str().unwrap(), "--format", "json"], "");
+    let from_file =
+        run(&["simulate", "--experiment", experiment.to_str().unwrap(), "--format", "json"], "");
     succeeds(&from_file);
     assert!(folder.join("kept/report.html").exists());
     let flags = "--learner paper,epsilon-greedy:epsilon=0.1 --horizon 80 --replications 3 --seed 4 --grid task[*].curve.exponent=0.3,0.6";
-    let arguments = ["simulate", problem.to_str().unwrap(), "--format", "json"].into_iter().chain(flags.split(' '));
+    let arguments = ["simulate", problem.to_str().unwrap(), "--format", "json"]
+        .into_iter()
+        .chain(flags.split(' '));
     assert_eq!(run(&arguments.collect::<Vec<_>>(), "").stdout, from_file.stdout);
     let result: Value = serde_json::from_slice(&from_file.stdout).unwrap();
     assert_eq!(result["runs"][1]["parameter"], serde_json::json!(["task[*].curve.exponent", 0.6]));
     assert_eq!(result["runs"][1]["problem"], "two");
     let other = folder.join("other");
-    let overridden = ["simulate", "--experiment", experiment.to_str().unwrap(), "--replications", "2", "--format", "json", "--out"];
-    let overridden = run(&overridden.into_iter().chain([other.to_str().unwrap()]).collect::<Vec<_>>(), "");
+    let overridden = [
+        "simulate",
+        "--experiment",
+        experiment.to_str().unwrap(),
+        "--replications",
+        "2",
+        "--format",
+        "json",
+        "--out",
+    ];
+    let overridden =
+        run(&overridden.into_iter().chain([other.to_str().unwrap()]).collect::<Vec<_>>(), "");
     let result: Value = serde_json::from_slice(&overridden.stdout).unwrap();
     assert_eq!(result["runs"][0]["replications"], 2);
 }
 
 #[test]
 fn a_grid_over_horizons_has_them() {
-    let output =
-        run(&"simulate power --learner paper --grid horizon=40,80 --replications 2 --format json".split(' ').collect::<Vec<_>>(), "");
+    let output = run(
+        &"simulate power --learner paper --grid horizon=40,80 --replications 2 --format json"
+            .split(' ')
+            .collect::<Vec<_>>(),
+        "",
+    );
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&result["runs"][0]["horizon"], &result["runs"][1]["horizon"]), (&40.into(), &80.into()));
+    assert_eq!(
+        (&result["runs"][0]["horizon"], &result["runs"][1]["horizon"]),
+        (&40.into(), &80.into())
+    );
     assert_eq!(result["runs"][1]["parameter"], serde_json::json!(["horizon", 80.0]));
 }
 
-/// The tables of the README and the guide, which no snapshot can hold: speed differs from machine to machine, and a table leaves files.
+/// The tables of the README and the guide, which no snapshot can hold: speed differs from machine
+/// to machine, and a table leaves files.
 #[test]
 fn tables_in_the_documentation_are_true() {
     let mut compared = 0;
@@ -396,7 +506,8 @@ fn tables_in_the_documentation_are_true() {
             let (command, shown) = block.split("```").next().unwrap().split_once('\n').unwrap();
             let output = simulate(command, &fresh(&format!("documented-{compared}")));
             succeeds(&output);
-            // Words instead of spaces, without the last column: speeds, which change the widths of columns too.
+            // Words instead of spaces, without the last column: speeds, which change the widths of
+            // columns too.
             let words = |table: &str| -> Vec<String> {
                 let without_speed = |line: &str| {
                     let mut words: Vec<&str> = line.trim_matches('─').split_whitespace().collect();
@@ -407,8 +518,13 @@ fn tables_in_the_documentation_are_true() {
                 };
                 table.lines().map(without_speed).collect()
             };
-            let told: Vec<String> = words(shown).into_iter().filter(|line| !line.starts_with("report:")).collect();
-            assert_eq!(told.join("\n").trim(), words(text(&output.stdout)).join("\n").trim(), "{command}");
+            let told: Vec<String> =
+                words(shown).into_iter().filter(|line| !line.starts_with("report:")).collect();
+            assert_eq!(
+                told.join("\n").trim(),
+                words(text(&output.stdout)).join("\n").trim(),
+                "{command}"
+            );
             compared += 1;
         }
     }

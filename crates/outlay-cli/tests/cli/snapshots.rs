@@ -1,5 +1,5 @@
-//! What each command prints, in every format: `tests/cli/commands/*.trycmd`. `TRYCMD=overwrite cargo test` writes them anew; look at
-//! the difference before you keep it.
+//! What each command prints, in every format: `tests/cli/commands/*.trycmd`. `TRYCMD=overwrite
+//! cargo test` writes them anew; look at the difference before you keep it.
 
 #[test]
 fn commands_print_what_they_printed() {

@@ -20,7 +20,10 @@ fn json_on_standard_input_is_recognised() {
         { "budget": 4, "task": [ { "name": "job", "curve": { "family": "threshold", "at": 3 }, "value": 0.5 } ] }"#;
     let output = run(&["allocate", "-", "--format", "csv", "--quiet"], json);
     assert_eq!(text(&output.stderr), "");
-    assert_eq!(text(&output.stdout), "task,spend,share,success,expected_reward,marginal_return,bound\njob,3.0,0.75,1.0,0.5,0.0,\n");
+    assert_eq!(
+        text(&output.stdout),
+        "task,spend,share,success,expected_reward,marginal_return,bound\njob,3.0,0.75,1.0,0.5,0.0,\n"
+    );
 }
 
 #[test]
@@ -33,15 +36,20 @@ fn files_of_a_problem_on_standard_input_are_relative_to_here() {
 #[test]
 fn a_plan_comes_from_standard_input() {
     let plan = "task,spend\nsmall,2\nlarge,6\nside,0\n";
-    let output = run(&["evaluate", "crates/outlay-cli/tests/cli/data/jobs.toml", "--plan", "-"], plan);
+    let output =
+        run(&["evaluate", "crates/outlay-cli/tests/cli/data/jobs.toml", "--plan", "-"], plan);
     assert_eq!(text(&output.stderr), "");
     assert!(text(&output.stdout).contains("nothing to move"));
 }
 
 #[test]
 fn what_allocate_writes_evaluate_reads_and_keeps() {
-    let allocation = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "csv"], "");
-    let output = run(&["evaluate", "examples/ad-channels/ad-channels.toml", "--plan", "-"], text(&allocation.stdout));
+    let allocation =
+        run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "csv"], "");
+    let output = run(
+        &["evaluate", "examples/ad-channels/ad-channels.toml", "--plan", "-"],
+        text(&allocation.stdout),
+    );
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("nothing to move"), "{}", text(&output.stdout));
 }
@@ -62,18 +70,33 @@ fn every_example_can_be_checked_and_allocated() {
 
 #[test]
 fn json_is_json_with_the_documented_keys() {
-    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "json"], "");
+    let output =
+        run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "json"], "");
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let keys = |value: &serde_json::Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ");
-    assert_eq!(keys(&record), "budget value upper_bound gap price status unspent unspent_reason tasks");
-    assert_eq!(keys(&record["tasks"][0]), "task spend share success expected_reward marginal_return bound");
+    let keys = |value: &serde_json::Value| {
+        value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(
+        keys(&record),
+        "budget value upper_bound gap price status unspent unspent_reason tasks"
+    );
+    assert_eq!(
+        keys(&record["tasks"][0]),
+        "task spend share success expected_reward marginal_return bound"
+    );
 }
 
 #[test]
 fn numbers_survive_json() {
-    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "json"], "");
+    let output =
+        run(&["allocate", "examples/ad-channels/ad-channels.toml", "--format", "json"], "");
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let spends: Vec<f64> = record["tasks"].as_array().unwrap().iter().map(|task| task["spend"].as_f64().unwrap()).collect();
+    let spends: Vec<f64> = record["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["spend"].as_f64().unwrap())
+        .collect();
     assert!((spends.iter().sum::<f64>() - 1000.0).abs() <= 8.0 * f64::EPSILON * 1000.0);
 }
 
@@ -81,12 +104,26 @@ fn numbers_survive_json() {
 fn an_infinite_marginal_return_is_null() {
     let toml = "[[task]]\nname = 'one'\nvalue = 1\nmax = 0\ncurve = { family = 'power', exponent = 0.5 }\n";
     let output = run(&["allocate", "-", "--format", "json"], toml);
-    assert!(text(&output.stdout).contains(r#""marginal_return": null"#), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains(r#""marginal_return": null"#),
+        "{}",
+        text(&output.stdout)
+    );
 }
 
 #[test]
 fn rounding_adds_three_keys() {
-    let output = run(&["allocate", "examples/ad-channels/ad-channels.toml", "--round", "0.01", "--format", "json"], "");
+    let output = run(
+        &[
+            "allocate",
+            "examples/ad-channels/ad-channels.toml",
+            "--round",
+            "0.01",
+            "--format",
+            "json",
+        ],
+        "",
+    );
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rounding = record["rounding"].as_object().unwrap();
     assert_eq!(rounding.keys().collect::<Vec<_>>(), ["unit", "value_before", "loss"]);
@@ -97,8 +134,12 @@ fn rounding_adds_three_keys() {
 
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    let mut child =
-        outlay(&["allocate", "-", "--format", "csv"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = outlay(&["allocate", "-", "--format", "csv"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // The reader is gone before anything is written: the problem is still to come.
     drop(child.stdout.take());
     let toml = "[[task]]\nname = 'one'\nvalue = 1\ncurve = { family = 'exponential', scale = 1 }\n";

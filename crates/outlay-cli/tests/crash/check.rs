@@ -1,4 +1,5 @@
-//! What is there after a restart, held against what was promised: identities, not numbers of things.
+//! What is there after a restart, held against what was promised: identities, not numbers of
+//! things.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -32,7 +33,9 @@ pub fn faults(address: &str, campaign: &str, promises: &Promises) -> Vec<Fault> 
     for (key, answer) in &promises.keys {
         let count = answer["rounds"].as_array().map_or(0, Vec::len);
         let path = format!("/v1/campaigns/{campaign}/rounds");
-        let again = connection.send("POST", &path, Some(key), Some(&json!({ "count": count }))).expect("an answer");
+        let again = connection
+            .send("POST", &path, Some(key), Some(&json!({ "count": count })))
+            .expect("an answer");
         if again.body != *answer {
             faults.push((Kind::Double, format!("key {key}: {} instead of {answer}", again.body)));
         }
@@ -49,7 +52,10 @@ fn rounds(connection: &mut Connection, campaign: &str) -> BTreeMap<u64, Value> {
         assert_eq!(page.status, 200, "{page:?}");
         for round in page.body["rounds"].as_array().expect("rounds") {
             let number = round["round"].as_u64().expect("a number");
-            assert!(rounds.insert(number, round.clone()).is_none(), "round {number} is listed twice");
+            assert!(
+                rounds.insert(number, round.clone()).is_none(),
+                "round {number} is listed twice"
+            );
         }
         match page.body["next"].as_u64() {
             Some(next) => after = next,
@@ -70,7 +76,11 @@ fn asked(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fa
                 faults.push((Kind::Lost, format!("round {round} is lost")));
                 continue;
             };
-            let spends = |tasks: &Value| tasks.as_array().map(|tasks| tasks.iter().map(|task| task["spend"].clone()).collect::<Vec<_>>());
+            let spends = |tasks: &Value| {
+                tasks
+                    .as_array()
+                    .map(|tasks| tasks.iter().map(|task| task["spend"].clone()).collect::<Vec<_>>())
+            };
             if spends(&kept["tasks"]) != spends(&answer["tasks"]) {
                 faults.push((Kind::Invented, format!("round {round} has another split")));
             }
@@ -82,7 +92,10 @@ fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fau
     let known = |round: u64, task: usize| rounds.get(&round).map(|kept| &kept["tasks"][task]);
     for &(round, task) in &promises.kept {
         if known(round, task).is_none_or(|kept| kept["completed"].is_null()) {
-            faults.push((Kind::Lost, format!("round {round}, {}: acknowledged and lost", TASKS[task])));
+            faults.push((
+                Kind::Lost,
+                format!("round {round}, {}: acknowledged and lost", TASKS[task]),
+            ));
         }
     }
     for (&round, kept) in rounds {
@@ -94,19 +107,35 @@ fn told(rounds: &BTreeMap<u64, Value>, promises: &Promises, faults: &mut Vec<Fau
             let expected = outcome(round, task);
             if !promises.sent.contains(&(round, task)) {
                 faults.push((Kind::Invented, format!("round {round}, {name}: never told")));
-            } else if (kept["completed"].as_bool(), kept["reward"].as_f64()) != (Some(expected.is_some()), expected) {
-                faults.push((Kind::Invented, format!("round {round}, {name}: {kept} instead of {expected:?}")));
+            } else if (kept["completed"].as_bool(), kept["reward"].as_f64())
+                != (Some(expected.is_some()), expected)
+            {
+                faults.push((
+                    Kind::Invented,
+                    format!("round {round}, {name}: {kept} instead of {expected:?}"),
+                ));
             }
         }
     }
 }
 
 /// The counts are those of the outcomes that are listed.
-fn counted(connection: &mut Connection, campaign: &str, rounds: &BTreeMap<u64, Value>, faults: &mut Vec<Fault>) {
-    let state = connection.send("GET", &format!("/v1/campaigns/{campaign}"), None, None).expect("an answer").body;
+fn counted(
+    connection: &mut Connection,
+    campaign: &str,
+    rounds: &BTreeMap<u64, Value>,
+    faults: &mut Vec<Fault>,
+) {
+    let state = connection
+        .send("GET", &format!("/v1/campaigns/{campaign}"), None, None)
+        .expect("an answer")
+        .body;
     let mut version = 0;
     for (task, name) in TASKS.iter().enumerate() {
-        let told = rounds.values().map(|round| &round["tasks"][task]).filter(|kept| !kept["completed"].is_null());
+        let told = rounds
+            .values()
+            .map(|round| &round["tasks"][task])
+            .filter(|kept| !kept["completed"].is_null());
         let (mut number, mut completions, mut sum) = (0, 0, 0);
         for kept in told {
             number += 1;
@@ -115,14 +144,26 @@ fn counted(connection: &mut Connection, campaign: &str, rounds: &BTreeMap<u64, V
         }
         version += number;
         let kept = &state["tasks"][task];
-        let kept = (kept["told"].as_u64(), kept["completions"].as_u64(), kept["reward_sum"].as_f64().map(|sum| (sum * 1e9).round() as u64));
+        let kept = (
+            kept["told"].as_u64(),
+            kept["completions"].as_u64(),
+            kept["reward_sum"].as_f64().map(|sum| (sum * 1e9).round() as u64),
+        );
         if kept != (Some(number), Some(completions), Some(sum)) {
             let there = (number, completions, sum);
-            faults.push((Kind::Double, format!("{name}: counts {kept:?}, but told, completed and brought are {there:?}")));
+            faults.push((
+                Kind::Double,
+                format!("{name}: counts {kept:?}, but told, completed and brought are {there:?}"),
+            ));
         }
     }
-    if state["stats_version"].as_u64() != Some(version) || state["rounds"].as_u64() != Some(rounds.len() as u64) {
-        let counted = format!("{} outcomes and {} rounds are counted", state["stats_version"], state["rounds"]);
+    if state["stats_version"].as_u64() != Some(version)
+        || state["rounds"].as_u64() != Some(rounds.len() as u64)
+    {
+        let counted = format!(
+            "{} outcomes and {} rounds are counted",
+            state["stats_version"], state["rounds"]
+        );
         faults.push((Kind::Double, format!("{counted}, {version} and {} are there", rounds.len())));
     }
 }

@@ -40,7 +40,8 @@ pub fn problem() -> Value {
 
 /// What came back of a task in a round: always the same, whoever tells it.
 pub fn outcome(round: u64, task: usize) -> Option<f64> {
-    let mixed = (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).wrapping_add(task as u64 * 7919) % 1000;
+    let mixed =
+        (round.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).wrapping_add(task as u64 * 7919) % 1000;
     (mixed >= 400).then(|| mixed as f64 / 1000.0)
 }
 
@@ -54,11 +55,23 @@ fn result(round: u64, task: usize) -> Value {
 /// What a client talks into.
 pub trait Line {
     /// Gives the answer once it was read to its end.
-    fn send(&mut self, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> std::io::Result<Answer>;
+    fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> std::io::Result<Answer>;
 }
 
 impl Line for Connection {
-    fn send(&mut self, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> std::io::Result<Answer> {
+    fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> std::io::Result<Answer> {
         Self::send(self, method, path, key, body)
     }
 }
@@ -69,7 +82,8 @@ pub struct Client<'a> {
     pub number: u64,
     pub trust: Trust,
     pub promises: &'a Mutex<Promises>,
-    /// Set when the service is about to be killed, only for those that would otherwise go on for ever.
+    /// Set when the service is about to be killed, only for those that would otherwise go on for
+    /// ever.
     pub is_over: &'a AtomicBool,
 }
 
@@ -92,7 +106,8 @@ impl Client<'_> {
     }
 
     fn step(&self, line: &mut impl Line, draws: &RoundDraws, step: u64) -> std::io::Result<()> {
-        let key = (draws.uniform(0) < 0.5).then(|| format!("{}-{}-{step}", self.campaign, self.number));
+        let key =
+            (draws.uniform(0) < 0.5).then(|| format!("{}-{}-{step}", self.campaign, self.number));
         let count = 1 + (draws.uniform(1) * 3.0) as u64;
         let path = format!("/v1/campaigns/{}/rounds", self.campaign);
         let answer = line.send("POST", &path, key.as_deref(), Some(&json!({ "count": count })))?;
@@ -100,7 +115,12 @@ impl Client<'_> {
         if answer.status != 201 {
             return Ok(());
         }
-        let rounds: Vec<u64> = answer.body["rounds"].as_array().expect("rounds").iter().filter_map(Value::as_u64).collect();
+        let rounds: Vec<u64> = answer.body["rounds"]
+            .as_array()
+            .expect("rounds")
+            .iter()
+            .filter_map(Value::as_u64)
+            .collect();
         {
             let mut promises = self.promises.lock().expect("nobody panicked");
             promises.keys.extend(key.map(|key| (key, answer.body.clone())));
@@ -112,7 +132,8 @@ impl Client<'_> {
             self.tell(line, round, split.min(4)..4)?;
             // A fifth is told again, some of it long after.
             if draws.uniform(20 + place) < 0.2 {
-                let old = rounds[0].saturating_sub((draws.uniform(30 + place) * 20.0) as u64).max(1);
+                let old =
+                    rounds[0].saturating_sub((draws.uniform(30 + place) * 20.0) as u64).max(1);
                 let known = self.promises.lock().expect("nobody panicked").sent.contains(&(old, 0));
                 if known {
                     self.tell(line, old, 0..4)?;
@@ -122,7 +143,12 @@ impl Client<'_> {
         Ok(())
     }
 
-    fn tell(&self, line: &mut impl Line, round: u64, tasks: std::ops::Range<usize>) -> std::io::Result<()> {
+    fn tell(
+        &self,
+        line: &mut impl Line,
+        round: u64,
+        tasks: std::ops::Range<usize>,
+    ) -> std::io::Result<()> {
         if tasks.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,5 @@
-//! The machine's clock jumps, a year back or days forward, in the middle of the work and while the service is down.
+//! The machine's clock jumps, a year back or days forward, in the middle of the work and while the
+//! service is down.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +31,8 @@ impl Clock {
     fn set(&self, off: i64) {
         // Over what is there, not in its place: the service looks at these bytes.
         let file = fs::OpenOptions::new().write(true).open(&self.0).expect("a file");
-        std::os::unix::fs::FileExt::write_all_at(&file, &off.to_ne_bytes(), 0).expect("eight bytes");
+        std::os::unix::fs::FileExt::write_all_at(&file, &off.to_ne_bytes(), 0)
+            .expect("eight bytes");
     }
 }
 
@@ -65,14 +67,17 @@ fn nothing_is_lost_when_the_clock_jumps() {
 }
 
 fn ask(line: &mut Connection, key: Option<&str>) -> Answer {
-    let answer = line.send("POST", "/v1/campaigns/c/rounds", key, Some(&json!({}))).expect("an answer");
+    let answer =
+        line.send("POST", "/v1/campaigns/c/rounds", key, Some(&json!({}))).expect("an answer");
     assert_eq!(answer.status, 201, "{answer:?}");
     answer
 }
 
 fn tell(line: &mut Connection, round: u64) -> Value {
     let results = json!({ "results": [{ "task": "video", "completed": true, "reward": 0.5 }] });
-    let told = line.send("PUT", &format!("/v1/campaigns/c/rounds/{round}/feedback"), None, Some(&results)).expect("an answer");
+    let told = line
+        .send("PUT", &format!("/v1/campaigns/c/rounds/{round}/feedback"), None, Some(&results))
+        .expect("an answer");
     assert_eq!(told.status, 200, "{told:?}");
     told.body
 }
@@ -80,7 +85,12 @@ fn tell(line: &mut Connection, round: u64) -> Value {
 /// Of each round its number and how it stands.
 fn standing(line: &mut Connection) -> Vec<(u64, String)> {
     let list = line.send("GET", "/v1/campaigns/c/rounds", None, None).expect("an answer").body;
-    let one = |round: &Value| (round["round"].as_u64().expect("a number"), round["status"].as_str().expect("a word").to_owned());
+    let one = |round: &Value| {
+        (
+            round["round"].as_u64().expect("a number"),
+            round["status"].as_str().expect("a word").to_owned(),
+        )
+    };
     list["rounds"].as_array().expect("rounds").iter().map(one).collect()
 }
 
@@ -99,9 +109,15 @@ fn rounds_keep_their_order_and_expire_by_the_clock_of_the_moment() {
     let first = ask(&mut line, Some("first"));
     clock.set(-YEAR);
     let second = ask(&mut line, Some("second"));
-    let year = |answer: &Answer| answer.body["expires_at"].as_str().expect("a time")[..4].parse::<i64>().expect("a year");
+    let year = |answer: &Answer| {
+        answer.body["expires_at"].as_str().expect("a time")[..4].parse::<i64>().expect("a year")
+    };
     assert_eq!(year(&first) - year(&second), 1, "the clock did not jump: {first:?} {second:?}");
-    assert_eq!(ask(&mut line, Some("first")).body, first.body, "a key holds when the clock goes back");
+    assert_eq!(
+        ask(&mut line, Some("first")).body,
+        first.body,
+        "a key holds when the clock goes back"
+    );
     // Killed a year ago, started an hour before the first round expires.
     service.kill();
     clock.set(23 * HOUR);
@@ -110,18 +126,33 @@ fn rounds_keep_their_order_and_expire_by_the_clock_of_the_moment() {
     assert_eq!(ask(&mut line, Some("first")).body, first.body, "a key holds for a day");
     assert_eq!(ask(&mut line, None).body["rounds"], json!([3]), "numbers go on, whatever the time");
     assert_eq!(standing(&mut line), all(["open", "expired", "open"]));
-    assert_eq!(tell(&mut line, 2), json!({ "accepted": 1, "duplicate": 0, "late": 1 }), "late counts");
+    assert_eq!(
+        tell(&mut line, 2),
+        json!({ "accepted": 1, "duplicate": 0, "late": 1 }),
+        "late counts"
+    );
     clock.set(25 * HOUR);
     assert_eq!(standing(&mut line), all(["expired", "expired", "open"]));
     assert_eq!(tell(&mut line, 1), json!({ "accepted": 1, "duplicate": 0, "late": 1 }));
-    assert_eq!(tell(&mut line, 1), json!({ "accepted": 0, "duplicate": 1, "late": 0 }), "and counts once");
+    assert_eq!(
+        tell(&mut line, 1),
+        json!({ "accepted": 0, "duplicate": 1, "late": 0 }),
+        "and counts once"
+    );
     // Expiry is looked at, not done: a clock that was wrong for a while has spoilt nothing.
     clock.set(0);
     assert_eq!(standing(&mut line), all(["open", "expired", "open"]));
     clock.set(25 * HOUR);
-    assert_eq!(ask(&mut line, Some("first")).body["rounds"], json!([4]), "after a day it is a new key");
+    assert_eq!(
+        ask(&mut line, Some("first")).body["rounds"],
+        json!([4]),
+        "after a day it is a new key"
+    );
     let state = line.send("GET", "/v1/campaigns/c", None, None).expect("an answer").body;
-    assert_eq!((&state["stats_version"], &state["late"], &state["tasks"][2]["completions"]), (&json!(2), &json!(2), &json!(2)));
+    assert_eq!(
+        (&state["stats_version"], &state["late"], &state["tasks"][2]["completions"]),
+        (&json!(2), &json!(2), &json!(2))
+    );
     assert!(service.stop().success());
     fs::remove_dir_all(folder).ok();
 }

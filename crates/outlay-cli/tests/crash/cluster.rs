@@ -13,17 +13,24 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// By `outlay-server/tests/with-postgres`. Where nobody has asked for PostgreSQL the test is left out, and says so.
+    /// By `outlay-server/tests/with-postgres`. Where nobody has asked for PostgreSQL the test is
+    /// left out, and says so.
     pub fn start() -> Option<Self> {
         let is_wanted = |name: &&str| std::env::var_os(name).is_some();
         if !["OUTLAY_TEST_POSTGRES", "OUTLAY_TEST_POSTGRES_REQUIRED"].iter().any(is_wanted) {
-            eprintln!("LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres");
+            eprintln!(
+                "LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres"
+            );
             return None;
         }
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../outlay-server/tests/with-postgres");
+        let script =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../outlay-server/tests/with-postgres");
         let names = r#""$OUTLAY_TEST_POSTGRES" "$OUTLAY_TEST_POSTGRES_CONTROL" "$OUTLAY_TEST_POSTGRES_LOG""#;
         let mut command = Command::new(script);
-        command.args(["sh", "-c", &format!(r#"printf '%s\n' {names}; cat"#)]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
+            .args(["sh", "-c", &format!(r#"printf '%s\n' {names}; cat"#)])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut keeper = command.spawn().expect("tests/with-postgres");
         let mut lines = BufReader::new(keeper.stdout.take().expect("a pipe")).lines();
         let mut line = || lines.next().expect("a cluster").expect("text");
@@ -33,7 +40,10 @@ impl Cluster {
 
     /// `restart fast`, `restart immediate`, `stop immediate`, `start`.
     pub fn control(&self, words: &[&str]) {
-        assert!(Command::new(&self.control).args(words).status().expect("the control").success(), "{words:?}");
+        assert!(
+            Command::new(&self.control).args(words).status().expect("the control").success(),
+            "{words:?}"
+        );
     }
 
     /// Everything that the server has noted.

@@ -17,15 +17,23 @@ use super::{all_synced, clear, create, cycles, faults_after, folder, power, star
 /// How often the script asks for rounds.
 const STEPS: u64 = 12;
 
-/// A short script, the same each time, over a disk on which some call fails: what was promised until then. At the end the service is told
-/// to stop, so that what it does then is part of it.
+/// A short script, the same each time, over a disk on which some call fails: what was promised
+/// until then. At the end the service is told to stop, so that what it does then is part of it.
 fn script(folder: &Path, disk: &Disk) -> Promises {
     let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
     if let Ok(service) = Service::start(folder, disk) {
         if create(&service.address, "c").is_ok_and(|status| status == 201) {
-            let client = Client { campaign: "c", number: 1, trust: Trust::Answers, promises: &promises, is_over: &is_over };
+            let client = Client {
+                campaign: "c",
+                number: 1,
+                trust: Trust::Answers,
+                promises: &promises,
+                is_over: &is_over,
+            };
             // It may break off: the service goes when its disk does.
-            Connection::open(&service.address).and_then(|mut line| client.run_for(&mut line, STEPS)).ok();
+            Connection::open(&service.address)
+                .and_then(|mut line| client.run_for(&mut line, STEPS))
+                .ok();
         }
         service.stop();
     }
@@ -35,7 +43,10 @@ fn script(folder: &Path, disk: &Disk) -> Promises {
 /// How many calls the script makes when nothing fails.
 fn calls(folder: &Path, shadow: &Path) -> usize {
     let count = folder.with_extension("count");
-    let promises = script(folder, &Disk::shim(folder, shadow).with("OUTLAY_SHIM_COUNT", &count.display().to_string()));
+    let promises = script(
+        folder,
+        &Disk::shim(folder, shadow).with("OUTLAY_SHIM_COUNT", &count.display().to_string()),
+    );
     assert_eq!(promises.asked.len() as u64, STEPS);
     std::fs::read_to_string(count).expect("a count").trim().parse().expect("a number")
 }
@@ -49,18 +60,31 @@ fn no_fault_of_the_disk_loses_what_was_acknowledged() {
     // In short some of the calls, others for each error.
     let step = calls.div_ceil(cycles(17) as usize);
     let met = |place: usize| (1 + place * step / errors.len()..=calls).step_by(step);
-    let runs: Vec<_> = errors.iter().enumerate().flat_map(|(place, error)| met(place).map(move |call| (call, *error))).collect();
+    let runs: Vec<_> = errors
+        .iter()
+        .enumerate()
+        .flat_map(|(place, error)| met(place).map(move |call| (call, *error)))
+        .collect();
     let mut found = Found::nothing_yet("faults", runs.len() as u64);
     for (call, error) in runs {
         clear(&folder);
         clear(&shadow);
-        let disk = Disk::shim(&folder, &shadow).with("OUTLAY_SHIM_FAIL", &call.to_string()).with("OUTLAY_SHIM_ERROR", error);
+        let disk = Disk::shim(&folder, &shadow)
+            .with("OUTLAY_SHIM_FAIL", &call.to_string())
+            .with("OUTLAY_SHIM_ERROR", error);
         let promises = script(&folder, &disk);
         power::cut(&folder, &shadow, None);
         // What fails early leaves nothing to lose; the service must start all the same.
         let is_early = promises.asked.is_empty() && promises.kept.is_empty();
         let faults = if is_early { starts(&folder) } else { faults_after(&folder, "c", &promises) };
-        found.add(1, &promises, faults.into_iter().map(|(kind, what)| (kind, format!("call {call}, error {error}: {what}"))).collect());
+        found.add(
+            1,
+            &promises,
+            faults
+                .into_iter()
+                .map(|(kind, what)| (kind, format!("call {call}, error {error}: {what}")))
+                .collect(),
+        );
     }
     let which = if step == 1 { "each" } else { "some" };
     found.tell(&format!("{which} of {calls} calls with {} errors", errors.len()));
@@ -87,7 +111,9 @@ fn nothing_is_lost_when_the_disk_fills_up() {
         let campaign = format!("c{cycle}");
         let service = Service::start(&folder, &disk).expect("a start");
         let promises = work(service, &campaign, cycle, Trust::Answers, |draws| {
-            let pause = |place| std::thread::sleep(Duration::from_secs_f64(0.02 + 0.08 * draws.uniform(place)));
+            let pause = |place| {
+                std::thread::sleep(Duration::from_secs_f64(0.02 + 0.08 * draws.uniform(place)))
+            };
             pause(0);
             std::fs::write(&sign, "").expect("a sign");
             pause(1);
@@ -111,13 +137,23 @@ fn a_full_disk_refuses_writes_serves_reads_and_recovers() {
     let mut service = Service::start(&folder, &disk).expect("a start");
     assert_eq!(create(&service.address, "c").expect("an answer"), 201);
     let mut connection = Connection::open(&service.address).expect("a connection");
-    let ask = |connection: &mut Connection| connection.send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({}))).expect("an answer");
+    let ask = |connection: &mut Connection| {
+        connection
+            .send("POST", "/v1/campaigns/c/rounds", None, Some(&json!({})))
+            .expect("an answer")
+    };
     assert_eq!(ask(&mut connection).status, 201);
     std::fs::write(&sign, "").expect("a sign");
     let refused = ask(&mut connection);
     assert!(matches!(refused.status, 503 | 507), "{refused:?}");
-    assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("disk is full")), "{refused:?}");
-    assert_eq!(connection.send("GET", "/v1/campaigns/c", None, None).expect("an answer").status, 200);
+    assert!(
+        refused.body["detail"].as_str().is_some_and(|detail| detail.contains("disk is full")),
+        "{refused:?}"
+    );
+    assert_eq!(
+        connection.send("GET", "/v1/campaigns/c", None, None).expect("an answer").status,
+        200
+    );
     std::fs::remove_file(&sign).expect("the sign");
     assert_eq!(service.ended(Duration::from_millis(50)), None, "a full disk passes");
     let again = ask(&mut connection);

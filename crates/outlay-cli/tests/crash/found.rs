@@ -52,12 +52,22 @@ impl Found {
         self.asks += promises.asked.len();
         self.faulty_cycles += u64::from(!faults.is_empty());
         if self.first.is_empty() {
-            self.first = faults.into_iter().take(5).map(|(_, fault)| format!("cycle {}: {fault}", self.done)).collect();
+            self.first = faults
+                .into_iter()
+                .take(5)
+                .map(|(_, fault)| format!("cycle {}: {fault}", self.done))
+                .collect();
         }
         let before = self.done;
         self.done += cycles;
         if before / 50 != self.done / 50 {
-            eprintln!("{}: {} of {} cycles, {} s", self.name, self.done, self.cycles, self.begun.elapsed().as_secs());
+            eprintln!(
+                "{}: {} of {} cycles, {} s",
+                self.name,
+                self.done,
+                self.cycles,
+                self.begun.elapsed().as_secs()
+            );
         }
     }
 
@@ -74,7 +84,9 @@ impl Found {
         let seconds = self.begun.elapsed().as_secs();
         let version = env!("CARGO_PKG_VERSION");
         let build = if cfg!(debug_assertions) { " (debug)" } else { "" };
-        let row = format!("{name},{cycles},{outcomes},{asks},{lost},{double},{invented},{seconds},{version}{build},{detail}\n");
+        let row = format!(
+            "{name},{cycles},{outcomes},{asks},{lost},{double},{invented},{seconds},{version}{build},{detail}\n"
+        );
         let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
         // In one piece: others may write next to it.
         file.and_then(|mut file| file.write_all(row.as_bytes())).expect("a row for the results");
@@ -83,6 +95,11 @@ impl Found {
     /// Fails unless everything acknowledged was there once, and nothing else.
     pub fn must_be_nothing(&self) {
         assert!(self.outcomes > 100, "the clients hardly got to work: {self:?}");
-        assert_eq!((self.faulty_cycles, self.lost, self.double, self.invented), (0, 0, 0, 0), "{:#?}", self.first);
+        assert_eq!(
+            (self.faulty_cycles, self.lost, self.double, self.invented),
+            (0, 0, 0, 0),
+            "{:#?}",
+            self.first
+        );
     }
 }

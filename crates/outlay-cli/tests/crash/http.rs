@@ -26,7 +26,13 @@ impl Connection {
         Ok(Self { stream })
     }
 
-    pub fn send(&mut self, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> Result<Answer> {
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<Answer> {
         let body = body.map(Value::to_string).unwrap_or_default();
         let key = key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
         let head = format!(
@@ -56,10 +62,20 @@ impl Connection {
 /// The answer, once all of it is there.
 fn whole(bytes: &[u8]) -> Result<Option<Answer>> {
     let bad = |what: &str| Error::new(ErrorKind::InvalidData, what.to_owned());
-    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4) else { return Ok(None) };
-    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| bad("the head is not text"))?.to_ascii_lowercase();
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(|| bad("no status"))?;
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+    let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|end| end + 4) else {
+        return Ok(None);
+    };
+    let head = std::str::from_utf8(&bytes[..end])
+        .map_err(|_| bad("the head is not text"))?
+        .to_ascii_lowercase();
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .ok_or_else(|| bad("no status"))?;
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
     let length = length.ok_or_else(|| bad("no length"))?;
     if bytes.len() < end + length {
         return Ok(None);

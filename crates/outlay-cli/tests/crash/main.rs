@@ -1,8 +1,10 @@
-//! The service is killed, loses its power, meets every fault of its disk and a clock that jumps, alone or as one of several replicas:
-//! nothing acknowledged is lost, nothing counted twice, nothing made up.
+//! The service is killed, loses its power, meets every fault of its disk and a clock that jumps,
+//! alone or as one of several replicas: nothing acknowledged is lost, nothing counted twice,
+//! nothing made up.
 //!
-//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long form of all of them, and `tests/crash/soak`
-//! watches the memory of one process that nobody disturbs.
+//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long
+//! form of all of them, and `tests/crash/soak` watches the memory of one process that nobody
+//! disturbs.
 
 #![cfg(all(feature = "serve", target_os = "linux"))]
 #![allow(unreachable_pub, missing_docs, clippy::print_stdout, reason = "a test of several files")]
@@ -52,8 +54,8 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// From time to time a loop begins with an empty folder: what is there is read at each start, so that thousands of cycles over one folder
-/// would mostly be spent reading.
+/// From time to time a loop begins with an empty folder: what is there is read at each start, so
+/// that thousands of cycles over one folder would mostly be spent reading.
 fn start_afresh(folders: &[&Path], cycle: u64) {
     if cycle.is_multiple_of(50) {
         folders.iter().for_each(|folder| clear(folder));
@@ -62,20 +64,31 @@ fn start_afresh(folders: &[&Path], cycle: u64) {
 
 fn create(address: &str, campaign: &str) -> std::io::Result<u16> {
     let body = json!({ "problem": clients::problem() });
-    Ok(Connection::open(address)?.send("PUT", &format!("/v1/campaigns/{campaign}"), None, Some(&body))?.status)
+    Ok(Connection::open(address)?
+        .send("PUT", &format!("/v1/campaigns/{campaign}"), None, Some(&body))?
+        .status)
 }
 
 /// Clients at work until the service is killed, after what is done to it meanwhile.
-fn work(service: Service, campaign: &str, cycle: u64, trust: Trust, meanwhile: impl FnOnce(&RoundDraws)) -> Promises {
+fn work(
+    service: Service,
+    campaign: &str,
+    cycle: u64,
+    trust: Trust,
+    meanwhile: impl FnOnce(&RoundDraws),
+) -> Promises {
     assert_eq!(create(&service.address, campaign).expect("an answer"), 201);
     let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
     let address = service.address.clone();
     std::thread::scope(|scope| {
         for number in 0..CLIENTS {
             let (address, promises, is_over) = (&address, &promises, &is_over);
-            let client = Client { campaign, number: cycle * CLIENTS + number, trust, promises, is_over };
+            let client =
+                Client { campaign, number: cycle * CLIENTS + number, trust, promises, is_over };
             // Its line breaks when the service dies: that is its end.
-            scope.spawn(move || Connection::open(address).and_then(|mut line| client.run(&mut line)));
+            scope.spawn(move || {
+                Connection::open(address).and_then(|mut line| client.run(&mut line))
+            });
         }
         meanwhile(&Draws::new(cycle, Purpose::Delay).round(1));
         service.kill();
@@ -144,8 +157,9 @@ fn power_loop(name: &str, cycles: u64, lies: bool, trust: Trust) -> Found {
 }
 
 fn is_there(address: &str, campaign: &str) -> bool {
-    let answer =
-        Connection::open(address).and_then(|mut connection| connection.send("GET", &format!("/v1/campaigns/{campaign}"), None, None));
+    let answer = Connection::open(address).and_then(|mut connection| {
+        connection.send("GET", &format!("/v1/campaigns/{campaign}"), None, None)
+    });
     answer.is_ok_and(|answer| answer.status == 200)
 }
 

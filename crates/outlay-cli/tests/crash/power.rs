@@ -8,7 +8,8 @@ use outlay::random::RoundDraws;
 /// Disks write whole sectors.
 const SECTOR: usize = 512;
 
-/// Leaves in `folder` what would be there after a power cut. `torn`: of what was written and not synced some sectors made it.
+/// Leaves in `folder` what would be there after a power cut. `torn`: of what was written and not
+/// synced some sectors made it.
 pub fn cut(folder: &Path, shadow: &Path, torn: Option<&RoundDraws>) {
     let mut place = 0;
     for synced in files(shadow) {
@@ -39,6 +40,7 @@ pub fn cut(folder: &Path, shadow: &Path, torn: Option<&RoundDraws>) {
 }
 
 fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let entries =
+        fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     entries.filter(|path| path.is_file()).collect()
 }

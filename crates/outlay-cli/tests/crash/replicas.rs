@@ -1,4 +1,5 @@
-//! Three replicas on one PostgreSQL. Any of them is killed at any time, and now and then the database goes away under all of them.
+//! Three replicas on one PostgreSQL. Any of them is killed at any time, and now and then the
+//! database goes away under all of them.
 
 use std::io::{Error, ErrorKind, Result};
 use std::process::Command;
@@ -18,7 +19,8 @@ use super::service::Service;
 
 const REPLICAS: usize = 3;
 const CLIENTS: u64 = 9;
-/// Kills during which the same clients work on the same campaign; once among them the database is restarted.
+/// Kills during which the same clients work on the same campaign; once among them the database is
+/// restarted.
 const CHAPTER: u64 = 40;
 /// Whoever gets no answer for so long waits in a circle, or for nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -43,7 +45,11 @@ impl<'a> Replicas<'a> {
     }
 
     fn address(&self, number: usize) -> Option<String> {
-        self.running[number].lock().expect("nobody panicked").as_ref().map(|service| service.address.clone())
+        self.running[number]
+            .lock()
+            .expect("nobody panicked")
+            .as_ref()
+            .map(|service| service.address.clone())
     }
 
     fn kill(&self, number: usize) {
@@ -51,13 +57,16 @@ impl<'a> Replicas<'a> {
         killed.expect("a replica that runs").kill();
     }
 
-    /// Starts it, and if it cannot reach the database again and again, as whoever watches over it would.
+    /// Starts it, and if it cannot reach the database again and again, as whoever watches over it
+    /// would.
     fn begin(&self, number: usize) {
         let begun = Instant::now();
         let service = loop {
             match Service::replica(&self.cluster.url) {
                 Ok(service) => break service,
-                Err(said) => assert!(begun.elapsed() < PATIENCE, "replica {number} does not start: {said}"),
+                Err(said) => {
+                    assert!(begun.elapsed() < PATIENCE, "replica {number} does not start: {said}")
+                }
             }
             std::thread::sleep(Duration::from_millis(50));
         };
@@ -67,7 +76,8 @@ impl<'a> Replicas<'a> {
     /// Kills one of them, or two, and starts them again; perhaps the database goes away meanwhile.
     fn harm(&self, draws: &RoundDraws, restart: Option<u64>) {
         let first = (draws.uniform(0) * REPLICAS as f64) as usize;
-        let victims = if draws.uniform(1) < 0.25 { vec![first, (first + 1) % REPLICAS] } else { vec![first] };
+        let victims =
+            if draws.uniform(1) < 0.25 { vec![first, (first + 1) % REPLICAS] } else { vec![first] };
         victims.iter().for_each(|victim| self.kill(*victim));
         std::thread::sleep(Duration::from_secs_f64(0.1 * draws.uniform(2)));
         match restart {
@@ -85,7 +95,8 @@ impl<'a> Replicas<'a> {
     }
 }
 
-/// A client's line to whichever replica answers: what was not acknowledged is sent again, to the next one.
+/// A client's line to whichever replica answers: what was not acknowledged is sent again, to the
+/// next one.
 struct Roaming<'a> {
     replicas: &'a Replicas<'a>,
     at: usize,
@@ -96,15 +107,26 @@ struct Roaming<'a> {
 impl Roaming<'_> {
     fn connected(&mut self) -> Result<&mut Connection> {
         if self.connection.is_none() {
-            let address = self.replicas.address(self.at).ok_or_else(|| Error::new(ErrorKind::NotConnected, "it is down"))?;
+            let address = self
+                .replicas
+                .address(self.at)
+                .ok_or_else(|| Error::new(ErrorKind::NotConnected, "it is down"))?;
             self.connection = Some(Connection::open(&address)?);
         }
-        self.connection.as_mut().ok_or_else(|| Error::new(ErrorKind::NotConnected, "there is no connection"))
+        self.connection
+            .as_mut()
+            .ok_or_else(|| Error::new(ErrorKind::NotConnected, "there is no connection"))
     }
 }
 
 impl Line for Roaming<'_> {
-    fn send(&mut self, method: &str, path: &str, key: Option<&str>, body: Option<&Value>) -> Result<Answer> {
+    fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        key: Option<&str>,
+        body: Option<&Value>,
+    ) -> Result<Answer> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             match self.connected().and_then(|connection| connection.send(method, path, key, body)) {
@@ -122,7 +144,8 @@ impl Line for Roaming<'_> {
     }
 }
 
-/// Waits until more outcomes are acknowledged: harm is done to work, not to those who still pick themselves up.
+/// Waits until more outcomes are acknowledged: harm is done to work, not to those who still pick
+/// themselves up.
 fn go_on(promises: &Mutex<Promises>, more: usize) {
     let kept = || promises.lock().expect("nobody panicked").kept.len();
     let (before, begun) = (kept(), Instant::now());
@@ -132,17 +155,35 @@ fn go_on(promises: &Mutex<Promises>, more: usize) {
     }
 }
 
-/// Clients at work while replicas are killed `kills` times and the database restarted once: what was promised, and who got stuck.
-fn chapter(replicas: &Replicas<'_>, number: u64, kills: u64, refused: &AtomicU64) -> (Promises, Vec<Fault>) {
+/// Clients at work while replicas are killed `kills` times and the database restarted once: what
+/// was promised, and who got stuck.
+fn chapter(
+    replicas: &Replicas<'_>,
+    number: u64,
+    kills: u64,
+    refused: &AtomicU64,
+) -> (Promises, Vec<Fault>) {
     let campaign = format!("c{number}");
-    assert_eq!(super::create(&replicas.address(0).expect("a replica"), &campaign).expect("an answer"), 201);
+    assert_eq!(
+        super::create(&replicas.address(0).expect("a replica"), &campaign).expect("an answer"),
+        201
+    );
     let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
     let stuck = std::thread::scope(|scope| {
         let work = |place: u64| {
             let (campaign, promises, is_over) = (&campaign, &promises, &is_over);
-            let client = Client { campaign, number: number * CLIENTS + place, trust: Trust::Answers, promises, is_over };
-            let mut line = Roaming { replicas, at: place as usize % REPLICAS, connection: None, refused };
-            scope.spawn(move || client.run(&mut line).err().map(|error| format!("client {place} is stuck: {error}")))
+            let client = Client {
+                campaign,
+                number: number * CLIENTS + place,
+                trust: Trust::Answers,
+                promises,
+                is_over,
+            };
+            let mut line =
+                Roaming { replicas, at: place as usize % REPLICAS, connection: None, refused };
+            scope.spawn(move || {
+                client.run(&mut line).err().map(|error| format!("client {place} is stuck: {error}"))
+            })
         };
         let clients: Vec<_> = (0..CLIENTS).map(work).collect();
         let harmed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -155,16 +196,26 @@ fn chapter(replicas: &Replicas<'_>, number: u64, kills: u64, refused: &AtomicU64
             go_on(&promises, 100);
         }));
         is_over.store(true, Ordering::Relaxed);
-        let ended: Vec<_> = clients.into_iter().filter_map(|client| client.join().expect("a client that does not panic")).collect();
+        let ended: Vec<_> = clients
+            .into_iter()
+            .filter_map(|client| client.join().expect("a client that does not panic"))
+            .collect();
         harmed.expect("harm, and work that goes on");
         ended
     });
-    (promises.into_inner().expect("nobody panicked"), stuck.into_iter().map(|what| (Kind::Lost, what)).collect())
+    (
+        promises.into_inner().expect("nobody panicked"),
+        stuck.into_iter().map(|what| (Kind::Lost, what)).collect(),
+    )
 }
 
-/// The counts of all slots are what all outcomes give when they are folded again, inside the database.
+/// The counts of all slots are what all outcomes give when they are folded again, inside the
+/// database.
 fn verified(cluster: &Cluster) {
-    let verify = Command::new(env!("CARGO_BIN_EXE_outlay")).args(["verify", "--database", &cluster.url]).output().expect("the program");
+    let verify = Command::new(env!("CARGO_BIN_EXE_outlay"))
+        .args(["verify", "--database", &cluster.url])
+        .output()
+        .expect("the program");
     assert!(verify.status.success(), "{verify:?}");
 }
 
@@ -178,10 +229,15 @@ fn nothing_is_lost_when_replicas_are_killed_and_the_database_restarts() {
     for number in 0..chapters {
         let kills = CHAPTER.min(kills - number * CHAPTER);
         let (promises, mut faults) = chapter(&replicas, number, kills, &refused);
-        // What the dead had under way ends when the database notices, and counts are read again after 100 ms.
+        // What the dead had under way ends when the database notices, and counts are read again
+        // after 100 ms.
         std::thread::sleep(Duration::from_millis(500));
         for replica in 0..REPLICAS {
-            faults.extend(check::faults(&replicas.address(replica).expect("a replica"), &format!("c{number}"), &promises));
+            faults.extend(check::faults(
+                &replicas.address(replica).expect("a replica"),
+                &format!("c{number}"),
+                &promises,
+            ));
         }
         found.add(kills, &promises, faults);
     }

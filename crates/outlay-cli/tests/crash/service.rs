@@ -37,7 +37,9 @@ impl Disk {
 
     /// A true disk, and a clock that is off by what this file says.
     pub fn clock(file: &Path) -> Self {
-        Self::default().with("LD_PRELOAD", shim()).with("OUTLAY_SHIM_CLOCK", &file.display().to_string())
+        Self::default()
+            .with("LD_PRELOAD", shim())
+            .with("OUTLAY_SHIM_CLOCK", &file.display().to_string())
     }
 
     pub fn with(mut self, name: &str, value: &str) -> Self {
@@ -52,8 +54,12 @@ fn shim() -> &'static str {
     SHIM.get_or_init(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/crash/shim.c");
         let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outlay-crash-shim.so");
-        let built =
-            Command::new("cc").args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).args(["-ldl", "-lpthread"]).status();
+        let built = Command::new("cc")
+            .args(["-O1", "-shared", "-fPIC", "-o"])
+            .arg(&library)
+            .arg(source)
+            .args(["-ldl", "-lpthread"])
+            .status();
         assert!(built.expect("a C compiler").success(), "the shim does not compile");
         library.display().to_string()
     })
@@ -90,7 +96,11 @@ impl Service {
     }
 
     fn begin(mut command: Command) -> Result<Self, String> {
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
         let mut line = String::new();
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         out.read_line(&mut line).expect("text");
@@ -105,7 +115,10 @@ impl Service {
         let process = Path::new("/proc").join(self.child.id().to_string());
         let status = std::fs::read_to_string(process.join("status")).expect("a process");
         let number = |name: &str| {
-            let line = status.lines().find_map(|line| line.strip_prefix(name)).expect("a line of its status");
+            let line = status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .expect("a line of its status");
             line.split_whitespace().next().and_then(|number| number.parse().ok()).expect("a number")
         };
         let files = std::fs::read_dir(process.join("fd")).expect("its files").count() as u64;

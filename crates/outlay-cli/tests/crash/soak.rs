@@ -1,4 +1,5 @@
-//! Hours of work in one process: its memory, files and threads grow with what waits, not with what has been.
+//! Hours of work in one process: its memory, files and threads grow with what waits, not with what
+//! has been.
 
 use std::fs;
 use std::io::Write;
@@ -49,7 +50,12 @@ fn campaign(number: usize) -> Value {
 }
 
 /// Asks, tells, tells again, looks, and leaves some rounds open, until it is over.
-fn play(address: &str, number: u64, rounds: &AtomicU64, is_over: &AtomicBool) -> std::io::Result<()> {
+fn play(
+    address: &str,
+    number: u64,
+    rounds: &AtomicU64,
+    is_over: &AtomicBool,
+) -> std::io::Result<()> {
     let mut played = 0;
     while !is_over.load(Ordering::Relaxed) {
         let mut line = Connection::open(address)?;
@@ -58,21 +64,41 @@ fn play(address: &str, number: u64, rounds: &AtomicU64, is_over: &AtomicBool) ->
             let draws = Draws::new(number, Purpose::Delay).round(played);
             let path = format!("/v1/campaigns/c{}", (draws.uniform(0) * CAMPAIGNS as f64) as usize);
             let key = (draws.uniform(1) < 0.5).then(|| format!("{number}-{played}"));
-            let asked = expect(&mut line, "POST", &format!("{path}/rounds"), key.as_deref(), Some(&json!({})), 201)?;
+            let asked = expect(
+                &mut line,
+                "POST",
+                &format!("{path}/rounds"),
+                key.as_deref(),
+                Some(&json!({})),
+                201,
+            )?;
             let round = asked["rounds"][0].as_u64().unwrap_or(0);
             // One in fifty is left to expire.
             if draws.uniform(2) < 0.98 {
                 let result = |task: usize| match draws.uniform(10 + task) < 0.5 {
-                    true => json!({ "task": format!("t{task}"), "completed": true, "reward": draws.uniform(100 + task) }),
+                    true => {
+                        json!({ "task": format!("t{task}"), "completed": true, "reward": draws.uniform(100 + task) })
+                    }
                     false => json!({ "task": format!("t{task}"), "completed": false }),
                 };
                 let report = json!({ "results": (0..TASKS).map(result).collect::<Vec<_>>() });
                 for _ in 0..=u32::from(draws.uniform(3) < 0.1) {
-                    expect(&mut line, "PUT", &format!("{path}/rounds/{round}/feedback"), None, Some(&report), 200)?;
+                    expect(
+                        &mut line,
+                        "PUT",
+                        &format!("{path}/rounds/{round}/feedback"),
+                        None,
+                        Some(&report),
+                        200,
+                    )?;
                 }
             }
             if draws.uniform(4) < 0.01 {
-                for what in [path.clone(), format!("{path}/rounds?after={}", round.saturating_sub(50)), "/metrics".to_owned()] {
+                for what in [
+                    path.clone(),
+                    format!("{path}/rounds?after={}", round.saturating_sub(50)),
+                    "/metrics".to_owned(),
+                ] {
                     expect(&mut line, "GET", &what, None, None, 200)?;
                 }
             }
@@ -85,7 +111,14 @@ fn play(address: &str, number: u64, rounds: &AtomicU64, is_over: &AtomicBool) ->
     Ok(())
 }
 
-fn expect(line: &mut Connection, method: &str, path: &str, key: Option<&str>, body: Option<&Value>, status: u16) -> std::io::Result<Value> {
+fn expect(
+    line: &mut Connection,
+    method: &str,
+    path: &str,
+    key: Option<&str>,
+    body: Option<&Value>,
+    status: u16,
+) -> std::io::Result<Value> {
     let answer = line.send(method, path, key, body)?;
     assert_eq!(answer.status, status, "{method} {path}: {:?}", answer.body);
     Ok(answer.body)
@@ -94,12 +127,23 @@ fn expect(line: &mut Connection, method: &str, path: &str, key: Option<&str>, bo
 #[test]
 #[ignore = "takes as long as it is told to: tests/crash/soak"]
 fn memory_grows_with_what_waits_and_not_with_what_has_been() {
-    let seconds = std::env::var("OUTLAY_SOAK_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(60);
+    let seconds = std::env::var("OUTLAY_SOAK_SECONDS")
+        .ok()
+        .and_then(|seconds| seconds.parse().ok())
+        .unwrap_or(60);
     let folder = folder("soak");
     let service = Service::start(&folder, &Disk::default()).expect("a start");
     let mut line = Connection::open(&service.address).expect("a connection");
     for number in 0..CAMPAIGNS {
-        expect(&mut line, "PUT", &format!("/v1/campaigns/c{number}"), None, Some(&campaign(number)), 201).expect("a campaign");
+        expect(
+            &mut line,
+            "PUT",
+            &format!("/v1/campaigns/c{number}"),
+            None,
+            Some(&campaign(number)),
+            201,
+        )
+        .expect("a campaign");
     }
     drop(line);
     let (rounds, is_over) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -112,7 +156,9 @@ fn memory_grows_with_what_waits_and_not_with_what_has_been() {
             .collect();
         let samples = watch(&service, &folder, &rounds, Duration::from_secs(seconds));
         is_over.store(true, Ordering::Relaxed);
-        clients.into_iter().for_each(|client| client.join().expect("no client broke").expect("no connection broke"));
+        clients.into_iter().for_each(|client| {
+            client.join().expect("no client broke").expect("no connection broke")
+        });
         samples
     });
     assert!(service.stop().success());
@@ -121,18 +167,29 @@ fn memory_grows_with_what_waits_and_not_with_what_has_been() {
     let quarter = samples.len() / 4;
     let (second, last) = (median(&samples[quarter..2 * quarter]), median(&samples[3 * quarter..]));
     let growth = last as f64 / second as f64 - 1.0;
-    println!("{} rounds; {second} kB resident in the second quarter, {last} kB in the last", samples[samples.len() - 1].rounds);
+    println!(
+        "{} rounds; {second} kB resident in the second quarter, {last} kB in the last",
+        samples[samples.len() - 1].rounds
+    );
     assert!(growth < ROOM, "memory has grown by {:.0} %", 100.0 * growth);
 }
 
-fn watch(service: &Service, folder: &std::path::Path, rounds: &AtomicU64, long: Duration) -> Vec<Sample> {
+fn watch(
+    service: &Service,
+    folder: &std::path::Path,
+    rounds: &AtomicU64,
+    long: Duration,
+) -> Vec<Sample> {
     let begun = Instant::now();
     let sample = |turn: u32| {
         let until = long * turn / SAMPLES;
         std::thread::sleep(until.saturating_sub(begun.elapsed()));
         let held = service.holds();
-        let disk: u64 =
-            fs::read_dir(folder).expect("a folder").filter_map(|entry| entry.ok()?.metadata().ok()).map(|file| file.len()).sum();
+        let disk: u64 = fs::read_dir(folder)
+            .expect("a folder")
+            .filter_map(|entry| entry.ok()?.metadata().ok())
+            .map(|file| file.len())
+            .sum();
         let sample = Sample {
             seconds: begun.elapsed().as_secs(),
             rounds: rounds.load(Ordering::Relaxed),

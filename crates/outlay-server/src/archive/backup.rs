@@ -38,19 +38,25 @@ pub struct Manifest {
     pub sha256: String,
 }
 
-/// Copies the store in `data` into the new folder `to`, also while it is served, and checks the copy.
+/// Copies the store in `data` into the new folder `to`, also while it is served, and checks the
+/// copy.
 ///
 /// # Errors
-/// If `to` is there already, if there is no store, if a file cannot be written, or if the copy does not hold together.
+/// If `to` is there already, if there is no store, if a file cannot be written, or if the copy does
+/// not hold together.
 pub fn backup(data: &Path, to: &Path, now: Millis) -> Result<Manifest, ArchiveError> {
     if to.exists() {
-        return Err(ArchiveError(format!("{} is there already: name a folder that is not", to.display())));
+        return Err(ArchiveError(format!(
+            "{} is there already: name a folder that is not",
+            to.display()
+        )));
     }
     let store = SqliteStore::open_to_read(data)?;
     let partial = new_folder_beside(to)?;
     let made = copy(&store, &partial, now).and_then(|manifest| {
         std::fs::rename(&partial, to).map_err(|error| cannot("write", to, &error))?;
-        let parent = to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent =
+            to.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         sync_folder(parent).map_err(|error| cannot("sync", parent, &error))?;
         Ok(manifest)
     });
@@ -66,7 +72,9 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
     let copy = SqliteStore::open_to_read(folder)?;
     let verified = copy.verify()?;
     if let Some(fault) = verified.faults.first() {
-        return Err(ArchiveError(format!("no backup was made, because the store is not what was written to it: {fault}")));
+        return Err(ArchiveError(format!(
+            "no backup was made, because the store is not what was written to it: {fault}"
+        )));
     }
     let mark = copy.mark()?;
     drop(copy);
@@ -84,7 +92,8 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
         sha256,
     };
     let path = folder.join(MANIFEST);
-    let text = serde_json::to_string_pretty(&manifest).map_err(|error| ArchiveError(error.to_string()))?;
+    let text =
+        serde_json::to_string_pretty(&manifest).map_err(|error| ArchiveError(error.to_string()))?;
     let write = || -> std::io::Result<()> {
         File::open(&database)?.sync_all()?;
         let mut file = File::create(&path)?;
@@ -97,7 +106,8 @@ fn copy(store: &SqliteStore, folder: &Path, now: Millis) -> Result<Manifest, Arc
     Ok(manifest)
 }
 
-/// Where something is made before it gets its name: a name of this process's own, so that nothing of anybody else is in the way.
+/// Where something is made before it gets its name: a name of this process's own, so that nothing
+/// of anybody else is in the way.
 #[must_use]
 pub fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

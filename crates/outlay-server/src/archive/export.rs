@@ -6,11 +6,12 @@ use super::ArchiveError;
 use super::line::{AskLine, Contents, FORM, Line};
 use crate::store::{CampaignRow, Event, EventKind, Store};
 
-/// Campaigns and events are read in pages of so many: little is held in memory, however much there is.
+/// Campaigns and events are read in pages of so many: little is held in memory, however much there
+/// is.
 const PAGE: usize = 500;
 
-/// Writes everything that a store knows, but for idempotency keys: they end within a day. A store that is written to meanwhile is
-/// exported as far as it had come for each campaign.
+/// Writes everything that a store knows, but for idempotency keys: they end within a day. A store
+/// that is written to meanwhile is exported as far as it had come for each campaign.
 ///
 /// # Errors
 /// If the store cannot be read or the lines cannot be written.
@@ -49,7 +50,8 @@ struct Writing<'a> {
 
 impl Writing<'_> {
     fn line(&mut self, line: &Line) -> Result<(), ArchiveError> {
-        let mut text = serde_json::to_string(line).map_err(|error| ArchiveError(error.to_string()))?;
+        let mut text =
+            serde_json::to_string(line).map_err(|error| ArchiveError(error.to_string()))?;
         text.push('\n');
         self.contents.lines += 1;
         self.out.write_all(text.as_bytes()).map_err(|error| cannot_write(&error))
@@ -71,10 +73,13 @@ impl Writing<'_> {
                 self.line(&line)?;
             }
         }
-        let (rounds, items) = (self.contents.rounds - before.rounds, self.contents.items - before.items);
+        let (rounds, items) =
+            (self.contents.rounds - before.rounds, self.contents.items - before.items);
         if rounds < standing.rounds || items < told {
             let (id, of_rounds) = (&row.id, standing.rounds);
-            let what = format!("campaign {id}: {rounds} of {of_rounds} rounds and {items} of {told} outcomes can be found");
+            let what = format!(
+                "campaign {id}: {rounds} of {of_rounds} rounds and {items} of {told} outcomes can be found"
+            );
             return Err(ArchiveError(format!(
                 "{what}: the store is damaged; `outlay verify` says where, `outlay restore` brings back a backup"
             )));
@@ -85,7 +90,9 @@ impl Writing<'_> {
     fn event(&mut self, row: &CampaignRow, Event { at, token: by, kind, .. }: Event) -> Line {
         let campaign = row.id.clone();
         match kind {
-            EventKind::Created => Line::Campaign { id: campaign, tasks: row.tasks, at, by, spec: row.spec.clone() },
+            EventKind::Created => {
+                Line::Campaign { id: campaign, tasks: row.tasks, at, by, spec: row.spec.clone() }
+            }
             EventKind::StatusSet(status) => Line::Status { campaign, at, by, status },
             EventKind::Asked(split) => {
                 let line = AskLine::new(&campaign, &by, &split);
@@ -94,13 +101,30 @@ impl Writing<'_> {
             }
             EventKind::Told { round, items, is_late } => {
                 self.contents.items += items.len() as u64;
-                let item =
-                    |(task, outcome, expected): (u32, crate::store::Outcome, u64)| (task, outcome.completed, outcome.reward, expected);
-                Line::Tell { campaign, round, at, by, late: is_late, items: items.into_iter().map(item).collect() }
+                let item = |(task, outcome, expected): (u32, crate::store::Outcome, u64)| {
+                    (task, outcome.completed, outcome.reward, expected)
+                };
+                Line::Tell {
+                    campaign,
+                    round,
+                    at,
+                    by,
+                    late: is_late,
+                    items: items.into_iter().map(item).collect(),
+                }
             }
             EventKind::Corrected { round, task, to, why, .. } => {
                 self.contents.corrections += 1;
-                Line::Correction { campaign, round, task, at, by, completed: to.completed, reward: to.reward, why }
+                Line::Correction {
+                    campaign,
+                    round,
+                    task,
+                    at,
+                    by,
+                    completed: to.completed,
+                    reward: to.reward,
+                    why,
+                }
             }
         }
     }

@@ -9,21 +9,23 @@ use crate::store::{Command, Done, Refusal, Store};
 /// Commands of one batch.
 const BATCH: usize = 1000;
 
-/// Splits have a number for each task, three times: a line with the most tasks that the service takes on has less than a megabyte.
+/// Splits have a number for each task, three times: a line with the most tasks that the service
+/// takes on has less than a megabyte.
 const LONGEST_LINE: u64 = 64 << 20;
 
 /// Brings everything in an export into an empty store, and checks it.
 ///
 /// # Errors
-/// If the store is not empty, or at the first line that cannot be done again. What came before it is then in the store: see [`survey`].
+/// If the store is not empty, or at the first line that cannot be done again. What came before it
+/// is then in the store: see [`survey`].
 pub fn import(store: &dyn Store, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
     check_empty(store)?;
     let said = read(Some(store), lines)?;
     checked(store, said)
 }
 
-/// Reads an export without doing any of it: whether it is whole, and each line one of an export. To be done before an [`import`] into a
-/// store that cannot be thrown away.
+/// Reads an export without doing any of it: whether it is whole, and each line one of an export. To
+/// be done before an [`import`] into a store that cannot be thrown away.
 ///
 /// # Errors
 /// At the first line that is none, or if lines are missing.
@@ -44,26 +46,40 @@ pub fn check_empty(store: &dyn Store) -> Result<(), ArchiveError> {
 
 /// Reads all lines, and does them if there is a store to do them in.
 fn read(store: Option<&dyn Store>, lines: &mut dyn BufRead) -> Result<Contents, ArchiveError> {
-    let mut reading =
-        Reading { store, waiting: Vec::new(), places: Vec::new(), version: 0, campaign: String::new(), found: Contents::default() };
+    let mut reading = Reading {
+        store,
+        waiting: Vec::new(),
+        places: Vec::new(),
+        version: 0,
+        campaign: String::new(),
+        found: Contents::default(),
+    };
     let mut said = None;
     let (mut place, mut text) = (0, Vec::new());
     loop {
         place += 1;
         text.clear();
         let mut line = std::io::Read::take(&mut *lines, LONGEST_LINE);
-        let length = line.read_until(b'\n', &mut text).map_err(|error| ArchiveError(format!("cannot read line {place}: {error}")))?;
+        let length = line
+            .read_until(b'\n', &mut text)
+            .map_err(|error| ArchiveError(format!("cannot read line {place}: {error}")))?;
         if length == 0 {
             break;
         }
         if said.is_some() {
             return Err(wrong(place, "it comes after the end"));
         }
-        let line: Line = serde_json::from_slice(&text).map_err(|error| wrong(place, &error.to_string()))?;
+        let line: Line =
+            serde_json::from_slice(&text).map_err(|error| wrong(place, &error.to_string()))?;
         match (line, place) {
             (Line::Export { form: 1..=FORM }, 1) => reading.found.lines = 1,
             (Line::Export { form }, 1) => {
-                return Err(wrong(1, &format!("it has form {form}, and this outlay knows forms up to {FORM}: use a later outlay")));
+                return Err(wrong(
+                    1,
+                    &format!(
+                        "it has form {form}, and this outlay knows forms up to {FORM}: use a later outlay"
+                    ),
+                ));
             }
             (_, 1) => return Err(wrong(1, "an export begins otherwise")),
             (Line::End(contents), _) => said = Some(contents),
@@ -90,8 +106,13 @@ fn checked(store: &dyn Store, said: Contents) -> Result<Contents, ArchiveError> 
     if let Some(fault) = verified.faults.first() {
         return Err(ArchiveError(format!("the store is not what was written to it: {fault}")));
     }
-    if (verified.campaigns, verified.rounds, verified.items) != (said.campaigns, said.rounds, said.items) {
-        return Err(ArchiveError("the store does not hold what the export holds: did somebody else write to it?".to_owned()));
+    if (verified.campaigns, verified.rounds, verified.items)
+        != (said.campaigns, said.rounds, said.items)
+    {
+        return Err(ArchiveError(
+            "the store does not hold what the export holds: did somebody else write to it?"
+                .to_owned(),
+        ));
     }
     Ok(said)
 }
@@ -120,11 +141,15 @@ impl Reading<'_> {
             Line::Ask(ask) => found.rounds += ask.count(),
             Line::Tell { items, .. } => found.items += items.len() as u64,
             Line::Correction { .. } => found.corrections += 1,
-            Line::Status { campaign, .. } if *campaign != self.campaign => return Err(wrong(place, "it is of another campaign")),
+            Line::Status { campaign, .. } if *campaign != self.campaign => {
+                return Err(wrong(place, "it is of another campaign"));
+            }
             Line::Export { .. } | Line::Status { .. } | Line::End(_) => {}
         }
         let is_status = matches!(line, Line::Status { .. });
-        let command = line.command(self.version).ok_or_else(|| wrong(place, "a number or a digest cannot be one"))?;
+        let command = line
+            .command(self.version)
+            .ok_or_else(|| wrong(place, "a number or a digest cannot be one"))?;
         self.version += u64::from(is_status);
         self.waiting.push(command);
         self.places.push(place);
@@ -132,10 +157,13 @@ impl Reading<'_> {
     }
 
     fn send(&mut self) -> Result<(), ArchiveError> {
-        let answers = self.store.map_or_else(|| Ok(Vec::new()), |store| store.apply(&self.waiting))?;
+        let answers =
+            self.store.map_or_else(|| Ok(Vec::new()), |store| store.apply(&self.waiting))?;
         for (answer, place) in answers.iter().zip(&self.places) {
             match answer {
-                Ok(Done::Told { is_new, .. }) if is_new.contains(&false) => return Err(wrong(*place, "it tells what was told before")),
+                Ok(Done::Told { is_new, .. }) if is_new.contains(&false) => {
+                    return Err(wrong(*place, "it tells what was told before"));
+                }
                 Ok(Done::WasThere) => return Err(wrong(*place, "the campaign is there already")),
                 Ok(_) => {}
                 Err(refusal) => return Err(wrong(*place, reason(refusal))),

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::store::{
-    Ask, CampaignStatus, Command, Correction, Item, Millis, NewCampaign, Outcome, Split, SplitRow, StatusChange, Tell, TokenRow,
+    Ask, CampaignStatus, Command, Correction, Item, Millis, NewCampaign, Outcome, Split, SplitRow,
+    StatusChange, Tell, TokenRow,
 };
 
-/// The form of exports that this program writes. It reads earlier ones as well: the first knew nothing of a token's uses.
+/// The form of exports that this program writes. It reads earlier ones as well: the first knew
+/// nothing of a token's uses.
 pub(super) const FORM: u32 = 2;
 
 /// How much an export holds.
@@ -184,7 +186,16 @@ impl AskLine {
 
 impl From<&TokenRow> for TokenLine {
     fn from(row: &TokenRow) -> Self {
-        let TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } = row.clone();
+        let TokenRow {
+            id,
+            hash,
+            scopes,
+            campaign,
+            created_at,
+            expires_at,
+            revoked_at,
+            last_used_at,
+        } = row.clone();
         let sha256 = hash.iter().map(|byte| format!("{byte:02x}")).collect();
         Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at }
     }
@@ -192,34 +203,78 @@ impl From<&TokenRow> for TokenLine {
 
 impl TokenLine {
     fn row(self) -> Option<TokenRow> {
-        let Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } = self;
+        let Self { id, sha256, scopes, campaign, created_at, expires_at, revoked_at, last_used_at } =
+            self;
         let digits = sha256.as_bytes().as_chunks::<2>();
-        let byte = |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
+        let byte =
+            |digits: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok();
         let bytes: Vec<u8> = digits.0.iter().map(byte).collect::<Option<_>>()?;
         let hash = if digits.1.is_empty() { bytes.try_into().ok()? } else { return None };
-        Some(TokenRow { id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at })
+        Some(TokenRow {
+            id,
+            hash,
+            scopes,
+            campaign,
+            created_at,
+            expires_at,
+            revoked_at,
+            last_used_at,
+        })
     }
 }
 
 impl Line {
-    /// The command that does it again; none if the line cannot be one. `version` is that of the campaign so far.
+    /// The command that does it again; none if the line cannot be one. `version` is that of the
+    /// campaign so far.
     pub(super) fn command(self, version: u64) -> Option<Command> {
         Some(match self {
             Self::Export { .. } | Self::End(_) => return None,
             Self::Token(token) => Command::AddToken(token.row()?),
-            Self::Campaign { id, tasks, at, by, spec } => Command::Create(NewCampaign { id, spec, tasks, at, token: by }),
-            Self::Status { campaign, at, by, status } => {
-                Command::SetStatus(StatusChange { campaign, to: status, only_if: version, at, token: by })
+            Self::Campaign { id, tasks, at, by, spec } => {
+                Command::Create(NewCampaign { id, spec, tasks, at, token: by })
             }
+            Self::Status { campaign, at, by, status } => Command::SetStatus(StatusChange {
+                campaign,
+                to: status,
+                only_if: version,
+                at,
+                token: by,
+            }),
             Self::Ask(ask) => {
                 let rounds = ask.rounds()?;
-                let AskLine { campaign, at, expires_at, by, stats_version, budget, available, spend, success, index, .. } = ask;
+                let AskLine {
+                    campaign,
+                    at,
+                    expires_at,
+                    by,
+                    stats_version,
+                    budget,
+                    available,
+                    spend,
+                    success,
+                    index,
+                    ..
+                } = ask;
                 let (spend, success, index) = (numbers(&spend), numbers(&success), numbers(&index));
-                let split = Arc::new(Split { budget: budget.into(), available, spend, success, index });
-                Command::Ask(Ask { campaign, rounds, split, stats_version, at, expires_at, token: by, key: None })
+                let split =
+                    Arc::new(Split { budget: budget.into(), available, spend, success, index });
+                Command::Ask(Ask {
+                    campaign,
+                    rounds,
+                    split,
+                    stats_version,
+                    at,
+                    expires_at,
+                    token: by,
+                    key: None,
+                })
             }
             Self::Tell { campaign, round, at, by, late, items } => {
-                let item = |(task, completed, reward, expected)| Item { task, outcome: Outcome { completed, reward }, expected };
+                let item = |(task, completed, reward, expected)| Item {
+                    task,
+                    outcome: Outcome { completed, reward },
+                    expected,
+                };
                 let items = items.into_iter().map(item).collect();
                 Command::Tell(Tell { campaign, round, items, is_late: late, at, token: by })
             }
@@ -238,18 +293,45 @@ mod tests {
 
     #[test]
     fn every_float_comes_back() {
-        let floats = [-0.0, f64::MIN_POSITIVE / 4.0, 0.1 + 0.2, 1e308, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5.0];
-        let split =
-            Split { budget: 1.0 / 3.0, available: Some(vec![true, false]), spend: floats.into(), success: vec![], index: vec![7.0] };
-        let row = SplitRow { rounds: 3..9, split: Arc::new(split.clone()), stats_version: u64::MAX, at: -1, expires_at: i64::MAX };
+        let floats = [
+            -0.0,
+            f64::MIN_POSITIVE / 4.0,
+            0.1 + 0.2,
+            1e308,
+            f64::INFINITY,
+            f64::NEG_INFINITY,
+            f64::NAN,
+            5.0,
+        ];
+        let split = Split {
+            budget: 1.0 / 3.0,
+            available: Some(vec![true, false]),
+            spend: floats.into(),
+            success: vec![],
+            index: vec![7.0],
+        };
+        let row = SplitRow {
+            rounds: 3..9,
+            split: Arc::new(split.clone()),
+            stats_version: u64::MAX,
+            at: -1,
+            expires_at: i64::MAX,
+        };
         let text = serde_json::to_string(&Line::Ask(AskLine::new("c", "t", &row))).unwrap();
-        let Some(Command::Ask(ask)) = serde_json::from_str::<Line>(&text).unwrap().command(1) else { panic!("{text}") };
-        let bits = |split: &Split| split.spend.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+        let Some(Command::Ask(ask)) = serde_json::from_str::<Line>(&text).unwrap().command(1)
+        else {
+            panic!("{text}")
+        };
+        let bits =
+            |split: &Split| split.spend.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
         assert_eq!(bits(&ask.split), bits(&split));
         assert_eq!(
             (ask.split.budget.to_bits(), &ask.split.available, &ask.split.index),
             (split.budget.to_bits(), &split.available, &split.index)
         );
-        assert_eq!((ask.rounds, ask.stats_version, ask.at, ask.expires_at), (3..9, u64::MAX, -1, i64::MAX));
+        assert_eq!(
+            (ask.rounds, ask.stats_version, ask.at, ask.expires_at),
+            (3..9, u64::MAX, -1, i64::MAX)
+        );
     }
 }

@@ -1,7 +1,8 @@
 //! Copies of a store: backups of the file itself, and exports that any store can read.
 //!
-//! A backup is for the same machine on a worse day: everything, bit for bit, checked as it is made and as it is brought back. An export is
-//! for another store or another program: one line of JSON for everything that happened.
+//! A backup is for the same machine on a worse day: everything, bit for bit, checked as it is made
+//! and as it is brought back. An export is for another store or another program: one line of JSON
+//! for everything that happened.
 
 mod backup;
 mod export;

@@ -11,23 +11,34 @@ use crate::store::{DATABASE, SqliteOptions, SqliteStore, Store, sync_folder};
 ///
 /// # Errors
 /// If `data` has a store already, or if the backup is not what its manifest says.
-pub fn restore(from: &Path, data: &Path, options: &SqliteOptions) -> Result<Manifest, ArchiveError> {
+pub fn restore(
+    from: &Path,
+    data: &Path,
+    options: &SqliteOptions,
+) -> Result<Manifest, ArchiveError> {
     let manifest = manifest(from)?;
     let database = data.join(DATABASE);
     if SqliteStore::is_in(data) {
-        return Err(ArchiveError(format!("{} has a store already: name a folder without one", data.display())));
+        return Err(ArchiveError(format!(
+            "{} has a store already: name a folder without one",
+            data.display()
+        )));
     }
     let copied = from.join(DATABASE);
     let (bytes, sha256) = digest(&copied)?;
     if (bytes, &sha256) != (manifest.bytes, &manifest.sha256) {
-        return Err(ArchiveError(format!("{} is not the file that its manifest describes: use another backup", copied.display())));
+        return Err(ArchiveError(format!(
+            "{} is not the file that its manifest describes: use another backup",
+            copied.display()
+        )));
     }
     // Beside the folder it may be another disk: within.
     let was_there = data.exists();
     let partial = new_folder_beside(&database)?;
     let placed = check(&copied, &partial, &manifest).and_then(|()| {
         // A file that appeared meanwhile would be replaced by a rename, not by a link.
-        std::fs::hard_link(partial.join(DATABASE), &database).map_err(|error| cannot("write", &database, &error))?;
+        std::fs::hard_link(partial.join(DATABASE), &database)
+            .map_err(|error| cannot("write", &database, &error))?;
         sync_folder(data).map_err(|error| cannot("sync", data, &error))
     });
     let _ = std::fs::remove_dir_all(&partial);
@@ -47,11 +58,15 @@ pub fn restore(from: &Path, data: &Path, options: &SqliteOptions) -> Result<Mani
 fn manifest(from: &Path) -> Result<Manifest, ArchiveError> {
     let path = from.join(MANIFEST);
     let text = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
-    let manifest: Manifest = serde_json::from_str(&text)
-        .map_err(|error| ArchiveError(format!("{} is not the manifest of a backup: {error}", path.display())))?;
+    let manifest: Manifest = serde_json::from_str(&text).map_err(|error| {
+        ArchiveError(format!("{} is not the manifest of a backup: {error}", path.display()))
+    })?;
     if manifest.outlay_backup != 1 {
         let form = manifest.outlay_backup;
-        return Err(ArchiveError(format!("{} has form {form}, and this outlay knows form 1: use a later outlay", path.display())));
+        return Err(ArchiveError(format!(
+            "{} has form {form}, and this outlay knows form 1: use a later outlay",
+            path.display()
+        )));
     }
     Ok(manifest)
 }
@@ -74,12 +89,32 @@ fn check(copied: &Path, folder: &Path, manifest: &Manifest) -> Result<(), Archiv
     let store = SqliteStore::open_to_read(folder)?;
     let (mark, verified) = (store.mark()?, store.verify()?);
     if let Some(fault) = verified.faults.first() {
-        return Err(ArchiveError(format!("{} is not what was written to it: {fault}", copied.display())));
+        return Err(ArchiveError(format!(
+            "{} is not what was written to it: {fault}",
+            copied.display()
+        )));
     }
-    let found = (mark.uuid.as_str(), mark.form, mark.seq, verified.campaigns, verified.rounds, verified.items);
-    let said = (manifest.store.as_str(), manifest.form, manifest.seq, manifest.campaigns, manifest.rounds, manifest.items);
+    let found = (
+        mark.uuid.as_str(),
+        mark.form,
+        mark.seq,
+        verified.campaigns,
+        verified.rounds,
+        verified.items,
+    );
+    let said = (
+        manifest.store.as_str(),
+        manifest.form,
+        manifest.seq,
+        manifest.campaigns,
+        manifest.rounds,
+        manifest.items,
+    );
     if found != said {
-        return Err(ArchiveError(format!("{} is not the store that its manifest describes: use another backup", copied.display())));
+        return Err(ArchiveError(format!(
+            "{} is not the store that its manifest describes: use another backup",
+            copied.display()
+        )));
     }
     Ok(())
 }

@@ -27,11 +27,18 @@ struct Wish {
 }
 
 impl Desk {
-    /// Hands out rounds, all with the same split. With a key that was used before, the same rounds again.
+    /// Hands out rounds, all with the same split. With a key that was used before, the same rounds
+    /// again.
     ///
     /// # Errors
     /// If the campaign hands out none, or there is no split for this budget and these tasks.
-    pub async fn ask(&self, id: &str, ask: shapes::Ask, key: Option<&str>, token: &str) -> Result<Rounds, Refused> {
+    pub async fn ask(
+        &self,
+        id: &str,
+        ask: shapes::Ask,
+        key: Option<&str>,
+        token: &str,
+    ) -> Result<Rounds, Refused> {
         let live = self.fresh(id).await?;
         let wish = wish(&live, &ask, self.limits().rounds_per_ask)?;
         let key = key.map(|key| self.key(id, &ask, key)).transpose()?;
@@ -54,18 +61,36 @@ impl Desk {
     }
 
     fn key(&self, campaign: &str, ask: &shapes::Ask, key: &str) -> Result<Key, Refused> {
-        if key.is_empty() || key.len() > MOST_KEY_BYTES || !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let detail = format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
+        if key.is_empty()
+            || key.len() > MOST_KEY_BYTES
+            || !key.bytes().all(|byte| byte.is_ascii_graphic())
+        {
+            let detail =
+                format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
             return Err(Refused::new(Code::BadParameter, detail));
         }
-        let request = serde_json::to_vec(&(campaign, ask)).map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?;
-        Ok(Key { key: key.to_owned(), request: digest(&request), expires_at: self.now() + KEY_LIFETIME })
+        let request = serde_json::to_vec(&(campaign, ask))
+            .map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?;
+        Ok(Key {
+            key: key.to_owned(),
+            request: digest(&request),
+            expires_at: self.now() + KEY_LIFETIME,
+        })
     }
 
     /// What was handed out under a key before, if anything was.
-    async fn rounds_of_key(&self, live: &Arc<Live>, key: &Key, token: &str) -> Result<Option<Rounds>, Refused> {
+    async fn rounds_of_key(
+        &self,
+        live: &Arc<Live>,
+        key: &Key,
+        token: &str,
+    ) -> Result<Option<Rounds>, Refused> {
         let (token, name, now) = (token.to_owned(), key.key.clone(), self.now());
-        let Some(used) = self.read(&live.id, move |store, _| store.used_key(&token, &name, now)).await? else { return Ok(None) };
+        let Some(used) =
+            self.read(&live.id, move |store, _| store.used_key(&token, &name, now)).await?
+        else {
+            return Ok(None);
+        };
         if used.request != key.request {
             return Err(key_reused());
         }
@@ -78,31 +103,57 @@ impl Desk {
     }
 
     /// The split that a round was handed out with.
-    pub(super) async fn split(&self, live: &Arc<Live>, round: u64) -> Result<Arc<SplitRow>, Refused> {
+    pub(super) async fn split(
+        &self,
+        live: &Arc<Live>,
+        round: u64,
+    ) -> Result<Arc<SplitRow>, Refused> {
         let known = live.state().rounds.split(round);
         if let Some(row) = known {
             return Ok(row);
         }
         let row = self.read(&live.id, move |store, id| store.split(&id, round)).await?;
-        let never = || Refused::new(Code::NoRound, format!("round {round} of campaign {} was never handed out", live.id));
+        let never = || {
+            Refused::new(
+                Code::NoRound,
+                format!("round {round} of campaign {} was never handed out", live.id),
+            )
+        };
         let row = Arc::new(row.ok_or_else(never)?);
         live.state().rounds.remember(&row);
         Ok(row)
     }
 
-    /// Decides a split and sends it to the store, in one step: whoever stops waiting leaves no split behind that nobody was told of.
-    async fn decide(&self, live: &Arc<Live>, wish: Wish, key: Option<&Key>, token: &str) -> Result<(Arc<SplitRow>, Waiting), Refused> {
-        let is_quick = !self.store().is_shared() && live.plan.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
+    /// Decides a split and sends it to the store, in one step: whoever stops waiting leaves no
+    /// split behind that nobody was told of.
+    async fn decide(
+        &self,
+        live: &Arc<Live>,
+        wish: Wish,
+        key: Option<&Key>,
+        token: &str,
+    ) -> Result<(Arc<SplitRow>, Waiting), Refused> {
+        let is_quick =
+            !self.store().is_shared() && live.plan.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
         if is_quick {
             return self.decide_here(live, wish, key.cloned(), token);
         }
-        let (desk, live, key, token) = (self.clone(), Arc::clone(live), key.cloned(), token.to_owned());
-        let decided = tokio::task::spawn_blocking(move || desk.decide_here(&live, wish, key, &token)).await;
+        let (desk, live, key, token) =
+            (self.clone(), Arc::clone(live), key.cloned(), token.to_owned());
+        let decided =
+            tokio::task::spawn_blocking(move || desk.decide_here(&live, wish, key, &token)).await;
         decided.map_err(|error| Refused::new(Code::Internal, error.to_string()))?
     }
 
-    fn decide_here(&self, live: &Arc<Live>, wish: Wish, key: Option<Key>, token: &str) -> Result<(Arc<SplitRow>, Waiting), Refused> {
-        // Where others take ids as well this may take a while, and must not hold up those who only look.
+    fn decide_here(
+        &self,
+        live: &Arc<Live>,
+        wish: Wish,
+        key: Option<Key>,
+        token: &str,
+    ) -> Result<(Arc<SplitRow>, Waiting), Refused> {
+        // Where others take ids as well this may take a while, and must not hold up those who only
+        // look.
         let early = if self.store().is_shared() {
             self.check(live, &mut live.state(), &wish, self.now())?;
             Some(self.lease(live, wish.count)?)
@@ -131,18 +182,33 @@ impl Desk {
         Ok((row, waiting))
     }
 
-    /// Takes round ids and decides their split. From here on the split is in memory; nobody knows of it before the store does.
-    fn take_rounds(&self, live: &Live, state: &mut State, wish: Wish, early: Option<Range<u64>>) -> Result<Arc<SplitRow>, Refused> {
+    /// Takes round ids and decides their split. From here on the split is in memory; nobody knows
+    /// of it before the store does.
+    fn take_rounds(
+        &self,
+        live: &Live,
+        state: &mut State,
+        wish: Wish,
+        early: Option<Range<u64>>,
+    ) -> Result<Arc<SplitRow>, Refused> {
         let now = self.now();
         self.check(live, state, &wish, now)?;
         let rounds = early.map_or_else(|| self.lease(live, wish.count), Ok)?;
-        let decided = state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map(|_| ());
+        let decided =
+            state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map(|_| ());
         decided.map_err(|error| {
             state.outdate();
             bad_round(&error)
         })?;
-        let (split, stats_version) = (state.decided(wish.budget, wish.available), state.standing.version);
-        let row = Arc::new(SplitRow { rounds, split, stats_version, at: now, expires_at: now.saturating_add(live.plan.expiry) });
+        let (split, stats_version) =
+            (state.decided(wish.budget, wish.available), state.standing.version);
+        let row = Arc::new(SplitRow {
+            rounds,
+            split,
+            stats_version,
+            at: now,
+            expires_at: now.saturating_add(live.plan.expiry),
+        });
         state.keep(&row);
         Ok(row)
     }
@@ -154,34 +220,65 @@ impl Desk {
         })
     }
 
-    /// Whether rounds can be handed out like this. To be asked before ids are taken: those are gone then, and the learner goes by them.
-    fn check(&self, live: &Live, state: &mut State, wish: &Wish, now: Millis) -> Result<(), Refused> {
+    /// Whether rounds can be handed out like this. To be asked before ids are taken: those are gone
+    /// then, and the learner goes by them.
+    fn check(
+        &self,
+        live: &Live,
+        state: &mut State,
+        wish: &Wish,
+        now: Millis,
+    ) -> Result<(), Refused> {
         self.check_status(live, state, wish, now)?;
         let next = state.next_round();
-        state.decider.check(next, wish.budget, wish.available.as_deref()).map_err(|error| bad_round(&error))
+        state
+            .decider
+            .check(next, wish.budget, wish.available.as_deref())
+            .map_err(|error| bad_round(&error))
     }
 
-    fn check_status(&self, live: &Live, state: &mut State, wish: &Wish, now: Millis) -> Result<(), Refused> {
+    fn check_status(
+        &self,
+        live: &Live,
+        state: &mut State,
+        wish: &Wish,
+        now: Millis,
+    ) -> Result<(), Refused> {
         match state.row.status {
             CampaignStatus::Open => {}
             CampaignStatus::Paused => {
-                let refused = Refused::new(Code::CampaignPaused, format!("campaign {} is paused: it hands out no rounds", live.id));
+                let refused = Refused::new(
+                    Code::CampaignPaused,
+                    format!("campaign {} is paused: it hands out no rounds", live.id),
+                );
                 return Err(refused.hint("PATCH its status to open"));
             }
             CampaignStatus::Closed => {
-                return Err(Refused::new(Code::CampaignClosed, format!("campaign {} is closed: it hands out no rounds", live.id)));
+                return Err(Refused::new(
+                    Code::CampaignClosed,
+                    format!("campaign {} is closed: it hands out no rounds", live.id),
+                ));
             }
         }
         let handed_out = state.handed_out();
         let after = handed_out.saturating_add(u64::from(wish.count));
         if let Some(horizon) = live.plan.horizon.filter(|horizon| after > *horizon) {
-            let detail = format!("{handed_out} of {horizon} rounds are handed out; {} more are too many", wish.count);
-            return Err(Refused::new(Code::HorizonExhausted, detail).hint("begin a new campaign, or one with a learner without horizon"));
+            let detail = format!(
+                "{handed_out} of {horizon} rounds are handed out; {} more are too many",
+                wish.count
+            );
+            return Err(Refused::new(Code::HorizonExhausted, detail)
+                .hint("begin a new campaign, or one with a learner without horizon"));
         }
         let most = self.limits().open_rounds;
         if state.rounds.count_waiting(now) + wish.count as usize > most {
-            let detail = format!("{} rounds of campaign {} wait for feedback; {most} may", state.rounds.count_waiting(now), live.id);
-            return Err(Refused::new(Code::TooManyOpenRounds, detail).hint("tell what came back, or wait until rounds expire"));
+            let detail = format!(
+                "{} rounds of campaign {} wait for feedback; {most} may",
+                state.rounds.count_waiting(now),
+                live.id
+            );
+            return Err(Refused::new(Code::TooManyOpenRounds, detail)
+                .hint("tell what came back, or wait until rounds expire"));
         }
         Ok(())
     }
@@ -190,14 +287,24 @@ impl Desk {
 fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
     let count = ask.count.unwrap_or(1);
     if !(1..=most).contains(&count) {
-        return Err(Refused::new(Code::BadRound, format!("count: must be between 1 and {most}, not {count}")).at("/count"));
+        return Err(Refused::new(
+            Code::BadRound,
+            format!("count: must be between 1 and {most}, not {count}"),
+        )
+        .at("/count"));
     }
     let budget = ask.budget.unwrap_or(live.plan.problem.budget());
-    check_amount(budget, "/budget").map_err(|refused| Refused { code: Code::BadRound, ..refused })?;
-    let mut available = (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
+    check_amount(budget, "/budget")
+        .map_err(|refused| Refused { code: Code::BadRound, ..refused })?;
+    let mut available =
+        (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
     for (position, name) in ask.without.iter().enumerate() {
-        let place = live.plan.place(name).ok_or_else(|| live.plan.unknown_task(Code::BadRound, name, format!("/without/{position}")))?;
-        if let Some(there) = available.as_mut().and_then(|available| available.get_mut(place as usize)) {
+        let place = live.plan.place(name).ok_or_else(|| {
+            live.plan.unknown_task(Code::BadRound, name, format!("/without/{position}"))
+        })?;
+        if let Some(there) =
+            available.as_mut().and_then(|available| available.get_mut(place as usize))
+        {
             *there = false;
         }
     }
@@ -209,12 +316,14 @@ fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
 }
 
 fn bad_round(error: &CampaignError) -> Refused {
-    let pointer = if matches!(error, CampaignError::Needed { .. }) { "/without" } else { "/budget" };
+    let pointer =
+        if matches!(error, CampaignError::Needed { .. }) { "/without" } else { "/budget" };
     Refused::new(Code::BadRound, error.to_string()).at(pointer)
 }
 
 fn key_reused() -> Refused {
-    Refused::new(Code::KeyReused, "the Idempotency-Key was used for another request").hint("take a new key for a new request")
+    Refused::new(Code::KeyReused, "the Idempotency-Key was used for another request")
+        .hint("take a new key for a new request")
 }
 
 fn digest(bytes: &[u8]) -> [u8; 32] {

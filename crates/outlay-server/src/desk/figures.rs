@@ -18,7 +18,12 @@ pub(super) struct Buckets<const N: usize> {
 
 impl<const N: usize> Buckets<N> {
     fn new(bounds: [f64; N]) -> Self {
-        Self { bounds, counts: std::array::from_fn(|_| AtomicU64::new(0)), above: AtomicU64::new(0), sum: AtomicU64::new(0) }
+        Self {
+            bounds,
+            counts: std::array::from_fn(|_| AtomicU64::new(0)),
+            above: AtomicU64::new(0),
+            sum: AtomicU64::new(0),
+        }
     }
 
     fn add(&self, number: f64) {
@@ -29,15 +34,20 @@ impl<const N: usize> Buckets<N> {
 
     fn read(&self) -> Histogram {
         let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
-        let counts = self.counts.iter().chain([&self.above]).map(|count| count.load(Ordering::Relaxed));
-        Histogram { buckets: bounds.zip(counts).collect(), sum: self.sum.load(Ordering::Relaxed) as f64 / 1e6 }
+        let counts =
+            self.counts.iter().chain([&self.above]).map(|count| count.load(Ordering::Relaxed));
+        Histogram {
+            buckets: bounds.zip(counts).collect(),
+            sum: self.sum.load(Ordering::Relaxed) as f64 / 1e6,
+        }
     }
 }
 
 /// How often a number was how large.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Histogram {
-    /// A bound, and how many numbers were at most that and above the bound before; the last bound is infinite.
+    /// A bound, and how many numbers were at most that and above the bound before; the last bound
+    /// is infinite.
     pub buckets: Vec<(f64, u64)>,
     /// Their sum.
     pub sum: f64,
@@ -60,7 +70,9 @@ pub(super) struct Tallies {
 impl Tallies {
     pub(super) fn new() -> Self {
         Self {
-            commit_seconds: Buckets::new([0.0001, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0]),
+            commit_seconds: Buckets::new([
+                0.0001, 0.0003, 0.001, 0.003, 0.005, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0,
+            ]),
             batch_commands: Buckets::new([1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0, 1024.0]),
             campaigns: AtomicU64::new(0),
             rounds: AtomicU64::new(0),

@@ -1,7 +1,8 @@
 //! Jobs in line for the threads that write.
 //!
-//! Whoever writes takes all that wait, and while one batch is written the next gathers by itself. A transaction costs more than what is
-//! in it, so a second thread only begins when what waits is worth a transaction of its own.
+//! Whoever writes takes all that wait, and while one batch is written the next gathers by itself. A
+//! transaction costs more than what is in it, so a second thread only begins when what waits is
+//! worth a transaction of its own.
 
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,8 +26,8 @@ struct State<T> {
     commands: usize,
     /// Batches that are being written.
     writing: usize,
-    /// Threads that wait for a batch, and how many of them have been called and are not awake yet. To call one that is not there costs
-    /// as much as to call one that is.
+    /// Threads that wait for a batch, and how many of them have been called and are not awake yet.
+    /// To call one that is not there costs as much as to call one that is.
     asleep: usize,
     called: usize,
     is_closed: bool,
@@ -54,7 +55,14 @@ pub(super) enum Turned {
 
 impl<T> Line<T> {
     pub(super) fn new(most_waiting: usize, most_commands: usize) -> Self {
-        let state = State { waiting: VecDeque::new(), commands: 0, writing: 0, asleep: 0, called: 0, is_closed: false };
+        let state = State {
+            waiting: VecDeque::new(),
+            commands: 0,
+            writing: 0,
+            asleep: 0,
+            called: 0,
+            is_closed: false,
+        };
         Self { state: Mutex::new(state), changed: Condvar::new(), most_waiting, most_commands }
     }
 
@@ -81,7 +89,8 @@ impl<T> Line<T> {
         Ok(())
     }
 
-    /// Waits for a batch that is worth writing; none at the end. Each must be followed by [`done`](Self::done).
+    /// Waits for a batch that is worth writing; none at the end. Each must be followed by
+    /// [`done`](Self::done).
     pub(super) fn next(&self) -> Option<Vec<T>> {
         let mut state = self.state();
         while !state.is_worth_a_batch() {
@@ -142,7 +151,10 @@ mod tests {
         line.push(1, 0).unwrap();
         assert_eq!(line.next(), Some(vec![0]));
         (1..WORTH_ANOTHER).for_each(|job| line.push(1, job).unwrap());
-        assert!(!line.state().is_worth_a_batch(), "what waits can wait for the batch that is written");
+        assert!(
+            !line.state().is_worth_a_batch(),
+            "what waits can wait for the batch that is written"
+        );
         line.push(1, WORTH_ANOTHER).unwrap();
         assert_eq!(line.next().unwrap().len(), WORTH_ANOTHER);
         (0..WORTH_ANOTHER).for_each(|job| line.push(1, job).unwrap());
@@ -157,8 +169,15 @@ mod tests {
     #[test]
     fn limits() {
         let line = Line::new(3, 4);
-        assert_eq!([3, 3, 1, 1].map(|commands| line.push(commands, commands)), [Ok(()), Ok(()), Ok(()), Err(Turned::Full)]);
-        assert_eq!((line.next(), line.len()), (Some(vec![3, 3]), 1), "a batch is full when it has enough, and no job is split");
+        assert_eq!(
+            [3, 3, 1, 1].map(|commands| line.push(commands, commands)),
+            [Ok(()), Ok(()), Ok(()), Err(Turned::Full)]
+        );
+        assert_eq!(
+            (line.next(), line.len()),
+            (Some(vec![3, 3]), 1),
+            "a batch is full when it has enough, and no job is split"
+        );
         line.close();
         assert_eq!(line.push(1, 1), Err(Turned::Closed));
         line.done();

@@ -1,4 +1,5 @@
-//! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read again from the store.
+//! A campaign in memory: who decides, what was counted, which rounds wait. All of it can be read
+//! again from the store.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -12,7 +13,8 @@ use outlay::feedback::{Outcome as Observed, Reward};
 use super::plan::Plan;
 use super::rounds::RoundsInMemory;
 use crate::store::{
-    Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split, SplitRow, Standing, Store, StoreError, Tell,
+    Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split,
+    SplitRow, Standing, Store, StoreError, Tell,
 };
 
 /// One campaign.
@@ -23,12 +25,14 @@ pub(super) struct Live {
     state: Mutex<State>,
     /// The decider must be made again from the store: what it learnt from was corrected.
     is_outdated: Arc<AtomicBool>,
-    /// Held for writing while the counts are read, and for reading from before a transaction until the memory has followed it: what is
-    /// committed and not yet followed would be in the counts that are read, and be added to them once more.
+    /// Held for writing while the counts are read, and for reading from before a transaction until
+    /// the memory has followed it: what is committed and not yet followed would be in the counts
+    /// that are read, and be added to them once more.
     reading: RwLock<()>,
 }
 
-/// Where others write as well: rounds that wait here are looked for among those told of elsewhere when the last look is this old.
+/// Where others write as well: rounds that wait here are looked for among those told of elsewhere
+/// when the last look is this old.
 const LOOK_ELSEWHERE: Millis = 1000;
 
 /// What changes.
@@ -57,7 +61,12 @@ const PAGE_TASKS: usize = 1_000_000;
 
 impl Live {
     /// Reads a campaign from the store.
-    pub(super) fn load(store: &dyn Store, row: CampaignRow, plan: Plan, now: Millis) -> Result<Self, StoreError> {
+    pub(super) fn load(
+        store: &dyn Store,
+        row: CampaignRow,
+        plan: Plan,
+        now: Millis,
+    ) -> Result<Self, StoreError> {
         let (decider, standing, last) = learnt(store, &row.id, &plan)?;
         let rounds = RoundsInMemory::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
@@ -88,7 +97,8 @@ impl Live {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// As long as this is held, nobody reads the counts. Whoever holds several takes them in the order of [`address`](Self::address).
+    /// As long as this is held, nobody reads the counts. Whoever holds several takes them in the
+    /// order of [`address`](Self::address).
     pub(super) fn keep_from_reading(&self) -> RwLockReadGuard<'_, ()> {
         self.reading.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -131,7 +141,8 @@ impl Live {
         Ok(())
     }
 
-    /// Lets go of rounds that were told of elsewhere: whoever asks here and tells there would soon have too many that wait.
+    /// Lets go of rounds that were told of elsewhere: whoever asks here and tells there would soon
+    /// have too many that wait.
     pub(super) fn look_elsewhere(&self, store: &dyn Store, now: Millis) -> Result<(), StoreError> {
         let waiting = {
             let mut state = self.state();
@@ -172,7 +183,8 @@ impl State {
     pub(super) fn follow(&mut self, command: &Command, done: &Done) {
         match (command, done) {
             (Command::SetStatus(change), Done::StatusSet { version }) => {
-                (self.row.status, self.row.version, self.row.changed_at) = (change.to, *version, change.at);
+                (self.row.status, self.row.version, self.row.changed_at) =
+                    (change.to, *version, change.at);
             }
             (Command::Ask(ask), Done::Asked) => self.asked(ask),
             (Command::Tell(tell), Done::Told { is_new, is_complete }) => {
@@ -181,7 +193,9 @@ impl State {
                     self.rounds.complete(tell.round);
                 }
             }
-            (Command::Correct(correction), Done::Corrected { from }) => self.corrected(correction, *from),
+            (Command::Correct(correction), Done::Corrected { from }) => {
+                self.corrected(correction, *from)
+            }
             _ => {}
         }
     }
@@ -203,17 +217,31 @@ impl State {
         self.last.as_ref().map_or(1, |last| last.rounds.end)
     }
 
-    /// The split that was decided last. As long as nothing is learnt it is the same again, and is kept once.
+    /// The split that was decided last. As long as nothing is learnt it is the same again, and is
+    /// kept once.
     pub(super) fn decided(&self, budget: f64, available: Option<Vec<bool>>) -> Arc<Split> {
-        let (Allocation { spend, success, .. }, index) = (self.decider.last(), self.decider.weights());
+        let (Allocation { spend, success, .. }, index) =
+            (self.decider.last(), self.decider.weights());
         let is_same = |split: &Split| {
             split.budget.to_bits() == budget.to_bits()
                 && split.available == available
-                && [(&split.spend[..], &spend[..]), (&split.success, success), (&split.index, index)].into_iter().all(are_same)
+                && [
+                    (&split.spend[..], &spend[..]),
+                    (&split.success, success),
+                    (&split.index, index),
+                ]
+                .into_iter()
+                .all(are_same)
         };
         match &self.last {
             Some(last) if is_same(&last.split) => Arc::clone(&last.split),
-            _ => Arc::new(Split { budget, available, spend: spend.clone(), success: success.clone(), index: index.to_vec() }),
+            _ => Arc::new(Split {
+                budget,
+                available,
+                spend: spend.clone(),
+                success: success.clone(),
+                index: index.to_vec(),
+            }),
         }
     }
 
@@ -224,7 +252,8 @@ impl State {
         self.last = Some(Arc::clone(split));
     }
 
-    /// The store could not keep a split: nobody was told of it, but the guards and the learner were.
+    /// The store could not keep a split: nobody was told of it, but the guards and the learner
+    /// were.
     pub(super) fn drop_split(&mut self, rounds: &Range<u64>) {
         self.outdate();
         self.on_their_way -= rounds.end - rounds.start;
@@ -271,12 +300,17 @@ impl State {
 
 /// Whether numbers are the same to the last bit.
 fn are_same((these, those): (&[f64], &[f64])) -> bool {
-    these.len() == those.len() && these.iter().zip(those).all(|(this, that)| this.to_bits() == that.to_bits())
+    these.len() == those.len()
+        && these.iter().zip(those).all(|(this, that)| this.to_bits() == that.to_bits())
 }
 
 /// An outcome as the learner sees it.
 fn observed(outcome: Outcome) -> Observed {
-    if outcome.completed { Observed::Done(Reward::from_share(outcome.reward as f64 / Reward::UNITS as f64)) } else { Observed::Failed }
+    if outcome.completed {
+        Observed::Done(Reward::from_share(outcome.reward as f64 / Reward::UNITS as f64))
+    } else {
+        Observed::Failed
+    }
 }
 
 fn set_counts(decider: &mut Decider, standing: &Standing) -> Result<(), CampaignError> {
@@ -286,11 +320,19 @@ fn set_counts(decider: &mut Decider, standing: &Standing) -> Result<(), Campaign
 }
 
 fn damaged(campaign: &str, error: &CampaignError) -> StoreError {
-    StoreError { what: format!("campaign {campaign}: what is stored does not fit: {error}"), is_fatal: false }
+    StoreError {
+        what: format!("campaign {campaign}: what is stored does not fit: {error}"),
+        is_fatal: false,
+    }
 }
 
-/// What a campaign has learnt, from the store: counts where these are all that matters, everything that happened where not.
-fn learnt(store: &dyn Store, id: &str, plan: &Plan) -> Result<(Decider, Standing, Option<Arc<SplitRow>>), StoreError> {
+/// What a campaign has learnt, from the store: counts where these are all that matters, everything
+/// that happened where not.
+fn learnt(
+    store: &dyn Store,
+    id: &str,
+    plan: &Plan,
+) -> Result<(Decider, Standing, Option<Arc<SplitRow>>), StoreError> {
     let (standing, last) = (store.standing(id)?, store.last_split(id)?.map(Arc::new));
     let mut decider = plan.decider().map_err(|error| damaged(id, &error))?;
     if plan.learner.learns_by_counting() {
@@ -308,16 +350,23 @@ fn learnt(store: &dyn Store, id: &str, plan: &Plan) -> Result<(Decider, Standing
 
 /// Lets everything happen again; what was corrected as if it had been told so.
 ///
-/// A split was decided before it was written, so what was written in between came after the decision: the number of outcomes that the
-/// split knew of says where it belongs.
-fn replay(store: &dyn Store, id: &str, plan: &Plan, decider: &mut Decider) -> Result<(), StoreError> {
+/// A split was decided before it was written, so what was written in between came after the
+/// decision: the number of outcomes that the split knew of says where it belongs.
+fn replay(
+    store: &dyn Store,
+    id: &str,
+    plan: &Plan,
+    decider: &mut Decider,
+) -> Result<(), StoreError> {
     let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
     let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
     let page = PAGE.min(PAGE_TASKS / plan.problem.tasks().len().max(1)).max(1);
     each_event(store, id, page, |event| {
         match event.kind {
             EventKind::Asked(row) => drop(splits.insert(row.rounds.start, row)),
-            EventKind::Corrected { round, task, to, .. } => drop(corrected.insert((round, task), to)),
+            EventKind::Corrected { round, task, to, .. } => {
+                drop(corrected.insert((round, task), to))
+            }
             _ => {}
         }
         Ok(())
@@ -335,7 +384,10 @@ fn replay(store: &dyn Store, id: &str, plan: &Plan, decider: &mut Decider) -> Re
                 items.into_iter().filter(|_| learns).try_for_each(|(task, outcome, _)| {
                     let outcome = corrected.get(&(round, task)).copied().unwrap_or(outcome);
                     let row = splits.range(..=round).next_back().map(|(_, row)| row);
-                    let spend = row.and_then(|row| row.split.spend.get(task as usize)).copied().unwrap_or(0.0);
+                    let spend = row
+                        .and_then(|row| row.split.spend.get(task as usize))
+                        .copied()
+                        .unwrap_or(0.0);
                     decider.observe(task as usize, spend, observed(outcome))
                 })
             }
@@ -351,7 +403,12 @@ fn replay(store: &dyn Store, id: &str, plan: &Plan, decider: &mut Decider) -> Re
 
 /// A round was handed out like this.
 fn take_up(decider: &mut Decider, row: &SplitRow) -> Result<(), CampaignError> {
-    decider.take_up(row.rounds.start, row.split.budget, row.split.available.as_deref(), &row.split.spend)
+    decider.take_up(
+        row.rounds.start,
+        row.split.budget,
+        row.split.available.as_deref(),
+        &row.split.spend,
+    )
 }
 
 fn each_event(

@@ -1,7 +1,8 @@
-//! The desk: where rounds are asked for and outcomes told. It knows every campaign, has everything written before it answers, and
-//! changes its own memory only after the store has.
+//! The desk: where rounds are asked for and outcomes told. It knows every campaign, has everything
+//! written before it answers, and changes its own memory only after the store has.
 //!
-//! Whoever waits for it may stop waiting at any time: what was on its way to the store gets there, and the memory follows.
+//! Whoever waits for it may stop waiting at any time: what was on its way to the store gets there,
+//! and the memory follows.
 
 mod ask;
 mod figures;
@@ -25,7 +26,8 @@ use crate::limits::Limits;
 use crate::refusal::{Code, Refused};
 use crate::shapes::{CampaignChange, CampaignState, NewCampaign};
 use crate::store::{
-    self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError, TokenRevocation, TokenRow, TokenUse,
+    self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError,
+    TokenRevocation, TokenRow, TokenUse,
 };
 use figures::Tallies;
 use live::Live;
@@ -59,12 +61,18 @@ impl Desk {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub fn open(store: Arc<dyn Store>, clock: Arc<dyn Clock>, limits: Limits) -> Result<Self, StoreError> {
+    pub fn open(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        limits: Limits,
+    ) -> Result<Self, StoreError> {
         let tallies = Arc::new(Tallies::new());
         let queue = Queue::open(&store, &tallies, limits.queue, limits.batch);
         let found = count_campaigns(store.as_ref())?;
         let campaigns = RwLock::new(HashMap::new());
-        Ok(Self { shared: Arc::new(Shared { store, clock, limits, queue, tallies, campaigns, found }) })
+        Ok(Self {
+            shared: Arc::new(Shared { store, clock, limits, queue, tallies, campaigns, found }),
+        })
     }
 
     /// How much it takes on.
@@ -89,22 +97,32 @@ impl Desk {
         self.shared.clock.now()
     }
 
-    /// Begins a campaign. The same request again is answered like the first one; `true` for the first.
+    /// Begins a campaign. The same request again is answered like the first one; `true` for the
+    /// first.
     ///
     /// # Errors
     /// If the request does not hold together, or the id is taken by another campaign.
-    pub async fn create(&self, id: &str, request: NewCampaign, token: &str) -> Result<(CampaignState, bool), Refused> {
+    pub async fn create(
+        &self,
+        id: &str,
+        request: NewCampaign,
+        token: &str,
+    ) -> Result<(CampaignState, bool), Refused> {
         check_id(id)?;
         let plan = Plan::new(&request, self.limits())?;
         if self.shared.found + self.shared.tallies.campaigns() >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
-            let detail = format!("there are {} campaigns already, as many as the service takes", self.limits().campaigns);
+            let detail = format!(
+                "there are {} campaigns already, as many as the service takes",
+                self.limits().campaigns
+            );
             return Err(Refused::new(Code::TooLarge, detail));
         }
         let new = store::NewCampaign {
             id: id.to_owned(),
-            spec: serde_json::to_string(&request).map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?,
+            spec: serde_json::to_string(&request)
+                .map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?,
             tasks: plan.problem.tasks().len() as u32,
             at: self.now(),
             token: token.to_owned(),
@@ -115,8 +133,10 @@ impl Desk {
             // The same may be said in other words: keys in another order, what is usual spelt out.
             Err(Refusal::OtherCampaign) if self.live(id).await?.plan == plan => false,
             Err(Refusal::OtherCampaign) => {
-                let refused =
-                    Refused::new(Code::CampaignExists, format!("campaign {id} is there, with another problem, learner or settings"));
+                let refused = Refused::new(
+                    Code::CampaignExists,
+                    format!("campaign {id} is there, with another problem, learner or settings"),
+                );
                 return Err(refused.hint("take another id; what a campaign is about never changes"));
             }
             Err(refusal) => return Err(unexpected(&refusal)),
@@ -137,14 +157,27 @@ impl Desk {
     ///
     /// # Errors
     /// If there is none of this id, or the version has moved.
-    pub async fn set_status(&self, id: &str, change: CampaignChange, version: u64, token: &str) -> Result<CampaignState, Refused> {
+    pub async fn set_status(
+        &self,
+        id: &str,
+        change: CampaignChange,
+        version: u64,
+        token: &str,
+    ) -> Result<CampaignState, Refused> {
         let live = self.live(id).await?;
-        let change = StatusChange { campaign: id.to_owned(), to: change.status, only_if: version, at: self.now(), token: token.to_owned() };
+        let change = StatusChange {
+            campaign: id.to_owned(),
+            to: change.status,
+            only_if: version,
+            at: self.now(),
+            token: token.to_owned(),
+        };
         match self.apply(Command::SetStatus(change), Some(&live)).await? {
             Ok(_) => self.campaign(id).await,
             Err(Refusal::OtherVersion { version: now }) => {
                 let detail = format!("campaign {id} has version {now} by now, not {version}");
-                Err(Refused::new(Code::VersionMoved, detail).hint("read the campaign again and decide anew"))
+                Err(Refused::new(Code::VersionMoved, detail)
+                    .hint("read the campaign again and decide anew"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
@@ -155,7 +188,10 @@ impl Desk {
     /// # Errors
     /// If one of the same id is.
     pub async fn add_token(&self, token: TokenRow) -> Result<(), Refused> {
-        self.apply(Command::AddToken(token), None).await?.map(|_| ()).map_err(|refusal| unexpected(&refusal))
+        self.apply(Command::AddToken(token), None)
+            .await?
+            .map(|_| ())
+            .map_err(|refusal| unexpected(&refusal))
     }
 
     /// Makes a token useless.
@@ -165,10 +201,13 @@ impl Desk {
     pub async fn revoke_token(&self, id: &str) -> Result<(), Refused> {
         let revocation = TokenRevocation { id: id.to_owned(), at: self.now() };
         let revoked = self.apply(Command::RevokeToken(revocation), None).await?;
-        revoked.map(|_| ()).map_err(|_| Refused::new(Code::NoRoute, format!("there is no token {id}")))
+        revoked
+            .map(|_| ())
+            .map_err(|_| Refused::new(Code::NoRoute, format!("there is no token {id}")))
     }
 
-    /// Notes that a token was used. Nobody waits for it, and where the store is too busy it is left out.
+    /// Notes that a token was used. Nobody waits for it, and where the store is too busy it is left
+    /// out.
     pub fn note_use(&self, id: &str) {
         let used = TokenUse { id: id.to_owned(), at: self.now() };
         drop(self.shared.queue.send(vec![Command::UseToken(used)], None));
@@ -179,17 +218,20 @@ impl Desk {
     pub fn figures(&self) -> Figures {
         let (now, is_shared) = (self.now(), self.store().is_shared());
         let campaigns = self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner);
-        let campaigns = campaigns.values().map(|live| show::figures(live, now, is_shared)).collect();
+        let campaigns =
+            campaigns.values().map(|live| show::figures(live, now, is_shared)).collect();
         Figures { queue_depth: self.shared.queue.depth(), campaigns, ..self.shared.tallies.read() }
     }
 
-    /// What went wrong for good, if something did: the process must end, and another one start from the store.
+    /// What went wrong for good, if something did: the process must end, and another one start from
+    /// the store.
     #[must_use]
     pub fn failure(&self) -> Option<String> {
         self.shared.queue.failure()
     }
 
-    /// Takes nothing more, and waits until everything that was taken is written and the store is tidy.
+    /// Takes nothing more, and waits until everything that was taken is written and the store is
+    /// tidy.
     ///
     /// # Errors
     /// If the store cannot be closed. What was acknowledged is safe all the same.
@@ -199,16 +241,27 @@ impl Desk {
             desk.shared.queue.drain();
             desk.shared.store.close()
         });
-        closed.await.unwrap_or_else(|_| Err(StoreError { what: "closing the store was interrupted".to_owned(), is_fatal: false }))
+        closed.await.unwrap_or_else(|_| {
+            Err(StoreError {
+                what: "closing the store was interrupted".to_owned(),
+                is_fatal: false,
+            })
+        })
     }
 
     /// The campaign in memory, from the store if it is not there yet.
     async fn live(&self, id: &str) -> Result<Arc<Live>, Refused> {
-        if let Some(live) = self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner).get(id) {
+        if let Some(live) =
+            self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner).get(id)
+        {
             return Ok(Arc::clone(live));
         }
         let now = self.now();
-        let loaded = self.read(id, move |store, id| store.campaign(&id)?.map(|row| load(store, row, now)).transpose()).await?;
+        let loaded = self
+            .read(id, move |store, id| {
+                store.campaign(&id)?.map(|row| load(store, row, now)).transpose()
+            })
+            .await?;
         let loaded = Arc::new(loaded.ok_or_else(|| no_campaign(id))?);
         let mut campaigns = self.shared.campaigns.write().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(campaigns.entry(id.to_owned()).or_insert(loaded)))
@@ -226,7 +279,9 @@ impl Desk {
                 return Ok(live);
             }
             let again = Arc::clone(&live);
-            let again = move |store: &dyn Store| again.refresh(store, now).and_then(|()| again.look_elsewhere(store, now));
+            let again = move |store: &dyn Store| {
+                again.refresh(store, now).and_then(|()| again.look_elsewhere(store, now))
+            };
             self.read(id, move |store, _| again(store)).await?;
         }
         Ok(live)
@@ -240,23 +295,32 @@ impl Desk {
     ) -> Result<T, Refused> {
         let (store, id) = (Arc::clone(self.store()), id.to_owned());
         let read = tokio::task::spawn_blocking(move || read(store.as_ref(), id)).await;
-        read.map_err(|error| Refused::new(Code::Internal, error.to_string()))?.map_err(|error| busy(&error))
+        read.map_err(|error| Refused::new(Code::Internal, error.to_string()))?
+            .map_err(|error| busy(&error))
     }
 
     async fn apply(&self, command: Command, live: Option<&Arc<Live>>) -> Result<Answer, Refused> {
         only(self.apply_all(vec![command], live).await?)
     }
 
-    async fn apply_all(&self, commands: Vec<Command>, live: Option<&Arc<Live>>) -> Result<Vec<Answer>, Refused> {
-        let waiting = self.shared.queue.send(commands, live).map_err(|trouble| not_written(&trouble))?;
+    async fn apply_all(
+        &self,
+        commands: Vec<Command>,
+        live: Option<&Arc<Live>>,
+    ) -> Result<Vec<Answer>, Refused> {
+        let waiting =
+            self.shared.queue.send(commands, live).map_err(|trouble| not_written(&trouble))?;
         waiting.answer().await.map_err(|trouble| not_written(&trouble))
     }
 }
 
 fn load(store: &dyn Store, row: CampaignRow, now: Millis) -> Result<Live, StoreError> {
-    let damaged =
-        |what: String| StoreError { what: format!("campaign {}: what is stored cannot be read: {what}", row.id), is_fatal: false };
-    let request: NewCampaign = serde_json::from_str(&row.spec).map_err(|error| damaged(error.to_string()))?;
+    let damaged = |what: String| StoreError {
+        what: format!("campaign {}: what is stored cannot be read: {what}", row.id),
+        is_fatal: false,
+    };
+    let request: NewCampaign =
+        serde_json::from_str(&row.spec).map_err(|error| damaged(error.to_string()))?;
     let plan = Plan::again(&request).map_err(|refused| damaged(refused.detail))?;
     Live::load(store, row, plan, now)
 }
@@ -277,8 +341,11 @@ fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {
 pub(crate) fn check_id(id: &str) -> Result<(), Refused> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     // Clients resolve `.` and `..` before they ask: such campaigns could never be reached.
-    if id.is_empty() || id.len() > MOST_ID_BYTES || !id.bytes().all(is_good) || id.starts_with('.') {
-        let detail = format!("a campaign's id is up to {MOST_ID_BYTES} letters, digits, `-`, `_` and `.`, and does not begin with a `.`");
+    if id.is_empty() || id.len() > MOST_ID_BYTES || !id.bytes().all(is_good) || id.starts_with('.')
+    {
+        let detail = format!(
+            "a campaign's id is up to {MOST_ID_BYTES} letters, digits, `-`, `_` and `.`, and does not begin with a `.`"
+        );
         return Err(Refused::new(Code::BadParameter, detail));
     }
     Ok(())
@@ -286,7 +353,8 @@ pub(crate) fn check_id(id: &str) -> Result<(), Refused> {
 
 fn no_campaign(id: &str) -> Refused {
     let shown: String = id.chars().take(60).flat_map(char::escape_debug).collect();
-    Refused::new(Code::NoCampaign, format!("there is no campaign {shown}")).hint("make it with PUT /v1/campaigns/{id}")
+    Refused::new(Code::NoCampaign, format!("there is no campaign {shown}"))
+        .hint("make it with PUT /v1/campaigns/{id}")
 }
 
 /// The answer to a single command.
@@ -296,13 +364,15 @@ fn only(mut answers: Vec<Answer>) -> Result<Answer, Refused> {
 
 fn not_written(trouble: &Trouble) -> Refused {
     match trouble {
-        Trouble::Full => Refused::new(Code::Busy, "too many requests wait for the store").hint("try again in a second"),
+        Trouble::Full => Refused::new(Code::Busy, "too many requests wait for the store")
+            .hint("try again in a second"),
         Trouble::Store(error) => busy(error),
     }
 }
 
 fn busy(error: &StoreError) -> Refused {
-    Refused::new(Code::Busy, error.what.clone()).hint("try again in a second; nothing that was acknowledged is lost")
+    Refused::new(Code::Busy, error.what.clone())
+        .hint("try again in a second; nothing that was acknowledged is lost")
 }
 
 /// A refusal that no request should ever bring about.

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use super::live::Live;
 use super::{Desk, show};
 use crate::refusal::Refused;
-use crate::shapes::{CampaignList, CampaignSummary, CurveList, EventList, NewCampaign, RoundList, TaskCurve};
+use crate::shapes::{
+    CampaignList, CampaignSummary, CurveList, EventList, NewCampaign, RoundList, TaskCurve,
+};
 use crate::store::{Store, StoreError};
 
 /// Points of a curve.
@@ -17,13 +19,21 @@ const MOST_POINTS: usize = 1001;
 const CAMPAIGNS_AT_ONCE: usize = 20;
 
 /// What is shown of campaigns in a list.
-fn summaries(store: &dyn Store, mut after: Option<String>, limit: usize) -> Result<Vec<CampaignSummary>, StoreError> {
+fn summaries(
+    store: &dyn Store,
+    mut after: Option<String>,
+    limit: usize,
+) -> Result<Vec<CampaignSummary>, StoreError> {
     let mut summaries = Vec::new();
     loop {
         let wanted = CAMPAIGNS_AT_ONCE.min(limit - summaries.len());
         let rows = store.campaigns(after.as_deref(), wanted)?;
         for row in &rows {
-            summaries.push(show::summary(row, &learner(&row.spec), store.standing(&row.id)?.rounds));
+            summaries.push(show::summary(
+                row,
+                &learner(&row.spec),
+                store.standing(&row.id)?.rounds,
+            ));
         }
         if rows.len() < wanted || summaries.len() == limit {
             return Ok(summaries);
@@ -42,7 +52,8 @@ fn learner(spec: &str) -> String {
     named.unwrap_or_else(|| LearnerSpec::default().to_string())
 }
 
-/// One entry more was read than a page has: whether there is one says whether there is another page. Then the last of this one.
+/// One entry more was read than a page has: whether there is one says whether there is another
+/// page. Then the last of this one.
 fn last_before_more<T>(page: &mut Vec<T>, limit: usize) -> Option<&T> {
     let has_more = page.len() > limit;
     page.truncate(limit);
@@ -54,9 +65,14 @@ impl Desk {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<CampaignList, Refused> {
+    pub async fn campaigns(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<CampaignList, Refused> {
         let (after, limit) = (after.map(str::to_owned), self.page(limit));
-        let mut campaigns = self.read("", move |store, _| summaries(store, after, limit + 1)).await?;
+        let mut campaigns =
+            self.read("", move |store, _| summaries(store, after, limit + 1)).await?;
         let next = last_before_more(&mut campaigns, limit).map(|last| last.id.clone());
         Ok(CampaignList { campaigns, next })
     }
@@ -70,7 +86,10 @@ impl Desk {
         let limit = self.page_of(&live, limit);
         let mut page = self.read(id, move |store, id| store.rounds(&id, after, limit + 1)).await?;
         let next = last_before_more(&mut page, limit).map(|row| row.round);
-        Ok(RoundList { rounds: page.iter().map(|row| show::round(&live.plan, row, now)).collect(), next })
+        Ok(RoundList {
+            rounds: page.iter().map(|row| show::round(&live.plan, row, now)).collect(),
+            next,
+        })
     }
 
     /// What happened, in order, after `after`.
@@ -82,7 +101,10 @@ impl Desk {
         let limit = self.page_of(&live, limit);
         let mut page = self.read(id, move |store, id| store.events(&id, after, limit + 1)).await?;
         let next = last_before_more(&mut page, limit).map(|event| event.seq);
-        Ok(EventList { events: page.into_iter().map(|event| show::event(&live.plan, event)).collect(), next })
+        Ok(EventList {
+            events: page.into_iter().map(|event| show::event(&live.plan, event)).collect(),
+            next,
+        })
     }
 
     /// The curves as points, from nothing to the budget.
@@ -94,7 +116,8 @@ impl Desk {
         let steps = self.share(&live, points.min(MOST_POINTS)).max(2) - 1;
         let drawn = move || {
             let problem = &live.plan.problem;
-            let spend: Vec<f64> = (0..=steps).map(|step| problem.budget() * step as f64 / steps as f64).collect();
+            let spend: Vec<f64> =
+                (0..=steps).map(|step| problem.budget() * step as f64 / steps as f64).collect();
             let curves = problem.tasks().iter().map(|task| TaskCurve {
                 task: task.name().to_owned(),
                 success: spend.iter().map(|spend| task.curve().success(*spend)).collect(),
@@ -113,7 +136,8 @@ impl Desk {
     pub async fn request(&self, id: &str) -> Result<NewCampaign, Refused> {
         let live = self.live(id).await?;
         let spec = Arc::clone(&live).state().row.spec.clone();
-        serde_json::from_str(&spec).map_err(|error| Refused::new(crate::refusal::Code::Internal, error.to_string()))
+        serde_json::from_str(&spec)
+            .map_err(|error| Refused::new(crate::refusal::Code::Internal, error.to_string()))
     }
 
     fn page(&self, limit: usize) -> usize {

@@ -34,25 +34,35 @@ impl Plan {
     /// Checks a request. Everything that is wrong with the problem is said at once.
     pub(super) fn new(request: &NewCampaign, limits: &Limits) -> Result<Self, Refused> {
         if request.horizon == Some(0) {
-            return Err(Refused::new(Code::BadProblem, "horizon: must be at least 1, or absent").at("/horizon"));
+            return Err(Refused::new(Code::BadProblem, "horizon: must be at least 1, or absent")
+                .at("/horizon"));
         }
         Self::of(request, read_problem(&request.problem, limits)?)
     }
 
-    /// A request from the store: what was taken once is taken again, whatever the limits are by now.
+    /// A request from the store: what was taken once is taken again, whatever the limits are by
+    /// now.
     pub(super) fn again(request: &NewCampaign) -> Result<Self, Refused> {
         Self::of(request, parse(&request.problem)?)
     }
 
     fn of(request: &NewCampaign, problem: Problem) -> Result<Self, Refused> {
         let learner = learner(request.learner.as_deref())?;
-        let horizon = request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
+        let horizon =
+            request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
         let expiry_seconds = request.expiry_seconds.unwrap_or(DEFAULT_EXPIRY_SECONDS);
         if !(1..=MOST_EXPIRY_SECONDS).contains(&expiry_seconds) {
-            let detail = format!("expiry_seconds: must be between 1 and {MOST_EXPIRY_SECONDS}, not {expiry_seconds}");
+            let detail = format!(
+                "expiry_seconds: must be between 1 and {MOST_EXPIRY_SECONDS}, not {expiry_seconds}"
+            );
             return Err(Refused::new(Code::BadProblem, detail).at("/expiry_seconds"));
         }
-        let places = problem.tasks().iter().zip(0..).map(|(task, place)| (task.name().to_owned(), place)).collect();
+        let places = problem
+            .tasks()
+            .iter()
+            .zip(0..)
+            .map(|(task, place)| (task.name().to_owned(), place))
+            .collect();
         let plan = Self {
             problem,
             learner,
@@ -68,7 +78,13 @@ impl Plan {
 
     /// Who decides, before anything was observed.
     pub(super) fn decider(&self) -> Result<Decider, CampaignError> {
-        let mut decider = Decider::new(&self.problem, &self.learner, self.horizon, Feedback::Censored, self.seed)?;
+        let mut decider = Decider::new(
+            &self.problem,
+            &self.learner,
+            self.horizon,
+            Feedback::Censored,
+            self.seed,
+        )?;
         decider.guard(&self.problem, self.guards)?;
         decider.search_afresh();
         Ok(decider)
@@ -86,27 +102,45 @@ impl Plan {
     /// The name of a task that is not there, with the nearest one that is.
     pub(super) fn unknown_task(&self, code: Code, name: &str, pointer: String) -> Refused {
         let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
-        let names: Vec<&str> = self.problem.tasks().iter().take(5).map(|task| task.name()).collect();
+        let names: Vec<&str> =
+            self.problem.tasks().iter().take(5).map(|task| task.name()).collect();
         let more = if self.problem.tasks().len() > names.len() { ", …" } else { "" };
-        Refused::new(code, format!("no task is named {shown}")).at(pointer).hint(format!("tasks: {}{more}", names.join(", ")))
+        Refused::new(code, format!("no task is named {shown}"))
+            .at(pointer)
+            .hint(format!("tasks: {}{more}", names.join(", ")))
     }
 }
 
 /// The problem in a request. Everything that is wrong with it is said at once.
-pub(crate) fn read_problem(document: &serde_json::Value, limits: &Limits) -> Result<Problem, Refused> {
+pub(crate) fn read_problem(
+    document: &serde_json::Value,
+    limits: &Limits,
+) -> Result<Problem, Refused> {
     if !document.is_object() {
-        return Err(Refused::new(Code::BadProblem, "/problem: must be an object with the keys of a problem file").at("/problem"));
+        return Err(Refused::new(
+            Code::BadProblem,
+            "/problem: must be an object with the keys of a problem file",
+        )
+        .at("/problem"));
     }
     check_size(document, limits)?;
     let problem = parse(document)?;
     let tasks = problem.tasks().len();
     if tasks > limits.tasks {
-        let refused = Refused::new(Code::TooLarge, format!("the problem has {tasks} tasks, more than {}", limits.tasks));
+        let refused = Refused::new(
+            Code::TooLarge,
+            format!("the problem has {tasks} tasks, more than {}", limits.tasks),
+        );
         return Err(refused.at("/problem/task").hint("the limit is tasks"));
     }
-    if let Some(place) = problem.tasks().iter().position(|task| task.name().len() > limits.name_bytes) {
-        let detail = format!("the name of task {} has more than {} bytes", place + 1, limits.name_bytes);
-        return Err(Refused::new(Code::TooLarge, detail).at(format!("/problem/task/{place}/name")).hint("the limit is name_bytes"));
+    if let Some(place) =
+        problem.tasks().iter().position(|task| task.name().len() > limits.name_bytes)
+    {
+        let detail =
+            format!("the name of task {} has more than {} bytes", place + 1, limits.name_bytes);
+        return Err(Refused::new(Code::TooLarge, detail)
+            .at(format!("/problem/task/{place}/name"))
+            .hint("the limit is name_bytes"));
     }
     check_amounts(&problem)?;
     Ok(problem)
@@ -119,16 +153,23 @@ fn parse(document: &serde_json::Value) -> Result<Problem, Refused> {
 fn check_amounts(problem: &Problem) -> Result<(), Refused> {
     check_amount(problem.budget(), "/problem/budget")?;
     check_amount(problem.reward_max(), "/problem/reward_max")?;
-    let mut values = problem.tasks().iter().enumerate().filter_map(|(place, task)| Some((place, task.value()?)));
-    values.try_for_each(|(place, value)| check_amount(value, &format!("/problem/task/{place}/value")))
+    let mut values =
+        problem.tasks().iter().enumerate().filter_map(|(place, task)| Some((place, task.value()?)));
+    values
+        .try_for_each(|(place, value)| check_amount(value, &format!("/problem/task/{place}/value")))
 }
 
-/// Whether an amount leaves room for what is computed from it. What is below zero is told elsewhere.
+/// Whether an amount leaves room for what is computed from it. What is below zero is told
+/// elsewhere.
 pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), Refused> {
     if amount <= 0.0 || AMOUNTS.contains(&amount) {
         return Ok(());
     }
-    let detail = format!("{pointer}: must be zero or between {:e} and {:e}, not {amount:e}", AMOUNTS.start(), AMOUNTS.end());
+    let detail = format!(
+        "{pointer}: must be zero or between {:e} and {:e}, not {amount:e}",
+        AMOUNTS.start(),
+        AMOUNTS.end()
+    );
     Err(Refused::new(Code::BadProblem, detail).at(pointer).hint("take another unit"))
 }
 
@@ -144,7 +185,10 @@ fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refuse
     }
     let points = numbers(problem);
     if points > limits.curve_points {
-        let detail = format!("the problem has {points} numbers; the service takes up to {}", limits.curve_points);
+        let detail = format!(
+            "the problem has {points} numbers; the service takes up to {}",
+            limits.curve_points
+        );
         return Err(Refused::new(Code::TooLarge, detail).at("/problem"));
     }
     Ok(())
@@ -152,10 +196,15 @@ fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refuse
 
 fn learner(name: Option<&str>) -> Result<LearnerSpec, Refused> {
     let Some(name) = name else { return Ok(LearnerSpec::default()) };
-    let refused = |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available());
-    let learner: LearnerSpec = name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.0))?;
+    let refused =
+        |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available());
+    let learner: LearnerSpec =
+        name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.0))?;
     if !is_served(&learner) {
-        return Err(refused(format!("learner `{name}` needs {} feedback; here it is censored", learner.entry().feedback)));
+        return Err(refused(format!(
+            "learner `{name}` needs {} feedback; here it is censored",
+            learner.entry().feedback
+        )));
     }
     Ok(learner)
 }
@@ -166,7 +215,8 @@ fn is_served(learner: &LearnerSpec) -> bool {
 }
 
 fn available() -> String {
-    let names = LEARNERS.iter().filter(|entry| entry.name.parse().is_ok_and(|learner| is_served(&learner)));
+    let names =
+        LEARNERS.iter().filter(|entry| entry.name.parse().is_ok_and(|learner| is_served(&learner)));
     format!("learners: {}", names.map(|entry| entry.name).collect::<Vec<_>>().join(", "))
 }
 
@@ -181,7 +231,8 @@ fn not_made(error: &CampaignError) -> Refused {
 
 fn bad_problem(errors: &ProblemErrors) -> Refused {
     let shown = errors.0.iter().take(ProblemErrors::SHOWN);
-    let errors: Vec<(String, String)> = shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
+    let errors: Vec<(String, String)> =
+        shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
     let (pointer, detail) = errors.first().cloned().unwrap_or_default();
     let more = errors.len().saturating_sub(1);
     let detail = if more > 0 { format!("{detail} (and {more} more)") } else { detail };

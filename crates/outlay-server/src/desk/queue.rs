@@ -1,4 +1,5 @@
-//! Commands on their way to the store: those that wait are committed together, so nobody waits for a timer or for a commit of his own.
+//! Commands on their way to the store: those that wait are committed together, so nobody waits for
+//! a timer or for a commit of his own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -60,7 +61,8 @@ fn ended() -> Trouble {
 pub(super) struct Queue {
     line: Arc<Line<Job>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
-    /// For a store that keeps nobody waiting: two changes of threads cost more than what there is to do.
+    /// For a store that keeps nobody waiting: two changes of threads cost more than what there is
+    /// to do.
     at_once: Option<Writer>,
     is_drained: AtomicBool,
     failure: Arc<Failure>,
@@ -99,10 +101,20 @@ const SHARED_WRITERS: usize = 4;
 
 impl Queue {
     /// Starts the threads that write.
-    pub(super) fn open(store: &Arc<dyn Store>, tallies: &Arc<Tallies>, most_waiting: usize, most_commands: usize) -> Self {
-        let (line, failure) = (Arc::new(Line::new(most_waiting, most_commands)), Arc::new(Failure::default()));
-        let writer =
-            || Writer { store: Arc::clone(store), line: Arc::clone(&line), tallies: Arc::clone(tallies), failure: Arc::clone(&failure) };
+    pub(super) fn open(
+        store: &Arc<dyn Store>,
+        tallies: &Arc<Tallies>,
+        most_waiting: usize,
+        most_commands: usize,
+    ) -> Self {
+        let (line, failure) =
+            (Arc::new(Line::new(most_waiting, most_commands)), Arc::new(Failure::default()));
+        let writer = || Writer {
+            store: Arc::clone(store),
+            line: Arc::clone(&line),
+            tallies: Arc::clone(tallies),
+            failure: Arc::clone(&failure),
+        };
         let at_once = store.is_in_memory().then(writer);
         let threads = match (at_once.is_some(), store.is_shared()) {
             (true, _) => 0,
@@ -111,24 +123,34 @@ impl Queue {
         };
         let start = |number: usize| {
             let writer = writer();
-            std::thread::Builder::new().name(format!("store-{number}")).spawn(move || writer.run()).ok()
+            std::thread::Builder::new()
+                .name(format!("store-{number}"))
+                .spawn(move || writer.run())
+                .ok()
         };
         let writers = Mutex::new((0..threads).filter_map(start).collect());
         Self { line, writers, at_once, is_drained: AtomicBool::new(false), failure }
     }
 
-    /// For a store that is written to at once: what keeps the counts from being read until the memory has followed. To be held before
-    /// the campaign's state is, if something is to be [sent](Self::send_holding) while it is.
+    /// For a store that is written to at once: what keeps the counts from being read until the
+    /// memory has followed. To be held before the campaign's state is, if something is to be
+    /// [sent](Self::send_holding) while it is.
     pub(super) fn keep_from_reading<'a>(&self, live: &'a Live) -> Option<RwLockReadGuard<'a, ()>> {
         self.at_once.as_ref().map(|_| live.keep_from_reading())
     }
 
-    /// Sends commands on their way, to be carried out in one transaction. Whether or not anybody waits for the answer: what is sent is
-    /// carried out, and the campaign's memory follows.
-    pub(super) fn send(&self, commands: Vec<Command>, live: Option<&Arc<Live>>) -> Result<Waiting, Trouble> {
+    /// Sends commands on their way, to be carried out in one transaction. Whether or not anybody
+    /// waits for the answer: what is sent is carried out, and the campaign's memory follows.
+    pub(super) fn send(
+        &self,
+        commands: Vec<Command>,
+        live: Option<&Arc<Live>>,
+    ) -> Result<Waiting, Trouble> {
         let live = live.map(|live| (live, self.keep_from_reading(live)));
         match &live {
-            Some((live, Some(_))) => self.send_holding(commands, Some(live), Some(&mut live.state())),
+            Some((live, Some(_))) => {
+                self.send_holding(commands, Some(live), Some(&mut live.state()))
+            }
             Some((live, None)) => self.send_holding(commands, Some(live), None),
             None => self.send_holding(commands, None, None),
         }
@@ -151,10 +173,12 @@ impl Queue {
             return Ok(Waiting::Over(writer.write_now(&commands, state)));
         }
         let (reply, answer) = oneshot::channel();
-        self.line.push(commands.len(), Job { commands, live: live.cloned(), reply }).map_err(|turned| match turned {
-            Turned::Full => Trouble::Full,
-            Turned::Closed => ended(),
-        })?;
+        self.line.push(commands.len(), Job { commands, live: live.cloned(), reply }).map_err(
+            |turned| match turned {
+                Turned::Full => Trouble::Full,
+                Turned::Closed => ended(),
+            },
+        )?;
         Ok(Waiting::For(answer))
     }
 
@@ -182,7 +206,10 @@ impl Writer {
     fn run(self) {
         while let Some(batch) = self.line.next() {
             if catch_unwind(AssertUnwindSafe(|| self.write(batch))).is_err() {
-                self.failure.set("writing to the store broke off; this is a bug in outlay, please report it".to_owned());
+                self.failure.set(
+                    "writing to the store broke off; this is a bug in outlay, please report it"
+                        .to_owned(),
+                );
             }
             self.line.done();
         }
@@ -195,10 +222,12 @@ impl Writer {
             jobs.push((commands.len()..commands.len() + job.commands.len(), job.live, job.reply));
             commands.extend(job.commands);
         }
-        let mut touched: Vec<Arc<Live>> = jobs.iter().filter_map(|(_, live, _)| live.clone()).collect();
+        let mut touched: Vec<Arc<Live>> =
+            jobs.iter().filter_map(|(_, live, _)| live.clone()).collect();
         touched.sort_by_key(Live::address);
         touched.dedup_by(|one, other| Arc::ptr_eq(one, other));
-        let _kept_from_reading: Vec<_> = touched.iter().map(|live| live.keep_from_reading()).collect();
+        let _kept_from_reading: Vec<_> =
+            touched.iter().map(|live| live.keep_from_reading()).collect();
         let mut answers = self.carry_out(&commands).map(Vec::into_iter);
         let mut replies = Vec::with_capacity(jobs.len());
         for (range, live, reply) in jobs {
@@ -211,15 +240,20 @@ impl Writer {
             }
             replies.push((reply, mine));
         }
-        // Not before all have been followed: whoever is answered asks again, and would fight for the state with those behind him.
+        // Not before all have been followed: whoever is answered asks again, and would fight for
+        // the state with those behind him.
         for (reply, mine) in replies {
             reply.send(mine).ok();
         }
     }
 
-    /// The same for commands that nobody else's wait with. Its state is held all the while: what memory learns has the order of what
-    /// was written.
-    fn write_now(&self, commands: &[Command], state: Option<&mut State>) -> Result<Vec<Answer>, StoreError> {
+    /// The same for commands that nobody else's wait with. Its state is held all the while: what
+    /// memory learns has the order of what was written.
+    fn write_now(
+        &self,
+        commands: &[Command],
+        state: Option<&mut State>,
+    ) -> Result<Vec<Answer>, StoreError> {
         let answers = self.carry_out(commands);
         if let Some(state) = state {
             follow(state, commands, &answers);

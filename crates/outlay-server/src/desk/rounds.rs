@@ -1,5 +1,6 @@
-//! Rounds in memory: those that wait for something, with their splits, and a few splits beside that were needed lately. Everything else is
-//! in the store, so that memory grows with what waits and not with what has been.
+//! Rounds in memory: those that wait for something, with their splits, and a few splits beside that
+//! were needed lately. Everything else is in the store, so that memory grows with what waits and
+//! not with what has been.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Range;
@@ -24,7 +25,8 @@ pub(super) struct RoundsInMemory {
     order: BTreeSet<(Millis, u64)>,
     /// By the first of their rounds.
     splits: BTreeMap<u64, Held>,
-    /// The first rounds of splits of which no round waits, the latest last. They may be gone, or wait again.
+    /// The first rounds of splits of which no round waits, the latest last. They may be gone, or
+    /// wait again.
     idle: VecDeque<u64>,
 }
 
@@ -146,7 +148,13 @@ mod tests {
 
     fn row(rounds: Range<u64>, tasks: usize, expires_at: Millis) -> Arc<SplitRow> {
         let numbers = || vec![0.0; tasks];
-        let split = Split { budget: 1.0, available: None, spend: numbers(), success: numbers(), index: numbers() };
+        let split = Split {
+            budget: 1.0,
+            available: None,
+            spend: numbers(),
+            success: numbers(),
+            index: numbers(),
+        };
         Arc::new(SplitRow { rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at })
     }
 
@@ -160,12 +168,17 @@ mod tests {
             rounds.complete(1 + first % 2);
         }
         assert_eq!((rounds.count_waiting(0), rounds.splits.len()), (1, MOST_IDLE + 1));
-        assert!(rounds.split(3).is_some() && rounds.split(1).is_some() && rounds.split(1999).is_some());
+        assert!(
+            rounds.split(3).is_some() && rounds.split(1).is_some() && rounds.split(1999).is_some()
+        );
         assert!(rounds.split(1000).is_none(), "that is for the store to say");
         rounds.complete(3);
         assert!(rounds.split(3).is_some(), "for whoever sends it again");
         (2000..2100).for_each(|first| rounds.remember(&row(first..first + 1, 2, 10)));
-        assert_eq!((rounds.split(3), rounds.splits.len(), rounds.idle.len()), (None, MOST_IDLE, MOST_IDLE));
+        assert_eq!(
+            (rounds.split(3), rounds.splits.len(), rounds.idle.len()),
+            (None, MOST_IDLE, MOST_IDLE)
+        );
     }
 
     #[test]

@@ -9,8 +9,8 @@ use super::plan::Plan;
 use crate::clock::rfc3339;
 use crate::refusal::{Code, Refused};
 use crate::shapes::{
-    CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus, RoundTask, Rounds, TaskResult, TaskSpend,
-    TaskState,
+    CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus,
+    RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
 };
 use crate::store::{CampaignRow, Event, EventKind, Millis, Outcome, RoundRow, SplitRow};
 
@@ -24,7 +24,11 @@ fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
 }
 
 /// A campaign as it stands, with the split that it would hand out next.
-pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<CampaignState, Refused> {
+pub(super) fn campaign(
+    live: &Live,
+    now: Millis,
+    is_shared: bool,
+) -> Result<CampaignState, Refused> {
     let plan = &live.plan;
     let mut state = live.state();
     let open_rounds = state.rounds.count_waiting(now) as u64;
@@ -32,17 +36,20 @@ pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<Camp
     let most = plan.problem.reward_max();
     let guards = state.decider.guard_report().map(|report| guards(report, most));
     let standing = &state.standing;
-    let tasks = plan.problem.tasks().iter().zip(&standing.tasks).enumerate().map(|(place, (task, count))| TaskState {
-        task: task.name().to_owned(),
-        told: count.told,
-        completions: count.completions,
-        expected_completions: shares(count.expected),
-        reward_sum: shares(count.reward_sum) * most,
-        mean: (count.completions > 0).then(|| shares(count.reward_sum) * most / count.completions as f64),
-        index: index.as_ref().map(|index| index[place] * most),
-        spend: spend[place],
-        success: success[place],
-    });
+    let tasks = plan.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
+        |(place, (task, count))| TaskState {
+            task: task.name().to_owned(),
+            told: count.told,
+            completions: count.completions,
+            expected_completions: shares(count.expected),
+            reward_sum: shares(count.reward_sum) * most,
+            mean: (count.completions > 0)
+                .then(|| shares(count.reward_sum) * most / count.completions as f64),
+            index: index.as_ref().map(|index| index[place] * most),
+            spend: spend[place],
+            success: success[place],
+        },
+    );
     let (told, completions, expected) = totals(&standing.tasks);
     Ok(CampaignState {
         id: live.id.clone(),
@@ -57,7 +64,8 @@ pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<Camp
         late: standing.late,
         stats_version: standing.version,
         stats_age_ms: age(state.read_at, now, is_shared),
-        completions_over_expected: (told > 0 && expected > 0).then(|| completions as f64 / shares(expected)),
+        completions_over_expected: (told > 0 && expected > 0)
+            .then(|| completions as f64 / shares(expected)),
         created_at: rfc3339(state.row.created_at),
         guards,
         tasks: tasks.collect(),
@@ -66,7 +74,8 @@ pub(super) fn campaign(live: &Live, now: Millis, is_shared: bool) -> Result<Camp
 
 fn guards(report: &GuardReport, most: f64) -> GuardsState {
     let &GuardReport { max_change, floor, min_move, kept, gave_way } = report;
-    let [max_change_cost, floor_cost, min_move_cost] = [max_change, floor, min_move].map(|cost| cost.map(|cost| cost * most));
+    let [max_change_cost, floor_cost, min_move_cost] =
+        [max_change, floor, min_move].map(|cost| cost.map(|cost| cost * most));
     GuardsState { max_change_cost, floor_cost, min_move_cost, kept: kept as u64, gave_way }
 }
 
@@ -82,7 +91,8 @@ type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
 fn next_split(plan: &Plan, state: &mut super::live::State) -> Result<Numbers, Refused> {
     let has_index = !plan.learner.names_its_splits();
     let round = state.next_round();
-    let refused = |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());
+    let refused =
+        |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());
     let next = state.decider.preview(round, plan.problem.budget(), None).map_err(refused)?;
     let (spend, success) = (next.spend.clone(), next.success.clone());
     let index = has_index.then(|| state.decider.weights().to_vec());
@@ -128,9 +138,12 @@ pub(super) fn rounds(plan: &Plan, row: &SplitRow) -> Rounds {
 
 /// Tasks that are there, in order.
 fn there<'a>(plan: &'a Plan, row: &'a SplitRow) -> impl Iterator<Item = (u32, &'a str, f64)> {
-    let is_there = |task: usize| row.split.available.as_ref().is_none_or(|available| available[task]);
+    let is_there =
+        |task: usize| row.split.available.as_ref().is_none_or(|available| available[task]);
     let tasks = plan.problem.tasks().iter().zip(&row.split.spend).enumerate();
-    tasks.filter(move |(task, _)| is_there(*task)).map(|(place, (task, &spend))| (place as u32, task.name(), spend))
+    tasks
+        .filter(move |(task, _)| is_there(*task))
+        .map(|(place, (task, &spend))| (place as u32, task.name(), spend))
 }
 
 fn spends(plan: &Plan, row: &SplitRow) -> Vec<TaskSpend> {
@@ -147,8 +160,13 @@ pub(super) fn result(plan: &Plan, task: u32, outcome: Outcome) -> TaskResult {
 pub(super) fn round(plan: &Plan, row: &RoundRow, now: Millis) -> RoundState {
     let tasks: Vec<RoundTask> = there(plan, &row.split)
         .map(|(place, task, spend)| {
-            let told = row.told.iter().find(|(told, _)| *told == place).map(|(_, outcome)| result(plan, place, *outcome));
-            let (completed, reward) = told.map_or((None, None), |told| (Some(told.completed), told.reward));
+            let told = row
+                .told
+                .iter()
+                .find(|(told, _)| *told == place)
+                .map(|(_, outcome)| result(plan, place, *outcome));
+            let (completed, reward) =
+                told.map_or((None, None), |told| (Some(told.completed), told.reward));
             RoundTask { task: task.to_owned(), spend, completed, reward }
         })
         .collect();
@@ -183,12 +201,16 @@ pub(super) fn event(plan: &Plan, event: Event) -> EventEntry {
             expires_at: rfc3339(row.expires_at),
         },
         EventKind::Told { round, items, is_late } => {
-            let results = items.into_iter().map(|(task, outcome, _)| result(plan, task, outcome)).collect();
+            let results =
+                items.into_iter().map(|(task, outcome, _)| result(plan, task, outcome)).collect();
             Happening::Told { round, results, late: is_late }
         }
-        EventKind::Corrected { round, task, from, to, why } => {
-            Happening::Corrected { round, from: result(plan, task, from), to: result(plan, task, to), why }
-        }
+        EventKind::Corrected { round, task, from, to, why } => Happening::Corrected {
+            round,
+            from: result(plan, task, from),
+            to: result(plan, task, to),
+            why,
+        },
     };
     EventEntry { seq: event.seq, at: rfc3339(event.at), token: event.token, what }
 }

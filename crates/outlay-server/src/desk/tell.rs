@@ -8,7 +8,9 @@ use super::live::Live;
 use super::{Desk, show, unexpected};
 use crate::refusal::{Code, Refused};
 use crate::shapes::{self, BulkLine, Corrected, Feedback, TaskResult, Told};
-use crate::store::{CampaignStatus, Command, Correction, Done, Item, Millis, Outcome, Refusal, SplitRow, Tell};
+use crate::store::{
+    CampaignStatus, Command, Correction, Done, Item, Millis, Outcome, Refusal, SplitRow, Tell,
+};
 
 /// How long after its end a campaign takes what comes back.
 const GRACE: Millis = 7 * 24 * 3600 * 1000;
@@ -19,8 +21,15 @@ impl Desk {
     /// Takes what came back of a round: all of it or, if something cannot be taken, nothing.
     ///
     /// # Errors
-    /// If the round was never handed out, an outcome cannot be one, or something else was told before.
-    pub async fn tell(&self, id: &str, round: u64, feedback: Feedback, token: &str) -> Result<Told, Refused> {
+    /// If the round was never handed out, an outcome cannot be one, or something else was told
+    /// before.
+    pub async fn tell(
+        &self,
+        id: &str,
+        round: u64,
+        feedback: Feedback,
+        token: &str,
+    ) -> Result<Told, Refused> {
         let live = self.live(id).await?;
         let tell = self.checked(&live, round, &feedback.results, token).await?;
         let is_late = tell.is_late;
@@ -31,8 +40,14 @@ impl Desk {
     /// Takes what came back of many rounds in one transaction, each line by itself.
     ///
     /// # Errors
-    /// If there is no such campaign, or the store cannot be written to; what is wrong with a line is said of the line.
-    pub async fn tell_many(&self, id: &str, lines: Vec<BulkLine>, token: &str) -> Result<Vec<Result<Told, Refused>>, Refused> {
+    /// If there is no such campaign, or the store cannot be written to; what is wrong with a line
+    /// is said of the line.
+    pub async fn tell_many(
+        &self,
+        id: &str,
+        lines: Vec<BulkLine>,
+        token: &str,
+    ) -> Result<Vec<Result<Told, Refused>>, Refused> {
         let live = self.live(id).await?;
         let mut commands = Vec::with_capacity(lines.len());
         let mut checked = Vec::with_capacity(lines.len());
@@ -43,9 +58,18 @@ impl Desk {
                 is_late
             }));
         }
-        let mut answers = if commands.is_empty() { Vec::new() } else { self.apply_all(commands, Some(&live)).await? }.into_iter();
-        let mut answer =
-            |is_late| answers.next().map_or_else(|| Err(unexpected(&Refusal::NoCampaign)), |answer| told(&live, answer, is_late));
+        let mut answers = if commands.is_empty() {
+            Vec::new()
+        } else {
+            self.apply_all(commands, Some(&live)).await?
+        }
+        .into_iter();
+        let mut answer = |is_late| {
+            answers.next().map_or_else(
+                || Err(unexpected(&Refusal::NoCampaign)),
+                |answer| told(&live, answer, is_late),
+            )
+        };
         Ok(checked.into_iter().map(|line| line.and_then(&mut answer)).collect())
     }
 
@@ -53,7 +77,13 @@ impl Desk {
     ///
     /// # Errors
     /// If nothing was told of it, or the outcome cannot be one.
-    pub async fn correct(&self, id: &str, round: u64, correction: shapes::Correction, token: &str) -> Result<Corrected, Refused> {
+    pub async fn correct(
+        &self,
+        id: &str,
+        round: u64,
+        correction: shapes::Correction,
+        token: &str,
+    ) -> Result<Corrected, Refused> {
         let live = self.live(id).await?;
         let shapes::Correction { task, completed, reward, why } = correction;
         if why.trim().is_empty() || why.len() > MOST_REASON_BYTES {
@@ -63,28 +93,51 @@ impl Desk {
         let row = self.split(&live, round).await?;
         let result = TaskResult { task, completed, reward };
         let (task, to) = outcome(&live, &row, round, &result)?;
-        let correction = Correction { campaign: id.to_owned(), round, task, to, why, at: self.now(), token: token.to_owned() };
+        let correction = Correction {
+            campaign: id.to_owned(),
+            round,
+            task,
+            to,
+            why,
+            at: self.now(),
+            token: token.to_owned(),
+        };
         match self.apply(Command::Correct(correction), Some(&live)).await? {
-            Ok(Done::Corrected { from }) => {
-                Ok(Corrected { from: show::result(&live.plan, task, from), to: show::result(&live.plan, task, to) })
-            }
+            Ok(Done::Corrected { from }) => Ok(Corrected {
+                from: show::result(&live.plan, task, from),
+                to: show::result(&live.plan, task, to),
+            }),
             Ok(done) => Err(Refused::new(Code::Internal, format!("the store answered {done:?}"))),
             Err(Refusal::NothingToCorrect) => {
-                let detail = format!("nothing was told of task {} in round {round}", live.plan.name(task));
-                Err(Refused::new(Code::NothingToCorrect, detail).hint("tell it with PUT …/feedback"))
+                let detail =
+                    format!("nothing was told of task {} in round {round}", live.plan.name(task));
+                Err(Refused::new(Code::NothingToCorrect, detail)
+                    .hint("tell it with PUT …/feedback"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
 
-    async fn checked(&self, live: &Arc<Live>, round: u64, results: &[TaskResult], token: &str) -> Result<Tell, Refused> {
+    async fn checked(
+        &self,
+        live: &Arc<Live>,
+        round: u64,
+        results: &[TaskResult],
+        token: &str,
+    ) -> Result<Tell, Refused> {
         let now = self.now();
         let (ended, known) = {
             let state = live.state();
-            ((state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at), state.rounds.split(round))
+            (
+                (state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at),
+                state.rounds.split(round),
+            )
         };
         if ended.is_some_and(|ended| now >= ended.saturating_add(GRACE)) {
-            return Err(Refused::new(Code::CampaignClosed, format!("campaign {} is closed, and takes nothing more", live.id)));
+            return Err(Refused::new(
+                Code::CampaignClosed,
+                format!("campaign {} is closed, and takes nothing more", live.id),
+            ));
         }
         let row = match known {
             Some(row) => row,
@@ -92,12 +145,20 @@ impl Desk {
         };
         let mut items: Vec<Item> = Vec::with_capacity(results.len());
         for (position, result) in results.iter().enumerate() {
-            let (task, outcome) = outcome(live, &row, round, result).map_err(|refused| refused.below(&format!("/results/{position}")))?;
+            let (task, outcome) = outcome(live, &row, round, result)
+                .map_err(|refused| refused.below(&format!("/results/{position}")))?;
             let success = row.split.success.get(task as usize).copied().unwrap_or(0.0);
             items.push(Item { task, outcome, expected: Reward::from_share(success).units() });
         }
         check_once(live, &items)?;
-        Ok(Tell { campaign: live.id.clone(), round, items, is_late: now >= row.expires_at, at: now, token: token.to_owned() })
+        Ok(Tell {
+            campaign: live.id.clone(),
+            round,
+            items,
+            is_late: now >= row.expires_at,
+            at: now,
+            token: token.to_owned(),
+        })
     }
 }
 
@@ -106,19 +167,26 @@ fn check_once(live: &Live, items: &[Item]) -> Result<(), Refused> {
     if items.is_sorted_by(|one, next| one.task < next.task) {
         return Ok(());
     }
-    let mut places: Vec<(u32, usize)> = items.iter().enumerate().map(|(position, item)| (item.task, position)).collect();
+    let mut places: Vec<(u32, usize)> =
+        items.iter().enumerate().map(|(position, item)| (item.task, position)).collect();
     places.sort_unstable();
     match places.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         None => Ok(()),
         Some(pair) => {
-            let detail = format!("task {} is told of twice in one report", live.plan.name(pair[0].0));
+            let detail =
+                format!("task {} is told of twice in one report", live.plan.name(pair[0].0));
             Err(Refused::new(Code::BadFeedback, detail).at(format!("/results/{}/task", pair[1].1)))
         }
     }
 }
 
 /// What came back of a task; what is wrong has its place within the result.
-fn outcome(live: &Live, row: &SplitRow, round: u64, result: &TaskResult) -> Result<(u32, Outcome), Refused> {
+fn outcome(
+    live: &Live,
+    row: &SplitRow,
+    round: u64,
+    result: &TaskResult,
+) -> Result<(u32, Outcome), Refused> {
     let unknown = || live.plan.unknown_task(Code::BadFeedback, &result.task, "/task".to_owned());
     let place = live.plan.place(&result.task).ok_or_else(unknown)?;
     let is_there = row.split.available.as_ref().is_none_or(|available| available[place as usize]);
@@ -133,12 +201,16 @@ fn outcome(live: &Live, row: &SplitRow, round: u64, result: &TaskResult) -> Resu
             let reward = Reward::from_share(reward / most).units();
             Ok((place, Outcome { completed: true, reward }))
         }
-        (true, Some(reward)) => refused(format!("the reward of a success is between 0 and {most}, not {reward}")),
+        (true, Some(reward)) => {
+            refused(format!("the reward of a success is between 0 and {most}, not {reward}"))
+        }
         (true, None) => refused("a success must say its reward".to_owned()),
         (false, None) => Ok((place, Outcome { completed: false, reward: 0 })),
         // A zero there says nothing.
         (false, Some(0.0)) => Ok((place, Outcome { completed: false, reward: 0 })),
-        (false, Some(reward)) => refused(format!("a failure shows no reward, but {reward} was told; was it a success?")),
+        (false, Some(reward)) => {
+            refused(format!("a failure shows no reward, but {reward} was told; was it a success?"))
+        }
     }
 }
 
@@ -146,13 +218,19 @@ fn told(live: &Live, answer: Result<Done, Refusal>, is_late: bool) -> Result<Tol
     match answer {
         Ok(Done::Told { is_new, .. }) => {
             let accepted = is_new.iter().filter(|is_new| **is_new).count() as u64;
-            Ok(Told { accepted, duplicate: is_new.len() as u64 - accepted, late: if is_late { accepted } else { 0 } })
+            Ok(Told {
+                accepted,
+                duplicate: is_new.len() as u64 - accepted,
+                late: if is_late { accepted } else { 0 },
+            })
         }
         Ok(done) => Err(Refused::new(Code::Internal, format!("the store answered {done:?}"))),
         Err(Refusal::Conflict { task, stored }) => {
             let stored = show::result(&live.plan, task, stored);
-            let detail = format!("something else was told of task {} in this round before", stored.task);
-            let refused = Refused::new(Code::Conflict, detail).hint("nothing of the report was taken; what was wrong can be corrected");
+            let detail =
+                format!("something else was told of task {} in this round before", stored.task);
+            let refused = Refused::new(Code::Conflict, detail)
+                .hint("nothing of the report was taken; what was wrong can be corrected");
             Err(Refused { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
         }
         Err(refusal) => Err(unexpected(&refusal)),

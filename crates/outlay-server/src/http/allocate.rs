@@ -23,7 +23,8 @@ pub struct AllocateRequest {
     /// What may be spent; the problem's budget if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<f64>,
-    /// What a success of some tasks is worth, by their names; the others are worth what the problem says.
+    /// What a success of some tasks is worth, by their names; the others are worth what the problem
+    /// says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, f64>>)]
     pub values: Option<serde_json::Map<String, serde_json::Value>>,
@@ -82,7 +83,9 @@ pub(crate) async fn post(call: &Call<'_>) -> Result<Json<AllocateAnswer>, Refusa
     let limits = call.app.limits().clone();
     let answer = tokio::task::spawn_blocking(move || solve(&request, &limits)).await;
     drop(permit);
-    Ok(Json(answer.map_err(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it"))??))
+    Ok(Json(answer.map_err(|_| {
+        Refusal::new(Code::Internal, "this is a bug in outlay; please report it")
+    })??))
 }
 
 fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, Refused> {
@@ -92,7 +95,9 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
     check_amount(budget, "/budget")?;
     let options = Options { leftover: problem.leftover(), ..Options::default() };
     let mut oracle = Oracle::new(&problem);
-    let best = oracle.allocate(&values, budget, &options).map_err(|error| Refused::new(Code::BadProblem, error.to_string()))?;
+    let best = oracle
+        .allocate(&values, budget, &options)
+        .map_err(|error| Refused::new(Code::BadProblem, error.to_string()))?;
     let tasks = problem.tasks().iter().zip(best.spend.iter().zip(&best.success));
     Ok(AllocateAnswer {
         budget,
@@ -102,7 +107,13 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
         price: best.price,
         status: word(best.status).to_owned(),
         unspent: best.unspent,
-        tasks: tasks.map(|(task, (&spend, &success))| AllocatedTask { task: task.name().to_owned(), spend, success }).collect(),
+        tasks: tasks
+            .map(|(task, (&spend, &success))| AllocatedTask {
+                task: task.name().to_owned(),
+                spend,
+                success,
+            })
+            .collect(),
     })
 }
 
@@ -114,12 +125,21 @@ fn word(status: Status) -> &'static str {
     }
 }
 
-fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Value>>) -> Result<Vec<f64>, Refused> {
+fn values(
+    problem: &Task,
+    given: Option<&serde_json::Map<String, serde_json::Value>>,
+) -> Result<Vec<f64>, Refused> {
     let mut values: Vec<Option<f64>> = problem.tasks().iter().map(outlay::Task::value).collect();
     for (name, value) in given.into_iter().flatten() {
         let place = format!("/values/{}", escaped(name));
-        let wrong = |what: &str| Refused::new(Code::BadProblem, format!("{place}: {what}")).at(place.clone());
-        let position = problem.tasks().iter().position(|task| task.name() == name).ok_or_else(|| wrong("no task has this name"))?;
+        let wrong = |what: &str| {
+            Refused::new(Code::BadProblem, format!("{place}: {what}")).at(place.clone())
+        };
+        let position = problem
+            .tasks()
+            .iter()
+            .position(|task| task.name() == name)
+            .ok_or_else(|| wrong("no task has this name"))?;
         let number = value.as_f64().filter(|number| *number >= 0.0 && number.is_finite());
         let number = number.ok_or_else(|| wrong("must be a number and not negative"))?;
         check_amount(number, &place)?;
@@ -128,8 +148,13 @@ fn values(problem: &Task, given: Option<&serde_json::Map<String, serde_json::Val
     let missing = problem.tasks().iter().zip(&values).position(|(_, value)| value.is_none());
     if let Some(position) = missing {
         let name = problem.tasks()[position].name();
-        let refused = Refused::new(Code::BadProblem, format!("nothing says what a success of {name} is worth"));
-        return Err(refused.at(format!("/problem/task/{position}")).hint("give the task a `value`, or `values` beside the problem"));
+        let refused = Refused::new(
+            Code::BadProblem,
+            format!("nothing says what a success of {name} is worth"),
+        );
+        return Err(refused
+            .at(format!("/problem/task/{position}"))
+            .hint("give the task a `value`, or `values` beside the problem"));
     }
     Ok(values.into_iter().flatten().collect())
 }
@@ -148,24 +173,40 @@ mod tests {
 
     #[test]
     fn the_split_is_the_librarys() {
-        let answer = solve(&request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}}}"#)), &Limits::default()).unwrap();
+        let answer = solve(
+            &request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}}}"#)),
+            &Limits::default(),
+        )
+        .unwrap();
         assert_eq!((answer.value, answer.status.as_str()), (1.5, "optimal"));
         assert!(answer.upper_bound >= 1.5 && answer.gap < 1e-12);
         assert_eq!(answer.tasks.iter().map(|task| task.spend).collect::<Vec<_>>(), [5.0, 5.0]);
-        let less = solve(&request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}, "budget": 5}}"#)), &Limits::default()).unwrap();
+        let less = solve(
+            &request(&format!(r#"{{"problem": {TWO}, "values": {{"b": 1}}, "budget": 5}}"#)),
+            &Limits::default(),
+        )
+        .unwrap();
         assert_eq!((less.value, less.budget), (1.0, 5.0));
     }
 
     #[test]
     fn what_is_wrong_has_a_place() {
-        let pointer = |text: &str| solve(&request(text), &Limits::default()).unwrap_err().pointer.unwrap_or_default();
+        let pointer = |text: &str| {
+            solve(&request(text), &Limits::default()).unwrap_err().pointer.unwrap_or_default()
+        };
         assert_eq!(pointer(&format!(r#"{{"problem": {TWO}}}"#)), "/problem/task/1");
         assert_eq!(pointer(&format!(r#"{{"problem": {TWO}, "values": {{"c": 1}}}}"#)), "/values/c");
-        assert_eq!(pointer(&format!(r#"{{"problem": {TWO}, "values": {{"b": -1}}}}"#)), "/values/b");
+        assert_eq!(
+            pointer(&format!(r#"{{"problem": {TWO}, "values": {{"b": -1}}}}"#)),
+            "/values/b"
+        );
         assert_eq!(pointer(r#"{"problem": 7}"#), "/problem");
         let curve = r#"{"problem": {"task": [{"curve": {"family": "hill", "half_at": -1, "steepness": 2}}]}}"#;
         assert_eq!(pointer(curve), "/problem/task/0/curve/half_at");
         let few = Limits { tasks: 1, ..Limits::default() };
-        assert_eq!(solve(&request(&format!(r#"{{"problem": {TWO}}}"#)), &few).unwrap_err().code, Code::TooLarge);
+        assert_eq!(
+            solve(&request(&format!(r#"{{"problem": {TWO}}}"#)), &few).unwrap_err().code,
+            Code::TooLarge
+        );
     }
 }

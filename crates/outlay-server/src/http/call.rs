@@ -1,4 +1,5 @@
-//! A request that was let through, as its handler sees it; whatever is wrong with a part of it is refused with its name.
+//! A request that was let through, as its handler sees it; whatever is wrong with a part of it is
+//! refused with its name.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,8 +32,9 @@ impl<'a> Call<'a> {
         &self.headers
     }
 
-    /// Lets go of what the request has brought; what is needed of it must have been taken. To be called before waiting for a disk: while a
-    /// piece is held hyper cannot use its buffer again, and makes a new one of eight kilobytes to see whether the client is still there.
+    /// Lets go of what the request has brought; what is needed of it must have been taken. To be
+    /// called before waiting for a disk: while a piece is held hyper cannot use its buffer again,
+    /// and makes a new one of eight kilobytes to see whether the client is still there.
     pub(crate) fn release(&mut self) {
         self.address = Uri::default();
         self.headers.clear();
@@ -56,7 +58,9 @@ impl<'a> Call<'a> {
 
     /// A part of the address by its name.
     pub(crate) fn part(&self, name: &str) -> Result<Cow<'a, str>, Refusal> {
-        self.place.part(name)?.ok_or_else(|| Refusal::new(Code::Internal, "the address has no such part"))
+        self.place
+            .part(name)?
+            .ok_or_else(|| Refusal::new(Code::Internal, "the address has no such part"))
     }
 
     /// The part of the address after the question mark.
@@ -96,7 +100,8 @@ pub(crate) struct Place<'a>(pub(super) Params<'a, 'a>);
 impl Place<'_> {
     /// One of them, if the address has it.
     pub(crate) fn part(&self, name: &str) -> Result<Option<Cow<'_, str>>, Refusal> {
-        let decoded = self.0.get(name).map(|part| percent_decode_str(part).decode_utf8()).transpose();
+        let decoded =
+            self.0.get(name).map(|part| percent_decode_str(part).decode_utf8()).transpose();
         decoded.map_err(|_| Refusal::new(Code::BadParameter, "the address is not UTF-8"))
     }
 }

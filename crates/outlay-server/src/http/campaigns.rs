@@ -10,7 +10,9 @@ use super::call::Call;
 use super::parameters::{InCampaign, NamedPage, Page, within};
 use super::problem::{Problem, Refusal};
 use crate::refusal::{Code, Refused};
-use crate::shapes::{CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign};
+use crate::shapes::{
+    CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign,
+};
 
 /// Begin a campaign.
 ///
@@ -35,8 +37,14 @@ pub(crate) async fn put(call: &Call<'_>) -> Result<Response, Refusal> {
     let (state, is_new) = call.app.desk.create(&id, request, &call.caller).await?;
     let tag = etag(&state);
     if is_new {
-        let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}")).unwrap_or(HeaderValue::from_static("/v1/campaigns"));
-        return Ok((StatusCode::CREATED, [(header::ETAG, tag), (header::LOCATION, place)], Json(state)).into_response());
+        let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}"))
+            .unwrap_or(HeaderValue::from_static("/v1/campaigns"));
+        return Ok((
+            StatusCode::CREATED,
+            [(header::ETAG, tag), (header::LOCATION, place)],
+            Json(state),
+        )
+            .into_response());
     }
     Ok(([(header::ETAG, tag)], Json(state)).into_response())
 }
@@ -62,7 +70,10 @@ pub(crate) async fn put(call: &Call<'_>) -> Result<Response, Refusal> {
 pub(crate) async fn get(call: &Call<'_>) -> Result<Response, Refusal> {
     let state = call.app.desk.campaign(&call.campaign()?).await?;
     let tag = etag(&state);
-    let head = [(header::ETAG, tag.clone()), (header::CACHE_CONTROL, HeaderValue::from_static("no-cache"))];
+    let head = [
+        (header::ETAG, tag.clone()),
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+    ];
     if is_known(call.headers(), &tag) {
         return Ok((StatusCode::NOT_MODIFIED, head).into_response());
     }
@@ -142,7 +153,8 @@ pub(crate) async fn events(call: &Call<'_>) -> Result<Json<EventList>, Refusal> 
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct Fineness {
-    /// Points of each curve, 2 to 1000; 100 if absent. Where tasks are many there are fewer: at most 100,000 in all.
+    /// Points of each curve, 2 to 1000; 100 if absent. Where tasks are many there are fewer: at
+    /// most 100,000 in all.
     #[param(minimum = 2, maximum = 1000)]
     points: Option<u64>,
 }
@@ -165,19 +177,30 @@ pub(crate) async fn curves(call: &Call<'_>) -> Result<Json<CurveList>, Refusal> 
     let fineness: Fineness = call.asked()?;
     let points = within(fineness.points, 100, call.app.limits().page, "points")?;
     if points < 2 {
-        return Err(Refusal::new(Code::BadParameter, "points must be at least 2: a curve has a beginning and an end"));
+        return Err(Refusal::new(
+            Code::BadParameter,
+            "points must be at least 2: a curve has a beginning and an end",
+        ));
     }
     Ok(Json(call.app.desk.curves(&call.campaign()?, points).await?))
 }
 
-/// Changes whenever anything does that a client waits for. Only the version is compared when a change is made.
+/// Changes whenever anything does that a client waits for. Only the version is compared when a
+/// change is made.
 fn etag(state: &CampaignState) -> HeaderValue {
-    let tag = format!("\"{}.{}.{}.{}\"", state.version, state.rounds, state.stats_version, state.open_rounds);
+    let tag = format!(
+        "\"{}.{}.{}.{}\"",
+        state.version, state.rounds, state.stats_version, state.open_rounds
+    );
     HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
 pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
-    let known = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok()).flat_map(|list| list.split(','));
+    let known = headers
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|list| list.split(','));
     let mut known = known.map(|one| one.trim()).map(|one| one.strip_prefix("W/").unwrap_or(one));
     known.any(|one| one == "*" || one.as_bytes() == tag.as_bytes())
 }
@@ -186,19 +209,27 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     let Some(value) = headers.get(header::IF_MATCH) else {
         let refused = Refused::new(Code::NeedsIfMatch, "If-Match is missing");
-        return Err(refused.hint("send the ETag that GET has given, such as If-Match: \"1.0.0.0\"").into());
+        return Err(refused
+            .hint("send the ETag that GET has given, such as If-Match: \"1.0.0.0\"")
+            .into());
     };
     let text = value.to_str().unwrap_or_default().trim();
     if text == "*" {
         return Ok(None);
     }
-    let version = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).filter(|text| !text.contains('"'));
-    let version = version.and_then(|text| text.split('.').next()).and_then(|text| text.parse().ok());
+    let version = text
+        .strip_prefix('"')
+        .and_then(|text| text.strip_suffix('"'))
+        .filter(|text| !text.contains('"'));
+    let version =
+        version.and_then(|text| text.split('.').next()).and_then(|text| text.parse().ok());
     match version {
         Some(version) => Ok(Some(version)),
         None => {
             let refused = Refused::new(Code::BadParameter, "If-Match is not one of our ETags");
-            Err(refused.hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0.0\"").into())
+            Err(refused
+                .hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0.0\"")
+                .into())
         }
     }
 }
@@ -224,8 +255,18 @@ mod tests {
     #[test]
     fn if_none_match_may_be_a_list() {
         let tag = HeaderValue::from_static("\"1.2.3\"");
-        let known = |text: &'static str| is_known(&HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(text))]), &tag);
-        assert!(known("\"1.2.3\"") && known("W/\"1.2.3\"") && known("\"0.0.0\", \"1.2.3\"") && known("*"));
+        let known = |text: &'static str| {
+            is_known(
+                &HeaderMap::from_iter([(header::IF_NONE_MATCH, HeaderValue::from_static(text))]),
+                &tag,
+            )
+        };
+        assert!(
+            known("\"1.2.3\"")
+                && known("W/\"1.2.3\"")
+                && known("\"0.0.0\", \"1.2.3\"")
+                && known("*")
+        );
         assert!(!known("\"1.2.4\"") && !known("1.2.3") && !known(""));
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct InCode {
     security(())
 )]
 pub(crate) async fn explain(call: &Call<'_>) -> Result<Response, Refusal> {
-    let code = Code::named(&call.part("code")?).ok_or_else(|| Refusal::new(Code::NoRoute, "no error has this code"))?;
+    let code = Code::named(&call.part("code")?)
+        .ok_or_else(|| Refusal::new(Code::NoRoute, "no error has this code"))?;
     let media = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], page(code)).into_response())
 }

@@ -1,5 +1,5 @@
-//! Who is connected. When every seat is taken, whoever has waited longest without asking for anything gives up his: sockets that are
-//! held open to keep others out only keep out each other.
+//! Who is connected. When every seat is taken, whoever has waited longest without asking for
+//! anything gives up his: sockets that are held open to keep others out only keep out each other.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -50,7 +50,13 @@ pub(crate) struct Taken {
 
 impl Connections {
     pub(crate) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, begun: Instant::now(), next: AtomicU64::new(0), seats: Mutex::default(), left: Notify::new() })
+        Arc::new(Self {
+            most,
+            begun: Instant::now(),
+            next: AtomicU64::new(0),
+            seats: Mutex::default(),
+            left: Notify::new(),
+        })
     }
 
     fn seats(&self) -> MutexGuard<'_, HashMap<u64, Arc<Seat>>> {
@@ -71,7 +77,9 @@ impl Connections {
         if seats.len() >= self.most {
             let idle = seats.iter().filter(|(_, seat)| !seat.is_busy.load(Ordering::SeqCst));
             // Who never asked for anything goes first.
-            let rank = |seat: &Seat| (seat.has_asked.load(Ordering::Relaxed), seat.waits_since.load(Ordering::Relaxed));
+            let rank = |seat: &Seat| {
+                (seat.has_asked.load(Ordering::Relaxed), seat.waits_since.load(Ordering::Relaxed))
+            };
             let number = idle.min_by_key(|(_, seat)| rank(seat)).map(|(number, _)| *number)?;
             if let Some(seat) = seats.remove(&number) {
                 seat.is_evicted.store(true, Ordering::SeqCst);
@@ -175,7 +183,10 @@ mod tests {
         let (one, other) = (all.take().unwrap(), all.take().unwrap());
         assert_eq!(one.called().now_or_never(), None);
         all.stop();
-        assert_eq!([one, other].map(|taken| taken.called().now_or_never()), [Some(Call::Stopping); 2]);
+        assert_eq!(
+            [one, other].map(|taken| taken.called().now_or_never()),
+            [Some(Call::Stopping); 2]
+        );
     }
 
     #[test]

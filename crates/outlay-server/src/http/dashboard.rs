@@ -1,4 +1,5 @@
-//! The dashboard: files that are part of the program. They hold no data; what they show they ask the API for, like any other client.
+//! The dashboard: files that are part of the program. They hold no data; what they show they ask
+//! the API for, like any other client.
 
 use std::sync::LazyLock;
 
@@ -63,7 +64,10 @@ static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         CSS "uplot/uPlot.min.css",
         TEXT "uplot/LICENSE",
     ];
-    files.into_iter().map(|(name, media, content)| Asset { name, media, content, tag: tag(content) }).collect()
+    files
+        .into_iter()
+        .map(|(name, media, content)| Asset { name, media, content, tag: tag(content) })
+        .collect()
 });
 
 /// The same text, the same tag.
@@ -80,7 +84,9 @@ pub(super) const PATHS: [&str; 2] = ["/", "/dashboard/{*file}"];
 pub(super) fn answer(method: &Method, place: &Place<'_>, headers: &HeaderMap) -> Response {
     if method != Method::GET && method != Method::HEAD {
         let allow = HeaderValue::from_static("GET");
-        return Refusal::new(Code::WrongMethod, "the address takes GET").with_header(header::ALLOW, allow).into_response();
+        return Refusal::new(Code::WrongMethod, "the address takes GET")
+            .with_header(header::ALLOW, allow)
+            .into_response();
     }
     match place.part("file") {
         Ok(name) => file(name.as_deref().unwrap_or("index.html"), headers),
@@ -101,7 +107,8 @@ fn file(name: &str, headers: &HeaderMap) -> Response {
     if is_known(headers, &asset.tag) {
         return (StatusCode::NOT_MODIFIED, head).into_response();
     }
-    (head, [(header::CONTENT_TYPE, HeaderValue::from_static(asset.media))], asset.content).into_response()
+    (head, [(header::CONTENT_TYPE, HeaderValue::from_static(asset.media))], asset.content)
+        .into_response()
 }
 
 #[cfg(test)]
@@ -117,9 +124,12 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dashboard");
         let mut names = Vec::new();
         for below in ["", "uplot/"] {
-            let entries = std::fs::read_dir(format!("{folder}/{below}")).unwrap().map(Result::unwrap);
+            let entries =
+                std::fs::read_dir(format!("{folder}/{below}")).unwrap().map(Result::unwrap);
             let files = entries.filter(|entry| entry.file_type().unwrap().is_file());
-            names.extend(files.map(|entry| format!("{below}{}", entry.file_name().into_string().unwrap())));
+            names.extend(
+                files.map(|entry| format!("{below}{}", entry.file_name().into_string().unwrap())),
+            );
         }
         names.retain(|name| name != "uplot/README.md");
         names.sort();
@@ -136,7 +146,10 @@ mod tests {
             assert_eq!(whole.headers()[header::CONTENT_TYPE], asset.media);
             assert_eq!(whole.headers()[header::CONTENT_SECURITY_POLICY], POLICY);
             assert_eq!(answer(asset.name, Some(&asset.tag)).status(), StatusCode::NOT_MODIFIED);
-            assert_eq!(answer(asset.name, Some(&HeaderValue::from_static("\"other\""))).status(), StatusCode::OK);
+            assert_eq!(
+                answer(asset.name, Some(&HeaderValue::from_static("\"other\""))).status(),
+                StatusCode::OK
+            );
         }
         assert_eq!(answer("../mod.rs", None).status(), StatusCode::NOT_FOUND);
         assert_eq!(answer("", None).status(), StatusCode::NOT_FOUND);
@@ -148,7 +161,8 @@ mod tests {
         assert!(!page.contains("style=") && !page.contains("<style") && !page.contains(" onclick"));
         assert_eq!(
             page.matches("<script").count(),
-            page.matches("<script src=\"/dashboard/").count() + page.matches("<script type=\"module\" src=\"/dashboard/").count()
+            page.matches("<script src=\"/dashboard/").count()
+                + page.matches("<script type=\"module\" src=\"/dashboard/").count()
         );
         for asset in ASSETS.iter().filter(|asset| !asset.name.starts_with("uplot/")) {
             for elsewhere in ["https://", "//cdn", "innerHTML", "eval("] {

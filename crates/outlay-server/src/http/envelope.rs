@@ -1,4 +1,5 @@
-//! What goes around every answer: the request's id, safe headers, the log, the figures; and a whole answer even if a handler breaks.
+//! What goes around every answer: the request's id, safe headers, the log, the figures; and a whole
+//! answer even if a handler breaks.
 
 use std::fmt::Write;
 use std::future::Future;
@@ -22,11 +23,17 @@ const LONGEST_ID: usize = 64;
 
 /// Headers of every answer that does not say otherwise itself.
 const SAFE: [(HeaderName, HeaderValue); 6] = [
-    (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'")),
+    (
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"),
+    ),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
-    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        HeaderValue::from_static("same-origin"),
+    ),
     (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
 ];
 
@@ -41,15 +48,27 @@ pub(crate) struct Envelope {
 
 impl Envelope {
     pub(crate) fn new<B>(request: &Request<B>, route: Option<Arc<str>>) -> Self {
-        Self { begun: Instant::now(), id: request_id(request.headers()), method: known(request.method()), route }
+        Self {
+            begun: Instant::now(),
+            id: request_id(request.headers()),
+            method: known(request.method()),
+            route,
+        }
     }
 
-    /// Waits for the answer and makes it whole. The future stays where it is: those of handlers are large, and are moved for nothing.
-    pub(crate) async fn around(self, app: &App, answer: Pin<&mut impl Future<Output = Response>>) -> Response {
+    /// Waits for the answer and makes it whole. The future stays where it is: those of handlers are
+    /// large, and are moved for nothing.
+    pub(crate) async fn around(
+        self,
+        app: &App,
+        answer: Pin<&mut impl Future<Output = Response>>,
+    ) -> Response {
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         // The panic hook has told what happened; the client only learns that it was not its fault.
-        let mut response =
-            answer.unwrap_or_else(|_| Refusal::new(Code::Internal, "this is a bug in outlay; please report it").into_response());
+        let mut response = answer.unwrap_or_else(|_| {
+            Refusal::new(Code::Internal, "this is a bug in outlay; please report it")
+                .into_response()
+        });
         let Self { begun, id, method, route } = self;
         let shown = id.to_str().unwrap_or_default();
         let refused = spell_out(&mut response, shown);
@@ -59,9 +78,26 @@ impl Envelope {
         let code = refused.as_ref().map_or("", |refused| refused.code.facts().word);
         if status >= 500 && is_first_this_second() {
             let detail = refused.as_ref().map_or("", |refused| refused.detail.as_str());
-            tracing::warn!(request_id = shown, method, route, status, milliseconds, code, detail, "request failed");
+            tracing::warn!(
+                request_id = shown,
+                method,
+                route,
+                status,
+                milliseconds,
+                code,
+                detail,
+                "request failed"
+            );
         } else {
-            tracing::debug!(request_id = shown, method, route, status, milliseconds, code, "request");
+            tracing::debug!(
+                request_id = shown,
+                method,
+                route,
+                status,
+                milliseconds,
+                code,
+                "request"
+            );
         }
         adorn(response.headers_mut(), id, app.has_tls);
         response
@@ -70,16 +106,23 @@ impl Envelope {
 
 /// The connection takes somewhat longer heads, so that who is just above the limit learns why.
 pub(crate) fn check_head<B>(request: &Request<B>, most: usize) -> Result<(), Refusal> {
-    let headers = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
+    let headers = request
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());
     let line = request.uri().path_and_query().map_or(0, |path| path.as_str().len());
     if line + headers.sum::<usize>() <= most {
         return Ok(());
     }
-    let refused = Refused::new(Code::HeadersTooLarge, format!("address and headers have more than {most} bytes"));
+    let refused = Refused::new(
+        Code::HeadersTooLarge,
+        format!("address and headers have more than {most} bytes"),
+    );
     Err(refused.hint("the limit is header_bytes").into())
 }
 
-/// A store that cannot be reached fails thousands of requests a second; the log needs one of them, the figures have them all.
+/// A store that cannot be reached fails thousands of requests a second; the log needs one of them,
+/// the figures have them all.
 fn is_first_this_second() -> bool {
     static BEGUN: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -109,7 +152,10 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     };
     let given = headers.get(REQUEST_ID).filter(is_sane);
     // A copy, that holds nothing of the request.
-    let id = given.map_or_else(|| HeaderValue::try_from(new_id()), |given| HeaderValue::from_bytes(given.as_bytes()));
+    let id = given.map_or_else(
+        || HeaderValue::try_from(new_id()),
+        |given| HeaderValue::from_bytes(given.as_bytes()),
+    );
     id.unwrap_or(HeaderValue::from_static("none"))
 }
 
@@ -130,7 +176,10 @@ fn adorn(headers: &mut HeaderMap, id: HeaderValue, has_tls: bool) {
         headers.entry(name).or_insert_with(|| value.clone());
     }
     if has_tls {
-        headers.insert(header::STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=31536000"));
+        headers.insert(
+            header::STRICT_TRANSPORT_SECURITY,
+            HeaderValue::from_static("max-age=31536000"),
+        );
     }
     headers.insert(REQUEST_ID, id);
 }
@@ -141,7 +190,12 @@ mod tests {
 
     #[test]
     fn sane_ids_are_kept_and_others_replaced() {
-        let id = |given: &str| request_id(&HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_bytes(given.as_bytes()).unwrap())]));
+        let id = |given: &str| {
+            request_id(&HeaderMap::from_iter([(
+                REQUEST_ID,
+                HeaderValue::from_bytes(given.as_bytes()).unwrap(),
+            )]))
+        };
         assert_eq!(id("job-7.a_B"), "job-7.a_B");
         for given in ["", "a b", "\"", "a;b", "ü", &"x".repeat(65)] {
             assert_ne!(id(given), given);

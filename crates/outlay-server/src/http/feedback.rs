@@ -15,8 +15,8 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
 
 /// Tell what came back of a round.
 ///
-/// Wholly or in part, late, and as often as you like: every (round, task) counts once. If anything contradicts what was told before,
-/// nothing of the report is taken.
+/// Wholly or in part, late, and as often as you like: every (round, task) counts once. If anything
+/// contradicts what was told before, nothing of the report is taken.
 #[utoipa::path(
     put,
     path = "/v1/campaigns/{campaign}/rounds/{round}/feedback",
@@ -70,8 +70,9 @@ pub struct RefusedLine {
 
 /// Tell what came back of many rounds.
 ///
-/// A JSON object a line. All lines are kept together and durably; a line that is refused, or cannot be understood, does not hinder the
-/// others. Where no line can be understood the whole report is refused.
+/// A JSON object a line. All lines are kept together and durably; a line that is refused, or cannot
+/// be understood, does not hinder the others. Where no line can be understood the whole report is
+/// refused.
 #[utoipa::path(
     post,
     path = "/v1/campaigns/{campaign}/feedback",
@@ -88,7 +89,8 @@ pub struct RefusedLine {
 )]
 pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, Refusal> {
     let (id, lines) = (call.campaign()?, lines(call.bytes(), call.app)?);
-    let (mut understood, mut numbered) = (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
+    let (mut understood, mut numbered) =
+        (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     for (number, line) in lines {
         numbered.push((number, line.map(|line| understood.push(line))));
     }
@@ -123,10 +125,14 @@ type Line = (u64, Result<BulkLine, Refused>);
 fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, Refusal> {
     let most = app.limits().bulk_lines;
     let mut lines = VecDeque::new();
-    let numbered = bytes.split(|byte| *byte == b'\n').zip(1..).filter(|(line, _)| !line.trim_ascii().is_empty());
+    let numbered = bytes
+        .split(|byte| *byte == b'\n')
+        .zip(1..)
+        .filter(|(line, _)| !line.trim_ascii().is_empty());
     for (line, number) in numbered {
         if lines.len() == most {
-            let refused = Refused::new(Code::TooLarge, format!("the report has more than {most} lines"));
+            let refused =
+                Refused::new(Code::TooLarge, format!("the report has more than {most} lines"));
             return Err(refused.hint("the limit is bulk_lines; send several requests").into());
         }
         lines.push_back((number, super::json::read(line, app.limits().json_depth)));
@@ -138,7 +144,12 @@ fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, Refusal> {
         && let Some((number, Err(first))) = lines.pop_front()
     {
         // A pointer would point into the line, and the body is not one document.
-        return Err(Refused { detail: format!("line {number}: {}", first.detail), pointer: None, ..first }.into());
+        return Err(Refused {
+            detail: format!("line {number}: {}", first.detail),
+            pointer: None,
+            ..first
+        }
+        .into());
     }
     Ok(lines.into())
 }

@@ -1,7 +1,7 @@
 //! What every request passes before its handler: who asks, what it brings, how long it may take.
 //!
-//! Which token a path needs is read from the API's own description, so that what is documented is what is asked for. A path and method
-//! without an entry are not let through.
+//! Which token a path needs is read from the API's own description, so that what is documented is
+//! what is asked for. A path and method without an entry are not let through.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -67,7 +67,9 @@ impl Doors {
     pub(crate) fn new(api: &OpenApi, is_wanted: impl Fn(&str) -> bool, pages: &[&str]) -> Self {
         let mut all = Self::default();
         let api = serde_json::to_value(api).unwrap_or_default();
-        for (path, item) in api["paths"].as_object().into_iter().flatten().filter(|(path, _)| is_wanted(path)) {
+        for (path, item) in
+            api["paths"].as_object().into_iter().flatten().filter(|(path, _)| is_wanted(path))
+        {
             all.add(path, Some(doors(item)));
         }
         pages.iter().for_each(|page| all.add(page, None));
@@ -83,7 +85,10 @@ impl Doors {
 
     /// What is at an address.
     pub(crate) fn find<'a>(&'a self, address: &'a str) -> Option<Found<'a>> {
-        self.0.at(address).ok().map(|found| Found { entry: found.value, place: Place(found.params) })
+        self.0
+            .at(address)
+            .ok()
+            .map(|found| Found { entry: found.value, place: Place(found.params) })
     }
 }
 
@@ -100,7 +105,9 @@ fn door(method: &str, operation: &serde_json::Value) -> Option<Door> {
         None => None,
         Some(scopes) => Some(Scope::named(scopes[0].as_str()?)?),
     };
-    let media = operation["requestBody"]["content"].as_object().and_then(|content| content.keys().next().cloned());
+    let media = operation["requestBody"]["content"]
+        .as_object()
+        .and_then(|content| content.keys().next().cloned());
     let operation = Operation::named(operation["operationId"].as_str()?)?;
     Some(Door { method, operation, scope, media })
 }
@@ -122,7 +129,11 @@ pub(crate) async fn pass<'a>(
         }
         None => Bytes::new(),
     };
-    Ok((door.operation, Call { app, place: &found.place, address: head.uri, headers: head.headers, caller, body }, seat.busy()))
+    Ok((
+        door.operation,
+        Call { app, place: &found.place, address: head.uri, headers: head.headers, caller, body },
+        seat.busy(),
+    ))
 }
 
 fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
@@ -130,13 +141,20 @@ fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     doors.iter().find(|door| door.method == *wanted).ok_or_else(|| {
         let allowed: Vec<&str> = doors.iter().map(|door| door.method.as_str()).collect();
-        let allow = HeaderValue::from_str(&allowed.join(", ")).unwrap_or(HeaderValue::from_static(""));
-        Refusal::new(Code::WrongMethod, format!("the address takes {}", allowed.join(", "))).with_header(header::ALLOW, allow)
+        let allow =
+            HeaderValue::from_str(&allowed.join(", ")).unwrap_or(HeaderValue::from_static(""));
+        Refusal::new(Code::WrongMethod, format!("the address takes {}", allowed.join(", ")))
+            .with_header(header::ALLOW, allow)
     })
 }
 
 /// The token's public part, empty where none is needed.
-fn admit(app: &App, door: &Door, found: &Found<'_>, headers: &HeaderMap) -> Result<Arc<str>, Refusal> {
+fn admit(
+    app: &App,
+    door: &Door,
+    found: &Found<'_>,
+    headers: &HeaderMap,
+) -> Result<Arc<str>, Refusal> {
     let campaign = found.place.part("campaign")?;
     let Some(scope) = door.scope else { return Ok(Arc::default()) };
     if app.tokens.is_open() {
@@ -160,8 +178,12 @@ fn admit(app: &App, door: &Door, found: &Found<'_>, headers: &HeaderMap) -> Resu
     holder.may(scope, subject)?;
     app.rates.take(&holder.id, Instant::now()).map_err(|seconds| {
         let most = app.limits().requests_per_second;
-        let refused = Refused::new(Code::TooManyRequests, format!("the token asks more than {most} times a second"));
-        Refusal::from(refused.hint("the limit is requests_per_second")).with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
+        let refused = Refused::new(
+            Code::TooManyRequests,
+            format!("the token asks more than {most} times a second"),
+        );
+        Refusal::from(refused.hint("the limit is requests_per_second"))
+            .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     })?;
     Ok(Arc::from(holder.id))
 }
@@ -171,8 +193,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Without tokens only this machine is to be served. A page in its browser that has given its own name our address would still get
-/// through; its requests carry that name.
+/// Without tokens only this machine is to be served. A page in its browser that has given its own
+/// name our address would still get through; its requests carry that name.
 fn check_host(headers: &HeaderMap) -> Result<(), Refusal> {
     let Some(host) = headers.get(header::HOST) else { return Ok(()) };
     let host = host.to_str().unwrap_or_default();
@@ -180,11 +202,15 @@ fn check_host(headers: &HeaderMap) -> Result<(), Refusal> {
         Some(address) => address.split(']').next().unwrap_or_default(),
         None => host.rsplit_once(':').map_or(host, |(name, _)| name),
     };
-    let is_local = name.eq_ignore_ascii_case("localhost") || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    let is_local = name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
     if is_local {
         return Ok(());
     }
-    let refused = Refused::new(Code::Forbidden, "without tokens the service answers to the names of this machine only");
+    let refused = Refused::new(
+        Code::Forbidden,
+        "without tokens the service answers to the names of this machine only",
+    );
     Err(refused.hint("make a token with `outlay token create`, or ask for 127.0.0.1").into())
 }
 
@@ -193,9 +219,14 @@ fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(wrong("the body is compressed; send it as it is".to_owned()));
     }
-    let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let given =
+        headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let plain = given.split(';').next().unwrap_or_default().trim();
-    if plain.eq_ignore_ascii_case(wanted) { Ok(()) } else { Err(wrong(format!("the body must be sent as `Content-Type: {wanted}`"))) }
+    if plain.eq_ignore_ascii_case(wanted) {
+        Ok(())
+    } else {
+        Err(wrong(format!("the body must be sent as `Content-Type: {wanted}`")))
+    }
 }
 
 /// Reads the whole body, within its limits of size and time.
@@ -205,7 +236,10 @@ async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, R
         let refused = Refused::new(Code::TooLarge, format!("the body has more than {most} bytes"));
         Refusal::from(refused.hint("the limit is body_bytes; send several requests"))
     };
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()).and_then(|text| text.parse::<u64>().ok());
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse::<u64>().ok());
     if announced.is_some_and(|announced| announced > most as u64) {
         return Err(too_large());
     }
@@ -218,12 +252,15 @@ async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, R
         Ok(Ok(whole)) => Ok(whole),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(Refusal::new(Code::BadRequest, "the body broke off")),
-        Err(_) => Err(Refusal::new(Code::Timeout, format!("the body did not arrive within {} s", patience.as_secs_f64()))),
+        Err(_) => Err(Refusal::new(
+            Code::Timeout,
+            format!("the body did not arrive within {} s", patience.as_secs_f64()),
+        )),
     }
 }
 
-/// What is ready at the second look, if it is. The first one tells hyper that the body is wanted; if it came with the head it is there at
-/// the second, and needs no timer.
+/// What is ready at the second look, if it is. The first one tells hyper that the body is wanted;
+/// if it came with the head it is there at the second, and needs no timer.
 async fn soon<F: Future + Unpin>(mut work: F) -> Option<F::Output> {
     let mut has_looked = false;
     poll_fn(|context| match Pin::new(&mut work).poll(context) {
@@ -239,7 +276,9 @@ async fn soon<F: Future + Unpin>(mut work: F) -> Option<F::Output> {
 }
 
 /// Most bodies come in one piece, and are not copied.
-async fn gather(mut body: Limited<Incoming>) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
+async fn gather(
+    mut body: Limited<Incoming>,
+) -> Result<Bytes, Box<dyn std::error::Error + Send + Sync>> {
     let mut first = Bytes::new();
     let mut all = Vec::new();
     while let Some(frame) = body.frame().await {
@@ -262,11 +301,22 @@ mod tests {
 
     #[test]
     fn names_of_this_machine() {
-        let check = |host: &'static str| check_host(&HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))])).is_ok();
+        let check = |host: &'static str| {
+            check_host(&HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]))
+                .is_ok()
+        };
         for host in ["localhost", "LOCALHOST:7341", "127.0.0.1:7341", "127.8.8.8", "[::1]:7341"] {
             assert!(check(host), "{host}");
         }
-        for host in ["example.com", "example.com:7341", "10.0.0.1", "localhost.example.com", "[2001:db8::1]:80", "", "::1.example.com"] {
+        for host in [
+            "example.com",
+            "example.com:7341",
+            "10.0.0.1",
+            "localhost.example.com",
+            "[2001:db8::1]:80",
+            "",
+            "::1.example.com",
+        ] {
             assert!(!check(host), "{host}");
         }
     }
@@ -274,7 +324,11 @@ mod tests {
     #[test]
     fn media_types() {
         let check = |given: &'static str| {
-            check_media(&HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(given))]), "application/json").is_ok()
+            check_media(
+                &HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(given))]),
+                "application/json",
+            )
+            .is_ok()
         };
         assert!(check("application/json") && check("Application/JSON; charset=utf-8"));
         assert!(!check("text/plain") && !check("") && !check("application/json2"));
@@ -288,8 +342,14 @@ mod tests {
         assert_eq!(door("get", &operation(serde_json::json!([]))), None);
         assert_eq!(door("get", &operation(serde_json::json!([{ "token": [] }]))), None);
         assert_eq!(door("get", &operation(serde_json::json!([{ "token": ["wizard"] }]))), None);
-        assert_eq!(door("get", &serde_json::json!({ "operationId": "nothing", "security": [{}] })), None);
+        assert_eq!(
+            door("get", &serde_json::json!({ "operationId": "nothing", "security": [{}] })),
+            None
+        );
         assert_eq!(door("get", &operation(serde_json::json!([{}]))).unwrap().scope, None);
-        assert_eq!(door("get", &operation(serde_json::json!([{ "token": ["read"] }]))).unwrap().scope, Some(Scope::Read));
+        assert_eq!(
+            door("get", &operation(serde_json::json!([{ "token": ["read"] }]))).unwrap().scope,
+            Some(Scope::Read)
+        );
     }
 }

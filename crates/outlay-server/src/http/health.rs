@@ -23,7 +23,8 @@ pub(crate) async fn livez(_: &Call<'_>) -> Response {
     plain("alive\n")
 }
 
-/// Whether requests should be sent here: the store can be written to, and the service is not about to stop.
+/// Whether requests should be sent here: the store can be written to, and the service is not about
+/// to stop.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -69,8 +70,12 @@ pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, Refusal> {
 )]
 pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, Refusal> {
     let app = call.app;
-    let text = app.metrics.text(app.connections.count()).map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
-    let media = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    let text = app
+        .metrics
+        .text(app.connections.count())
+        .map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
+    let media =
+        HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], text).into_response())
 }
 
@@ -84,9 +89,14 @@ pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, Refusal> {
     security(())
 )]
 pub(crate) async fn openapi(call: &Call<'_>) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], call.app.description.clone()).into_response()
+    (
+        [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))],
+        call.app.description.clone(),
+    )
+        .into_response()
 }
 
 fn plain(text: &'static str) -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))], text).into_response()
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"))], text)
+        .into_response()
 }

@@ -12,19 +12,33 @@ use crate::refusal::{Code, Refused};
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, Refused> {
     let text = text(body, depth, false)?;
     // Tracking the place costs something; only who is wrong pays for it.
-    serde_json::from_str(text)
-        .map_err(|_| explained(serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text)).err(), text))
+    serde_json::from_str(text).map_err(|_| {
+        explained(
+            serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text))
+                .err(),
+            text,
+        )
+    })
 }
 
-/// Reads an object with a part of any shape; the plain reader would take the last of two equal keys there. A record in it must be
-/// written as an object, too: `records` are their keys.
-pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize, records: &[&str]) -> Result<T, Refused> {
+/// Reads an object with a part of any shape; the plain reader would take the last of two equal keys
+/// there. A record in it must be written as an object, too: `records` are their keys.
+pub(crate) fn read_free<T: DeserializeOwned>(
+    body: &[u8],
+    depth: usize,
+    records: &[&str],
+) -> Result<T, Refused> {
     let text = text(body, depth, true)?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let strict: Strict = serde_path_to_error::deserialize(&mut reader).map_err(|error| explained(Some(error), text))?;
+    let strict: Strict = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|error| explained(Some(error), text))?;
     reader.end().map_err(|error| malformed(&error))?;
     if let Some(key) = records.iter().find(|key| strict.0[**key].is_array()) {
-        return Err(Refused::new(Code::BadRequest, format!("/{key}: a list stands where an object belongs")).at(format!("/{key}")));
+        return Err(Refused::new(
+            Code::BadRequest,
+            format!("/{key}: a list stands where an object belongs"),
+        )
+        .at(format!("/{key}")));
     }
     serde_path_to_error::deserialize(strict.0).map_err(|error| explained(Some(error), text))
 }
@@ -32,16 +46,19 @@ pub(crate) fn read_free<T: DeserializeOwned>(body: &[u8], depth: usize, records:
 fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, Refused> {
     let text = std::str::from_utf8(body).map_err(|error| {
         let place = error.valid_up_to();
-        Refused::new(Code::BadRequest, format!("the body is not UTF-8 from byte {place} on")).hint("JSON is always UTF-8")
+        Refused::new(Code::BadRequest, format!("the body is not UTF-8 from byte {place} on"))
+            .hint("JSON is always UTF-8")
     })?;
     scan(text, depth, is_free)?;
     Ok(text)
 }
 
-/// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands where an object belongs. A record
-/// can be read from a list of its values; nobody should rely on it. What stands in a free part is looked at by whoever reads it.
+/// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands
+/// where an object belongs. A record can be read from a list of its values; nobody should rely on
+/// it. What stands in a free part is looked at by whoever reads it.
 fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
-    // Of what is open a bit each, set for lists. What goes deeper than there are bits the reader does not take.
+    // Of what is open a bit each, set for lists. What goes deeper than there are bits the reader
+    // does not take.
     let (mut depth, mut lists, mut is_text, mut is_escaped) = (0_usize, 0_u128, false, false);
     let mut before = None;
     for byte in text.bytes() {
@@ -60,14 +77,19 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
             b'{' | b'[' => {
                 let is_list_in_list = byte == b'[' && lists & 1 == 1 && !is_free;
                 if (depth == 0 && byte == b'[') || is_list_in_list {
-                    return Err(Refused::new(Code::BadRequest, "a list stands where an object belongs"));
+                    return Err(Refused::new(
+                        Code::BadRequest,
+                        "a list stands where an object belongs",
+                    ));
                 }
                 lists = lists << 1 | u128::from(byte == b'[');
                 depth += 1;
                 if depth > most {
-                    return Err(
-                        Refused::new(Code::TooLarge, format!("objects and lists go more than {most} deep")).hint("the limit is json_depth")
-                    );
+                    return Err(Refused::new(
+                        Code::TooLarge,
+                        format!("objects and lists go more than {most} deep"),
+                    )
+                    .hint("the limit is json_depth"));
                 }
             }
             b'}' | b']' => {
@@ -80,7 +102,8 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
     }
     match before {
         Some(b'{') => Ok(()),
-        None => Err(Refused::new(Code::BadRequest, "the body is empty").hint("send a JSON object, {} at least")),
+        None => Err(Refused::new(Code::BadRequest, "the body is empty")
+            .hint("send a JSON object, {} at least")),
         Some(_) => Err(Refused::new(Code::BadRequest, "the body is not a JSON object")),
     }
 }
@@ -105,7 +128,10 @@ fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text:
 
 fn malformed(error: &serde_json::Error) -> Refused {
     let (line, column) = (error.line(), error.column());
-    Refused::new(Code::BadRequest, format!("the body is not JSON: {} (line {line}, column {column})", without_place(error)))
+    Refused::new(
+        Code::BadRequest,
+        format!("the body is not JSON: {} (line {line}, column {column})", without_place(error)),
+    )
 }
 
 /// serde_json ends its messages with the place, if it knows one.
@@ -165,7 +191,9 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("a number must be finite"))
+        Number::from_f64(value)
+            .map(Value::Number)
+            .ok_or_else(|| E::custom("a number must be finite"))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Value, E> {
@@ -211,13 +239,15 @@ mod tests {
     fn what_is_right_is_read() {
         let ask: Ask = read(br#" {"count": 3, "without": ["a"]} "#, 32).unwrap();
         assert_eq!((ask.count, ask.without), (Some(3), vec!["a".to_owned()]));
-        let new: NewCampaign = read_free(br#"{"problem": {"task": [{"name": "[[{"}]}}"#, 32, &[]).unwrap();
+        let new: NewCampaign =
+            read_free(br#"{"problem": {"task": [{"name": "[[{"}]}}"#, 32, &[]).unwrap();
         assert_eq!(new.problem["task"][0]["name"], "[[{");
     }
 
     #[test]
     fn faults_of_meaning_have_a_pointer() {
-        let wrong = r#"{"results": [{"task": "a", "completed": true}, {"task": "b", "completed": 1}]}"#;
+        let wrong =
+            r#"{"results": [{"task": "a", "completed": true}, {"task": "b", "completed": 1}]}"#;
         let (pointer, detail) = refused::<Feedback>(wrong);
         assert_eq!(pointer.as_deref(), Some("/results/1/completed"));
         assert_eq!(detail, "/results/1/completed: invalid type: integer `1`, expected a boolean");
@@ -233,20 +263,42 @@ mod tests {
         assert!(refused::<Ask>(r#"{"count": 1} x"#).1.contains("trailing"));
         assert!(refused::<Ask>(r#"{"count": 1"#).1.contains("not JSON"));
         assert!(refused::<Ask>("[1]").1.contains("a list stands where an object belongs"));
-        assert!(refused::<Feedback>(r#"{"results": [["a", true]]}"#).1.contains("a list stands where an object belongs"));
+        assert!(
+            refused::<Feedback>(r#"{"results": [["a", true]]}"#)
+                .1
+                .contains("a list stands where an object belongs")
+        );
         assert!(refused::<Ask>("").1.contains("empty"));
         assert!(refused::<Ask>("7").1.contains("not a JSON object"));
-        assert!(read::<Ask>(b"{\"without\": [\"\xff\"]}", 32).unwrap_err().detail.contains("not UTF-8 from byte 14 on"));
+        assert!(
+            read::<Ask>(b"{\"without\": [\"\xff\"]}", 32)
+                .unwrap_err()
+                .detail
+                .contains("not UTF-8 from byte 14 on")
+        );
     }
 
     #[test]
     fn a_free_part_is_as_strict() {
-        let refused = |body: &str| read_free::<NewCampaign>(body.as_bytes(), 32, &["guards"]).unwrap_err();
-        assert!(refused(r#"{"problem": {"budget": 1, "budget": 2}}"#).detail.contains("duplicate field `budget`"));
+        let refused =
+            |body: &str| read_free::<NewCampaign>(body.as_bytes(), 32, &["guards"]).unwrap_err();
+        assert!(
+            refused(r#"{"problem": {"budget": 1, "budget": 2}}"#)
+                .detail
+                .contains("duplicate field `budget`")
+        );
         assert!(refused(r#"{"problem": {"budget": 1e999}}"#).detail.contains("out of range"));
         assert!(refused(r#"{"problem": {}} {}"#).detail.contains("trailing"));
-        assert!(refused(r#"{"problem": {}, "lerner": "sharp"}"#).detail.contains("unknown field `lerner`"));
-        assert!(refused(r#"{"problem": {}, "guards": [1, 2, 3]}"#).detail.contains("/guards: a list stands where an object belongs"));
+        assert!(
+            refused(r#"{"problem": {}, "lerner": "sharp"}"#)
+                .detail
+                .contains("unknown field `lerner`")
+        );
+        assert!(
+            refused(r#"{"problem": {}, "guards": [1, 2, 3]}"#)
+                .detail
+                .contains("/guards: a list stands where an object belongs")
+        );
         assert!(refused(r#"{"learner": "sharp"}"#).detail.contains("missing field `problem`"));
     }
 
@@ -255,8 +307,14 @@ mod tests {
         let deep = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(31), "}".repeat(31));
         assert!(read_free::<NewCampaign>(deep.as_bytes(), 32, &[]).is_ok());
         let deeper = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(32), "}".repeat(32));
-        assert_eq!(read_free::<NewCampaign>(deeper.as_bytes(), 32, &[]).unwrap_err().code, Code::TooLarge);
+        assert_eq!(
+            read_free::<NewCampaign>(deeper.as_bytes(), 32, &[]).unwrap_err().code,
+            Code::TooLarge
+        );
         let endless = "{\"a\":".repeat(100_000);
-        assert_eq!(read_free::<NewCampaign>(endless.as_bytes(), 32, &[]).unwrap_err().code, Code::TooLarge);
+        assert_eq!(
+            read_free::<NewCampaign>(endless.as_bytes(), 32, &[]).unwrap_err().code,
+            Code::TooLarge
+        );
     }
 }

@@ -6,8 +6,8 @@ use utoipa::OpenApi;
 use super::call::Call;
 use super::{allocate, campaigns, codes, feedback, health, problem, rounds, tokens};
 
-/// Makes the operations, their description and the way from one to its handler out of one list. The names are those that the handlers
-/// have as `operation_id`.
+/// Makes the operations, their description and the way from one to its handler out of one list. The
+/// names are those that the handlers have as `operation_id`.
 macro_rules! operations {
     ($($operation:ident $name:literal $room:ident::$handler:ident,)*) => {
         /// One of them.
@@ -24,7 +24,8 @@ macro_rules! operations {
                 }
             }
 
-            /// Has it done. One future for all of them, and none is boxed: what a connection needs is there from its beginning.
+            /// Has it done. One future for all of them, and none is boxed: what a connection needs
+            /// is there from its beginning.
             pub(crate) async fn carry_out(self, call: &mut Call<'_>) -> Response {
                 match self {
                     $(Self::$operation => $room::$handler(call).await.into_response(),)*
@@ -78,8 +79,13 @@ mod tests {
     #[test]
     fn every_operation_that_is_described_has_a_handler() {
         let api = serde_json::to_value(Api::openapi()).unwrap();
-        let items = api["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
-        let names: Vec<_> = items.map(|operation| operation["operationId"].as_str().unwrap().to_owned()).collect();
+        let items = api["paths"]
+            .as_object()
+            .unwrap()
+            .values()
+            .flat_map(|item| item.as_object().unwrap().values());
+        let names: Vec<_> =
+            items.map(|operation| operation["operationId"].as_str().unwrap().to_owned()).collect();
         assert_eq!(names.len(), 20);
         names.iter().for_each(|name| assert!(Operation::named(name).is_some(), "{name}"));
         assert_eq!(Operation::named("nothing"), None);

@@ -38,7 +38,8 @@ pub(crate) struct Page {
     /// Only what comes after this one: `next` of the page before; from the start if absent.
     #[serde(default, deserialize_with = "crate::whole::maybe")]
     pub(crate) after: Option<u64>,
-    /// How many at most, up to 1000; 100 if absent. Where tasks are many a page has fewer: at most 100,000 tasks in all its entries.
+    /// How many at most, up to 1000; 100 if absent. Where tasks are many a page has fewer: at most
+    /// 100,000 tasks in all its entries.
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<u64>,
 }
@@ -68,10 +69,18 @@ impl NamedPage {
 }
 
 /// A number between 1 and the most there is.
-pub(crate) fn within(asked: Option<u64>, default: usize, most: usize, name: &str) -> Result<usize, Refusal> {
+pub(crate) fn within(
+    asked: Option<u64>,
+    default: usize,
+    most: usize,
+    name: &str,
+) -> Result<usize, Refusal> {
     let asked = asked.unwrap_or(default.min(most) as u64);
     match usize::try_from(asked) {
         Ok(asked) if (1..=most).contains(&asked) => Ok(asked),
-        _ => Err(Refusal::new(Code::BadParameter, format!("{name} must be between 1 and {most}, not {asked}"))),
+        _ => Err(Refusal::new(
+            Code::BadParameter,
+            format!("{name} must be between 1 and {most}, not {asked}"),
+        )),
     }
 }

@@ -1,6 +1,7 @@
 //! Errors on the wire: RFC 9457.
 //!
-//! Whoever refuses a request only says why; the body is written at the very end, where the request's id is known.
+//! Whoever refuses a request only says why; the body is written at the very end, where the
+//! request's id is known.
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -65,7 +66,11 @@ impl Problem {
             pointer: refused.pointer.clone(),
             hint: refused.hint.clone(),
             request_id: request_id.to_owned(),
-            errors: refused.errors.iter().map(|(pointer, detail)| Fault { pointer: pointer.clone(), detail: detail.clone() }).collect(),
+            errors: refused
+                .errors
+                .iter()
+                .map(|(pointer, detail)| Fault { pointer: pointer.clone(), detail: detail.clone() })
+                .collect(),
             stored: refused.stored.as_deref().cloned(),
         }
     }
@@ -99,13 +104,16 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let Facts { status, .. } = self.refused.code.facts();
         let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() =
+            StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let headers = response.headers_mut();
         match status {
             401 => headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer")),
             503 => headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1")),
             // The rest of the body is not read: the connection cannot be used again.
-            408 | 413 | 431 => headers.insert(header::CONNECTION, HeaderValue::from_static("close")),
+            408 | 413 | 431 => {
+                headers.insert(header::CONNECTION, HeaderValue::from_static("close"))
+            }
             _ => None,
         };
         if let Some((name, value)) = self.header.map(|header| *header) {

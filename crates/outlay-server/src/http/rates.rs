@@ -60,7 +60,9 @@ mod tests {
     #[test]
     fn bursts_are_fine_and_more_is_not() {
         let (rates, begun) = (Rates::new(10), Instant::now());
-        let count = |token: &str, now: Instant| (0..1000).take_while(|_| rates.take(token, now).is_ok()).count();
+        let count = |token: &str, now: Instant| {
+            (0..1000).take_while(|_| rates.take(token, now).is_ok()).count()
+        };
         assert_eq!(count("a", begun), 20);
         assert_eq!(count("b", begun), 20, "everybody has a bucket");
         assert_eq!(rates.take("a", begun), Err(1));

@@ -13,7 +13,8 @@ const KEY: &str = "idempotency-key";
 
 /// Ask for rounds.
 ///
-/// All of them have the same split. With an `Idempotency-Key` the same request can be sent again for a day and gets the same rounds.
+/// All of them have the same split. With an `Idempotency-Key` the same request can be sent again
+/// for a day and gets the same rounds.
 #[utoipa::path(
     post,
     path = "/v1/campaigns/{campaign}/rounds",
@@ -44,7 +45,10 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     let Some(key) = keys.next() else { return Ok(None) };
     match key.to_str() {
         Ok(key) if keys.next().is_none() => Ok(Some(key)),
-        _ => Err(Refusal::new(Code::BadParameter, "Idempotency-Key must be given once, and in visible ASCII characters")),
+        _ => Err(Refusal::new(
+            Code::BadParameter,
+            "Idempotency-Key must be given once, and in visible ASCII characters",
+        )),
     }
 }
 

@@ -40,7 +40,8 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// Connections at the figures' own address.
 const WATCHERS: usize = 32;
-/// A head so many times over its limit is still read, to be refused in words; a longer one gets a bare status.
+/// A head so many times over its limit is still read, to be refused in words; a longer one gets a
+/// bare status.
 const HEAD_ROOM: usize = 4;
 
 /// Where and how to serve.
@@ -57,7 +58,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// What can be said before a store is opened, which may make one. `has_tokens`: whether there may be any.
+    /// What can be said before a store is opened, which may make one. `has_tokens`: whether there
+    /// may be any.
     ///
     /// # Errors
     /// If the files for TLS cannot be read, or others could reach a service without tokens.
@@ -67,7 +69,12 @@ impl Settings {
     }
 
     fn check_door(&self, is_open: bool) -> Result<(), StartError> {
-        match self.metrics.iter().chain([&self.listen]).find(|address| is_open && !address.ip().is_loopback()) {
+        match self
+            .metrics
+            .iter()
+            .chain([&self.listen])
+            .find(|address| is_open && !address.ip().is_loopback())
+        {
             None => Ok(()),
             Some(address) => Err(StartError(format!(
                 "there are no tokens yet, so everybody who can reach {address} could do everything; \
@@ -102,7 +109,11 @@ pub struct Server {
 /// Keys are not shown.
 impl std::fmt::Debug for Server {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Server").field("listener", &self.listener).field("has_tls", &self.tls.is_some()).finish_non_exhaustive()
+        formatter
+            .debug_struct("Server")
+            .field("listener", &self.listener)
+            .field("has_tls", &self.tls.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -114,11 +125,24 @@ struct Entrance {
 }
 
 impl Entrance {
-    fn new(listener: TcpListener, connections: Arc<Connections>, site: Site, tls: Option<TlsAcceptor>, limits: &Limits) -> Self {
+    fn new(
+        listener: TcpListener,
+        connections: Arc<Connections>,
+        site: Site,
+        tls: Option<TlsAcceptor>,
+        limits: &Limits,
+    ) -> Self {
         let mut builder = http1::Builder::new();
         let most = limits.header_bytes.saturating_mul(HEAD_ROOM);
-        builder.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_header_size(most);
-        Self { listener, connections, parts: Arc::new(ServerParts { site, builder, tls, limits: limits.clone() }) }
+        builder
+            .timer(TokioTimer::new())
+            .header_read_timeout(limits.header_timeout)
+            .max_header_size(most);
+        Self {
+            listener,
+            connections,
+            parts: Arc::new(ServerParts { site, builder, tls, limits: limits.clone() }),
+        }
     }
 
     /// Lets everybody in, for ever.
@@ -146,15 +170,19 @@ async fn open_if_any(entrance: Option<&Entrance>) -> Infallible {
 async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).await.map_err(|error| {
         let is_taken = error.kind() == std::io::ErrorKind::AddrInUse;
-        let hint =
-            if is_taken { format!("; port 0 takes a free one: --listen {}", SocketAddr::new(address.ip(), 0)) } else { String::new() };
+        let hint = if is_taken {
+            format!("; port 0 takes a free one: --listen {}", SocketAddr::new(address.ip(), 0))
+        } else {
+            String::new()
+        };
         StartError(format!("cannot listen on {address}: {error}{hint}"))
     })
 }
 
 /// Waits until nobody is left anywhere, but not for ever; whether nobody is.
 async fn are_gone(seats: &[Arc<Connections>], patience: Duration) -> bool {
-    let gone = futures_util::future::join_all(seats.iter().map(|seats| seats.are_gone(patience))).await;
+    let gone =
+        futures_util::future::join_all(seats.iter().map(|seats| seats.are_gone(patience))).await;
     gone.into_iter().all(|is_gone| is_gone)
 }
 
@@ -170,13 +198,15 @@ impl Server {
     /// Takes the address.
     ///
     /// # Errors
-    /// If others could reach the service and nobody would be asked for a token; if the address is taken; if TLS cannot be set up.
+    /// If others could reach the service and nobody would be asked for a token; if the address is
+    /// taken; if TLS cannot be set up.
     pub async fn bind(desk: Desk, settings: &Settings) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(acceptor).transpose()?;
         let store = Arc::clone(desk.store());
         let tokens = tokio::task::spawn_blocking(move || Tokens::load(store)).await;
         let tokens = tokens.map_err(|error| StartError(error.to_string()))?;
-        let tokens = tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
+        let tokens =
+            tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
         settings.check_door(tokens.is_open())?;
         let listener = listen(settings.listen).await?;
         let figures = match settings.metrics {
@@ -215,12 +245,20 @@ impl Server {
         let limits = self.app.limits().clone();
         let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&self.app)));
         let tls = self.tls.clone();
-        let entrance = |listener, connections, site| Entrance::new(listener, connections, site, tls.clone(), &limits);
+        let entrance = |listener, connections, site| {
+            Entrance::new(listener, connections, site, tls.clone(), &limits)
+        };
         let main = Site::new(Arc::clone(&self.app), self.metrics.is_none());
         let main = entrance(self.listener, Arc::clone(&self.app.connections), main);
         // Seats of its own: who watches is let in even when everybody else is there.
-        let beside = self.metrics.map(|listener| entrance(listener, Connections::new(WATCHERS), Site::of_figures(Arc::clone(&self.app))));
-        let seats: Vec<_> = [Some(&main), beside.as_ref()].into_iter().flatten().map(|one| Arc::clone(&one.connections)).collect();
+        let beside = self.metrics.map(|listener| {
+            entrance(listener, Connections::new(WATCHERS), Site::of_figures(Arc::clone(&self.app)))
+        });
+        let seats: Vec<_> = [Some(&main), beside.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(|one| Arc::clone(&one.connections))
+            .collect();
         let mut stop = pin!(stop);
         let mut failed = pin!(fails(&self.app.desk));
         let ending = tokio::select! {
@@ -288,9 +326,15 @@ fn welcome(stream: TcpStream, connections: &Arc<Connections>, parts: &Arc<Server
 
 /// Everybody connected is being served right now: the newcomer may come back.
 async fn turn_away(mut stream: TcpStream) {
-    let refused = Refused::new(Code::Busy, "all connections are taken, and every one has a request under way");
+    let refused = Refused::new(
+        Code::Busy,
+        "all connections are taken, and every one has a request under way",
+    );
     let body = serde_json::to_string(&Problem::new(&refused, &new_id())).unwrap_or_default();
-    let head = format!("content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\nretry-after: 1\r\nconnection: close", body.len());
+    let head = format!(
+        "content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\nretry-after: 1\r\nconnection: close",
+        body.len()
+    );
     let sorry = format!("HTTP/1.1 503 Service Unavailable\r\n{head}\r\n\r\n{body}");
     let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(sorry.as_bytes())).await;
 }
@@ -314,11 +358,17 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>) {
 
 /// Answers requests of one connection until it ends.
 async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts) {
-    let service = service_fn(|request: Request<Incoming>| async { Ok::<_, Infallible>(parts.site.answer(request, seat).await) });
+    let service = service_fn(|request: Request<Incoming>| async {
+        Ok::<_, Infallible>(parts.site.answer(request, seat).await)
+    });
     let (unread, limits) = (Unread::new(), &parts.limits);
-    let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(Watched { stream, unread: &unread }), service));
+    let mut connection = pin!(
+        parts.builder.serve_connection(TokioIo::new(Watched { stream, unread: &unread }), service)
+    );
     // Whoever is woken looks whether what is under way has taken too long.
-    let mut looks = tokio::time::interval((limits.request_timeout.min(limits.unread_timeout) / LOOKS).max(WATCH));
+    let mut looks = tokio::time::interval(
+        (limits.request_timeout.min(limits.unread_timeout) / LOOKS).max(WATCH),
+    );
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {

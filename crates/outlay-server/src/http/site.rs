@@ -1,4 +1,5 @@
-//! Everything that can be asked for at one address: what is behind doors, and pages that are open to everybody.
+//! Everything that can be asked for at one address: what is behind doors, and pages that are open
+//! to everybody.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -20,7 +21,8 @@ use crate::refusal::{Code, Refused};
 /// Where the figures are.
 const FIGURES: &str = "/metrics";
 
-/// How often in the time that a request may take its connection looks whether it has taken too long.
+/// How often in the time that a request may take its connection looks whether it has taken too
+/// long.
 pub(crate) const LOOKS: u32 = 8;
 
 /// What one address has to offer.
@@ -33,7 +35,8 @@ pub(crate) struct Site {
 impl Site {
     /// Everything; without the figures if they are to be had elsewhere.
     pub(crate) fn new(app: Arc<App>, has_figures: bool) -> Self {
-        let doors = Doors::new(&description(), |path| has_figures || path != FIGURES, &dashboard::PATHS);
+        let doors =
+            Doors::new(&description(), |path| has_figures || path != FIGURES, &dashboard::PATHS);
         Self { app, doors }
     }
 
@@ -47,16 +50,24 @@ impl Site {
         // A copy: see `Call::release`.
         let path = request.uri().path().to_owned();
         let found = self.doors.find(&path);
-        let envelope = Envelope::new(&request, found.as_ref().map(|found| Arc::clone(&found.entry.path)));
+        let envelope =
+            Envelope::new(&request, found.as_ref().map(|found| Arc::clone(&found.entry.path)));
         let inside = pin!(self.inside(found, request, seat));
         envelope.around(&self.app, inside).await
     }
 
-    async fn inside(&self, found: Option<Found<'_>>, request: Request<Incoming>, seat: &Taken) -> Response {
+    async fn inside(
+        &self,
+        found: Option<Found<'_>>,
+        request: Request<Incoming>,
+        seat: &Taken,
+    ) -> Response {
         if let Err(refusal) = check_head(&request, self.app.limits().header_bytes) {
             return refusal.into_response();
         }
-        let Some(found) = found else { return Refusal::new(Code::NoRoute, "nothing is at this address").into_response() };
+        let Some(found) = found else {
+            return Refusal::new(Code::NoRoute, "nothing is at this address").into_response();
+        };
         if found.entry.is_page() {
             let _busy = seat.busy();
             return dashboard::answer(request.method(), &found.place, request.headers());
@@ -73,9 +84,11 @@ impl Site {
         }
     }
 
-    /// Whoever asks and goes away, or waits too long, leaves nothing half done: what the desk has begun it finishes.
+    /// Whoever asks and goes away, or waits too long, leaves nothing half done: what the desk has
+    /// begun it finishes.
     ///
-    /// It has no timer of its own, which would be set and taken away for every request: its connection [looks after it](LOOKS).
+    /// It has no timer of its own, which would be set and taken away for every request: its
+    /// connection [looks after it](LOOKS).
     async fn in_time(&self, mut answer: Pin<&mut impl Future<Output = Response>>) -> Response {
         let (begun, patience) = (Instant::now(), self.app.limits().request_timeout);
         poll_fn(|context| match answer.as_mut().poll(context) {
@@ -86,7 +99,8 @@ impl Site {
     }
 }
 
-/// An answer whose headers are where the request's were: there are about as many, and hyper hands the same room to the next request.
+/// An answer whose headers are where the request's were: there are about as many, and hyper hands
+/// the same room to the next request.
 fn settled(mut response: Response, mut room: HeaderMap) -> Response {
     room.clear();
     room.extend(std::mem::take(response.headers_mut()));
@@ -95,7 +109,10 @@ fn settled(mut response: Response, mut room: HeaderMap) -> Response {
 }
 
 fn too_late() -> Response {
-    let refused = Refused::new(Code::Busy, "there was no answer in time; whether the request was carried out is not known")
-        .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
+    let refused = Refused::new(
+        Code::Busy,
+        "there was no answer in time; whether the request was carried out is not known",
+    )
+    .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
     Refusal::from(refused).into_response()
 }

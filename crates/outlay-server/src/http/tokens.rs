@@ -27,7 +27,11 @@ pub struct NewToken {
     #[schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$", example = "shop")]
     pub campaign: Option<String>,
     /// After so many seconds it is not good any more; for ever if absent.
-    #[serde(default, deserialize_with = "crate::whole::maybe", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "crate::whole::maybe",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schema(minimum = 1)]
     pub expires_in_seconds: Option<u64>,
 }
@@ -53,12 +57,18 @@ impl NewToken {
     /// # Errors
     /// If there is no such scope, or none at all.
     pub fn wish(&self) -> Result<Wish, Refused> {
-        let wrong = |place: String, what: String| Refused::new(Code::BadRequest, format!("{place}: {what}")).at(place);
+        let wrong = |place: String, what: String| {
+            Refused::new(Code::BadRequest, format!("{place}: {what}")).at(place)
+        };
         let mut scopes = Vec::new();
         for (position, word) in self.scopes.iter().enumerate() {
             let scope = Scope::named(word);
-            let unknown =
-                || wrong(format!("/scopes/{position}"), format!("no scope is named {word}; there are read, decide, report, admin"));
+            let unknown = || {
+                wrong(
+                    format!("/scopes/{position}"),
+                    format!("no scope is named {word}; there are read, decide, report, admin"),
+                )
+            };
             let scope = scope.ok_or_else(unknown)?;
             if !scopes.contains(&scope) {
                 scopes.push(scope);
@@ -68,8 +78,15 @@ impl NewToken {
             return Err(wrong("/scopes".to_owned(), "a token must allow something".to_owned()));
         }
         let good_for = match self.expires_in_seconds {
-            Some(0) => return Err(wrong("/expires_in_seconds".to_owned(), "must be at least 1".to_owned())),
-            Some(seconds) => Some(Millis::try_from(seconds.saturating_mul(1000)).unwrap_or(Millis::MAX)),
+            Some(0) => {
+                return Err(wrong(
+                    "/expires_in_seconds".to_owned(),
+                    "must be at least 1".to_owned(),
+                ));
+            }
+            Some(seconds) => {
+                Some(Millis::try_from(seconds.saturating_mul(1000)).unwrap_or(Millis::MAX))
+            }
             None => None,
         };
         Ok(Wish { scopes, campaign: self.campaign.clone(), good_for })
@@ -104,7 +121,8 @@ pub struct TokenInfo {
     /// Since when it is revoked, in RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<String>,
-    /// When it was seen in use, in RFC 3339: noted once an hour, so the last use is at most an hour later; absent before the first.
+    /// When it was seen in use, in RFC 3339: noted once an hour, so the last use is at most an hour
+    /// later; absent before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<String>,
 }
@@ -196,7 +214,10 @@ pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> 
     let unknown = || Refusal::new(Code::NoToken, format!("no token has the public part {id}"));
     // Who asks may have copied the whole token; its secret must not travel any further.
     if id.contains('_') {
-        return Err(Refusal::new(Code::BadParameter, "give the token's public part only: what stands between the two _"));
+        return Err(Refusal::new(
+            Code::BadParameter,
+            "give the token's public part only: what stands between the two _",
+        ));
     }
     if !app.tokens.list().iter().any(|row| row.id == id) {
         return Err(unknown());
@@ -211,14 +232,20 @@ pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> 
     Ok(Json(TokenInfo::from(&row)))
 }
 
-/// In a task of its own: a token that is revoked in the store but not here would still be good, so this is finished even if nobody waits
-/// for it any more.
-async fn to_its_end(work: impl Future<Output = Result<(), Refusal>> + Send + 'static) -> Result<(), Refusal> {
-    tokio::spawn(work).await.unwrap_or_else(|_| Err(Refusal::new(Code::Internal, "this is a bug in outlay; please report it")))
+/// In a task of its own: a token that is revoked in the store but not here would still be good, so
+/// this is finished even if nobody waits for it any more.
+async fn to_its_end(
+    work: impl Future<Output = Result<(), Refusal>> + Send + 'static,
+) -> Result<(), Refusal> {
+    tokio::spawn(work).await.unwrap_or_else(|_| {
+        Err(Refusal::new(Code::Internal, "this is a bug in outlay; please report it"))
+    })
 }
 
 async fn reload(app: &Arc<App>) -> Result<(), Refusal> {
     let held = Arc::clone(app);
     let read = tokio::task::spawn_blocking(move || held.tokens.reload()).await;
-    read.ok().and_then(Result::ok).ok_or_else(|| Refusal::new(Code::Busy, "the token is kept, but the tokens cannot be read again now"))
+    read.ok().and_then(Result::ok).ok_or_else(|| {
+        Refusal::new(Code::Busy, "the token is kept, but the tokens cannot be read again now")
+    })
 }

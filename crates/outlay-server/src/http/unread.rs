@@ -1,4 +1,5 @@
-//! Answers that nobody reads: whoever asks and then takes nothing would keep his seat, and the answer its memory, for ever.
+//! Answers that nobody reads: whoever asks and then takes nothing would keep his seat, and the
+//! answer its memory, for ever.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -24,7 +25,8 @@ impl Unread {
     /// Whether something has waited for that long.
     pub(crate) fn for_longer_than(&self, patience: Duration) -> bool {
         let since = self.since.load(Ordering::Relaxed);
-        since > 0 && self.begun.elapsed().saturating_sub(Duration::from_micros(since - 1)) >= patience
+        since > 0
+            && self.begun.elapsed().saturating_sub(Duration::from_micros(since - 1)) >= patience
     }
 
     /// What became of an attempt to send something.
@@ -47,18 +49,30 @@ pub(crate) struct Watched<'a, S> {
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<'_, S> {
-    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
-    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
         self.unread.note(sent)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, context: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
         self.unread.note(sent)
     }

@@ -94,7 +94,8 @@ pub struct Key {
 pub struct Tell {
     /// The campaign.
     pub campaign: String,
-    /// The round. Whoever sends this has made sure that it was handed out, and with each of the tasks.
+    /// The round. Whoever sends this has made sure that it was handed out, and with each of the
+    /// tasks.
     pub round: u64,
     /// One a task, no task twice.
     pub items: Vec<Item>,

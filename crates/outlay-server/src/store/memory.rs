@@ -5,8 +5,9 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{
-    Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, LOOKED_BACK, Millis, NewCampaign, Outcome, Refusal,
-    RoundRow, SplitRow, Standing, StatusChange, Store, StoreError, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
+    Ask, CampaignRow, CampaignStatus, Command, Correction, Done, Event, EventKind, LOOKED_BACK,
+    Millis, NewCampaign, Outcome, Refusal, RoundRow, SplitRow, Standing, StatusChange, Store,
+    StoreError, TaskCount, Tell, TokenRevocation, TokenRow, TokenUse, UsedKey, Verified,
 };
 
 /// A store that forgets everything when it is dropped.
@@ -89,7 +90,11 @@ impl Kept {
 
     fn create(&mut self, new: &NewCampaign) -> Result<Done, Refusal> {
         if let Some(campaign) = self.campaigns.get(&new.id) {
-            return if campaign.row.spec == new.spec { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) };
+            return if campaign.row.spec == new.spec {
+                Ok(Done::WasThere)
+            } else {
+                Err(Refusal::OtherCampaign)
+            };
         }
         let row = CampaignRow {
             id: new.id.clone(),
@@ -100,8 +105,18 @@ impl Kept {
             created_at: new.at,
             changed_at: new.at,
         };
-        let standing = Standing { tasks: vec![TaskCount::default(); new.tasks as usize], ..Standing::default() };
-        let campaign = Campaign { row, standing, next_round: 1, splits: BTreeMap::new(), told: BTreeMap::new(), events: Vec::new() };
+        let standing = Standing {
+            tasks: vec![TaskCount::default(); new.tasks as usize],
+            ..Standing::default()
+        };
+        let campaign = Campaign {
+            row,
+            standing,
+            next_round: 1,
+            splits: BTreeMap::new(),
+            told: BTreeMap::new(),
+            events: Vec::new(),
+        };
         self.campaigns.insert(new.id.clone(), campaign);
         self.record(&new.id, new.at, &new.token, EventKind::Created);
         Ok(Done::Created)
@@ -143,7 +158,11 @@ impl Kept {
         // Rounds need not have been leased here: an import brings its own.
         campaign.next_round = campaign.next_round.max(ask.rounds.end);
         if let (Some(place), Some(key)) = (place, &ask.key) {
-            let used = UsedKey { request: key.request, campaign: ask.campaign.clone(), rounds: ask.rounds.clone() };
+            let used = UsedKey {
+                request: key.request,
+                campaign: ask.campaign.clone(),
+                rounds: ask.rounds.clone(),
+            };
             self.keys.insert(place, (used, key.expires_at));
         }
         self.record(&ask.campaign, ask.at, &ask.token, EventKind::Asked(row));
@@ -156,11 +175,21 @@ impl Kept {
         for item in &tell.items {
             match campaign.told.get(&(tell.round, item.task)) {
                 None => is_new.push(true),
-                Some(told) if told.first == item.outcome || told.counted == item.outcome => is_new.push(false),
-                Some(told) => return Err(Refusal::Conflict { task: item.task, stored: told.counted }),
+                Some(told) if told.first == item.outcome || told.counted == item.outcome => {
+                    is_new.push(false)
+                }
+                Some(told) => {
+                    return Err(Refusal::Conflict { task: item.task, stored: told.counted });
+                }
             }
         }
-        let new: Vec<_> = tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| *item).collect();
+        let new: Vec<_> = tell
+            .items
+            .iter()
+            .zip(&is_new)
+            .filter(|(_, is_new)| **is_new)
+            .map(|(item, _)| *item)
+            .collect();
         for item in &new {
             let told = Told { first: item.outcome, counted: item.outcome, expected: item.expected };
             campaign.told.insert((tell.round, item.task), told);
@@ -179,7 +208,10 @@ impl Kept {
 
     fn correct(&mut self, correction: &Correction) -> Result<Done, Refusal> {
         let campaign = self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
-        let told = campaign.told.get_mut(&(correction.round, correction.task)).ok_or(Refusal::NothingToCorrect)?;
+        let told = campaign
+            .told
+            .get_mut(&(correction.round, correction.task))
+            .ok_or(Refusal::NothingToCorrect)?;
         let from = std::mem::replace(&mut told.counted, correction.to);
         campaign.standing.tasks[correction.task as usize].correct(from, correction.to);
         campaign.standing.version += 1;
@@ -213,13 +245,21 @@ impl Campaign {
     fn rounds_after(&self, after: u64) -> impl Iterator<Item = (u64, &SplitRow)> {
         let from = after.saturating_add(1);
         let start = self.split(from).map_or(from, |split| split.rounds.start);
-        self.splits
-            .range(start..)
-            .flat_map(move |(_, split)| split.rounds.clone().filter(move |round| *round >= from).map(move |round| (round, split)))
+        self.splits.range(start..).flat_map(move |(_, split)| {
+            split
+                .rounds
+                .clone()
+                .filter(move |round| *round >= from)
+                .map(move |round| (round, split))
+        })
     }
 
     fn round(&self, round: u64, split: &Arc<SplitRow>) -> RoundRow {
-        let told = self.told.range((round, 0)..=(round, u32::MAX)).map(|((_, task), told)| (*task, told.counted)).collect();
+        let told = self
+            .told
+            .range((round, 0)..=(round, u32::MAX))
+            .map(|((_, task), told)| (*task, told.counted))
+            .collect();
         RoundRow { round, split: Arc::clone(split), told }
     }
 
@@ -253,7 +293,8 @@ impl Store for MemoryStore {
 
     fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
         let mut kept = self.kept();
-        let unknown = || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
+        let unknown =
+            || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
         let campaign = kept.campaigns.get_mut(campaign).ok_or_else(unknown)?;
         let first = campaign.next_round;
         campaign.next_round += u64::from(count);
@@ -267,7 +308,11 @@ impl Store for MemoryStore {
     fn campaigns(&self, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, StoreError> {
         let kept = self.kept();
         let rows = kept.campaigns.values().map(|campaign| &campaign.row);
-        Ok(rows.filter(|row| after.is_none_or(|after| row.id.as_str() > after)).take(limit).cloned().collect())
+        Ok(rows
+            .filter(|row| after.is_none_or(|after| row.id.as_str() > after))
+            .take(limit)
+            .cloned()
+            .collect())
     }
 
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
@@ -285,15 +330,29 @@ impl Store for MemoryStore {
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
         let open = |campaign: &Campaign| {
             let past = campaign.splits.values().next_back().map_or(0, |last| last.rounds.end);
-            let waiting = campaign.rounds_after(past.saturating_sub(LOOKED_BACK + 1)).filter(|(_, split)| split.expires_at > now);
-            waiting.filter(|(round, _)| !campaign.is_complete(*round)).map(|(round, split)| (round, split.expires_at)).collect()
+            let waiting = campaign
+                .rounds_after(past.saturating_sub(LOOKED_BACK + 1))
+                .filter(|(_, split)| split.expires_at > now);
+            waiting
+                .filter(|(round, _)| !campaign.is_complete(*round))
+                .map(|(round, split)| (round, split.expires_at))
+                .collect()
         };
         Ok(self.read(campaign, open).unwrap_or_default())
     }
 
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+    fn rounds(
+        &self,
+        campaign: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RoundRow>, StoreError> {
         let page = |campaign: &Campaign| {
-            campaign.rounds_after(after).take(limit).map(|(round, split)| campaign.round(round, &Arc::new(split.clone()))).collect()
+            campaign
+                .rounds_after(after)
+                .take(limit)
+                .map(|(round, split)| campaign.round(round, &Arc::new(split.clone())))
+                .collect()
         };
         Ok(self.read(campaign, page).unwrap_or_default())
     }
@@ -324,7 +383,9 @@ impl Store for MemoryStore {
             verified.rounds += campaign.standing.rounds;
             verified.items += campaign.told.len() as u64;
             if campaign.folded() != campaign.standing.tasks {
-                verified.faults.push(format!("campaign {id}: the counts are not those of its feedback"));
+                verified
+                    .faults
+                    .push(format!("campaign {id}: the counts are not those of its feedback"));
             }
         }
         Ok(verified)

@@ -1,10 +1,12 @@
-//! Where everything that was acknowledged is kept: campaigns, the splits handed out, what came back of them.
+//! Where everything that was acknowledged is kept: campaigns, the splits handed out, what came back
+//! of them.
 //!
-//! What a campaign has learnt is a set of feedback items, one at most for each (round, task), folded with `+` over whole numbers
-//! ([`TaskCount`]). So late, repeated and reordered feedback gives the same counts, and no store needs a lock on a campaign.
+//! What a campaign has learnt is a set of feedback items, one at most for each (round, task),
+//! folded with `+` over whole numbers ([`TaskCount`]). So late, repeated and reordered feedback
+//! gives the same counts, and no store needs a lock on a campaign.
 //!
-//! A store knows nothing of curves, learners, tokens' scopes or HTTP, and never reads a clock: times come with the commands. Every
-//! store must pass the suite in `tests/stores.rs`.
+//! A store knows nothing of curves, learners, tokens' scopes or HTTP, and never reads a clock:
+//! times come with the commands. Every store must pass the suite in `tests/stores.rs`.
 
 mod command;
 mod memory;
@@ -12,11 +14,15 @@ mod postgres;
 mod record;
 mod sqlite;
 
-pub use command::{Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell, TokenRevocation, TokenUse};
+pub use command::{
+    Ask, Command, Correction, Done, Item, Key, NewCampaign, Refusal, StatusChange, Tell,
+    TokenRevocation, TokenUse,
+};
 pub use memory::MemoryStore;
 pub use postgres::{PostgresOptions, PostgresStore, Slots};
 pub use record::{
-    CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey, Verified,
+    CampaignRow, CampaignStatus, Event, EventKind, Outcome, RoundRow, Split, SplitRow, Standing,
+    TaskCount, TokenRow, UsedKey, Verified,
 };
 pub(crate) use sqlite::{DATABASE, sync_folder};
 pub use sqlite::{DISK_FULL, SqliteOptions, SqliteStore, StoreMark};
@@ -26,8 +32,9 @@ use std::ops::Range;
 /// Milliseconds since 1970.
 pub type Millis = i64;
 
-/// How many rounds are looked at for those that wait. Who has that many more since has noticed whoever does not report; and a campaign with
-/// a day's millions of rounds must not keep a start waiting.
+/// How many rounds are looked at for those that wait. Who has that many more since has noticed
+/// whoever does not report; and a campaign with a day's millions of rounds must not keep a start
+/// waiting.
 pub const LOOKED_BACK: u64 = 100_000;
 
 /// The store cannot do what was asked; nothing is known of the batch in hand.
@@ -36,8 +43,8 @@ pub const LOOKED_BACK: u64 = 100_000;
 pub struct StoreError {
     /// What went wrong, in a sentence without secrets.
     pub what: String,
-    /// Whether the process must stop: a write or a sync failed, and nobody can know what the disk holds. If not, the same can be
-    /// tried again later.
+    /// Whether the process must stop: a write or a sync failed, and nobody can know what the disk
+    /// holds. If not, the same can be tried again later.
     pub is_fatal: bool,
 }
 
@@ -46,23 +53,26 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// Its name in logs and metrics: `memory`, `sqlite`, `postgres`.
     fn name(&self) -> &'static str;
 
-    /// Whether other processes may write to the same campaigns: counts must then be read again now and then.
+    /// Whether other processes may write to the same campaigns: counts must then be read again now
+    /// and then.
     fn is_shared(&self) -> bool;
 
-    /// Whether nothing is waited for: no disk, no network. Such a store is written to by whoever asks, not by a thread of its own.
+    /// Whether nothing is waited for: no disk, no network. Such a store is written to by whoever
+    /// asks, not by a thread of its own.
     fn is_in_memory(&self) -> bool {
         false
     }
 
-    /// Carries out the commands in their order, each of them wholly or not at all. A command that is refused changes nothing and does
-    /// not hinder the others. Everything is durable when this returns; one answer a command.
+    /// Carries out the commands in their order, each of them wholly or not at all. A command that
+    /// is refused changes nothing and does not hinder the others. Everything is durable when this
+    /// returns; one answer a command.
     ///
     /// # Errors
     /// If nothing is known of what was kept.
     fn apply(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError>;
 
-    /// Takes so many round ids, counted from 1, for the process that asks: nobody is ever given the same ones for rounds that were
-    /// acknowledged. Ids that are taken and not used leave gaps.
+    /// Takes so many round ids, counted from 1, for the process that asks: nobody is ever given the
+    /// same ones for rounds that were acknowledged. Ids that are taken and not used leave gaps.
     ///
     /// # Errors
     /// If the store cannot be reached, or does not know the campaign.
@@ -86,8 +96,8 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The split with the highest rounds.
     fn last_split(&self, campaign: &str) -> Result<Option<SplitRow>, StoreError>;
 
-    /// Rounds that expire after `now` and of which something is still to be told, in order: the number of each, and when it expires. Only
-    /// the last [`LOOKED_BACK`] rounds are looked at.
+    /// Rounds that expire after `now` and of which something is still to be told, in order: the
+    /// number of each, and when it expires. Only the last [`LOOKED_BACK`] rounds are looked at.
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError>;
 
     /// Those of the rounds of which nothing more is to be told, in their order.
@@ -95,15 +105,19 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         let mut complete = Vec::new();
         for round in rounds {
             let row = self.rounds(campaign, round.saturating_sub(1), 1)?.into_iter().next();
-            if row.is_some_and(|row| row.round == *round && row.told.len() == row.split.split.there()) {
+            if row
+                .is_some_and(|row| row.round == *round && row.told.len() == row.split.split.there())
+            {
                 complete.push(*round);
             }
         }
         Ok(complete)
     }
 
-    /// Rounds in order, those after `after`, with what was told of them. What was corrected is shown as corrected.
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
+    /// Rounds in order, those after `after`, with what was told of them. What was corrected is
+    /// shown as corrected.
+    fn rounds(&self, campaign: &str, after: u64, limit: usize)
+    -> Result<Vec<RoundRow>, StoreError>;
 
     /// What happened, in the order of `seq`, after `after`.
     fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;

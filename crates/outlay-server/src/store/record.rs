@@ -58,7 +58,9 @@ impl Split {
     /// How many tasks are there.
     #[must_use]
     pub fn there(&self) -> usize {
-        self.available.as_ref().map_or(self.spend.len(), |available| available.iter().filter(|there| **there).count())
+        self.available
+            .as_ref()
+            .map_or(self.spend.len(), |available| available.iter().filter(|there| **there).count())
     }
 }
 
@@ -77,7 +79,8 @@ pub struct SplitRow {
     pub expires_at: Millis,
 }
 
-/// What came back of a task in a round. Not completed and not known are two things: what is not known has no outcome at all.
+/// What came back of a task in a round. Not completed and not known are two things: what is not
+/// known has no outcome at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// Whether it succeeded.
@@ -142,7 +145,8 @@ pub struct RoundRow {
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Its place in the store's history; the order of the numbers is the order in which counts changed in an embedded store.
+    /// Its place in the store's history; the order of the numbers is the order in which counts
+    /// changed in an embedded store.
     pub seq: u64,
     /// When.
     pub at: Millis,

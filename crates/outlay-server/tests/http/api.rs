@@ -16,7 +16,11 @@ fn ask_and_tell() {
     let service = Running::new();
     let client = service.client();
     let made = client.json("PUT", SHOP, CAMPAIGN);
-    assert_eq!((made.status, made.header("location"), made.header("etag")), (201, Some(SHOP), Some("\"1.0.0.0\"")), "{made:?}");
+    assert_eq!(
+        (made.status, made.header("location"), made.header("etag")),
+        (201, Some(SHOP), Some("\"1.0.0.0\"")),
+        "{made:?}"
+    );
     assert_eq!(client.json("PUT", SHOP, CAMPAIGN).status, 200, "the same again");
     let other = client.json("PUT", SHOP, &CAMPAIGN.replace("10", "11"));
     assert_eq!((other.status, other.code().as_str()), (409, "campaign-exists"));
@@ -24,33 +28,58 @@ fn ask_and_tell() {
     let asked = client.json("POST", &format!("{SHOP}/rounds"), r#"{"count": 2}"#);
     assert_eq!(asked.status, 201, "{asked:?}");
     assert_eq!(asked.json()["rounds"], json!([1, 2]));
-    let spends: f64 = asked.json()["tasks"].as_array().unwrap().iter().map(|task| task["spend"].as_f64().unwrap()).sum();
+    let spends: f64 = asked.json()["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| task["spend"].as_f64().unwrap())
+        .sum();
     assert!((spends - 10.0).abs() < 1e-9);
 
     let report = r#"{"results": [{"task": "a", "completed": true, "reward": 0.7}, {"task": "b", "completed": false}]}"#;
     let told = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
-    assert_eq!((told.status, told.json()), (200, json!({"accepted": 2, "duplicate": 0, "late": 0})));
+    assert_eq!(
+        (told.status, told.json()),
+        (200, json!({"accepted": 2, "duplicate": 0, "late": 0}))
+    );
     let again = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
     assert_eq!(again.json(), json!({"accepted": 0, "duplicate": 2, "late": 0}));
-    let contrary = client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), &report.replace("0.7", "0.8"));
+    let contrary =
+        client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), &report.replace("0.7", "0.8"));
     assert_eq!((contrary.status, contrary.code().as_str()), (409, "conflict"));
     assert_eq!(contrary.json()["stored"], json!({"task": "a", "completed": true, "reward": 0.7}));
 
     let state = client.get(SHOP).json();
-    assert_eq!((&state["rounds"], &state["stats_version"], &state["status"]), (&json!(2), &json!(2), &json!("open")));
-    assert_eq!((&state["tasks"][0]["completions"], &state["tasks"][0]["reward_sum"]), (&json!(1), &json!(0.7)));
+    assert_eq!(
+        (&state["rounds"], &state["stats_version"], &state["status"]),
+        (&json!(2), &json!(2), &json!("open"))
+    );
+    assert_eq!(
+        (&state["tasks"][0]["completions"], &state["tasks"][0]["reward_sum"]),
+        (&json!(1), &json!(0.7))
+    );
 
     let correction = r#"{"task": "a", "completed": true, "reward": 0.9, "why": "typing error"}"#;
     let corrected = client.json("POST", &format!("{SHOP}/rounds/1/corrections"), correction);
-    assert_eq!((corrected.status, &corrected.json()["from"]["reward"], &corrected.json()["to"]["reward"]), (200, &json!(0.7), &json!(0.9)));
+    assert_eq!(
+        (corrected.status, &corrected.json()["from"]["reward"], &corrected.json()["to"]["reward"]),
+        (200, &json!(0.7), &json!(0.9))
+    );
 
-    let kinds: Vec<Value> =
-        client.get(&format!("{SHOP}/events")).json()["events"].as_array().unwrap().iter().map(|event| event["kind"].clone()).collect();
+    let kinds: Vec<Value> = client.get(&format!("{SHOP}/events")).json()["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["kind"].clone())
+        .collect();
     assert_eq!(kinds, ["created", "asked", "told", "corrected"]);
     let rounds = client.get(&format!("{SHOP}/rounds?limit=1")).json();
     assert_eq!((&rounds["rounds"][0]["status"], &rounds["next"]), (&json!("complete"), &json!(1)));
     let rest = client.get(&format!("{SHOP}/rounds?after=1")).json();
-    assert_eq!((&rest["rounds"][0]["round"], &rest["rounds"][0]["status"], &rest["next"]), (&json!(2), &json!("open"), &Value::Null));
+    assert_eq!(
+        (&rest["rounds"][0]["round"], &rest["rounds"][0]["status"], &rest["next"]),
+        (&json!(2), &json!("open"), &Value::Null)
+    );
     let curves = client.get(&format!("{SHOP}/curves?points=3")).json();
     assert_eq!(curves["curves"][0]["spend"].as_array().unwrap().len(), 3);
     assert_eq!(client.get("/v1/campaigns").json()["campaigns"][0]["id"], "shop");
@@ -79,19 +108,33 @@ fn many_reports_at_once() {
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
     client.json("POST", &format!("{SHOP}/rounds"), r#"{"count": 2}"#);
-    let send =
-        |body: &str| client.send("POST", &format!("{SHOP}/feedback"), &[("content-type", "application/x-ndjson")], Some(body.as_bytes()));
+    let send = |body: &str| {
+        client.send(
+            "POST",
+            &format!("{SHOP}/feedback"),
+            &[("content-type", "application/x-ndjson")],
+            Some(body.as_bytes()),
+        )
+    };
     let good = r#"{"round": 1, "results": [{"task": "a", "completed": false}]}"#;
     let unknown = r#"{"round": 9, "results": [{"task": "a", "completed": false}]}"#;
     let told = send(&format!("{good}\n\n{unknown}\r\n{good}\n"));
     assert_eq!(told.status, 200, "{told:?}");
     let told = told.json();
     assert_eq!((&told["accepted"], &told["duplicate"]), (&json!(1), &json!(1)));
-    assert_eq!((&told["refused"][0]["line"], &told["refused"][0]["code"]), (&json!(3), &json!("no-round")));
+    assert_eq!(
+        (&told["refused"][0]["line"], &told["refused"][0]["code"]),
+        (&json!(3), &json!("no-round"))
+    );
     let second = r#"{"round": 2, "results": [{"task": "a", "completed": false}]}"#;
     let cut_off = send(&format!("{{\"round\": -1}}\n{second}\n{{")).json();
     assert_eq!(cut_off["accepted"], json!(1), "{cut_off}");
-    let refused: Vec<_> = cut_off["refused"].as_array().unwrap().iter().map(|line| (line["line"].clone(), line["code"].clone())).collect();
+    let refused: Vec<_> = cut_off["refused"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|line| (line["line"].clone(), line["code"].clone()))
+        .collect();
     assert_eq!(refused, [(json!(1), json!("bad-request")), (json!(3), json!("bad-request"))]);
     let broken = send("\n{\n[]");
     assert_eq!((broken.status, broken.code().as_str()), (400, "bad-request"));
@@ -129,7 +172,8 @@ fn a_change_names_the_version_that_it_is_for() {
     let client = service.client();
     client.json("PUT", SHOP, CAMPAIGN);
     let change = |headers: &[(&str, &str)], body: &str| {
-        let headers: Vec<_> = headers.iter().copied().chain([("content-type", "application/json")]).collect();
+        let headers: Vec<_> =
+            headers.iter().copied().chain([("content-type", "application/json")]).collect();
         client.send("PATCH", SHOP, &headers, Some(body.as_bytes()))
     };
     let pause = r#"{"status": "paused"}"#;
@@ -137,7 +181,11 @@ fn a_change_names_the_version_that_it_is_for() {
     assert_eq!(change(&[("if-match", "\"7.0.0\"")], pause).code(), "version-moved");
     client.json("POST", &format!("{SHOP}/rounds"), "{}");
     let paused = change(&[("if-match", "\"1.0.0\"")], pause);
-    assert_eq!((paused.status, paused.header("etag")), (200, Some("\"2.1.0.1\"")), "a round in between does not matter");
+    assert_eq!(
+        (paused.status, paused.header("etag")),
+        (200, Some("\"2.1.0.1\"")),
+        "a round in between does not matter"
+    );
     assert_eq!(client.json("POST", &format!("{SHOP}/rounds"), "{}").code(), "campaign-paused");
     assert_eq!(change(&[("if-match", "*")], r#"{"status": "open"}"#).status, 200);
     assert_eq!(change(&[("if-match", "*")], r#"{"status": "over"}"#).code(), "bad-request");
@@ -150,7 +198,11 @@ fn one_off_problems() {
         {"name": "a", "value": 1, "curve": {"family": "saturating", "full_at": 10}},
         {"name": "b", "value": 1, "curve": {"family": "saturating", "full_at": 5}}]}}"#;
     let answer = service.client().json("POST", "/v1/allocate", body);
-    assert_eq!((answer.status, &answer.json()["value"], &answer.json()["status"]), (200, &json!(1.5), &json!("optimal")), "{answer:?}");
+    assert_eq!(
+        (answer.status, &answer.json()["value"], &answer.json()["status"]),
+        (200, &json!(1.5), &json!("optimal")),
+        "{answer:?}"
+    );
     let wrong = service.client().json("POST", "/v1/allocate", &body.replace("full_at", "fool_at"));
     assert_eq!((wrong.status, wrong.code().as_str()), (422, "bad-problem"));
     assert_eq!(wrong.json()["pointer"], "/problem/task/0/curve");
@@ -168,9 +220,25 @@ fn every_error_is_a_problem() {
         (client.send("PUT", SHOP, &[], Some(b"{}")), 415, "wrong-media-type"),
         (client.json("PUT", "/v1/campaigns/a%20b", CAMPAIGN), 400, "bad-parameter"),
         (client.get("/v1/campaigns/%ff"), 400, "bad-parameter"),
-        (client.json("PUT", &format!("{SHOP}/rounds/x/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
-        (client.json("PUT", &format!("{SHOP}/rounds/-1/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
-        (client.json("PUT", &format!("{SHOP}/rounds/9223372036854775808/feedback"), r#"{"results": []}"#), 400, "bad-parameter"),
+        (
+            client.json("PUT", &format!("{SHOP}/rounds/x/feedback"), r#"{"results": []}"#),
+            400,
+            "bad-parameter",
+        ),
+        (
+            client.json("PUT", &format!("{SHOP}/rounds/-1/feedback"), r#"{"results": []}"#),
+            400,
+            "bad-parameter",
+        ),
+        (
+            client.json(
+                "PUT",
+                &format!("{SHOP}/rounds/9223372036854775808/feedback"),
+                r#"{"results": []}"#,
+            ),
+            400,
+            "bad-parameter",
+        ),
         (client.get("/dashboard/%ff"), 400, "bad-parameter"),
         (client.get("/dashboard/none.js"), 404, "no-route"),
         (client.json("POST", "/", "{}"), 405, "wrong-method"),
@@ -179,12 +247,19 @@ fn every_error_is_a_problem() {
         (client.get("/v1/campaigns?offset=3"), 400, "bad-parameter"),
         (client.json("PUT", SHOP, r#"{"problem": 7}"#), 422, "bad-problem"),
         (client.json("POST", "/v1/tokens", r#"{"scopes": ["wizard"]}"#), 400, "bad-request"),
-        (client.json("POST", "/v1/allocate", r#"{"problem": {"task": [[1, 2]]}}"#), 422, "bad-problem"),
+        (
+            client.json("POST", "/v1/allocate", r#"{"problem": {"task": [[1, 2]]}}"#),
+            422,
+            "bad-problem",
+        ),
     ];
     for (answer, status, code) in cases {
         assert_eq!((answer.status, answer.code().as_str()), (status, code), "{answer:?}");
     }
-    assert_eq!(client.send("DELETE", SHOP, &[], None).header("allow").map(|allow| allow.contains("PATCH")), Some(true));
+    assert_eq!(
+        client.send("DELETE", SHOP, &[], None).header("allow").map(|allow| allow.contains("PATCH")),
+        Some(true)
+    );
 }
 
 /// The same head, and no body.
@@ -199,11 +274,22 @@ fn whatever_may_be_got_may_be_asked_for_without_its_body() {
         let mut head = String::new();
         stream.read_to_string(&mut head).unwrap();
         let whole = client.send("GET", path, &[("x-request-id", "same")], None);
-        assert!(head.ends_with("\r\n\r\n") && head.matches("\r\n\r\n").count() == 1, "{path}: {head}");
-        let lines =
-            |head: &str| head.lines().filter(|line| !line.is_empty() && !line.starts_with("date:")).map(str::to_owned).collect::<Vec<_>>();
+        assert!(
+            head.ends_with("\r\n\r\n") && head.matches("\r\n\r\n").count() == 1,
+            "{path}: {head}"
+        );
+        let lines = |head: &str| {
+            head.lines()
+                .filter(|line| !line.is_empty() && !line.starts_with("date:"))
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
         assert_eq!(lines(&head), lines(&whole.head), "{path}");
-        assert!(whole.header("content-length").is_some_and(|length| length != "0"), "{path}: {}", whole.head);
+        assert!(
+            whole.header("content-length").is_some_and(|length| length != "0"),
+            "{path}: {}",
+            whole.head
+        );
     }
 }
 
@@ -214,9 +300,17 @@ fn the_type_of_every_error_leads_to_a_page() {
     for code in Code::ALL {
         let Facts { word, status, title, meaning, advice } = code.facts();
         let page = client.get(&format!("/problems/{word}"));
-        assert_eq!((page.status, page.header("content-type")), (200, Some("text/plain; charset=utf-8")), "{word}");
+        assert_eq!(
+            (page.status, page.header("content-type")),
+            (200, Some("text/plain; charset=utf-8")),
+            "{word}"
+        );
         for part in [word, &status.to_string(), title, meaning, advice] {
-            assert!(!part.is_empty() && page.body.contains(part), "{word}: no {part} in {}", page.body);
+            assert!(
+                !part.is_empty() && page.body.contains(part),
+                "{word}: no {part} in {}",
+                page.body
+            );
         }
     }
     let error = client.get("/v1/campaigns/none").json();
@@ -229,13 +323,22 @@ fn answers_are_safe_to_show_and_have_an_id() {
     let service = Running::new();
     let client = service.client();
     for answer in [client.get("/livez"), client.get("/nowhere"), client.get("/v1/campaigns")] {
-        assert_eq!(answer.header("content-security-policy"), Some("default-src 'none'; frame-ancestors 'none'"));
+        assert_eq!(
+            answer.header("content-security-policy"),
+            Some("default-src 'none'; frame-ancestors 'none'")
+        );
         assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
         assert_eq!(answer.header("cache-control"), Some("no-store"));
         assert!(answer.header("x-request-id").is_some());
     }
-    assert_eq!(client.send("GET", "/livez", &[("x-request-id", "mine-7")], None).header("x-request-id"), Some("mine-7"));
-    assert_ne!(client.send("GET", "/livez", &[("x-request-id", "a b")], None).header("x-request-id"), Some("a b"));
+    assert_eq!(
+        client.send("GET", "/livez", &[("x-request-id", "mine-7")], None).header("x-request-id"),
+        Some("mine-7")
+    );
+    assert_ne!(
+        client.send("GET", "/livez", &[("x-request-id", "a b")], None).header("x-request-id"),
+        Some("a b")
+    );
 }
 
 #[test]
@@ -248,7 +351,11 @@ fn figures_count_what_happened() {
     for _ in 0..2 {
         client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), report);
     }
-    client.json("PUT", &format!("{SHOP}/rounds/1/feedback"), &report.replace("\"reward\": 1", "\"reward\": 0"));
+    client.json(
+        "PUT",
+        &format!("{SHOP}/rounds/1/feedback"),
+        &report.replace("\"reward\": 1", "\"reward\": 0"),
+    );
     client.send("BREW", "/nowhere", &[], None);
     let text = client.get("/metrics").body;
     for line in [

@@ -1,5 +1,5 @@
-//! Every path and method with every kind of token. What is expected is written down here by hand; which paths there are is read from
-//! the description of the API, and one without a row fails.
+//! Every path and method with every kind of token. What is expected is written down here by hand;
+//! which paths there are is read from the description of the API, and one without a row fails.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -92,18 +92,39 @@ fn kinds(store: &MemoryStore) -> Vec<Kind> {
     };
     let mut kinds = Vec::new();
     for scope in Scope::ALL {
-        for (reach, campaign) in [(Reach::All, None), (Reach::Here, Some("shop")), (Reach::Elsewhere, Some("other"))] {
+        for (reach, campaign) in
+            [(Reach::All, None), (Reach::Here, Some("shop")), (Reach::Elsewhere, Some("other"))]
+        {
             let (_, token) = add(scope, campaign, None, 0);
-            kinds.push(Kind { name: format!("{} {reach:?}", scope.word()), token: Some(token), good: Some((scope.word(), reach)) });
+            kinds.push(Kind {
+                name: format!("{} {reach:?}", scope.word()),
+                token: Some(token),
+                good: Some((scope.word(), reach)),
+            });
         }
     }
     let (_, expired) = add(Scope::Admin, None, Some(1), 0);
     let (id, revoked) = add(Scope::Admin, None, None, 0);
-    store.apply(&[Command::RevokeToken(TokenRevocation { id, at: 1 })]).unwrap().pop().unwrap().unwrap();
+    store
+        .apply(&[Command::RevokeToken(TokenRevocation { id, at: 1 })])
+        .unwrap()
+        .pop()
+        .unwrap()
+        .unwrap();
     let good = kinds[9].token.clone().unwrap();
-    let forged = format!("{}{}", &good[..good.len() - 1], if good.ends_with('0') { '1' } else { '0' });
-    let bad = [("expired", expired), ("revoked", revoked), ("forged", forged), ("nonsense", "7".to_owned())];
-    kinds.extend(bad.map(|(name, token)| Kind { name: name.to_owned(), token: Some(token), good: None }));
+    let forged =
+        format!("{}{}", &good[..good.len() - 1], if good.ends_with('0') { '1' } else { '0' });
+    let bad = [
+        ("expired", expired),
+        ("revoked", revoked),
+        ("forged", forged),
+        ("nonsense", "7".to_owned()),
+    ];
+    kinds.extend(bad.map(|(name, token)| Kind {
+        name: name.to_owned(),
+        token: Some(token),
+        good: None,
+    }));
     kinds.push(Kind { name: "none".to_owned(), token: None, good: None });
     kinds
 }
@@ -111,20 +132,34 @@ fn kinds(store: &MemoryStore) -> Vec<Kind> {
 fn described() -> BTreeSet<(String, String)> {
     let api: Value = serde_json::from_str(&outlay_server::http::openapi_json()).unwrap();
     let paths = api["paths"].as_object().unwrap();
-    paths.iter().flat_map(|(path, item)| item.as_object().unwrap().keys().map(|method| (method.clone(), path.clone()))).collect()
+    paths
+        .iter()
+        .flat_map(|(path, item)| {
+            item.as_object().unwrap().keys().map(|method| (method.clone(), path.clone()))
+        })
+        .collect()
 }
 
 /// Sends what passes the gate; what the handler makes of it does not matter here.
 fn knock(client: &Client, method: &str, path: &str) -> u16 {
-    let real = path.replace("{campaign}", "shop").replace("{round}", "1").replace("{id}", "nobody").replace("{code}", "busy");
-    let media = if path.ends_with("{campaign}/feedback") { "application/x-ndjson" } else { "application/json" };
+    let real = path
+        .replace("{campaign}", "shop")
+        .replace("{round}", "1")
+        .replace("{id}", "nobody")
+        .replace("{code}", "busy");
+    let media = if path.ends_with("{campaign}/feedback") {
+        "application/x-ndjson"
+    } else {
+        "application/json"
+    };
     let body = matches!(method, "put" | "post" | "patch").then_some(b"{}".as_slice());
     client.send(&method.to_uppercase(), &real, &[("content-type", media)], body).status
 }
 
 #[test]
 fn every_path_with_every_kind_of_token() {
-    let rows: BTreeSet<(String, String)> = TABLE.iter().map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned())).collect();
+    let rows: BTreeSet<(String, String)> =
+        TABLE.iter().map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned())).collect();
     assert_eq!(described(), rows, "a path without a row, or a row without a path");
     let store = Arc::new(MemoryStore::new());
     let kinds = kinds(&store);
@@ -134,13 +169,21 @@ fn every_path_with_every_kind_of_token() {
     let mut count = 0;
     for (method, path, needs) in TABLE {
         for kind in &kinds {
-            let client = kind.token.as_ref().map_or_else(|| service.client(), |token| service.client().with_token(token));
+            let client = kind
+                .token
+                .as_ref()
+                .map_or_else(|| service.client(), |token| service.client().with_token(token));
             let status = knock(&client, method, path);
             let is_right = match expected(needs, kind) {
                 Some(refused) => status == refused,
                 None => status != 401 && status != 403,
             };
-            assert!(is_right, "{method} {path} with {}: {status}, expected {:?}", kind.name, expected(needs, kind));
+            assert!(
+                is_right,
+                "{method} {path} with {}: {status}, expected {:?}",
+                kind.name,
+                expected(needs, kind)
+            );
             count += 1;
         }
     }
@@ -165,9 +208,15 @@ fn the_first_token_shuts_the_door_and_the_last_does_not_open_it() {
             "no campaign has the id {id:?}"
         );
     }
-    let (token, id) = (made.json()["token"].as_str().unwrap().to_owned(), made.json()["id"].as_str().unwrap().to_owned());
+    let (token, id) = (
+        made.json()["token"].as_str().unwrap().to_owned(),
+        made.json()["id"].as_str().unwrap().to_owned(),
+    );
     let refused = open.get("/v1/campaigns");
-    assert_eq!((refused.status, refused.code().as_str(), refused.header("www-authenticate")), (401, "unauthorised", Some("Bearer")));
+    assert_eq!(
+        (refused.status, refused.code().as_str(), refused.header("www-authenticate")),
+        (401, "unauthorised", Some("Bearer"))
+    );
     let admin = open.with_token(&token);
     let list = admin.get("/v1/tokens");
     assert_eq!((list.status, list.json()["tokens"][0]["id"].as_str()), (200, Some(id.as_str())));
@@ -186,16 +235,25 @@ fn one_token_does_not_use_up_everything() {
     let store = Arc::new(MemoryStore::new());
     let kinds = kinds(&store);
     let service = Running::with(store, Limits { requests_per_second: 1, ..Limits::default() });
-    let ask = |kind: &Kind| service.client().with_token(kind.token.as_ref().unwrap()).get("/v1/campaigns");
+    let ask = |kind: &Kind| {
+        service.client().with_token(kind.token.as_ref().unwrap()).get("/v1/campaigns")
+    };
     let refused = (0..10).map(|_| ask(&kinds[0])).find(|answer| answer.status != 200).unwrap();
-    assert_eq!((refused.code().as_str(), refused.header("retry-after")), ("too-many-requests", Some("1")));
+    assert_eq!(
+        (refused.code().as_str(), refused.header("retry-after")),
+        ("too-many-requests", Some("1"))
+    );
     assert_eq!(ask(&kinds[9]).status, 200, "another token is not held up");
 }
 
 #[test]
 fn without_tokens_other_names_for_this_machine_are_refused() {
     let service = Running::new();
-    let ask = |host: &str| service.client().raw(format!("GET /v1/campaigns HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes());
+    let ask = |host: &str| {
+        service
+            .client()
+            .raw(format!("GET /v1/campaigns HTTP/1.1\r\nhost: {host}\r\n\r\n").as_bytes())
+    };
     assert_eq!(ask("localhost:7341").status, 200);
     assert_eq!(ask("rebound.example").code(), "forbidden");
 }
@@ -205,7 +263,14 @@ fn a_use_is_noted_in_the_store_and_shown() {
     let store = Arc::new(MemoryStore::new());
     let kinds = kinds(&store);
     let service = Running::with(store.clone(), Limits::default());
-    let noted = || store.tokens().unwrap().into_iter().filter_map(|row| row.last_used_at.map(|at| (row.id, at))).collect::<Vec<_>>();
+    let noted = || {
+        store
+            .tokens()
+            .unwrap()
+            .into_iter()
+            .filter_map(|row| row.last_used_at.map(|at| (row.id, at)))
+            .collect::<Vec<_>>()
+    };
     assert_eq!(noted(), []);
     let (reader, admin) = (kinds[0].token.as_ref().unwrap(), kinds[9].token.as_ref().unwrap());
     assert_eq!(service.client().with_token(reader).get("/v1/campaigns").status, 200);
@@ -214,7 +279,12 @@ fn a_use_is_noted_in_the_store_and_shown() {
     assert_eq!(service.client().with_token(reader).get("/v1/tokens").status, 403);
     assert_eq!(noted(), [(id.clone(), at)], "once an hour is enough");
     let list = service.client().with_token(admin).get("/v1/tokens").json();
-    let used: Vec<_> = list["tokens"].as_array().unwrap().iter().filter(|token| token.get("last_used_at").is_some()).collect();
+    let used: Vec<_> = list["tokens"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|token| token.get("last_used_at").is_some())
+        .collect();
     assert_eq!(used.len(), 2, "the one that asks is being used: {list}");
     assert!(used.iter().any(|token| token["id"] == id.as_str()));
 }
@@ -237,7 +307,10 @@ fn a_token_is_revoked_even_if_nobody_waits_for_the_answer() {
     let client = service.client().with_token(reader_secret.reveal());
     assert_eq!(client.get("/v1/campaigns").status, 200);
     let mut socket = connect(service.address());
-    let head = format!("DELETE /v1/tokens/{id} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n", admin_secret.reveal());
+    let head = format!(
+        "DELETE /v1/tokens/{id} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {}\r\n\r\n",
+        admin_secret.reveal()
+    );
     socket.write_all(head.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(100));
     drop(socket);

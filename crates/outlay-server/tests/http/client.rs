@@ -36,7 +36,10 @@ impl Answer {
         let code = problem["code"].as_str().unwrap();
         assert_eq!(problem["type"], format!("/problems/{code}"));
         assert_eq!(problem["request_id"].as_str(), self.header("x-request-id"));
-        assert!(!problem["title"].as_str().unwrap().is_empty() && !problem["detail"].as_str().unwrap().is_empty());
+        assert!(
+            !problem["title"].as_str().unwrap().is_empty()
+                && !problem["detail"].as_str().unwrap().is_empty()
+        );
         code.to_owned()
     }
 }
@@ -65,8 +68,15 @@ impl Client {
         self.send(method, path, &[("content-type", "application/json")], Some(body.as_bytes()))
     }
 
-    pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: Option<&[u8]>) -> Answer {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
+    pub(crate) fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Answer {
+        let mut head =
+            format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
         if let Some(token) = &self.token {
             head += &format!("authorization: Bearer {token}\r\n");
         }

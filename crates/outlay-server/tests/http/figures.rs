@@ -13,7 +13,11 @@ use crate::client::connect;
 use crate::{CAMPAIGN, Running};
 
 fn apart(limits: Limits) -> Running {
-    Running::with_settings(Arc::new(MemoryStore::new()), limits, Some("127.0.0.1:0".parse().unwrap()))
+    Running::with_settings(
+        Arc::new(MemoryStore::new()),
+        limits,
+        Some("127.0.0.1:0".parse().unwrap()),
+    )
 }
 
 #[test]
@@ -24,7 +28,11 @@ fn they_are_there_and_only_there() {
     assert_eq!(client.get("/metrics").code(), "no-route");
     let figures = watcher.get("/metrics");
     assert_eq!(figures.status, 200);
-    assert!(figures.body.contains("route=\"/v1/campaigns/{campaign}\",status=\"201\"} 1"), "{}", figures.body);
+    assert!(
+        figures.body.contains("route=\"/v1/campaigns/{campaign}\",status=\"201\"} 1"),
+        "{}",
+        figures.body
+    );
     for path in ["/v1/campaigns", "/", "/openapi.json"] {
         assert_eq!(watcher.get(path).code(), "no-route", "{path}");
     }
@@ -36,7 +44,8 @@ fn they_are_there_and_only_there() {
 fn they_need_a_token_as_everything_does() {
     let service = apart(Limits::default());
     let (client, watcher) = (service.client(), service.watcher());
-    let host = watcher.raw(b"GET /metrics HTTP/1.1\r\nhost: example.com\r\nconnection: close\r\n\r\n");
+    let host =
+        watcher.raw(b"GET /metrics HTTP/1.1\r\nhost: example.com\r\nconnection: close\r\n\r\n");
     assert_eq!(host.code(), "forbidden");
     let made = client.json("POST", "/v1/tokens", r#"{"scopes": ["admin"]}"#).json();
     assert_eq!(watcher.get("/metrics").code(), "unauthorised");
@@ -53,9 +62,12 @@ fn a_full_house_does_not_keep_the_watcher_out() {
 #[test]
 fn they_are_not_shown_to_others_without_tokens() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let desk = Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
-    let (here, everywhere): (SocketAddr, SocketAddr) = ("127.0.0.1:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap());
-    let settings = Settings { listen: here, metrics: Some(everywhere), tls: None, campaign_metrics: false };
+    let desk =
+        Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
+    let (here, everywhere): (SocketAddr, SocketAddr) =
+        ("127.0.0.1:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap());
+    let settings =
+        Settings { listen: here, metrics: Some(everywhere), tls: None, campaign_metrics: false };
     let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }

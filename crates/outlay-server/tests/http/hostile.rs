@@ -61,9 +61,15 @@ fn json_that_is_none() {
         (&b"{\"a\":".repeat(100_000), 413),
     ];
     for (body, status) in cases {
-        let answer = client.send("POST", &rounds, &[("content-type", "application/json")], Some(body));
+        let answer =
+            client.send("POST", &rounds, &[("content-type", "application/json")], Some(body));
         answer.code();
-        assert_eq!(answer.status, status, "{:?}", String::from_utf8_lossy(&body[..body.len().min(60)]));
+        assert_eq!(
+            answer.status,
+            status,
+            "{:?}",
+            String::from_utf8_lossy(&body[..body.len().min(60)])
+        );
     }
     assert_eq!(client.get(SHOP).json()["rounds"], 0, "something was handed out all the same");
 }
@@ -111,12 +117,15 @@ fn an_answer_that_does_not_come() {
 #[test]
 fn a_body_that_does_not_come() {
     let service = running(impatient());
-    let head = format!("PUT {SHOP} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{");
+    let head = format!(
+        "PUT {SHOP} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{{"
+    );
     let answer = service.client().raw(head.as_bytes());
     assert_eq!((answer.status, answer.code().as_str()), (408, "timeout"));
 }
 
-/// Over thirty megabytes are asked for at once, more than any socket holds for a client that does not read.
+/// Over thirty megabytes are asked for at once, more than any socket holds for a client that does
+/// not read.
 #[test]
 fn an_answer_that_nobody_reads() {
     const TIMES: usize = 400;
@@ -134,7 +143,11 @@ fn an_answer_that_nobody_reads() {
     };
     assert!(got_after(Duration::from_millis(100)) > TIMES * size, "whoever reads gets everything");
     let got = got_after(Duration::from_secs(5));
-    assert!(got > 0 && got < TIMES * size, "{got} of {} bytes had waited for five seconds", TIMES * size);
+    assert!(
+        got > 0 && got < TIMES * size,
+        "{got} of {} bytes had waited for five seconds",
+        TIMES * size
+    );
     assert_eq!(service.client().get("/livez").status, 200);
 }
 
@@ -161,7 +174,9 @@ fn slow_sockets_are_cut_and_healthy_clients_are_all_served() {
     assert_eq!(service.client().json("PUT", SHOP, CAMPAIGN).status, 201);
     let begin = |number: usize| match number % 2 {
         0 => "GET /livez HTTP/1.1\r\nhost: localhost\r\nx-slow: ".to_owned(),
-        _ => format!("POST {SHOP}/rounds HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{{"),
+        _ => format!(
+            "POST {SHOP}/rounds HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{{"
+        ),
     };
     let mut slow: Vec<_> = (0..SLOW).map(|_| connect(service.address())).collect();
     for (number, socket) in slow.iter_mut().enumerate() {
@@ -172,9 +187,19 @@ fn slow_sockets_are_cut_and_healthy_clients_are_all_served() {
             let _ = socket.write_all(b" ");
         }
         let asked = service.client().json("POST", &format!("{SHOP}/rounds"), "{}");
-        assert_eq!((asked.status, &asked.json()["rounds"][0]), (201, &serde_json::json!(turn + 1)), "{asked:?}");
+        assert_eq!(
+            (asked.status, &asked.json()["rounds"][0]),
+            (201, &serde_json::json!(turn + 1)),
+            "{asked:?}"
+        );
         let report = r#"{"results": [{"task": "a", "completed": false}]}"#;
-        assert_eq!(service.client().json("PUT", &format!("{SHOP}/rounds/{}/feedback", turn + 1), report).status, 200);
+        assert_eq!(
+            service
+                .client()
+                .json("PUT", &format!("{SHOP}/rounds/{}/feedback", turn + 1), report)
+                .status,
+            200
+        );
     }
     let is_cut = |socket: &mut std::net::TcpStream| {
         socket.set_nonblocking(true).unwrap();
@@ -196,7 +221,9 @@ fn when_everybody_is_being_served_a_newcomer_is_told_so() {
 fn long_headers_are_refused_in_words() {
     let service = Running::new();
     let most = Limits::default().header_bytes;
-    let with = |length: usize| service.client().send("GET", "/livez", &[("x-long", &"y".repeat(length))], None);
+    let with = |length: usize| {
+        service.client().send("GET", "/livez", &[("x-long", &"y".repeat(length))], None)
+    };
     assert_eq!(with(most / 2).status, 200);
     let long = with(most);
     assert_eq!((long.status, long.code().as_str()), (431, "headers-too-large"));
@@ -210,7 +237,10 @@ fn several_requests_at_once_are_answered_in_order() {
     let service = Running::new();
     let mut socket = connect(service.address());
     let ids = ["one", "two", "three"];
-    let requests: String = ids.iter().map(|id| format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx-request-id: {id}\r\n\r\n")).collect();
+    let requests: String = ids
+        .iter()
+        .map(|id| format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx-request-id: {id}\r\n\r\n"))
+        .collect();
     socket.write_all(requests.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
@@ -220,7 +250,8 @@ fn several_requests_at_once_are_answered_in_order() {
         bytes.extend_from_slice(&part[..count]);
     }
     let text = String::from_utf8(bytes).unwrap();
-    let places: Vec<usize> = ids.iter().map(|id| text.find(&format!("x-request-id: {id}")).unwrap()).collect();
+    let places: Vec<usize> =
+        ids.iter().map(|id| text.find(&format!("x-request-id: {id}")).unwrap()).collect();
     assert!(places.is_sorted());
 }
 
@@ -240,10 +271,15 @@ fn what_is_not_http_is_not_answered_with_a_panic() {
         let _ = socket.shutdown(std::net::Shutdown::Write);
         let mut answer = Vec::new();
         let _ = socket.read_to_end(&mut answer);
-        assert!(answer.is_empty() || answer.starts_with(b"HTTP/1.1 "), "{}", String::from_utf8_lossy(&answer));
+        assert!(
+            answer.is_empty() || answer.starts_with(b"HTTP/1.1 "),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
         assert!(!answer.starts_with(b"HTTP/1.1 5"), "{}", String::from_utf8_lossy(&answer));
     }
-    let endless = format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "y".repeat(100_000));
+    let endless =
+        format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "y".repeat(100_000));
     let mut socket = connect(service.address());
     let _ = socket.write_all(endless.as_bytes());
     assert_eq!(read(&mut socket).status, 431);

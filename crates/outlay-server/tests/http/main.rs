@@ -48,14 +48,27 @@ impl Running {
     }
 
     /// With the figures at an address of their own, if there is one.
-    pub(crate) fn with_settings(store: Arc<dyn Store>, limits: Limits, metrics: Option<SocketAddr>) -> Self {
+    pub(crate) fn with_settings(
+        store: Arc<dyn Store>,
+        limits: Limits,
+        metrics: Option<SocketAddr>,
+    ) -> Self {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let ended = std::thread::spawn(move || {
             let desk = Desk::open(store, Arc::new(SystemClock), limits).unwrap();
-            let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap();
             runtime.block_on(async move {
-                let settings = Settings { listen: "127.0.0.1:0".parse().unwrap(), metrics, tls: None, campaign_metrics: true };
+                let settings = Settings {
+                    listen: "127.0.0.1:0".parse().unwrap(),
+                    metrics,
+                    tls: None,
+                    campaign_metrics: true,
+                };
                 let server = Server::bind(desk, &settings).await.unwrap();
                 tell.send((server.address().unwrap(), server.metrics_address().unwrap())).unwrap();
                 let told = async {

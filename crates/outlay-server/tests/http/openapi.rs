@@ -10,7 +10,11 @@ fn the_committed_description_is_the_one_that_is_served() {
         std::fs::write(&path, &now).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let place = kept.lines().zip(now.lines()).position(|(kept, now)| kept != now).map_or(kept.lines().count(), |line| line + 1);
+    let place = kept
+        .lines()
+        .zip(now.lines())
+        .position(|(kept, now)| kept != now)
+        .map_or(kept.lines().count(), |line| line + 1);
     assert!(
         kept == now,
         "docs/openapi.json is not what the code says, from line {place} on; write it anew with\n  \
@@ -20,11 +24,17 @@ fn the_committed_description_is_the_one_that_is_served() {
 
 #[test]
 fn it_is_what_clients_expect_it_to_be() {
-    let api: serde_json::Value = serde_json::from_str(&outlay_server::http::openapi_json()).unwrap();
+    let api: serde_json::Value =
+        serde_json::from_str(&outlay_server::http::openapi_json()).unwrap();
     assert_eq!(api["openapi"], "3.1.0");
     assert_eq!(api["components"]["securitySchemes"]["token"]["scheme"], "bearer");
-    let operations = api["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
-    let mut ids: Vec<&str> = operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+    let operations = api["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|item| item.as_object().unwrap().values());
+    let mut ids: Vec<&str> =
+        operations.map(|operation| operation["operationId"].as_str().unwrap()).collect();
     let count = ids.len();
     ids.sort_unstable();
     ids.dedup();

@@ -1,4 +1,5 @@
-//! A simulated trace, sent over HTTP: every store hands out the splits that the library decides, to the last bit.
+//! A simulated trace, sent over HTTP: every store hands out the splits that the library decides, to
+//! the last bit.
 
 use std::sync::Arc;
 
@@ -21,18 +22,29 @@ const HORIZON: u64 = 100;
 
 fn send(client: &Client, learner: &str) {
     let problem = Problem::from_json(&trace::problem().to_string(), &NoFiles).unwrap();
-    let mut campaign = Campaign::new(&problem, &learner.parse().unwrap(), Some(HORIZON), Feedback::Censored, 7).unwrap();
+    let mut campaign =
+        Campaign::new(&problem, &learner.parse().unwrap(), Some(HORIZON), Feedback::Censored, 7)
+            .unwrap();
     campaign.search_afresh();
     let draws = Draws::new(3, Purpose::Completion);
     let place = format!("/v1/campaigns/{learner}");
-    let new = json!({ "problem": trace::problem(), "learner": learner, "horizon": HORIZON, "seed": 7 });
+    let new =
+        json!({ "problem": trace::problem(), "learner": learner, "horizon": HORIZON, "seed": 7 });
     assert_eq!(client.json("PUT", &place, &new.to_string()).status, 201, "{learner}");
     for round in 1..=ROUNDS {
         let split = campaign.allocate(problem.budget(), None).unwrap().allocation.spend.clone();
         let asked = client.json("POST", &format!("{place}/rounds"), "{}").json();
         assert_eq!(asked["rounds"], json!([round]), "{learner}");
-        let spends = asked["tasks"].as_array().unwrap().iter().map(|task| task["spend"].as_f64().unwrap().to_bits());
-        assert_eq!(spends.collect::<Vec<_>>(), split.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(), "{learner} round {round}");
+        let spends = asked["tasks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|task| task["spend"].as_f64().unwrap().to_bits());
+        assert_eq!(
+            spends.collect::<Vec<_>>(),
+            split.iter().map(|spend| spend.to_bits()).collect::<Vec<_>>(),
+            "{learner} round {round}"
+        );
         let completed = trace::outcomes(&problem, &split, &draws, round);
         // The even split learns from nothing, and is only told that a round is over.
         match learner {
@@ -40,13 +52,20 @@ fn send(client: &Client, learner: &str) {
             _ => campaign.observe_completed(round, &completed).unwrap(),
         }
         let report = json!({ "results": trace::told(&problem, &completed) });
-        assert_eq!(client.json("PUT", &format!("{place}/rounds/{round}/feedback"), &report.to_string()).status, 200);
+        assert_eq!(
+            client
+                .json("PUT", &format!("{place}/rounds/{round}/feedback"), &report.to_string())
+                .status,
+            200
+        );
     }
 }
 
 fn all_learners(store: Arc<dyn Store>) {
     let service = Running::with(store, Limits::default());
-    let served = LEARNERS.iter().filter(|entry| entry.feedback == Feedback::Censored || entry.name == "uniform");
+    let served = LEARNERS
+        .iter()
+        .filter(|entry| entry.feedback == Feedback::Censored || entry.name == "uniform");
     assert_eq!(served.clone().count(), 12);
     served.for_each(|entry| send(&service.client(), entry.name));
 }

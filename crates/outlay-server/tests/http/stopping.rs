@@ -63,31 +63,46 @@ fn a_store_that_fails_ends_it_within_a_second() {
     is_broken.store(true, Ordering::SeqCst);
     let begun = Instant::now();
     let answer = client.json("POST", "/v1/campaigns/shop/rounds", "{}");
-    assert_eq!((answer.status, answer.code().as_str(), answer.header("retry-after")), (503, "busy", Some("1")));
+    assert_eq!(
+        (answer.status, answer.code().as_str(), answer.header("retry-after")),
+        (503, "busy", Some("1"))
+    );
     assert_eq!(service.ending(), Ending::StoreFailed("the disk is gone".to_owned()));
     assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
 }
 
-/// Nobody knows what a writer that broke off has written: that is the store's end too, not a request that waits for ever.
+/// Nobody knows what a writer that broke off has written: that is the store's end too, not a
+/// request that waits for ever.
 #[test]
 fn a_store_that_breaks_off_ends_it() {
     let store = Wrapped::new(false, |store, batch| {
-        assert!(!batch.iter().any(|command| matches!(command, Command::Ask(_))), "a bug in the store");
+        assert!(
+            !batch.iter().any(|command| matches!(command, Command::Ask(_))),
+            "a bug in the store"
+        );
         store.apply(batch)
     });
     let mut service = Running::with(Arc::new(store), Limits::default());
     let client = service.client();
     assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
     assert_eq!(client.json("POST", "/v1/campaigns/shop/rounds", "{}").code(), "busy");
-    let Ending::StoreFailed(what) = service.ending() else { panic!("it ended as if nothing were wrong") };
+    let Ending::StoreFailed(what) = service.ending() else {
+        panic!("it ended as if nothing were wrong")
+    };
     assert!(what.contains("broke off"), "{what}");
 }
 
 #[test]
 fn nobody_else_is_served_without_tokens() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let desk = Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
-    let settings = Settings { listen: "0.0.0.0:0".parse().unwrap(), metrics: None, tls: None, campaign_metrics: false };
+    let desk =
+        Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
+    let settings = Settings {
+        listen: "0.0.0.0:0".parse().unwrap(),
+        metrics: None,
+        tls: None,
+        campaign_metrics: false,
+    };
     let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }

@@ -1,4 +1,5 @@
-//! The tables of errors and limits in the docs are those of the code. `SERVICE_TABLES=overwrite` writes them anew.
+//! The tables of errors and limits in the docs are those of the code. `SERVICE_TABLES=overwrite`
+//! writes them anew.
 
 use std::path::Path;
 
@@ -21,8 +22,16 @@ fn limits() -> Vec<String> {
     for line in values.lines().filter_map(|line| line.trim().strip_suffix(',')) {
         let (name, value) = line.split_once(": ").unwrap();
         let place = source.find(&format!("    pub {name}: ")).unwrap();
-        let comment = source[..place].trim_end().lines().next_back().unwrap().trim().trim_start_matches("/// ").trim_end_matches('.');
-        let value = value.strip_suffix('s').map_or(value.to_owned(), |seconds| format!("{seconds} s"));
+        let comment = source[..place]
+            .trim_end()
+            .lines()
+            .next_back()
+            .unwrap()
+            .trim()
+            .trim_start_matches("/// ")
+            .trim_end_matches('.');
+        let value =
+            value.strip_suffix('s').map_or(value.to_owned(), |seconds| format!("{seconds} s"));
         rows.push(format!("| `{name}` | {value} | {comment} |"));
     }
     rows

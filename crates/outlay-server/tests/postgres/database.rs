@@ -11,7 +11,8 @@ pub(crate) struct Database {
     pub(crate) schema: String,
 }
 
-/// The address of the server. Without one the test is left out, and says so; where it must not be, it fails.
+/// The address of the server. Without one the test is left out, and says so; where it must not be,
+/// it fails.
 fn url() -> Option<String> {
     let url = std::env::var("OUTLAY_TEST_POSTGRES").ok();
     let is_needed = std::env::var_os("OUTLAY_TEST_POSTGRES_REQUIRED").is_some();
@@ -20,7 +21,9 @@ fn url() -> Option<String> {
         "there is no PostgreSQL, and this test needs one: run it by crates/outlay-server/tests/with-postgres"
     );
     if url.is_none() {
-        eprintln!("LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres");
+        eprintln!(
+            "LEFT OUT: this test needs PostgreSQL; run it by crates/outlay-server/tests/with-postgres"
+        );
     }
     url
 }
@@ -28,7 +31,8 @@ fn url() -> Option<String> {
 impl Database {
     pub(crate) fn new() -> Option<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let schema = format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let schema =
+            format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
         Some(Self { url: url()?, schema })
     }
 

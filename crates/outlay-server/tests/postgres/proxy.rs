@@ -23,18 +23,29 @@ impl Proxy {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
                 let is_mute = Arc::new(AtomicBool::new(false));
-                let (back, is_muted) = ((server.try_clone().unwrap(), client.try_clone().unwrap()), Arc::clone(&is_mute));
-                std::thread::spawn(move || copy(back.0, back.1, |_| !is_muted.load(Ordering::SeqCst)));
+                let (back, is_muted) = (
+                    (server.try_clone().unwrap(), client.try_clone().unwrap()),
+                    Arc::clone(&is_mute),
+                );
+                std::thread::spawn(move || {
+                    copy(back.0, back.1, |_| !is_muted.load(Ordering::SeqCst))
+                });
                 let armed = Arc::clone(&armed);
                 std::thread::spawn(move || {
                     let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                     copy(from, to, |bytes| {
-                        if bytes.windows(7).any(|word| word == b"COMMIT\0") && armed.swap(false, Ordering::SeqCst) {
+                        if bytes.windows(7).any(|word| word == b"COMMIT\0")
+                            && armed.swap(false, Ordering::SeqCst)
+                        {
                             is_mute.store(true, Ordering::SeqCst);
-                            let (client, server) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+                            let (client, server) =
+                                (client.try_clone().unwrap(), server.try_clone().unwrap());
                             std::thread::spawn(move || {
                                 std::thread::sleep(Duration::from_millis(500));
-                                let _ = (client.shutdown(Shutdown::Both), server.shutdown(Shutdown::Both));
+                                let _ = (
+                                    client.shutdown(Shutdown::Both),
+                                    server.shutdown(Shutdown::Both),
+                                );
                             });
                         }
                         true

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use outlay_server::archive::{Contents, backup, beside, export, import, restore, survey};
-use outlay_server::store::{CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow, TokenUse};
+use outlay_server::store::{
+    CampaignStatus, Command, MemoryStore, SqliteStore, Store, TokenRevocation, TokenRow, TokenUse,
+};
 use proptest::prelude::*;
 
 use crate::commands::*;
@@ -36,8 +38,15 @@ fn fill(store: &dyn Store) {
         tell("ä/\"1\"", 4, &[(0, FAILED)]),
         set_status("ä/\"1\"", CampaignStatus::Open, 2),
         create("nothing happens", 2),
-        Command::AddToken(TokenRow { campaign: Some("b".into()), expires_at: Some(77), ..token("one") }),
-        Command::AddToken(TokenRow { hash: std::array::from_fn(|place| 255 - place as u8), ..token("two") }),
+        Command::AddToken(TokenRow {
+            campaign: Some("b".into()),
+            expires_at: Some(77),
+            ..token("one")
+        }),
+        Command::AddToken(TokenRow {
+            hash: std::array::from_fn(|place| 255 - place as u8),
+            ..token("two")
+        }),
         Command::RevokeToken(TokenRevocation { id: "two".into(), at: 88 }),
         Command::UseToken(TokenUse { id: "two".into(), at: 66 }),
     ];
@@ -53,7 +62,10 @@ fn exported(store: &dyn Store) -> String {
 /// What can be read, but for the numbers of events, which are a store's own.
 fn without_seq(store: &dyn Store) -> String {
     let text = snapshot(store);
-    text.lines().filter(|line| !line.trim_start().starts_with("seq: ")).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .filter(|line| !line.trim_start().starts_with("seq: "))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -64,14 +76,20 @@ fn an_export_is_imported_into_any_store_and_nothing_changes() {
     let place = folder();
     let second = SqliteStore::open(place.path(), &any_file_system()).unwrap();
     let contents = import(&second, &mut lines.as_bytes()).unwrap();
-    assert_eq!(contents, Contents { lines: 17, tokens: 2, campaigns: 3, rounds: 7, items: 6, corrections: 2 });
+    assert_eq!(
+        contents,
+        Contents { lines: 17, tokens: 2, campaigns: 3, rounds: 7, items: 6, corrections: 2 }
+    );
     assert_eq!(without_seq(&second), without_seq(&first));
     assert_eq!(exported(&second), lines);
     let third = MemoryStore::new();
     import(&third, &mut exported(&second).as_bytes()).unwrap();
     assert_eq!(without_seq(&third), without_seq(&first));
     // Both go on with rounds that nobody has.
-    assert_eq!((second.lease_rounds("b", 2).unwrap(), third.lease_rounds("b", 2).unwrap()), (9..11, 9..11));
+    assert_eq!(
+        (second.lease_rounds("b", 2).unwrap(), third.lease_rounds("b", 2).unwrap()),
+        (9..11, 9..11)
+    );
     assert_eq!(one(&third, tell("b", 8, &[(0, done(1))])), counted(&[false], true));
 }
 
@@ -81,7 +99,9 @@ fn an_export_is_read_and_written_in_pages_and_batches() {
     for number in 0..1203 {
         assert!(first.apply(&[create(&format!("c{number}"), 1)]).unwrap()[0].is_ok());
     }
-    let rounds: Vec<_> = (1..=1500).flat_map(|round| [ask("c7", round..round + 1, 1), tell("c7", round, &[(0, done(round))])]).collect();
+    let rounds: Vec<_> = (1..=1500)
+        .flat_map(|round| [ask("c7", round..round + 1, 1), tell("c7", round, &[(0, done(round))])])
+        .collect();
     assert!(first.apply(&rounds).unwrap().iter().all(Result::is_ok));
     let second = MemoryStore::new();
     let contents = import(&second, &mut exported(&first).as_bytes()).unwrap();
@@ -95,10 +115,17 @@ fn what_is_no_export_is_refused() {
     fill(&store);
     let whole = exported(&store);
     let lines: Vec<&str> = whole.lines().collect();
-    let refused = |lines: &[&str]| import(&MemoryStore::new(), &mut lines.join("\n").as_bytes()).unwrap_err().0;
+    let refused = |lines: &[&str]| {
+        import(&MemoryStore::new(), &mut lines.join("\n").as_bytes()).unwrap_err().0
+    };
     // Any one line missing, and any end.
     for missing in 0..lines.len() {
-        let rest: Vec<&str> = lines.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, line)| *line).collect();
+        let rest: Vec<&str> = lines
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != missing)
+            .map(|(_, line)| *line)
+            .collect();
         let error = refused(&rest);
         assert!(!error.is_empty(), "without {}", lines[missing]);
         assert!(!refused(&lines[..missing]).is_empty());
@@ -114,7 +141,11 @@ fn what_is_no_export_is_refused() {
         "line 1 cannot be imported: it has form 3, and this outlay knows forms up to 2: use a later outlay"
     );
     assert_eq!(refused(&[lines[1]]), "line 1 cannot be imported: an export begins otherwise");
-    assert!(refused(&[lines[0], "no JSON"]).starts_with("line 2 cannot be imported: expected"), "{}", refused(&[lines[0], "no JSON"]));
+    assert!(
+        refused(&[lines[0], "no JSON"]).starts_with("line 2 cannot be imported: expected"),
+        "{}",
+        refused(&[lines[0], "no JSON"])
+    );
     assert!(refused(&[]).contains("cut off"));
     let error = import(&store, &mut whole.as_bytes()).unwrap_err();
     assert_eq!(error.0, "the store is not empty: import into a new one");
@@ -124,7 +155,8 @@ fn what_is_no_export_is_refused() {
 fn a_line_with_a_number_too_large_is_refused_without_a_panic() {
     let ask = "{\"line\":\"ask\",\"campaign\":\"c\",\"first\":18446744073709551615,\"count\":9,\"at\":0,\"expires_at\":0,\"by\":\"\",\
                \"stats_version\":0,\"budget\":1,\"available\":null,\"spend\":[],\"success\":[],\"index\":[]}";
-    let campaign = "{\"line\":\"campaign\",\"id\":\"c\",\"tasks\":1,\"at\":0,\"by\":\"\",\"spec\":\"{}\"}";
+    let campaign =
+        "{\"line\":\"campaign\",\"id\":\"c\",\"tasks\":1,\"at\":0,\"by\":\"\",\"spec\":\"{}\"}";
     let text = format!("{{\"line\":\"export\",\"form\":1}}\n{campaign}\n{ask}\n");
     let error = import(&MemoryStore::new(), &mut text.as_bytes()).unwrap_err();
     assert_eq!(error.0, "line 3 cannot be imported: a number or a digest cannot be one");
@@ -138,9 +170,13 @@ fn a_backup_comes_back_as_it_was() {
     // While the store is open.
     let copy = place.path().join("copy");
     let manifest = backup(data.path(), &copy, 1234).unwrap();
-    assert_eq!((manifest.made_at, manifest.campaigns, manifest.rounds, manifest.items), (1234, 3, 7, 6));
+    assert_eq!(
+        (manifest.made_at, manifest.campaigns, manifest.rounds, manifest.items),
+        (1234, 3, 7, 6)
+    );
     assert_eq!(manifest.store, store.mark().unwrap().uuid);
-    let mut left: Vec<_> = std::fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut left: Vec<_> =
+        std::fs::read_dir(&copy).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["manifest.json", "outlay.db"]);
     let again = backup(data.path(), &copy, 1234).unwrap_err();
@@ -149,7 +185,10 @@ fn a_backup_comes_back_as_it_was() {
     assert_eq!(restore(&copy, &back, &any_file_system()).unwrap(), manifest);
     let restored = SqliteStore::open(&back, &any_file_system()).unwrap();
     assert_eq!(snapshot(&restored), snapshot(&store));
-    assert_eq!(restored.used_key("asker", "k", 0).unwrap(), store.used_key("asker", "k", 0).unwrap());
+    assert_eq!(
+        restored.used_key("asker", "k", 0).unwrap(),
+        store.used_key("asker", "k", 0).unwrap()
+    );
     assert_eq!(restored.mark().unwrap(), store.mark().unwrap());
     let again = restore(&copy, &back, &any_file_system()).unwrap_err();
     assert!(again.0.ends_with("has a store already: name a folder without one"), "{again}");
@@ -160,7 +199,9 @@ fn a_backup_comes_back_as_it_was() {
 fn a_backup_under_load_is_the_store_at_one_moment() {
     let (data, place) = (folder(), folder());
     let store = SqliteStore::open(data.path(), &any_file_system()).unwrap();
-    assert!(store.apply(&[create("c", 2), ask("c", 1..100_001, 2)]).unwrap().iter().all(Result::is_ok));
+    assert!(
+        store.apply(&[create("c", 2), ask("c", 1..100_001, 2)]).unwrap().iter().all(Result::is_ok)
+    );
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -203,7 +244,8 @@ fn what_is_no_backup_is_refused_and_nothing_is_left() {
     backup(data.path(), &copy, 0).unwrap();
     let back = place.path().join("back");
     let (manifest, database) = (copy.join("manifest.json"), copy.join("outlay.db"));
-    let (whole_manifest, whole) = (std::fs::read_to_string(&manifest).unwrap(), std::fs::read(&database).unwrap());
+    let (whole_manifest, whole) =
+        (std::fs::read_to_string(&manifest).unwrap(), std::fs::read(&database).unwrap());
     let refused = |part: &str| {
         let error = restore(&copy, &back, &any_file_system()).unwrap_err();
         assert!(error.0.contains(part), "{error}");
@@ -244,7 +286,12 @@ fn a_store_that_was_tampered_with_gives_no_backup() {
     by_hand.execute_batch("UPDATE task_count SET told = told + 1").unwrap();
     drop(by_hand);
     let error = backup(data.path(), &place.path().join("copy"), 0).unwrap_err();
-    assert!(error.0.starts_with("no backup was made, because the store is not what was written to it: "), "{error}");
+    assert!(
+        error
+            .0
+            .starts_with("no backup was made, because the store is not what was written to it: "),
+        "{error}"
+    );
     assert!(std::fs::read_dir(place.path()).unwrap().next().is_none(), "something is left");
     let nowhere = backup(Path::new("/nowhere/at/all"), &place.path().join("copy"), 0).unwrap_err();
     assert!(nowhere.0.contains("has no store"), "{nowhere}");
@@ -259,8 +306,11 @@ fn an_index_that_is_damaged_is_noticed() {
     store.close().unwrap();
     drop(store);
     let path = data.path().join("outlay.db");
-    let by_hand = |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
-    by_hand("CREATE TABLE kept AS SELECT * FROM told; DELETE FROM told; CREATE TABLE hidden (sql TEXT, rootpage INTEGER)");
+    let by_hand =
+        |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+    by_hand(
+        "CREATE TABLE kept AS SELECT * FROM told; DELETE FROM told; CREATE TABLE hidden (sql TEXT, rootpage INTEGER)",
+    );
     by_hand(
         "PRAGMA writable_schema = ON; INSERT INTO hidden SELECT sql, rootpage FROM sqlite_schema WHERE name = 'told_by_seq';
          DELETE FROM sqlite_schema WHERE name = 'told_by_seq'",
@@ -306,7 +356,12 @@ fn an_export_is_surveyed_before_anything_is_done() {
     let survey = |lines: &[&str]| survey(&mut lines.join("\n").as_bytes());
     assert_eq!(survey(&lines).unwrap().items, 6);
     for missing in 0..lines.len() {
-        let rest: Vec<&str> = lines.iter().enumerate().filter(|(place, _)| *place != missing).map(|(_, line)| *line).collect();
+        let rest: Vec<&str> = lines
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != missing)
+            .map(|(_, line)| *line)
+            .collect();
         assert!(survey(&rest).is_err(), "without {}", lines[missing]);
         assert!(survey(&lines[..missing]).is_err());
     }

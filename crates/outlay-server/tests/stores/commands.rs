@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use outlay_server::store::{
-    Ask, Command, Correction, Done, Item, Key, NewCampaign, Outcome, Refusal, Split, StatusChange, Store, Tell, TokenRow,
+    Ask, Command, Correction, Done, Item, Key, NewCampaign, Outcome, Refusal, Split, StatusChange,
+    Store, Tell, TokenRow,
 };
 
 pub(crate) const DAY: i64 = 86_400_000;
@@ -15,22 +16,55 @@ pub(crate) fn done(reward: u64) -> Outcome {
 }
 
 pub(crate) fn create(id: &str, tasks: u32) -> Command {
-    Command::Create(NewCampaign { id: id.into(), spec: format!("{{\"tasks\":{tasks}}}"), tasks, at: 1000, token: "maker".into() })
+    Command::Create(NewCampaign {
+        id: id.into(),
+        spec: format!("{{\"tasks\":{tasks}}}"),
+        tasks,
+        at: 1000,
+        token: "maker".into(),
+    })
 }
 
-pub(crate) fn set_status(campaign: &str, to: outlay_server::store::CampaignStatus, only_if: u64) -> Command {
-    Command::SetStatus(StatusChange { campaign: campaign.into(), to, only_if, at: 2000, token: "keeper".into() })
+pub(crate) fn set_status(
+    campaign: &str,
+    to: outlay_server::store::CampaignStatus,
+    only_if: u64,
+) -> Command {
+    Command::SetStatus(StatusChange {
+        campaign: campaign.into(),
+        to,
+        only_if,
+        at: 2000,
+        token: "keeper".into(),
+    })
 }
 
 /// A split whose numbers differ from round to round, all tasks being there.
 pub(crate) fn split(tasks: u32, first: u64) -> Split {
-    let numbers = |factor: f64| (0..tasks).map(|task| factor * (first as f64 + f64::from(task) / 3.0)).collect();
-    Split { budget: 10.0 + first as f64, available: None, spend: numbers(0.1), success: numbers(1e-7), index: numbers(1e9) }
+    let numbers = |factor: f64| {
+        (0..tasks).map(|task| factor * (first as f64 + f64::from(task) / 3.0)).collect()
+    };
+    Split {
+        budget: 10.0 + first as f64,
+        available: None,
+        spend: numbers(0.1),
+        success: numbers(1e-7),
+        index: numbers(1e9),
+    }
 }
 
 pub(crate) fn asked(campaign: &str, rounds: Range<u64>, tasks: u32) -> Ask {
     let split = Arc::new(split(tasks, rounds.start));
-    Ask { campaign: campaign.into(), rounds, split, stats_version: 0, at: 3000, expires_at: 3000 + DAY, token: "asker".into(), key: None }
+    Ask {
+        campaign: campaign.into(),
+        rounds,
+        split,
+        stats_version: 0,
+        at: 3000,
+        expires_at: 3000 + DAY,
+        token: "asker".into(),
+        key: None,
+    }
 }
 
 pub(crate) fn ask(campaign: &str, rounds: Range<u64>, tasks: u32) -> Command {
@@ -47,8 +81,18 @@ pub(crate) fn chance(task: u32) -> u64 {
 }
 
 pub(crate) fn told(campaign: &str, round: u64, outcomes: &[(u32, Outcome)]) -> Tell {
-    let items = outcomes.iter().map(|&(task, outcome)| Item { task, outcome, expected: chance(task) }).collect();
-    Tell { campaign: campaign.into(), round, items, is_late: false, at: 4000, token: "teller".into() }
+    let items = outcomes
+        .iter()
+        .map(|&(task, outcome)| Item { task, outcome, expected: chance(task) })
+        .collect();
+    Tell {
+        campaign: campaign.into(),
+        round,
+        items,
+        is_late: false,
+        at: 4000,
+        token: "teller".into(),
+    }
 }
 
 pub(crate) fn tell(campaign: &str, round: u64, outcomes: &[(u32, Outcome)]) -> Command {
@@ -57,7 +101,15 @@ pub(crate) fn tell(campaign: &str, round: u64, outcomes: &[(u32, Outcome)]) -> C
 
 pub(crate) fn correct(campaign: &str, round: u64, task: u32, to: Outcome) -> Command {
     let why = "the till was wrong: 5 € \"extra\"".into();
-    Command::Correct(Correction { campaign: campaign.into(), round, task, to, why, at: 5000, token: "admin".into() })
+    Command::Correct(Correction {
+        campaign: campaign.into(),
+        round,
+        task,
+        to,
+        why,
+        at: 5000,
+        token: "admin".into(),
+    })
 }
 
 pub(crate) fn token(id: &str) -> TokenRow {

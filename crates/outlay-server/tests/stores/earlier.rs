@@ -1,4 +1,5 @@
-//! Files of earlier programs: `form-1` was written by a service before tokens had a last use, and exported by it as well.
+//! Files of earlier programs: `form-1` was written by a service before tokens had a last use, and
+//! exported by it as well.
 
 use std::path::Path;
 

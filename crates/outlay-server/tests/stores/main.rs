@@ -1,6 +1,7 @@
 //! One suite for every store: what one of them does, all of them do.
 //!
-//! `STORE_CASES=2000` plays more random sequences on the stores that sync to disk; the store in memory always plays them.
+//! `STORE_CASES=2000` plays more random sequences on the stores that sync to disk; the store in
+//! memory always plays them.
 
 mod archive;
 mod commands;

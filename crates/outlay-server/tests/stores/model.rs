@@ -1,10 +1,13 @@
-//! Random sequences against a model of a few lines: every answer and, in the end, everything that can be read.
+//! Random sequences against a model of a few lines: every answer and, in the end, everything that
+//! can be read.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use outlay_server::store::{CampaignStatus, Command, Done, Outcome, Refusal, Standing, Store, TaskCount, TokenRevocation};
+use outlay_server::store::{
+    CampaignStatus, Command, Done, Outcome, Refusal, Standing, Store, TaskCount, TokenRevocation,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
@@ -19,7 +22,8 @@ const OUTCOMES: [Outcome; 4] = [
     Outcome { completed: true, reward: 1_000_000_000 },
 ];
 
-/// What a client does. Places count what there is from the back, so that a shorter sequence still makes sense.
+/// What a client does. Places count what there is from the back, so that a shorter sequence still
+/// makes sense.
 #[derive(Debug, Clone)]
 enum Step {
     Ask {
@@ -75,7 +79,11 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let campaign = 0..2_usize;
-    let status = prop_oneof![Just(CampaignStatus::Open), Just(CampaignStatus::Paused), Just(CampaignStatus::Closed)];
+    let status = prop_oneof![
+        Just(CampaignStatus::Open),
+        Just(CampaignStatus::Paused),
+        Just(CampaignStatus::Closed)
+    ];
     prop_oneof![
         6 => (campaign.clone(), 1..4_u32, prop::option::weighted(0.4, 0..3_u8), 0..2_u8, -1..40_i64, prop::option::weighted(0.3, any::<[bool; 3]>()))
             .prop_map(|(campaign, count, key, request, hours, mask)| Step::Ask { campaign, count, key, request, hours, mask }),
@@ -123,7 +131,9 @@ struct Campaign {
 impl Campaign {
     fn is_complete(&self, round: u64) -> bool {
         let told = (0..TASKS).filter(|task| self.told.contains_key(&(round, *task))).count();
-        self.rounds.get(&round).is_some_and(|(_, there)| told >= there.iter().filter(|there| **there).count())
+        self.rounds
+            .get(&round)
+            .is_some_and(|(_, there)| told >= there.iter().filter(|there| **there).count())
     }
 
     fn standing(&self) -> Standing {
@@ -148,17 +158,25 @@ impl Model {
                 Some(_) => Err(Refusal::OtherCampaign),
                 None => {
                     let status = Some(CampaignStatus::Open);
-                    let campaign = Campaign { spec: new.spec.clone(), status, version: 1, events: 1, ..Campaign::default() };
+                    let campaign = Campaign {
+                        spec: new.spec.clone(),
+                        status,
+                        version: 1,
+                        events: 1,
+                        ..Campaign::default()
+                    };
                     self.campaigns.insert(new.id.clone(), campaign);
                     Ok(Done::Created)
                 }
             },
             Command::SetStatus(change) => {
-                let campaign = self.campaigns.get_mut(&change.campaign).ok_or(Refusal::NoCampaign)?;
+                let campaign =
+                    self.campaigns.get_mut(&change.campaign).ok_or(Refusal::NoCampaign)?;
                 if campaign.version != change.only_if {
                     return Err(Refusal::OtherVersion { version: campaign.version });
                 }
-                (campaign.status, campaign.version, campaign.events) = (Some(change.to), campaign.version + 1, campaign.events + 1);
+                (campaign.status, campaign.version, campaign.events) =
+                    (Some(change.to), campaign.version + 1, campaign.events + 1);
                 Ok(Done::StatusSet { version: campaign.version })
             }
             Command::Ask(ask) => {
@@ -175,10 +193,19 @@ impl Model {
                     return Err(Refusal::RoundsTaken);
                 }
                 if let Some(key) = &ask.key {
-                    self.keys.insert((ask.token.clone(), key.key.clone()), (key.request, ask.rounds.clone(), key.expires_at));
+                    self.keys.insert(
+                        (ask.token.clone(), key.key.clone()),
+                        (key.request, ask.rounds.clone(), key.expires_at),
+                    );
                 }
-                let there = ask.split.available.as_ref().map_or([true; 3], |there| [there[0], there[1], there[2]]);
-                campaign.rounds.extend(ask.rounds.clone().map(|round| (round, (ask.expires_at, there))));
+                let there = ask
+                    .split
+                    .available
+                    .as_ref()
+                    .map_or([true; 3], |there| [there[0], there[1], there[2]]);
+                campaign
+                    .rounds
+                    .extend(ask.rounds.clone().map(|round| (round, (ask.expires_at, there))));
                 campaign.events += 1;
                 Ok(Done::Asked)
             }
@@ -193,20 +220,29 @@ impl Model {
                         _ => {}
                     }
                 }
-                let is_new: Vec<bool> = tell.items.iter().map(|item| known(item.task).is_none()).collect();
+                let is_new: Vec<bool> =
+                    tell.items.iter().map(|item| known(item.task).is_none()).collect();
                 let new = is_new.iter().filter(|is_new| **is_new).count() as u64;
                 for item in &tell.items {
-                    campaign.told.entry((tell.round, item.task)).or_insert((item.outcome, item.outcome));
+                    campaign
+                        .told
+                        .entry((tell.round, item.task))
+                        .or_insert((item.outcome, item.outcome));
                 }
                 campaign.late += if tell.is_late { new } else { 0 };
                 campaign.events += u64::from(new > 0);
                 Ok(Done::Told { is_new, is_complete: campaign.is_complete(tell.round) })
             }
             Command::Correct(correction) => {
-                let campaign = self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
-                let told = campaign.told.get_mut(&(correction.round, correction.task)).ok_or(Refusal::NothingToCorrect)?;
+                let campaign =
+                    self.campaigns.get_mut(&correction.campaign).ok_or(Refusal::NoCampaign)?;
+                let told = campaign
+                    .told
+                    .get_mut(&(correction.round, correction.task))
+                    .ok_or(Refusal::NothingToCorrect)?;
                 let from = std::mem::replace(&mut told.1, correction.to);
-                (campaign.corrections, campaign.events) = (campaign.corrections + 1, campaign.events + 1);
+                (campaign.corrections, campaign.events) =
+                    (campaign.corrections + 1, campaign.events + 1);
                 Ok(Done::Corrected { from })
             }
             Command::AddToken(row) => match self.tokens.contains_key(&row.id) {
@@ -221,7 +257,9 @@ impl Model {
                 *revoked = revoked.or(Some(*at));
                 Ok(Done::TokenRevoked)
             }
-            Command::UseToken(used) => self.tokens.get(&used.id).map(|_| Done::TokenUsed).ok_or(Refusal::Token),
+            Command::UseToken(used) => {
+                self.tokens.get(&used.id).map(|_| Done::TokenUsed).ok_or(Refusal::Token)
+            }
         }
     }
 }
@@ -281,15 +319,25 @@ impl Play<'_> {
             Step::Tell { campaign, round, outcomes, is_late } => {
                 let Some(round) = self.round(campaign, round) else { return };
                 let there = self.model.campaigns[&self.id(campaign)].rounds[&round].1;
-                let outcomes = (0..TASKS).zip(there).zip(outcomes).filter(|((_, is_there), _)| *is_there);
-                let outcomes: Vec<_> =
-                    outcomes.filter_map(|((task, _), outcome)| outcome.map(|outcome| (task, OUTCOMES[outcome]))).collect();
+                let outcomes =
+                    (0..TASKS).zip(there).zip(outcomes).filter(|((_, is_there), _)| *is_there);
+                let outcomes: Vec<_> = outcomes
+                    .filter_map(|((task, _), outcome)| {
+                        outcome.map(|outcome| (task, OUTCOMES[outcome]))
+                    })
+                    .collect();
                 let mut tell = told(&self.id(campaign), round, &outcomes);
                 tell.is_late = is_late;
                 self.send(Command::Tell(tell));
             }
             Step::Again { report } => {
-                let before = self.sent.iter().rev().filter(|command| matches!(command, Command::Tell(_))).nth(report).cloned();
+                let before = self
+                    .sent
+                    .iter()
+                    .rev()
+                    .filter(|command| matches!(command, Command::Tell(_)))
+                    .nth(report)
+                    .cloned();
                 before.into_iter().for_each(|tell| self.send(tell));
             }
             Step::Correct { campaign, round, task, to } => {
@@ -301,7 +349,9 @@ impl Play<'_> {
                 let version = self.model.campaigns.get(&id).map_or(1, |campaign| campaign.version);
                 self.send(set_status(&id, to, if is_current { version } else { version + 5 }));
             }
-            Step::Create { campaign, is_same } => self.send(create(&self.id(campaign), if is_same { TASKS } else { 9 })),
+            Step::Create { campaign, is_same } => {
+                self.send(create(&self.id(campaign), if is_same { TASKS } else { 9 }))
+            }
             Step::Token { id, revokes } => {
                 let id = format!("{}-token-{id}", self.prefix);
                 let revoke = Command::RevokeToken(TokenRevocation { id: id.clone(), at: self.now });
@@ -332,26 +382,41 @@ impl Play<'_> {
             assert_eq!((row.status, row.version), (campaign.status.unwrap(), campaign.version));
             assert_eq!(store.standing(id).unwrap(), campaign.standing());
             let rounds = store.rounds(id, 0, 10_000).unwrap();
-            assert_eq!(rounds.iter().map(|row| row.round).collect::<Vec<_>>(), campaign.rounds.keys().copied().collect::<Vec<_>>());
+            assert_eq!(
+                rounds.iter().map(|row| row.round).collect::<Vec<_>>(),
+                campaign.rounds.keys().copied().collect::<Vec<_>>()
+            );
             for row in &rounds {
-                let told = (0..TASKS).filter_map(|task| campaign.told.get(&(row.round, task)).map(|told| (task, told.1)));
+                let told = (0..TASKS).filter_map(|task| {
+                    campaign.told.get(&(row.round, task)).map(|told| (task, told.1))
+                });
                 assert_eq!(row.told, told.collect::<Vec<_>>());
                 assert_eq!(row.split.expires_at, campaign.rounds[&row.round].0);
                 assert_eq!(store.split(id, row.round).unwrap().as_ref(), Some(&*row.split));
             }
-            let open = campaign.rounds.iter().filter(|(round, (until, _))| *until > self.now && !campaign.is_complete(**round));
-            assert_eq!(store.open_rounds(id, self.now).unwrap(), open.map(|(round, (until, _))| (*round, *until)).collect::<Vec<_>>());
+            let open = campaign
+                .rounds
+                .iter()
+                .filter(|(round, (until, _))| *until > self.now && !campaign.is_complete(**round));
+            assert_eq!(
+                store.open_rounds(id, self.now).unwrap(),
+                open.map(|(round, (until, _))| (*round, *until)).collect::<Vec<_>>()
+            );
             let last = store.last_split(id).unwrap().map(|row| row.rounds.end - 1);
             assert_eq!(last, campaign.rounds.keys().next_back().copied());
             assert_eq!(store.events(id, 0, 10_000).unwrap().len() as u64, campaign.events);
         }
         for ((token, key), (request, rounds, until)) in &self.model.keys {
-            let used = store.used_key(token, key, self.now).unwrap().map(|used| (used.request, used.rounds));
+            let used = store
+                .used_key(token, key, self.now)
+                .unwrap()
+                .map(|used| (used.request, used.rounds));
             if *until > self.latest.max(self.now) || *until <= self.now {
                 assert_eq!(used, (*until > self.now).then_some((*request, rounds.clone())));
             }
         }
-        let tokens: BTreeMap<_, _> = store.tokens().unwrap().into_iter().map(|row| (row.id, row.revoked_at)).collect();
+        let tokens: BTreeMap<_, _> =
+            store.tokens().unwrap().into_iter().map(|row| (row.id, row.revoked_at)).collect();
         for (id, revoked_at) in &self.model.tokens {
             assert_eq!(tokens.get(id), Some(revoked_at));
         }
@@ -366,7 +431,16 @@ pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
         number.set(number.get() + 1);
         let prefix = format!("s{}", number.get());
         let (model, waiting, sent) = Default::default();
-        let mut play = Play { place: &place, store: Some(place()), model, prefix, now: 10 * DAY, latest: 0, waiting, sent };
+        let mut play = Play {
+            place: &place,
+            store: Some(place()),
+            model,
+            prefix,
+            now: 10 * DAY,
+            latest: 0,
+            waiting,
+            sent,
+        };
         (0..2).for_each(|campaign| play.send(create(&play.id(campaign), TASKS)));
         play.commit();
         steps.iter().for_each(|step| play.play(step));
@@ -376,8 +450,10 @@ pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
         play.store = Some(place());
         play.compare();
     };
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let config =
+        Config { cases, failure_persistence: None, max_shrink_iters: 400, ..Config::default() };
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let steps = prop::collection::vec(step(), 1..40);
     let outcome = runner.run(&steps, |steps| {
         let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| play(&steps)));

@@ -14,13 +14,20 @@ const ROUNDS: u64 = 6;
 type Feedback = Vec<(u64, u32, Option<u64>, u64)>;
 
 fn feedback() -> impl Strategy<Value = Feedback> {
-    let cells: Vec<(u64, u32)> = (1..=ROUNDS).flat_map(|round| (0..TASKS).map(move |task| (round, task))).collect();
+    let cells: Vec<(u64, u32)> =
+        (1..=ROUNDS).flat_map(|round| (0..TASKS).map(move |task| (round, task))).collect();
     let outcome = (prop::option::of(0..=1_000_000_000_u64), 0..=1_000_000_000_u64);
-    (prop::sample::subsequence(cells, 0..=(ROUNDS * u64::from(TASKS)) as usize), prop::collection::vec(outcome, 24)).prop_map(
-        |(cells, outcomes)| {
-            cells.into_iter().zip(outcomes).map(|((round, task), (reward, chance))| (round, task, reward, chance)).collect()
-        },
+    (
+        prop::sample::subsequence(cells, 0..=(ROUNDS * u64::from(TASKS)) as usize),
+        prop::collection::vec(outcome, 24),
     )
+        .prop_map(|(cells, outcomes)| {
+            cells
+                .into_iter()
+                .zip(outcomes)
+                .map(|((round, task), (reward, chance))| (round, task, reward, chance))
+                .collect()
+        })
 }
 
 /// Two ways to send it: some of it twice, in another order, in other batches.
@@ -31,7 +38,8 @@ fn two_ways() -> impl Strategy<Value = (Feedback, Feedback, usize)> {
             let feedback = feedback.clone();
             repeats.prop_flat_map(move |repeats| {
                 let more = repeats.into_iter().filter_map(|place| feedback.get(place).copied());
-                Just(feedback.iter().copied().chain(more.collect::<Vec<_>>()).collect::<Feedback>()).prop_shuffle()
+                Just(feedback.iter().copied().chain(more.collect::<Vec<_>>()).collect::<Feedback>())
+                    .prop_shuffle()
             })
         };
         (Just(feedback), twice, 1..9_usize)
@@ -41,10 +49,22 @@ fn two_ways() -> impl Strategy<Value = (Feedback, Feedback, usize)> {
 fn tell(campaign: &str, (round, task, reward, expected): (u64, u32, Option<u64>, u64)) -> Command {
     let outcome = Outcome { completed: reward.is_some(), reward: reward.unwrap_or(0) };
     let items = vec![Item { task, outcome, expected }];
-    Command::Tell(Tell { campaign: campaign.into(), round, items, is_late: round == 2, at: 1, token: String::new() })
+    Command::Tell(Tell {
+        campaign: campaign.into(),
+        round,
+        items,
+        is_late: round == 2,
+        at: 1,
+        token: String::new(),
+    })
 }
 
-fn standing_after(store: &dyn Store, campaign: &str, feedback: &Feedback, batch: usize) -> Standing {
+fn standing_after(
+    store: &dyn Store,
+    campaign: &str,
+    feedback: &Feedback,
+    batch: usize,
+) -> Standing {
     assert_eq!(one(store, create(campaign, TASKS)), Ok(Done::Created));
     assert_eq!(one(store, ask(campaign, 1..ROUNDS + 1, TASKS)), Ok(Done::Asked));
     for part in feedback.chunks(batch) {
@@ -59,12 +79,16 @@ pub(crate) fn all(make: &dyn Fn() -> Place, cases: u32) {
     let place = make();
     let store = place();
     let number = std::cell::Cell::new(0);
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let config =
+        Config { cases, failure_persistence: None, max_shrink_iters: 200, ..Config::default() };
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let outcome = runner.run(&two_ways(), |(plain, shuffled, batch)| {
         number.set(number.get() + 1);
-        let first = standing_after(&*store, &format!("plain {}", number.get()), &plain, plain.len().max(1));
-        let second = standing_after(&*store, &format!("shuffled {}", number.get()), &shuffled, batch);
+        let first =
+            standing_after(&*store, &format!("plain {}", number.get()), &plain, plain.len().max(1));
+        let second =
+            standing_after(&*store, &format!("shuffled {}", number.get()), &shuffled, batch);
         prop_assert_eq!(&first, &second);
         prop_assert_eq!(first.version, plain.len() as u64);
         Ok(())

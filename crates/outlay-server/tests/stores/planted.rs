@@ -1,4 +1,5 @@
-//! Tests of the tests: stores with a mistake in them, each caught by the check that is there for it.
+//! Tests of the tests: stores with a mistake in them, each caught by the check that is there for
+//! it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,8 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use outlay_server::store::{
-    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TaskCount, TokenRow,
-    UsedKey, Verified,
+    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing,
+    Store, StoreError, TaskCount, TokenRow, UsedKey, Verified,
 };
 
 use crate::place::Place;
@@ -54,8 +55,14 @@ impl Planted {
             let Command::Tell(tell) = command else { continue };
             for item in &tell.items {
                 let mut counts = self.counts.lock().unwrap();
-                let tasks = self.store.campaign(&tell.campaign).unwrap().map_or(0, |row| row.tasks as usize);
-                let counts = counts.entry(tell.campaign.clone()).or_insert_with(|| vec![TaskCount::default(); tasks]);
+                let tasks = self
+                    .store
+                    .campaign(&tell.campaign)
+                    .unwrap()
+                    .map_or(0, |row| row.tasks as usize);
+                let counts = counts
+                    .entry(tell.campaign.clone())
+                    .or_insert_with(|| vec![TaskCount::default(); tasks]);
                 counts[item.task as usize].add(item.outcome, item.expected);
             }
         }
@@ -63,9 +70,16 @@ impl Planted {
 
     fn note_floats(&self, batch: &[Command], answers: &[Result<Done, Refusal>]) {
         for (command, answer) in batch.iter().zip(answers) {
-            let (Command::Tell(tell), Ok(Done::Told { is_new, .. })) = (command, answer) else { continue };
+            let (Command::Tell(tell), Ok(Done::Told { is_new, .. })) = (command, answer) else {
+                continue;
+            };
             for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {
-                *self.floats.lock().unwrap().entry((tell.campaign.clone(), item.task)).or_default() += item.outcome.reward as f32;
+                *self
+                    .floats
+                    .lock()
+                    .unwrap()
+                    .entry((tell.campaign.clone(), item.task))
+                    .or_default() += item.outcome.reward as f32;
             }
         }
     }
@@ -84,16 +98,26 @@ impl Store for Planted {
         match self.mistake {
             Mistake::CountsTwice => self.note(batch),
             Mistake::DropsLate => {
-                let is_late = |command: &&Command| matches!(command, Command::Tell(tell) if tell.is_late);
+                let is_late =
+                    |command: &&Command| matches!(command, Command::Tell(tell) if tell.is_late);
                 if let Some(Command::Tell(tell)) = batch.iter().find(is_late) {
-                    return Ok(vec![Ok(Done::Told { is_new: vec![true; tell.items.len()], is_complete: false }); batch.len()]);
+                    return Ok(vec![
+                        Ok(Done::Told {
+                            is_new: vec![true; tell.items.len()],
+                            is_complete: false
+                        });
+                        batch.len()
+                    ]);
                 }
             }
-            Mistake::AnswersEarly if batch.iter().all(|command| matches!(command, Command::Tell(_))) => {
+            Mistake::AnswersEarly
+                if batch.iter().all(|command| matches!(command, Command::Tell(_))) =>
+            {
                 let before = std::mem::replace(&mut *self.waiting.lock().unwrap(), batch.to_vec());
                 self.store.apply(&before)?;
                 let told = |command: &Command| {
-                    let items = if let Command::Tell(tell) = command { tell.items.len() } else { 0 };
+                    let items =
+                        if let Command::Tell(tell) = command { tell.items.len() } else { 0 };
                     Ok(Done::Told { is_new: vec![true; items], is_complete: true })
                 };
                 return Ok(batch.iter().map(told).collect());
@@ -120,7 +144,9 @@ impl Store for Planted {
 
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
         let mut standing = self.store.standing(campaign)?;
-        if let (Mistake::CountsTwice, Some(counts)) = (self.mistake, self.counts.lock().unwrap().get(campaign)) {
+        if let (Mistake::CountsTwice, Some(counts)) =
+            (self.mistake, self.counts.lock().unwrap().get(campaign))
+        {
             standing.tasks.clone_from(counts);
         }
         if self.mistake == Mistake::SumsFloats {
@@ -144,7 +170,12 @@ impl Store for Planted {
         self.store.open_rounds(campaign, now)
     }
 
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+    fn rounds(
+        &self,
+        campaign: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RoundRow>, StoreError> {
         self.store.rounds(campaign, after, limit)
     }
 
@@ -178,7 +209,10 @@ fn is_caught(check: impl FnOnce()) -> bool {
 }
 
 fn is_caught_by(mistake: Mistake, check: &str) -> bool {
-    assert!(!is_caught(|| suite::named(check, &crate::place::memory())), "{check} fails without any mistake");
+    assert!(
+        !is_caught(|| suite::named(check, &crate::place::memory())),
+        "{check} fails without any mistake"
+    );
     is_caught(|| suite::named(check, &planted(mistake)))
 }
 

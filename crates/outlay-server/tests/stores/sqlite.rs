@@ -1,4 +1,5 @@
-//! What only a file can do: be locked, be damaged, be of a later program, be read while it is written to, be full.
+//! What only a file can do: be locked, be damaged, be of a later program, be read while it is
+//! written to, be full.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,7 +47,8 @@ fn a_second_process_is_refused_while_the_first_holds_the_folder() {
     let first = open(folder.path());
     let error = refused(folder.path());
     assert!(!error.is_fatal);
-    let expected = format!("is in use by process {}: one process serves a folder", std::process::id());
+    let expected =
+        format!("is in use by process {}: one process serves a folder", std::process::id());
     assert!(error.what.contains(&expected), "{}", error.what);
     drop(first);
     open(folder.path());
@@ -56,7 +58,8 @@ fn a_second_process_is_refused_while_the_first_holds_the_folder() {
 fn a_closed_store_leaves_one_file_and_the_lock() {
     let folder = folder();
     filled(folder.path()).close().unwrap();
-    let mut left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let mut left: Vec<_> =
+        std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     left.sort();
     assert_eq!(left, ["outlay.db", "outlay.lock"]);
 }
@@ -79,10 +82,18 @@ fn files_that_are_no_store_are_refused_and_left_alone() {
     meddle(other.path(), "CREATE TABLE photos (x)");
     assert!(refused(other.path()).what.contains("not one of outlay"));
     let text = folder();
-    std::fs::write(text.path().join("outlay.db"), "this is no database at all, but a text of some length").unwrap();
+    std::fs::write(
+        text.path().join("outlay.db"),
+        "this is no database at all, but a text of some length",
+    )
+    .unwrap();
     let error = refused(text.path());
     assert!(error.what.contains("cannot read") && error.what.contains("not a database"), "{error}");
-    assert!(std::fs::read_to_string(text.path().join("outlay.db")).unwrap().starts_with("this is no database"));
+    assert!(
+        std::fs::read_to_string(text.path().join("outlay.db"))
+            .unwrap()
+            .starts_with("this is no database")
+    );
 }
 
 #[test]
@@ -97,8 +108,14 @@ fn nothing_to_read_makes_no_store() {
 #[test]
 fn a_file_that_was_tampered_with_is_refused() {
     for (sql, fault) in [
-        ("UPDATE task_count SET reward_sum = reward_sum + 1 WHERE task = 1", "the counts are not those of its feedback"),
-        ("UPDATE task_count SET expected = expected - 1 WHERE task = 0", "the counts are not those of its feedback"),
+        (
+            "UPDATE task_count SET reward_sum = reward_sum + 1 WHERE task = 1",
+            "the counts are not those of its feedback",
+        ),
+        (
+            "UPDATE task_count SET expected = expected - 1 WHERE task = 0",
+            "the counts are not those of its feedback",
+        ),
         ("UPDATE tally SET version = version + 1", "the counts are not those of its feedback"),
         ("UPDATE tally SET late = 1", "the counts are not those of its feedback"),
         ("UPDATE tally SET rounds = 9", "the counts are not those of its feedback"),
@@ -108,7 +125,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         ("UPDATE told SET round = 1 WHERE round = 3", "round 1: task 0 is counted twice"),
         ("UPDATE told SET round = 77 WHERE round = 3", "round 77: told of, but never handed out"),
         ("UPDATE ask SET first = 2", "round 1: told of, but never handed out"),
-        ("UPDATE correction SET from_reward = 6", "round 1: a correction of something else than was told"),
+        (
+            "UPDATE correction SET from_reward = 6",
+            "round 1: a correction of something else than was told",
+        ),
         ("UPDATE correction SET round = 4", "1 corrections of what was never told"),
         ("UPDATE campaign SET tasks = 1", "cannot check"),
         ("UPDATE told SET items = x'ff' WHERE round = 3", "cannot check"),
@@ -125,7 +145,10 @@ fn a_file_that_was_tampered_with_is_refused() {
         assert!(error.what.contains(fault), "{sql}: {error}");
         let listed = SqliteStore::open_to_read(folder.path()).unwrap().verify();
         assert!(
-            listed.is_err() || listed.as_ref().is_ok_and(|verified| verified.faults.iter().any(|line| line.contains(fault))),
+            listed.is_err()
+                || listed
+                    .as_ref()
+                    .is_ok_and(|verified| verified.faults.iter().any(|line| line.contains(fault))),
             "{sql}: {listed:?}"
         );
     }
@@ -146,8 +169,11 @@ fn with_very_much_feedback_the_counts_are_compared_with_each_other() {
 fn a_page_that_was_damaged_is_found() {
     let folder = folder();
     let store = open(folder.path());
-    assert!(store.apply(&[create("c", 2), ask("c", 1..2001, 2)]).unwrap().iter().all(Result::is_ok));
-    let batch: Vec<_> = (1..=2000).map(|round| tell("c", round, &[(0, done(round)), (1, FAILED)])).collect();
+    assert!(
+        store.apply(&[create("c", 2), ask("c", 1..2001, 2)]).unwrap().iter().all(Result::is_ok)
+    );
+    let batch: Vec<_> =
+        (1..=2000).map(|round| tell("c", round, &[(0, done(round)), (1, FAILED)])).collect();
     assert!(store.apply(&batch).unwrap().iter().all(Result::is_ok));
     drop(store);
     let path = folder.path().join("outlay.db");
@@ -158,7 +184,9 @@ fn a_page_that_was_damaged_is_found() {
         bytes[page * 4096..][..64].fill(0xa5);
         std::fs::write(&path, bytes).unwrap();
         let verified = SqliteStore::open_to_read(folder.path()).and_then(|store| store.verify());
-        found += usize::from(verified.is_err() || verified.is_ok_and(|verified| !verified.faults.is_empty()));
+        found += usize::from(
+            verified.is_err() || verified.is_ok_and(|verified| !verified.faults.is_empty()),
+        );
         tried += 1;
     }
     assert!(tried > 20);
@@ -184,12 +212,21 @@ fn what_is_read_while_it_is_written_fits_together() {
                     assert!(standing.version >= last);
                     last = standing.version;
                     assert_eq!(reader.verify().unwrap().faults, Vec::<String>::new());
-                    assert!(reader.rounds("c", 0, 400).unwrap().iter().all(|round| round.told.len() != 1));
+                    assert!(
+                        reader
+                            .rounds("c", 0, 400)
+                            .unwrap()
+                            .iter()
+                            .all(|round| round.told.len() != 1)
+                    );
                 }
             });
         }
         for round in 1..=300 {
-            assert_eq!(one(&store, tell("c", round, &[(0, done(round)), (1, FAILED)])), counted(&[true, true], true));
+            assert_eq!(
+                one(&store, tell("c", round, &[(0, done(round)), (1, FAILED)])),
+                counted(&[true, true], true)
+            );
         }
         ended.store(true, Ordering::SeqCst);
     });

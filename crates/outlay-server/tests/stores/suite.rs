@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use outlay_server::store::{
-    CampaignRow, CampaignStatus, Command, Done, Event, EventKind, LOOKED_BACK, Outcome, Refusal, RoundRow, Split, SplitRow, Standing,
-    Store, TaskCount, TokenRevocation, TokenRow, TokenUse, UsedKey,
+    CampaignRow, CampaignStatus, Command, Done, Event, EventKind, LOOKED_BACK, Outcome, Refusal,
+    RoundRow, Split, SplitRow, Standing, Store, TaskCount, TokenRevocation, TokenRow, TokenUse,
+    UsedKey,
 };
 
 use crate::commands::*;
@@ -61,7 +62,11 @@ pub(crate) fn named(name: &str, place: &Place) {
 fn open(store: &dyn Store, campaign: &str, now: i64) -> Vec<u64> {
     let open = store.open_rounds(campaign, now).unwrap();
     for (round, expires_at) in &open {
-        assert_eq!(store.split(campaign, *round).unwrap().unwrap().expires_at, *expires_at, "round {round}");
+        assert_eq!(
+            store.split(campaign, *round).unwrap().unwrap().expires_at,
+            *expires_at,
+            "round {round}"
+        );
     }
     open.into_iter().map(|(round, _)| round).collect()
 }
@@ -116,7 +121,9 @@ fn campaigns_in_pages(place: &Place) {
     for id in ["b", "a", "d", "Z", "c10", "c9"] {
         assert_eq!(one(&*store, create(id, 1)), Ok(Done::Created));
     }
-    let ids = |after, limit| -> Vec<String> { store.campaigns(after, limit).unwrap().into_iter().map(|row| row.id).collect() };
+    let ids = |after, limit| -> Vec<String> {
+        store.campaigns(after, limit).unwrap().into_iter().map(|row| row.id).collect()
+    };
     assert_eq!(ids(None, 100), ["Z", "a", "b", "c10", "c9", "d"]);
     assert_eq!(ids(None, 2), ["Z", "a"]);
     assert_eq!(ids(Some("a"), 2), ["b", "c10"]);
@@ -127,20 +134,47 @@ fn campaigns_in_pages(place: &Place) {
 
 fn status_needs_its_version(place: &Place) {
     let store = begun(place, 1);
-    assert_eq!(one(&*store, set_status("c", CampaignStatus::Paused, 2)), Err(Refusal::OtherVersion { version: 1 }));
-    assert_eq!(one(&*store, set_status("c", CampaignStatus::Paused, 1)), Ok(Done::StatusSet { version: 2 }));
-    assert_eq!(one(&*store, set_status("c", CampaignStatus::Open, 1)), Err(Refusal::OtherVersion { version: 2 }));
-    assert_eq!(one(&*store, set_status("c", CampaignStatus::Paused, 2)), Ok(Done::StatusSet { version: 3 }));
-    assert_eq!(one(&*store, set_status("c", CampaignStatus::Closed, 3)), Ok(Done::StatusSet { version: 4 }));
+    assert_eq!(
+        one(&*store, set_status("c", CampaignStatus::Paused, 2)),
+        Err(Refusal::OtherVersion { version: 1 })
+    );
+    assert_eq!(
+        one(&*store, set_status("c", CampaignStatus::Paused, 1)),
+        Ok(Done::StatusSet { version: 2 })
+    );
+    assert_eq!(
+        one(&*store, set_status("c", CampaignStatus::Open, 1)),
+        Err(Refusal::OtherVersion { version: 2 })
+    );
+    assert_eq!(
+        one(&*store, set_status("c", CampaignStatus::Paused, 2)),
+        Ok(Done::StatusSet { version: 3 })
+    );
+    assert_eq!(
+        one(&*store, set_status("c", CampaignStatus::Closed, 3)),
+        Ok(Done::StatusSet { version: 4 })
+    );
     assert_eq!(one(&*store, set_status("x", CampaignStatus::Closed, 1)), Err(Refusal::NoCampaign));
     let row = store.campaign("c").unwrap().unwrap();
-    assert_eq!((row.status, row.version, row.created_at, row.changed_at), (CampaignStatus::Closed, 4, 1000, 2000));
+    assert_eq!(
+        (row.status, row.version, row.created_at, row.changed_at),
+        (CampaignStatus::Closed, 4, 1000, 2000)
+    );
     // The same spec is the same campaign, whatever has become of it.
     assert_eq!(one(&*store, create("c", 1)), Ok(Done::WasThere));
-    let kinds: Vec<_> = store.events("c", 0, 10).unwrap().into_iter().map(|event| (event.token, event.kind)).collect();
+    let kinds: Vec<_> = store
+        .events("c", 0, 10)
+        .unwrap()
+        .into_iter()
+        .map(|event| (event.token, event.kind))
+        .collect();
     let set = |status| ("keeper".to_owned(), EventKind::StatusSet(status));
-    let expected =
-        [("maker".to_owned(), EventKind::Created), set(CampaignStatus::Paused), set(CampaignStatus::Paused), set(CampaignStatus::Closed)];
+    let expected = [
+        ("maker".to_owned(), EventKind::Created),
+        set(CampaignStatus::Paused),
+        set(CampaignStatus::Paused),
+        set(CampaignStatus::Closed),
+    ];
     assert_eq!(kinds, expected);
 }
 
@@ -280,38 +314,60 @@ fn tell_counts_once(place: &Place) {
     assert_eq!(one(&*store, tell("c", 1, &[])), counted(&[], false));
     assert_eq!(one(&*store, tell("c", 1, &[(1, done(5))])), counted(&[true], false));
     assert_eq!(one(&*store, tell("c", 1, &[(1, done(5))])), counted(&[false], false));
-    assert_eq!(one(&*store, tell("c", 1, &[(2, FAILED), (1, done(5)), (0, done(0))])), counted(&[true, false, true], true));
-    assert_eq!(one(&*store, tell("c", 1, &[(0, done(0)), (2, FAILED)])), counted(&[false, false], true));
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(2, FAILED), (1, done(5)), (0, done(0))])),
+        counted(&[true, false, true], true)
+    );
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(0, done(0)), (2, FAILED)])),
+        counted(&[false, false], true)
+    );
     assert_eq!(one(&*store, tell("c", 1, &[])), counted(&[], true));
     assert_eq!(one(&*store, tell("c", 2, &[(1, done(7))])), counted(&[true], false));
-    let tasks = vec![count(1, 1, 0, chance(0)), count(2, 2, 12, 2 * chance(1)), count(1, 0, 0, chance(2))];
+    let tasks =
+        vec![count(1, 1, 0, chance(0)), count(2, 2, 12, 2 * chance(1)), count(1, 0, 0, chance(2))];
     assert_eq!(store.standing("c").unwrap(), Standing { tasks, version: 4, rounds: 2, late: 0 });
-    let told: Vec<_> = store.rounds("c", 0, 10).unwrap().into_iter().map(|round| round.told).collect();
+    let told: Vec<_> =
+        store.rounds("c", 0, 10).unwrap().into_iter().map(|round| round.told).collect();
     assert_eq!(told, [vec![(0, done(0)), (1, done(5)), (2, FAILED)], vec![(1, done(7))]]);
     // Only what was new is an event.
     let events = store.events("c", 0, 100).unwrap();
     let items: Vec<_> = events
         .iter()
-        .filter_map(|event| if let EventKind::Told { items, .. } = &event.kind { Some(items.clone()) } else { None })
+        .filter_map(|event| {
+            if let EventKind::Told { items, .. } = &event.kind { Some(items.clone()) } else { None }
+        })
         .collect();
     let item = |task, outcome| (task, outcome, chance(task));
-    assert_eq!(items, [vec![item(1, done(5))], vec![item(2, FAILED), item(0, done(0))], vec![item(1, done(7))]]);
+    assert_eq!(
+        items,
+        [vec![item(1, done(5))], vec![item(2, FAILED), item(0, done(0))], vec![item(1, done(7))]]
+    );
     assert_eq!(store.verify().unwrap().items, 4);
     sound(&*store);
 }
 
 fn conflict_changes_nothing(place: &Place) {
     let store = asked_for(place, 4, 1);
-    assert_eq!(one(&*store, tell("c", 1, &[(1, done(5)), (2, FAILED)])), counted(&[true, true], false));
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(1, done(5)), (2, FAILED)])),
+        counted(&[true, true], false)
+    );
     let before = snapshot(&*store);
     let conflict = |task, stored| Err(Refusal::Conflict { task, stored });
     assert_eq!(one(&*store, tell("c", 1, &[(0, FAILED), (1, done(6))])), conflict(1, done(5)));
     assert_eq!(one(&*store, tell("c", 1, &[(1, FAILED)])), conflict(1, done(5)));
     assert_eq!(one(&*store, tell("c", 1, &[(2, done(0))])), conflict(2, FAILED));
     // The lowest place of the items, not the lowest task.
-    assert_eq!(one(&*store, tell("c", 1, &[(3, FAILED), (2, done(1)), (1, done(1))])), conflict(2, FAILED));
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(3, FAILED), (2, done(1)), (1, done(1))])),
+        conflict(2, FAILED)
+    );
     assert_eq!(snapshot(&*store), before);
-    assert_eq!(one(&*store, tell("c", 1, &[(0, FAILED), (3, FAILED)])), counted(&[true, true], true));
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(0, FAILED), (3, FAILED)])),
+        counted(&[true, true], true)
+    );
     sound(&*store);
 }
 
@@ -323,12 +379,17 @@ fn late_counts(place: &Place) {
     assert_eq!(one(&*store, Command::Tell(late.clone())), counted(&[true, false], true));
     assert_eq!(one(&*store, Command::Tell(late)), counted(&[false, false], true));
     let standing = store.standing("c").unwrap();
-    assert_eq!((standing.late, standing.version, standing.tasks[0]), (1, 2, count(1, 1, 3, chance(0))));
+    assert_eq!(
+        (standing.late, standing.version, standing.tasks[0]),
+        (1, 2, count(1, 1, 3, chance(0)))
+    );
     let late: Vec<_> = store
         .events("c", 0, 10)
         .unwrap()
         .into_iter()
-        .filter_map(|event| if let EventKind::Told { is_late, .. } = event.kind { Some(is_late) } else { None })
+        .filter_map(|event| {
+            if let EventKind::Told { is_late, .. } = event.kind { Some(is_late) } else { None }
+        })
         .collect();
     assert_eq!(late, [false, true]);
 }
@@ -360,9 +421,15 @@ fn correction_is_an_event(place: &Place) {
     let events = store.events("c", 0, 100).unwrap();
     let why = "the till was wrong: 5 € \"extra\"".to_owned();
     let corrected = EventKind::Corrected { round: 1, task: 0, from: done(5), to: done(9), why };
-    assert_eq!((events.len(), &events[3].kind, events[3].at, events[3].token.as_str()), (6, &corrected, 5000, "admin"));
+    assert_eq!(
+        (events.len(), &events[3].kind, events[3].at, events[3].token.as_str()),
+        (6, &corrected, 5000, "admin")
+    );
     // What was told first stays as it was told.
-    assert_eq!(events[2].kind, EventKind::Told { round: 1, items: vec![(0, done(5), chance(0))], is_late: false });
+    assert_eq!(
+        events[2].kind,
+        EventKind::Told { round: 1, items: vec![(0, done(5), chance(0))], is_late: false }
+    );
     sound(&*store);
 }
 
@@ -374,7 +441,10 @@ fn corrected_is_told_again(place: &Place) {
     // A client that repeats itself, and one that has seen the correction.
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(5))])), counted(&[false], true));
     assert_eq!(one(&*store, tell("c", 1, &[(0, done(9))])), counted(&[false], true));
-    assert_eq!(one(&*store, tell("c", 1, &[(0, done(7))])), Err(Refusal::Conflict { task: 0, stored: done(9) }));
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(0, done(7))])),
+        Err(Refusal::Conflict { task: 0, stored: done(9) })
+    );
     assert_eq!(store.standing("c").unwrap().tasks, [count(1, 1, 9, chance(0))]);
 }
 
@@ -382,14 +452,32 @@ fn open_rounds_are_among_the_last(place: &Place) {
     let store = asked_for(place, 2, 3);
     let many = 4..LOOKED_BACK + 1;
     assert_eq!(one(&*store, ask("c", many.clone(), 2)), Ok(Done::Asked));
-    let numbers = |open: Vec<(u64, i64)>| (open.len() as u64, open.first().map(|(round, _)| *round), open.last().map(|(round, _)| *round));
-    assert_eq!(numbers(store.open_rounds("c", 0).unwrap()), (LOOKED_BACK, Some(1), Some(many.end - 1)));
+    let numbers = |open: Vec<(u64, i64)>| {
+        (
+            open.len() as u64,
+            open.first().map(|(round, _)| *round),
+            open.last().map(|(round, _)| *round),
+        )
+    };
+    assert_eq!(
+        numbers(store.open_rounds("c", 0).unwrap()),
+        (LOOKED_BACK, Some(1), Some(many.end - 1))
+    );
     assert_eq!(one(&*store, ask("c", many.end..many.end + 2, 2)), Ok(Done::Asked));
-    assert_eq!(numbers(store.open_rounds("c", 0).unwrap()), (LOOKED_BACK, Some(3), Some(many.end + 1)));
-    assert_eq!(one(&*store, tell("c", many.end + 1, &[(0, FAILED), (1, FAILED)])), counted(&[true, true], true));
+    assert_eq!(
+        numbers(store.open_rounds("c", 0).unwrap()),
+        (LOOKED_BACK, Some(3), Some(many.end + 1))
+    );
+    assert_eq!(
+        one(&*store, tell("c", many.end + 1, &[(0, FAILED), (1, FAILED)])),
+        counted(&[true, true], true)
+    );
     assert_eq!(one(&*store, ask("c", many.end + 2..many.end + 5, 2)), Ok(Done::Asked));
     // From the middle of a split on.
-    assert_eq!(numbers(store.open_rounds("c", 0).unwrap()), (LOOKED_BACK - 1, Some(6), Some(many.end + 4)));
+    assert_eq!(
+        numbers(store.open_rounds("c", 0).unwrap()),
+        (LOOKED_BACK - 1, Some(6), Some(many.end + 4))
+    );
 }
 
 fn complete_rounds_have_nothing_more(place: &Place) {
@@ -400,7 +488,10 @@ fn complete_rounds_have_nothing_more(place: &Place) {
     let complete = |rounds: &[u64]| store.complete_rounds("c", rounds).unwrap();
     let all = [5, 1, 9, 2, 4, 3, 0, u64::MAX];
     assert_eq!(complete(&all), Vec::<u64>::new());
-    assert_eq!(one(&*store, tell("c", 1, &[(0, FAILED), (1, FAILED)])), counted(&[true, true], true));
+    assert_eq!(
+        one(&*store, tell("c", 1, &[(0, FAILED), (1, FAILED)])),
+        counted(&[true, true], true)
+    );
     assert_eq!(one(&*store, tell("c", 2, &[(0, FAILED)])), counted(&[true], false));
     assert_eq!(one(&*store, tell("c", 5, &[(1, FAILED)])), counted(&[true], true));
     assert_eq!(complete(&all), [5, 1]);
@@ -419,7 +510,10 @@ fn open_rounds_wait(place: &Place) {
         assert_eq!(one(&*store, ask), Ok(Done::Asked));
     }
     assert_eq!(open(&*store, "c", 0), [1, 2, 3, 4, 5, 8]);
-    assert_eq!(one(&*store, tell("c", 2, &[(0, FAILED), (1, FAILED)])), counted(&[true, true], true));
+    assert_eq!(
+        one(&*store, tell("c", 2, &[(0, FAILED), (1, FAILED)])),
+        counted(&[true, true], true)
+    );
     assert_eq!(one(&*store, tell("c", 3, &[(0, FAILED)])), counted(&[true], false));
     assert_eq!(one(&*store, tell("c", 4, &[(1, FAILED)])), counted(&[true], false));
     assert_eq!(one(&*store, tell("c", 4, &[(0, FAILED)])), counted(&[true], true));
@@ -445,9 +539,28 @@ fn rounds_in_pages(place: &Place) {
     assert!(all.iter().all(|row| row.split.rounds.contains(&row.round)));
     let told: Vec<_> = all.iter().map(|row| row.told.clone()).collect();
     let nothing = Vec::new;
-    assert_eq!(told, [nothing(), vec![(1, done(4))], vec![(1, FAILED)], nothing(), nothing(), vec![(1, done(11))], nothing(), nothing()]);
-    for (after, limit, expected) in [(0, 2, 0..2), (4, 3, 2..5), (5, 1, 3..4), (11, 100, 6..8), (13, 100, 8..8), (0, 0, 0..0), (6, 1, 3..4)]
-    {
+    assert_eq!(
+        told,
+        [
+            nothing(),
+            vec![(1, done(4))],
+            vec![(1, FAILED)],
+            nothing(),
+            nothing(),
+            vec![(1, done(11))],
+            nothing(),
+            nothing()
+        ]
+    );
+    for (after, limit, expected) in [
+        (0, 2, 0..2),
+        (4, 3, 2..5),
+        (5, 1, 3..4),
+        (11, 100, 6..8),
+        (13, 100, 8..8),
+        (0, 0, 0..0),
+        (6, 1, 3..4),
+    ] {
         assert_eq!(page(after, limit), all[expected], "after {after}, {limit} of them");
     }
     assert_eq!(page(u64::MAX, 5), []);
@@ -457,9 +570,15 @@ fn events_in_pages(place: &Place) {
     let store = asked_for(place, 2, 3);
     for round in 1..=3 {
         assert_eq!(one(&*store, tell("c", round, &[(0, done(round))])), counted(&[true], false));
-        assert_eq!(one(&*store, correct("c", round, 0, FAILED)), Ok(Done::Corrected { from: done(round) }));
+        assert_eq!(
+            one(&*store, correct("c", round, 0, FAILED)),
+            Ok(Done::Corrected { from: done(round) })
+        );
     }
-    assert_eq!(one(&*store, set_status("c", CampaignStatus::Closed, 1)), Ok(Done::StatusSet { version: 2 }));
+    assert_eq!(
+        one(&*store, set_status("c", CampaignStatus::Closed, 1)),
+        Ok(Done::StatusSet { version: 2 })
+    );
     let all = store.events("c", 0, 1000).unwrap();
     assert_eq!(all.len(), 11);
     assert!(all.windows(2).all(|pair| pair[0].seq < pair[1].seq));
@@ -499,9 +618,15 @@ fn tokens_are_kept(place: &Place) {
     let used = |id: &str, at| Command::UseToken(TokenUse { id: id.into(), at });
     assert_eq!(one(&*store, used("x", 5)), Err(Refusal::Token));
     // The last one is kept, whatever its clock said.
-    assert_eq!([30, 70, 40].map(|at| one(&*store, used("a", at))), [Ok(Done::TokenUsed), Ok(Done::TokenUsed), Ok(Done::TokenUsed)]);
+    assert_eq!(
+        [30, 70, 40].map(|at| one(&*store, used("a", at))),
+        [Ok(Done::TokenUsed), Ok(Done::TokenUsed), Ok(Done::TokenUsed)]
+    );
     drop(store);
-    assert_eq!(place().tokens().unwrap(), [TokenRow { last_used_at: Some(40), ..bare }, TokenRow { revoked_at: Some(50), ..full }]);
+    assert_eq!(
+        place().tokens().unwrap(),
+        [TokenRow { last_used_at: Some(40), ..bare }, TokenRow { revoked_at: Some(50), ..full }]
+    );
 }
 
 fn batch_goes_on(place: &Place) {
@@ -601,14 +726,29 @@ fn campaigns_do_not_mix(place: &Place) {
     assert_eq!(store.standing("b").unwrap().tasks, [count(1, 1, 3, chance(0))]);
     assert_eq!(store.rounds("a", 0, 1).unwrap()[0].told, [(0, done(1))]);
     assert_eq!(open(&*store, "b", 0), [2]);
-    assert_eq!((store.events("a", 0, 100).unwrap().len(), store.events("b", 0, 100).unwrap().len()), (3, 4));
+    assert_eq!(
+        (store.events("a", 0, 100).unwrap().len(), store.events("b", 0, 100).unwrap().len()),
+        (3, 4)
+    );
     let verified = store.verify().unwrap();
-    assert_eq!((verified.campaigns, verified.rounds, verified.items, verified.faults), (2, 4, 2, Vec::new()));
+    assert_eq!(
+        (verified.campaigns, verified.rounds, verified.items, verified.faults),
+        (2, 4, 2, Vec::new())
+    );
 }
 
 fn names_are_only_names(place: &Place) {
     let store = place();
-    let ids = ["'; DROP TABLE campaign; --", "50%_?", "größer", "\u{1f4b6}", "a b\tc\n", "\\", "NULL", "?1"];
+    let ids = [
+        "'; DROP TABLE campaign; --",
+        "50%_?",
+        "größer",
+        "\u{1f4b6}",
+        "a b\tc\n",
+        "\\",
+        "NULL",
+        "?1",
+    ];
     for (number, id) in ids.iter().enumerate() {
         assert_eq!(one(&*store, create(id, 1)), Ok(Done::Created));
         assert_eq!(one(&*store, ask(id, 1..2, 1)), Ok(Done::Asked));
@@ -621,7 +761,8 @@ fn names_are_only_names(place: &Place) {
         assert_eq!(store.standing(id).unwrap().tasks[0].reward_sum, number as u64);
         assert_eq!(store.events(id, 0, 9).unwrap()[2].token, *id);
     }
-    let listed: Vec<_> = store.campaigns(None, 100).unwrap().into_iter().map(|row| row.id).collect();
+    let listed: Vec<_> =
+        store.campaigns(None, 100).unwrap().into_iter().map(|row| row.id).collect();
     let mut sorted = ids.map(str::to_owned);
     sorted.sort();
     assert_eq!(listed, sorted);
@@ -640,7 +781,10 @@ fn large_numbers(place: &Place) {
         tell.at = i64::MIN;
         assert_eq!(one(&*store, Command::Tell(tell)), counted(&[true, true], true));
     }
-    assert_eq!(store.standing("c").unwrap().tasks[0], count(300, 300, 300_000_000_000, 300_000_000_000));
+    assert_eq!(
+        store.standing("c").unwrap().tasks[0],
+        count(300, 300, 300_000_000_000, 300_000_000_000)
+    );
     let row = store.split("c", far + 1).unwrap().unwrap();
     assert_eq!((row.at, row.expires_at, row.stats_version), (-5, i64::MAX, 1 << 62));
     assert_eq!(store.events("c", 0, 3).unwrap()[2].at, i64::MIN);
@@ -659,8 +803,13 @@ fn many_at_a_time(place: &Place) {
                 for step in 0..40 {
                     let round = 2 + (step + 10 * thread) % 40;
                     let answer = one(&**store, tell("c", round, &[(0, done(round)), (1, FAILED)]));
-                    let Ok(Done::Told { is_new, is_complete: true }) = answer else { panic!("{answer:?}") };
-                    new.fetch_add(is_new.iter().filter(|is_new| **is_new).count() as u64, std::sync::atomic::Ordering::SeqCst);
+                    let Ok(Done::Told { is_new, is_complete: true }) = answer else {
+                        panic!("{answer:?}")
+                    };
+                    new.fetch_add(
+                        is_new.iter().filter(|is_new| **is_new).count() as u64,
+                        std::sync::atomic::Ordering::SeqCst,
+                    );
                     assert!(store.standing("c").unwrap().version <= 80);
                 }
             });
@@ -699,8 +848,16 @@ pub(crate) fn snapshot(store: &dyn Store) -> String {
     for row in store.campaigns(None, usize::MAX >> 1).unwrap() {
         let id = row.id.as_str();
         text += &format!("{row:#?}\n{:#?}\n", store.standing(id).unwrap());
-        text += &format!("{:#?}\n{:#?}\n", store.rounds(id, 0, 100_000).unwrap(), store.events(id, 0, 100_000).unwrap());
-        text += &format!("{:?} {:?}\n", store.open_rounds(id, 0).unwrap(), store.last_split(id).unwrap());
+        text += &format!(
+            "{:#?}\n{:#?}\n",
+            store.rounds(id, 0, 100_000).unwrap(),
+            store.events(id, 0, 100_000).unwrap()
+        );
+        text += &format!(
+            "{:?} {:?}\n",
+            store.open_rounds(id, 0).unwrap(),
+            store.last_split(id).unwrap()
+        );
     }
     text + &format!("{:#?}", store.tokens().unwrap())
 }
@@ -728,7 +885,10 @@ fn everything_is_there_again(place: &Place) {
     let store = place();
     assert_eq!(snapshot(&*store), before);
     assert_eq!(one(&*store, tell("c", 3, &[(2, FAILED)])), counted(&[false], false));
-    assert_eq!(one(&*store, tell("c", 3, &[(2, done(1))])), Err(Refusal::Conflict { task: 2, stored: FAILED }));
+    assert_eq!(
+        one(&*store, tell("c", 3, &[(2, done(1))])),
+        Err(Refusal::Conflict { task: 2, stored: FAILED })
+    );
     store.close().unwrap();
     drop(store);
     let store = place();

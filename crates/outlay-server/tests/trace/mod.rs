@@ -1,4 +1,5 @@
-//! A game that the library and the service play side by side: three tasks, and what comes of the splits.
+//! A game that the library and the service play side by side: three tasks, and what comes of the
+//! splits.
 
 use outlay::Problem;
 use outlay::feedback::{Completion, Reward};
@@ -18,16 +19,27 @@ pub(crate) fn problem() -> serde_json::Value {
 }
 
 /// Who completes in a round, by the split that was handed out.
-pub(crate) fn outcomes(problem: &Problem, spend: &[f64], draws: &Draws, round: u64) -> Vec<Completion> {
+pub(crate) fn outcomes(
+    problem: &Problem,
+    spend: &[f64],
+    draws: &Draws,
+    round: u64,
+) -> Vec<Completion> {
     let draws = draws.round(round);
     let chances = problem.tasks().iter().zip(spend).enumerate();
-    let completed = chances.filter(|(task, (curve, spend))| draws.uniform(*task) < curve.curve().success(**spend));
-    completed.map(|(task, _)| Completion { task, reward: Reward::from_share(draws.uniform(10 + task)) }).collect()
+    let completed = chances
+        .filter(|(task, (curve, spend))| draws.uniform(*task) < curve.curve().success(**spend));
+    completed
+        .map(|(task, _)| Completion { task, reward: Reward::from_share(draws.uniform(10 + task)) })
+        .collect()
 }
 
 /// The same as a report.
 pub(crate) fn told(problem: &Problem, completed: &[Completion]) -> Vec<TaskResult> {
-    let result = |(place, task): (usize, &outlay::Task)| match completed.iter().find(|completion| completion.task == place) {
+    let result = |(place, task): (usize, &outlay::Task)| match completed
+        .iter()
+        .find(|completion| completion.task == place)
+    {
         Some(completion) => done(task.name(), completion.reward.share() * problem.reward_max()),
         None => failed(task.name()),
     };

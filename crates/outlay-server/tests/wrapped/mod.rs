@@ -4,14 +4,15 @@ use std::fmt;
 use std::ops::Range;
 
 use outlay_server::store::{
-    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey,
-    Verified,
+    CampaignRow, Command, Done, Event, MemoryStore, Millis, Refusal, RoundRow, SplitRow, Standing,
+    Store, StoreError, TokenRow, UsedKey, Verified,
 };
 
 type Apply = dyn Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync;
 pub(crate) type Applied = Result<Vec<Result<Done, Refusal>>, StoreError>;
 
-/// Reads come from memory; writes go through `apply`, on a thread of their own as if there were a disk.
+/// Reads come from memory; writes go through `apply`, on a thread of their own as if there were a
+/// disk.
 pub(crate) struct Wrapped {
     inner: MemoryStore,
     is_shared: bool,
@@ -19,7 +20,10 @@ pub(crate) struct Wrapped {
 }
 
 impl Wrapped {
-    pub(crate) fn new(is_shared: bool, apply: impl Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        is_shared: bool,
+        apply: impl Fn(&MemoryStore, &[Command]) -> Applied + Send + Sync + 'static,
+    ) -> Self {
         Self { inner: MemoryStore::new(), is_shared, apply: Box::new(apply) }
     }
 }
@@ -71,7 +75,12 @@ impl Store for Wrapped {
         self.inner.open_rounds(campaign, now)
     }
 
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+    fn rounds(
+        &self,
+        campaign: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RoundRow>, StoreError> {
         self.inner.rounds(campaign, after, limit)
     }
 

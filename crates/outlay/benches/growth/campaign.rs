@@ -16,7 +16,13 @@ const SEED: u64 = 1;
 ///
 /// # Errors
 /// If there is no such instance or learner.
-pub fn play(instance: &str, learner: &str, horizon: u64, replications: u64, threads: NonZeroUsize) -> Result<Value, Box<dyn Error>> {
+pub fn play(
+    instance: &str,
+    learner: &str,
+    horizon: u64,
+    replications: u64,
+    threads: NonZeroUsize,
+) -> Result<Value, Box<dyn Error>> {
     let source = Source::Instance(instance.parse()?);
     let experiment = Experiment {
         cases: vec![Case { name: instance.to_owned(), source, horizon, parameter: None }],
@@ -28,7 +34,9 @@ pub fn play(instance: &str, learner: &str, horizon: u64, replications: u64, thre
     experiment.check()?;
     let jobs: Vec<_> = experiment.jobs().collect();
     let (begin, mut results) = (Instant::now(), Vec::new());
-    experiment.run(&jobs, threads, &AtomicBool::new(false), |job, replication| results.push((job.replication, replication)))?;
+    experiment.run(&jobs, threads, &AtomicBool::new(false), |job, replication| {
+        results.push((job.replication, replication))
+    })?;
     results.sort_by_key(|(number, _)| *number);
     let results: Vec<_> = results.into_iter().map(|(_, replication)| replication).collect();
     let summaries = experiment.summaries(&[vec![results]])?;

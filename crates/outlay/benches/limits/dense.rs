@@ -1,4 +1,5 @@
-//! Dense rounds on concave curves, every value moved, next to a triad and to a pass of exponentials.
+//! Dense rounds on concave curves, every value moved, next to a triad and to a pass of
+//! exponentials.
 
 use serde_json::{Value, json};
 
@@ -11,12 +12,16 @@ const CASES: [(&str, Kind); 2] = [("power", Kind::Power), ("mixed", Kind::Concav
 
 pub fn measure(effort: Effort) -> Vec<Value> {
     let sizes = [10, 100, 10_000, 1_000_000];
-    CASES.iter().flat_map(|&(name, kind)| sizes.map(|tasks| case(name, kind, tasks, effort))).collect()
+    CASES
+        .iter()
+        .flat_map(|&(name, kind)| sizes.map(|tasks| case(name, kind, tasks, effort)))
+        .collect()
 }
 
 fn case(name: &str, kind: Kind, tasks: usize, effort: Effort) -> Value {
     let instance = instance(kind, tasks, 1);
-    let (mut cold, mut warm, mut spends) = (Cold::new(&instance, 1e-9), Warm::new(&instance, 1e-9), Warm::new(&instance, 1e-9));
+    let (mut cold, mut warm, mut spends) =
+        (Cold::new(&instance, 1e-9), Warm::new(&instance, 1e-9), Warm::new(&instance, 1e-9));
     let (mut triad, mut exponentials) = (Triad::new(tasks), Exponentials::new(tasks));
     let gap = cold.gap().max(warm.gap());
     let seconds = in_turns(

@@ -28,7 +28,9 @@ pub fn measure(effort: Effort) -> Vec<Value> {
             }),
         ],
     );
-    vec![json!({ "family": "empirical", "curves": "empirical", "tasks": TASKS, "jumps": jumps.at.len(), "gap": gap, "seconds": seconds })]
+    vec![
+        json!({ "family": "empirical", "curves": "empirical", "tasks": TASKS, "jumps": jumps.at.len(), "gap": gap, "seconds": seconds }),
+    ]
 }
 
 /// All jumps in a row: where they are and how high.

@@ -1,4 +1,5 @@
-//! The engine's side of a case: the same instance solved cold, and warm with values that move from call to call.
+//! The engine's side of a case: the same instance solved cold, and warm with values that move from
+//! call to call.
 
 use std::hint::black_box;
 use std::num::NonZeroUsize;
@@ -34,7 +35,8 @@ impl Cold {
     }
 }
 
-/// An oracle that remembers the last call; every value moves by up to half a percent, as in a learner's rounds.
+/// An oracle that remembers the last call; every value moves by up to half a percent, as in a
+/// learner's rounds.
 pub struct Warm {
     moving: Vec<Vec<f64>>,
     oracle: Oracle,
@@ -45,7 +47,8 @@ pub struct Warm {
 impl Warm {
     pub fn new(instance: &Instance, tolerance: f64) -> Self {
         let mut random = Random::new(1001);
-        let mut moved = || instance.values.iter().map(|value| value * random.between(0.995, 1.005)).collect();
+        let mut moved =
+            || instance.values.iter().map(|value| value * random.between(0.995, 1.005)).collect();
         Self {
             moving: (0..CYCLE).map(|_| moved()).collect(),
             oracle: Oracle::new(&instance.problem),
@@ -61,13 +64,18 @@ impl Warm {
     /// A round without each task's chance of success.
     pub fn spends(&mut self) {
         self.round += 1;
-        let answer = self.oracle.allocate_spend(black_box(&self.moving[self.round % CYCLE]), 1.0, &self.options);
+        let answer = self.oracle.allocate_spend(
+            black_box(&self.moving[self.round % CYCLE]),
+            1.0,
+            &self.options,
+        );
         black_box(answer.map(|answer| answer.value)).ok();
     }
 
     pub fn call(&mut self) {
         self.round += 1;
-        let answer = self.oracle.allocate(black_box(&self.moving[self.round % CYCLE]), 1.0, &self.options);
+        let answer =
+            self.oracle.allocate(black_box(&self.moving[self.round % CYCLE]), 1.0, &self.options);
         black_box(answer.map(|answer| answer.value)).ok();
     }
 

@@ -16,7 +16,12 @@ const SIZES: [(usize, usize); 3] = [(10_000, 100), (1_000_000, 500), (1_000_000,
 
 pub fn measure(effort: Effort) -> Vec<Value> {
     let kinds = [("power", Kind::Power), ("mixed", Kind::Concave)];
-    kinds.iter().flat_map(|&(name, kind)| SIZES.map(|(tasks, changed)| case(name, kind, tasks, changed, effort))).collect()
+    kinds
+        .iter()
+        .flat_map(|&(name, kind)| {
+            SIZES.map(|(tasks, changed)| case(name, kind, tasks, changed, effort))
+        })
+        .collect()
 }
 
 fn case(name: &str, kind: Kind, tasks: usize, changed: usize, effort: Effort) -> Value {
@@ -31,7 +36,9 @@ fn case(name: &str, kind: Kind, tasks: usize, changed: usize, effort: Effort) ->
             (0..changed).map(|_| change()).collect()
         })
         .collect();
-    let Ok(mut rounds) = SparseRounds::new(&instance.problem, &instance.values, 1.0) else { return json!(null) };
+    let Ok(mut rounds) = SparseRounds::new(&instance.problem, &instance.values, 1.0) else {
+        return json!(null);
+    };
     let (mut warm, mut triad) = (Warm::new(&instance, 1e-9), Triad::new(tasks));
     let seconds = in_turns(
         effort,

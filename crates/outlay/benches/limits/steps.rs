@@ -1,4 +1,5 @@
-//! Step curves solved exactly, next to one sort of their hulls' slopes: whoever ranks jumps by what they return must sort them.
+//! Step curves solved exactly, next to one sort of their hulls' slopes: whoever ranks jumps by what
+//! they return must sort them.
 
 use std::hint::black_box;
 
@@ -42,7 +43,10 @@ fn hull_slopes(instance: &Instance) -> Vec<f64> {
         let mut hull = vec![(0.0, 0.0)];
         for (&spend, &success) in steps.at().iter().zip(steps.heights()) {
             let corner = (spend, value * success);
-            while hull.len() > 1 && slope(hull[hull.len() - 2], hull[hull.len() - 1]) <= slope(hull[hull.len() - 1], corner) {
+            while hull.len() > 1
+                && slope(hull[hull.len() - 2], hull[hull.len() - 1])
+                    <= slope(hull[hull.len() - 1], corner)
+            {
                 hull.pop();
             }
             hull.push(corner);

@@ -11,7 +11,10 @@ use crate::turns::{Contender, Effort, in_turns};
 
 pub fn measure(effort: Effort) -> Vec<Value> {
     let kinds = [("power", Kind::Power), ("mixed", Kind::Concave)];
-    kinds.iter().flat_map(|&(name, kind)| [100_000, 1_000_000].map(|tasks| case(name, kind, tasks, effort))).collect()
+    kinds
+        .iter()
+        .flat_map(|&(name, kind)| [100_000, 1_000_000].map(|tasks| case(name, kind, tasks, effort)))
+        .collect()
 }
 
 fn case(name: &str, kind: Kind, tasks: usize, effort: Effort) -> Value {
@@ -19,6 +22,9 @@ fn case(name: &str, kind: Kind, tasks: usize, effort: Effort) -> Value {
     let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let (mut one, mut all) = (Warm::new(&instance, 1e-9), Warm::new(&instance, 1e-9));
     all.use_threads(threads);
-    let seconds = in_turns(effort, &mut [Contender::new("one", || one.call()), Contender::new("all", || all.call())]);
+    let seconds = in_turns(
+        effort,
+        &mut [Contender::new("one", || one.call()), Contender::new("all", || all.call())],
+    );
     json!({ "family": "threads", "curves": name, "tasks": tasks, "threads": threads, "seconds": seconds })
 }

@@ -38,8 +38,9 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// A block of each, again and again. For each contender the seconds per call in every stretch: the least, or where a block is a
-/// single call of a cycle, the mean over the cycle of the least of each.
+/// A block of each, again and again. For each contender the seconds per call in every stretch: the
+/// least, or where a block is a single call of a cycle, the mean over the cycle of the least of
+/// each.
 pub fn in_turns(effort: Effort, contenders: &mut [Contender<'_>]) -> Value {
     // The first calls find cold caches and buffers that must still grow.
     let calls: Vec<usize> = contenders
@@ -54,17 +55,29 @@ pub fn in_turns(effort: Effort, contenders: &mut [Contender<'_>]) -> Value {
     for _ in 0..effort.stretches {
         let mut least = vec![[f64::INFINITY; CYCLE]; contenders.len()];
         let begin = Instant::now();
-        while begin.elapsed().as_secs_f64() < effort.seconds / effort.stretches as f64 || least[0][CYCLE - 1].is_infinite() {
+        while begin.elapsed().as_secs_f64() < effort.seconds / effort.stretches as f64
+            || least[0][CYCLE - 1].is_infinite()
+        {
             for place in 0..CYCLE {
-                for ((contender, &calls), least) in contenders.iter_mut().zip(&calls).zip(&mut least) {
+                for ((contender, &calls), least) in
+                    contenders.iter_mut().zip(&calls).zip(&mut least)
+                {
                     least[place] = least[place].min(contender.block(calls));
                 }
             }
         }
         for ((seconds, least), &calls) in stretches.iter_mut().zip(least).zip(&calls) {
             let whole_cycles = least.iter().copied().fold(f64::INFINITY, f64::min);
-            seconds.push(if calls == 1 { least.iter().sum::<f64>() / CYCLE as f64 } else { whole_cycles });
+            seconds.push(if calls == 1 {
+                least.iter().sum::<f64>() / CYCLE as f64
+            } else {
+                whole_cycles
+            });
         }
     }
-    contenders.iter().zip(stretches).map(|(contender, seconds)| (contender.name.to_owned(), json!(seconds))).collect()
+    contenders
+        .iter()
+        .zip(stretches)
+        .map(|(contender, seconds)| (contender.name.to_owned(), json!(seconds)))
+        .collect()
 }

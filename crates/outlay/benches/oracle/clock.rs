@@ -12,9 +12,11 @@ pub struct Effort {
 
 /// Warm calls go through this many different sets of values.
 pub const CYCLE: usize = 8;
-/// A block of short calls lasts about this long: far above the clock's resolution, and rarely interrupted.
+/// A block of short calls lasts about this long: far above the clock's resolution, and rarely
+/// interrupted.
 const BLOCK_SECONDS: f64 = 1e-4;
-/// From here on the thread's own CPU time is taken. The kernel's figure lags by up to a tick, so it is no use for less.
+/// From here on the thread's own CPU time is taken. The kernel's figure lags by up to a tick, so it
+/// is no use for less.
 pub const LONG_SECONDS: f64 = 0.1;
 
 /// Seconds per call of `call`: the least mean over a block of calls.
@@ -28,7 +30,8 @@ pub fn time(effort: Effort, mut call: impl FnMut()) -> f64 {
     }
     // A whole number of cycles, so that every block has the same calls.
     let per_block = ((BLOCK_SECONDS / estimate) as usize).clamp(1, 100_000).next_multiple_of(CYCLE);
-    let blocks = ((effort.seconds / (estimate * per_block as f64)) as usize).clamp(3, effort.blocks);
+    let blocks =
+        ((effort.seconds / (estimate * per_block as f64)) as usize).clamp(3, effort.blocks);
     let mut least = f64::INFINITY;
     for _ in 0..blocks {
         let begin = Instant::now();

@@ -16,13 +16,16 @@ pub struct Solved {
     pub status: SolverStatus,
 }
 
-/// The faster of two solves: spends counted in shares of the whole, and in fair shares. Neither unit is better at every size.
+/// The faster of two solves: spends counted in shares of the whole, and in fair shares. Neither
+/// unit is better at every size.
 pub fn solve(instance: &Instance, effort: Effort) -> Solved {
-    let (shares, fair) = (solve_in(instance, 1.0, effort), solve_in(instance, instance.values.len() as f64, effort));
+    let (shares, fair) =
+        (solve_in(instance, 1.0, effort), solve_in(instance, instance.values.len() as f64, effort));
     if shares.seconds < fair.seconds { shares } else { fair }
 }
 
-/// `max value' t` over spends `x` and successes `t`, each pair below its curve; `whole` is the budget in the unit of the spends.
+/// `max value' t` over spends `x` and successes `t`, each pair below its curve; `whole` is the
+/// budget in the unit of the spends.
 fn solve_in(instance: &Instance, whole: f64, effort: Effort) -> Solved {
     let tasks = instance.values.len();
     let mut model = Rows::new(2 * tasks);
@@ -31,16 +34,22 @@ fn solve_in(instance: &Instance, whole: f64, effort: Effort) -> Solved {
     }
     model.row(whole);
     model.cones.push(SupportedConeT::ZeroConeT(1));
-    let curves: Vec<&Family> = instance.problem.tasks().iter().map(|task| task.curve().family()).collect();
+    let curves: Vec<&Family> =
+        instance.problem.tasks().iter().map(|task| task.curve().family()).collect();
     let first = model.bounds.len();
     for (task, curve) in curves.iter().enumerate() {
         match curve {
-            Family::Power(power) if power.scale() < 1.0 => model.entries(power.scale() * whole, &[(task, 1.0)]),
+            Family::Power(power) if power.scale() < 1.0 => {
+                model.entries(power.scale() * whole, &[(task, 1.0)])
+            }
             Family::Exponential(_) => model.entries(0.0, &[(task, -1.0)]),
             Family::Saturating(saturating) => {
                 model.entries(0.0, &[(task, -1.0)]);
                 model.entries(1.0, &[(tasks + task, 1.0)]);
-                model.entries(0.0, &[(task, -1.0 / (saturating.full_at() * whole)), (tasks + task, 1.0)]);
+                model.entries(
+                    0.0,
+                    &[(task, -1.0 / (saturating.full_at() * whole)), (tasks + task, 1.0)],
+                );
             }
             _ => {}
         }
@@ -63,14 +72,25 @@ fn solve_in(instance: &Instance, whole: f64, effort: Effort) -> Solved {
             _ => {}
         }
     }
-    let objective: Vec<f64> = std::iter::repeat_n(0.0, tasks).chain(instance.values.iter().map(|value| -value)).collect();
+    let objective: Vec<f64> =
+        std::iter::repeat_n(0.0, tasks).chain(instance.values.iter().map(|value| -value)).collect();
     let settings = DefaultSettings { verbose: false, max_threads: 1, ..DefaultSettings::default() };
     let quadratic = CscMatrix::zeros((2 * tasks, 2 * tasks));
-    let mut solver = DefaultSolver::new(&quadratic, &objective, &model.matrix(), &model.bounds, &model.cones, settings).unwrap();
+    let mut solver = DefaultSolver::new(
+        &quadratic,
+        &objective,
+        &model.matrix(),
+        &model.bounds,
+        &model.cones,
+        settings,
+    )
+    .unwrap();
     let seconds = time(effort, || solver.solve());
     let spend: Vec<f64> = solver.solution.x[..tasks].iter().map(|spend| spend.max(0.0)).collect();
     let total: f64 = spend.iter().sum();
-    let worth = |(task, spend): (usize, &f64)| instance.values[task] * instance.problem.tasks()[task].curve().success(spend / total);
+    let worth = |(task, spend): (usize, &f64)| {
+        instance.values[task] * instance.problem.tasks()[task].curve().success(spend / total)
+    };
     Solved {
         seconds,
         value: spend.iter().enumerate().map(worth).sum(),

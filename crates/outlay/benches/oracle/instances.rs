@@ -58,8 +58,11 @@ pub struct Instance {
 pub fn instance(kind: Kind, tasks: usize, seed: u64) -> Instance {
     let mut random = Random::new(seed);
     let curves = (0..tasks).map(|task| curve(kind, task, tasks, &mut random));
-    let specs = curves.enumerate().map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve)).collect();
-    let values = (0..tasks).map(|_| if kind == Kind::EqualHill { 1.0 } else { random.between(0.05, 1.0) }).collect();
+    let specs =
+        curves.enumerate().map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve)).collect();
+    let values = (0..tasks)
+        .map(|_| if kind == Kind::EqualHill { 1.0 } else { random.between(0.05, 1.0) })
+        .collect();
     let problem = ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap();
     Instance { problem, values }
 }
@@ -79,7 +82,11 @@ fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
         Kind::Empirical { samples } => {
             let (low, high) = (share * random.between(0.1, 2.0), share * random.between(3.0, 10.0));
             // Skewed to the low side, as prices and response times are.
-            Curve::empirical((0..samples).map(|_| low + (high - low) * random.uniform() * random.uniform()).collect())
+            Curve::empirical(
+                (0..samples)
+                    .map(|_| low + (high - low) * random.uniform() * random.uniform())
+                    .collect(),
+            )
         }
         Kind::Sets => Curve::threshold(1.0 / (tasks / 20) as f64),
         Kind::EqualHill => Curve::hill(share * 4.0, 2.5),
@@ -92,7 +99,8 @@ fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
             }
             5 => Ok(self::curve(Kind::Steps, task, tasks, random)),
             6 => {
-                let (mut spend, mut success) = points(share, 1 + (4.0 * random.uniform()) as usize, random);
+                let (mut spend, mut success) =
+                    points(share, 1 + (4.0 * random.uniform()) as usize, random);
                 spend.insert(0, 0.0);
                 success.insert(0, 0.0);
                 Curve::piecewise(spend, success)
@@ -103,7 +111,11 @@ fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
     .unwrap()
 }
 
-fn steps(share: f64, jumps: usize, random: &mut Random) -> Result<Curve, outlay::curve::CurveError> {
+fn steps(
+    share: f64,
+    jumps: usize,
+    random: &mut Random,
+) -> Result<Curve, outlay::curve::CurveError> {
     let (at, success) = points(share, jumps, random);
     Curve::steps(at, success)
 }

@@ -1,4 +1,5 @@
-//! What the machine itself needs for one pass over so many numbers, with the vector instructions that it has.
+//! What the machine itself needs for one pass over so many numbers, with the vector instructions
+//! that it has.
 
 use std::hint::black_box;
 
@@ -85,17 +86,20 @@ fn arguments(count: usize) -> Vec<f64> {
     (0..count).map(|position| -20.0 * position as f64 / count as f64).collect()
 }
 
-/// `e^x` for `|x| < 700` to about two units in the last place, without a branch; `fused(x, y, z)` is `x y + z`.
+/// `e^x` for `|x| < 700` to about two units in the last place, without a branch; `fused(x, y, z)`
+/// is `x y + z`.
 #[inline(always)]
 fn exponential(x: f64, fused: impl Fn(f64, f64, f64) -> f64) -> f64 {
     // Adding this constant rounds to a whole number and leaves it in the low bits.
     const ROUNDER: f64 = 6_755_399_441_055_744.0;
     let shifted = fused(x, std::f64::consts::LOG2_E, ROUNDER);
     let whole = shifted - ROUNDER;
-    let rest = fused(whole, -1.908_214_929_270_587_7e-10, fused(whole, -6.931_471_803_691_238e-1, x));
+    let rest =
+        fused(whole, -1.908_214_929_270_587_7e-10, fused(whole, -6.931_471_803_691_238e-1, x));
     let mut sum = 1.0 / 6_227_020_800.0;
     for factor in [12.0, 11.0, 10.0, 9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.0, 1.0] {
-        // 1/n! by Horner's rule: each term is the next factorial's reciprocal, folded at compile time.
+        // 1/n! by Horner's rule: each term is the next factorial's reciprocal, folded at compile
+        // time.
         sum = fused(sum, rest, reciprocal_factorial(factor));
     }
     f64::from_bits((sum.to_bits() as i64 + ((shifted.to_bits() as i64) << 52)) as u64)

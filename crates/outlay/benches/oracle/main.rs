@@ -1,7 +1,8 @@
 //! How fast the oracle is, next to Clarabel and to the machine's own limits.
 //!
-//! `cargo bench --bench oracle` or `cargo bench --bench oracle -- --quick`; a word such as `hill` or `steps` runs only the cases
-//! whose name contains it. Nothing is asserted: a loaded machine must not fail a build. Ratios are taken within one run.
+//! `cargo bench --bench oracle` or `cargo bench --bench oracle -- --quick`; a word such as `hill`
+//! or `steps` runs only the cases whose name contains it. Nothing is asserted: a loaded machine
+//! must not fail a build. Ratios are taken within one run.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -35,9 +36,14 @@ fn main() {
         return;
     }
     let quick = arguments.iter().any(|argument| argument == "--quick");
-    let filter = arguments.into_iter().find(|argument| !argument.starts_with("--")).unwrap_or_default();
+    let filter =
+        arguments.into_iter().find(|argument| !argument.starts_with("--")).unwrap_or_default();
     let runs = Runs {
-        effort: if quick { Effort { seconds: 0.03, blocks: 200 } } else { Effort { seconds: 0.3, blocks: 2000 } },
+        effort: if quick {
+            Effort { seconds: 0.03, blocks: 200 }
+        } else {
+            Effort { seconds: 0.3, blocks: 2000 }
+        },
         seeds: if quick { 1 } else { 5 },
         filter,
     };
@@ -82,7 +88,8 @@ impl Runs {
     fn measure_with(&self, instance: &Instance, seed: u64, options: &Options) -> Measured {
         let Instance { problem, values } = instance;
         let mut random = Random::new(seed + 1000);
-        let mut jitter = || values.iter().map(|value| value * random.between(0.995, 1.005)).collect();
+        let mut jitter =
+            || values.iter().map(|value| value * random.between(0.995, 1.005)).collect();
         let moving: Vec<Vec<f64>> = (0..CYCLE).map(|_| jitter()).collect();
         let mut oracle = Oracle::new(problem);
         let cold = time(self.effort, || {
@@ -91,8 +98,13 @@ impl Runs {
         });
         oracle.forget();
         let answer = oracle.allocate(values, 1.0, options).unwrap();
-        let (value, nodes, states, gap, limited) =
-            (answer.value, answer.nodes, answer.states, answer.gap(), answer.status == Status::Limit);
+        let (value, nodes, states, gap, limited) = (
+            answer.value,
+            answer.nodes,
+            answer.states,
+            answer.gap(),
+            answer.status == Status::Limit,
+        );
         let mut round = 0;
         let warm = time(self.effort, || {
             round += 1;
@@ -105,9 +117,19 @@ impl Runs {
         if !self.wants("concave") {
             return;
         }
-        let mut table = Table::new(&["K", "cold", "warm", "gap", "Clarabel", "its value against ours", "faster, cold", "goal"]);
+        let mut table = Table::new(&[
+            "K",
+            "cold",
+            "warm",
+            "gap",
+            "Clarabel",
+            "its value against ours",
+            "faster, cold",
+            "goal",
+        ]);
         for tasks in [10, 100, 10_000, 1_000_000] {
-            let (mut ours, mut peers, mut ratios, mut short) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+            let (mut ours, mut peers, mut ratios, mut short) =
+                (Vec::new(), Vec::new(), Vec::new(), Vec::new());
             for seed in 1..=if tasks > 1000 { self.seeds.min(3) } else { self.seeds } {
                 let instance = instance(Kind::Concave, tasks, seed);
                 let measured = self.measure(&instance, seed);
@@ -116,7 +138,10 @@ impl Runs {
                     ratios.push(peer.seconds / measured.cold);
                     short.push(peer.value / measured.value - 1.0);
                     peers.push(peer.seconds);
-                    println!("concave K = {tasks} seed {seed}: Clarabel {:?} in {} iterations", peer.status, peer.iterations);
+                    println!(
+                        "concave K = {tasks} seed {seed}: Clarabel {:?} in {} iterations",
+                        peer.status, peer.iterations
+                    );
                 }
                 ours.push(measured);
             }
@@ -148,20 +173,35 @@ impl Runs {
             ("thresholds, fund K/20", Kind::Sets, &[1000, 10_000]),
             ("mixed, every family", Kind::Mixed, &[100, 1000]),
         ];
-        let mut table = Table::new(&["curves", "K", "cold", "warm", "nodes", "states", "worst gap", ""]);
+        let mut table =
+            Table::new(&["curves", "K", "cold", "warm", "nodes", "states", "worst gap", ""]);
         for (name, kind, sizes) in cases.into_iter().filter(|(name, ..)| self.wants(name)) {
             for &tasks in sizes {
-                let ours: Vec<Measured> = (1..=self.seeds).map(|seed| self.measure(&instance(kind, tasks, seed), seed)).collect();
+                let ours: Vec<Measured> = (1..=self.seeds)
+                    .map(|seed| self.measure(&instance(kind, tasks, seed), seed))
+                    .collect();
                 let limited = ours.iter().filter(|measured| measured.limited).count();
                 table.row([
                     name.to_owned(),
                     tasks.to_string(),
                     times(&ours, |measured| measured.cold),
                     times(&ours, |measured| measured.warm),
-                    span(&ours, |a, b| a.nodes.cmp(&b.nodes), |measured| measured.nodes.to_string()),
-                    span(&ours, |a, b| a.states.cmp(&b.states), |measured| measured.states.to_string()),
+                    span(
+                        &ours,
+                        |a, b| a.nodes.cmp(&b.nodes),
+                        |measured| measured.nodes.to_string(),
+                    ),
+                    span(
+                        &ours,
+                        |a, b| a.states.cmp(&b.states),
+                        |measured| measured.states.to_string(),
+                    ),
                     format!("{:.0e}", ours.iter().map(|measured| measured.gap).fold(0.0, f64::max)),
-                    if limited > 0 { format!("{limited} of {} stopped at a limit", ours.len()) } else { String::new() },
+                    if limited > 0 {
+                        format!("{limited} of {} stopped at a limit", ours.len())
+                    } else {
+                        String::new()
+                    },
                 ]);
             }
         }
@@ -173,7 +213,15 @@ impl Runs {
         if !self.wants("limits") {
             return;
         }
-        let mut table = Table::new(&["K", "triad", "exp, library", "exp, vector", "concave warm / triad", "/ library exp", "/ vector exp"]);
+        let mut table = Table::new(&[
+            "K",
+            "triad",
+            "exp, library",
+            "exp, vector",
+            "concave warm / triad",
+            "/ library exp",
+            "/ vector exp",
+        ]);
         for tasks in [10, 100, 10_000, 1_000_000] {
             let triad = limits::triad(tasks, self.effort);
             let library = limits::exponentials(tasks, self.effort);

@@ -1,4 +1,5 @@
-//! S-shaped curves alone, from a handful to a hundred thousand, next to one pass of exponentials over as many numbers.
+//! S-shaped curves alone, from a handful to a hundred thousand, next to one pass of exponentials
+//! over as many numbers.
 
 use std::hint::black_box;
 
@@ -40,25 +41,51 @@ struct Measured {
 }
 
 pub fn run(effort: Effort, seeds: u64, wants: impl Fn(&str) -> bool) {
-    let mut table = Table::new(&["curves", "K", "within", "cold", "warm", "nodes", "worst gap", "exp pass", "cold / exp pass", ""]);
+    let mut table = Table::new(&[
+        "curves",
+        "K",
+        "within",
+        "cold",
+        "warm",
+        "nodes",
+        "worst gap",
+        "exp pass",
+        "cold / exp pass",
+        "",
+    ]);
     for (name, kind, tolerance, sizes) in CASES {
         for &tasks in sizes.iter().filter(|tasks| wants(&format!("sigmoid {name} {tasks} "))) {
             let exponentials = vector_exponentials(tasks, effort);
             let seeds = if tasks > 1000 { seeds.min(2) } else { seeds };
-            let ours: Vec<Measured> = (1..=seeds).map(|seed| measure(kind, tasks, seed, tolerance, effort)).collect();
+            let ours: Vec<Measured> =
+                (1..=seeds).map(|seed| measure(kind, tasks, seed, tolerance, effort)).collect();
             let limited = ours.iter().filter(|ours| ours.is_limited).count();
             table.row([
                 name.to_owned(),
                 tasks.to_string(),
                 format!("{tolerance:.0e}"),
-                span(&ours.iter().map(|ours| ours.cold).collect::<Vec<f64>>(), f64::total_cmp, seconds),
-                span(&ours.iter().map(|ours| ours.warm).collect::<Vec<f64>>(), f64::total_cmp, seconds),
-                span(&ours.iter().map(|ours| ours.nodes).collect::<Vec<u64>>(), u64::cmp, |nodes| nodes.to_string()),
+                span(
+                    &ours.iter().map(|ours| ours.cold).collect::<Vec<f64>>(),
+                    f64::total_cmp,
+                    seconds,
+                ),
+                span(
+                    &ours.iter().map(|ours| ours.warm).collect::<Vec<f64>>(),
+                    f64::total_cmp,
+                    seconds,
+                ),
+                span(
+                    &ours.iter().map(|ours| ours.nodes).collect::<Vec<u64>>(),
+                    u64::cmp,
+                    |nodes| nodes.to_string(),
+                ),
                 format!("{:.0e}", ours.iter().map(|ours| ours.gap).fold(0.0, f64::max)),
                 seconds(exponentials),
-                span(&ours.iter().map(|ours| ours.cold / exponentials).collect::<Vec<f64>>(), f64::total_cmp, |ratio| {
-                    format!("{ratio:.0}")
-                }),
+                span(
+                    &ours.iter().map(|ours| ours.cold / exponentials).collect::<Vec<f64>>(),
+                    f64::total_cmp,
+                    |ratio| format!("{ratio:.0}"),
+                ),
                 if limited > 0 { format!("{limited} stopped at a limit") } else { String::new() },
             ]);
         }
@@ -69,7 +96,9 @@ pub fn run(effort: Effort, seeds: u64, wants: impl Fn(&str) -> bool) {
 fn measure(kind: Kind, tasks: usize, seed: u64, tolerance: f64, effort: Effort) -> Measured {
     let mut random = Random::new(seed);
     let problem = problem(kind, tasks, &mut random);
-    let values: Vec<f64> = (0..tasks).map(|_| if matches!(kind, Kind::Equal) { 1.0 } else { random.between(0.05, 1.0) }).collect();
+    let values: Vec<f64> = (0..tasks)
+        .map(|_| if matches!(kind, Kind::Equal) { 1.0 } else { random.between(0.05, 1.0) })
+        .collect();
     let mut jitter = || values.iter().map(|value| value * random.between(0.995, 1.005)).collect();
     let moving: Vec<Vec<f64>> = (0..CYCLE).map(|_| jitter()).collect();
     let options = Options { tolerance, ..Options::default() };
@@ -78,7 +107,8 @@ fn measure(kind: Kind, tasks: usize, seed: u64, tolerance: f64, effort: Effort) 
         oracle.forget();
         black_box(oracle.allocate(black_box(&values), 1.0, &options).unwrap());
     });
-    let (nodes, gap, is_limited) = (oracle.last().nodes, oracle.last().gap(), oracle.last().status == Status::Limit);
+    let (nodes, gap, is_limited) =
+        (oracle.last().nodes, oracle.last().gap(), oracle.last().status == Status::Limit);
     let mut round = 0;
     let warm = time(effort, || {
         round += 1;
@@ -91,7 +121,8 @@ fn measure(kind: Kind, tasks: usize, seed: u64, tolerance: f64, effort: Effort) 
 fn problem(kind: Kind, tasks: usize, random: &mut Random) -> Problem {
     let share = 1.0 / tasks as f64;
     let task = |task: usize| {
-        let is_hill = matches!(kind, Kind::Hill | Kind::Bounded) || matches!(kind, Kind::Both) && task.is_multiple_of(2);
+        let is_hill = matches!(kind, Kind::Hill | Kind::Bounded)
+            || matches!(kind, Kind::Both) && task.is_multiple_of(2);
         let curve = if matches!(kind, Kind::Equal) {
             Curve::hill(share * 4.0, 2.5)
         } else if is_hill {

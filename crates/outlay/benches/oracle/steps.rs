@@ -1,4 +1,5 @@
-//! Staircases: steps, empirical curves and equal thresholds, next to one sort of their slopes and one pass over their jumps.
+//! Staircases: steps, empirical curves and equal thresholds, next to one sort of their slopes and
+//! one pass over their jumps.
 
 use std::hint::black_box;
 
@@ -27,7 +28,11 @@ fn stairs(kind: Stairs, tasks: usize, seed: u64) -> Instance {
         return instance(kind, tasks, seed);
     }
     let (mut random, share) = (Random::new(seed), 1.0 / tasks as f64);
-    let three = [share * random.between(0.3, 1.0), share * random.between(1.5, 3.0), share * random.between(3.5, 6.0)];
+    let three = [
+        share * random.between(0.3, 1.0),
+        share * random.between(1.5, 3.0),
+        share * random.between(3.5, 6.0),
+    ];
     let heights = [random.between(0.1, 0.3), random.between(0.4, 0.6), random.between(0.7, 1.0)];
     let curve = |random: &mut Random| match kind {
         Stairs::Correlated(_) => {
@@ -37,18 +42,24 @@ fn stairs(kind: Stairs, tasks: usize, seed: u64) -> Instance {
         Stairs::Equal(_) => Curve::steps(three.to_vec(), heights.to_vec()),
         Stairs::Tied | Stairs::Of(_) => Curve::threshold(1.0 / (tasks / 20) as f64),
     };
-    let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), curve(&mut random).unwrap())).collect();
+    let specs = (0..tasks)
+        .map(|task| TaskSpec::new(format!("t{task}"), curve(&mut random).unwrap()))
+        .collect();
     let spread = match kind {
         Stairs::Correlated(spread) | Stairs::Equal(spread) => spread,
         Stairs::Tied | Stairs::Of(_) => 0.0,
     };
     let values = (0..tasks).map(|_| random.between(1.0 - spread, 1.0 + spread)).collect();
-    Instance { problem: ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(), values }
+    Instance {
+        problem: ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(),
+        values,
+    }
 }
 
 /// Spend and success at every jump.
 fn jumps(curve: &Curve) -> Vec<(f64, f64)> {
-    let pairs = |at: &[f64], heights: &[f64]| at.iter().copied().zip(heights.iter().copied()).collect();
+    let pairs =
+        |at: &[f64], heights: &[f64]| at.iter().copied().zip(heights.iter().copied()).collect();
     match curve.family() {
         Family::Steps(steps) => pairs(steps.at(), steps.heights()),
         Family::Empirical(empirical) => pairs(empirical.at(), empirical.heights()),
@@ -65,7 +76,8 @@ fn slopes(instance: &Instance) -> Vec<f64> {
         let slope = |a: (f64, f64), b: (f64, f64)| (b.1 - a.1) / (b.0 - a.0);
         for corner in jumps(task.curve()) {
             while corners.len() > 1
-                && slope(corners[corners.len() - 2], corners[corners.len() - 1]) <= slope(corners[corners.len() - 1], corner)
+                && slope(corners[corners.len() - 2], corners[corners.len() - 1])
+                    <= slope(corners[corners.len() - 1], corner)
             {
                 corners.pop();
             }
@@ -93,7 +105,12 @@ fn sorting(slopes: &[f64], effort: Effort) -> f64 {
 
 /// Seconds to add up all jumps' spends, and how many there are.
 fn passing(instance: &Instance, effort: Effort) -> (f64, usize) {
-    let all: Vec<f64> = instance.problem.tasks().iter().flat_map(|task| jumps(task.curve()).into_iter().map(|jump| jump.0)).collect();
+    let all: Vec<f64> = instance
+        .problem
+        .tasks()
+        .iter()
+        .flat_map(|task| jumps(task.curve()).into_iter().map(|jump| jump.0))
+        .collect();
     let pass = time(effort, || {
         let (fours, rest) = all.as_chunks::<4>();
         let mut lanes = [0.0; 4];
@@ -111,14 +128,49 @@ impl Runs {
     pub fn staircases(&self) {
         let cases: [(&str, Stairs, &[usize], f64); 11] = [
             ("steps, 1-4 jumps", Stairs::Of(Kind::Steps), &[10, 100, 1000, 10_000], 0.0),
-            ("steps, correlated, equal values, to 1e-6", Stairs::Correlated(0.0), &[100, 1000, 10_000], 1e-6),
-            ("steps, correlated, values +-0.1 %, to 1e-6", Stairs::Correlated(1e-3), &[100, 1000, 10_000], 1e-6),
-            ("steps, correlated, values +-5 %, to 1e-6", Stairs::Correlated(0.05), &[100, 1000], 1e-6),
+            (
+                "steps, correlated, equal values, to 1e-6",
+                Stairs::Correlated(0.0),
+                &[100, 1000, 10_000],
+                1e-6,
+            ),
+            (
+                "steps, correlated, values +-0.1 %, to 1e-6",
+                Stairs::Correlated(1e-3),
+                &[100, 1000, 10_000],
+                1e-6,
+            ),
+            (
+                "steps, correlated, values +-5 %, to 1e-6",
+                Stairs::Correlated(0.05),
+                &[100, 1000],
+                1e-6,
+            ),
             ("steps, correlated, equal values, exact", Stairs::Correlated(0.0), &[100, 1000], 0.0),
-            ("steps, empirical, 2000 samples", Stairs::Of(Kind::Empirical { samples: 2000 }), &[100], 0.0),
-            ("steps, empirical, 1000 samples", Stairs::Of(Kind::Empirical { samples: 1000 }), &[1000], 0.0),
-            ("steps, equal curves of 3 jumps, equal values", Stairs::Equal(0.0), &[1000, 10_000], 0.0),
-            ("steps, equal curves of 3 jumps, values +-0.1 %", Stairs::Equal(1e-3), &[1000, 10_000], 0.0),
+            (
+                "steps, empirical, 2000 samples",
+                Stairs::Of(Kind::Empirical { samples: 2000 }),
+                &[100],
+                0.0,
+            ),
+            (
+                "steps, empirical, 1000 samples",
+                Stairs::Of(Kind::Empirical { samples: 1000 }),
+                &[1000],
+                0.0,
+            ),
+            (
+                "steps, equal curves of 3 jumps, equal values",
+                Stairs::Equal(0.0),
+                &[1000, 10_000],
+                0.0,
+            ),
+            (
+                "steps, equal curves of 3 jumps, values +-0.1 %",
+                Stairs::Equal(1e-3),
+                &[1000, 10_000],
+                0.0,
+            ),
             ("steps, thresholds, fund K/20", Stairs::Of(Kind::Sets), &[10_000], 0.0),
             ("steps, thresholds, fund K/20, equal values", Stairs::Tied, &[10_000], 0.0),
         ];
@@ -136,12 +188,22 @@ impl Runs {
             "",
         ];
         let mut table = Table::new(&head);
-        for (name, kind, sizes, tolerance) in cases.into_iter().filter(|(name, ..)| self.wants(name)) {
+        for (name, kind, sizes, tolerance) in
+            cases.into_iter().filter(|(name, ..)| self.wants(name))
+        {
             for &tasks in sizes {
-                let options = if tolerance > 0.0 { Options { tolerance, ..Options::default() } } else { Options::default() };
-                let rows: Vec<Row> = (1..=self.seeds).map(|seed| self.row(&stairs(kind, tasks, seed), seed, &options)).collect();
+                let options = if tolerance > 0.0 {
+                    Options { tolerance, ..Options::default() }
+                } else {
+                    Options::default()
+                };
+                let rows: Vec<Row> = (1..=self.seeds)
+                    .map(|seed| self.row(&stairs(kind, tasks, seed), seed, &options))
+                    .collect();
                 let ratio = |which: &dyn Fn(&Row) -> f64| {
-                    span(&rows.iter().map(which).collect::<Vec<f64>>(), f64::total_cmp, |ratio| format!("{ratio:.1}"))
+                    span(&rows.iter().map(which).collect::<Vec<f64>>(), f64::total_cmp, |ratio| {
+                        format!("{ratio:.1}")
+                    })
                 };
                 let limited = rows.iter().filter(|row| row.limited).count();
                 table.row([
@@ -155,7 +217,11 @@ impl Runs {
                     span(&rows, |a, b| a.jumps.cmp(&b.jumps), |row| row.jumps.to_string()),
                     span(&rows, |a, b| a.states.cmp(&b.states), |row| row.states.to_string()),
                     format!("{:.0e}", rows.iter().map(|row| row.gap).fold(0.0, f64::max)),
-                    if limited > 0 { format!("{limited} of {} stopped at a limit", rows.len()) } else { String::new() },
+                    if limited > 0 {
+                        format!("{limited} of {} stopped at a limit", rows.len())
+                    } else {
+                        String::new()
+                    },
                 ]);
             }
         }

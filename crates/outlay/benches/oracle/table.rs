@@ -15,12 +15,19 @@ impl Table {
 
     pub fn print(&self, title: &str) {
         println!("\n## {title}\n");
-        let width = |column: usize| self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let width = |column: usize| {
+            self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
+        };
         for (position, row) in self.rows.iter().enumerate() {
-            let cells: Vec<String> = row.iter().enumerate().map(|(column, cell)| format!("{cell:<0$}", width(column))).collect();
+            let cells: Vec<String> = row
+                .iter()
+                .enumerate()
+                .map(|(column, cell)| format!("{cell:<0$}", width(column)))
+                .collect();
             println!("| {} |", cells.join(" | "));
             if position == 0 {
-                let dashes: Vec<String> = (0..row.len()).map(|column| "-".repeat(width(column))).collect();
+                let dashes: Vec<String> =
+                    (0..row.len()).map(|column| "-".repeat(width(column))).collect();
                 println!("| {} |", dashes.join(" | "));
             }
         }
@@ -48,7 +55,11 @@ fn digits(number: f64) -> String {
 }
 
 /// The smallest and the largest as `a` or `a .. b`.
-pub fn span<T: Copy>(items: &[T], less: impl Fn(&T, &T) -> std::cmp::Ordering, show: impl Fn(T) -> String) -> String {
+pub fn span<T: Copy>(
+    items: &[T],
+    less: impl Fn(&T, &T) -> std::cmp::Ordering,
+    show: impl Fn(T) -> String,
+) -> String {
     let least = items.iter().copied().min_by(&less).map(&show).unwrap_or_default();
     let most = items.iter().copied().max_by(&less).map(&show).unwrap_or_default();
     if least == most { least } else { format!("{least} .. {most}") }

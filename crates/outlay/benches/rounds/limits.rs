@@ -1,5 +1,6 @@
-//! What a round costs at least: the same algorithms by hand, for one kind of curve, without a certificate, a trace or a choice of
-//! anything. Same random stream, so the regret says whether it is the same algorithm.
+//! What a round costs at least: the same algorithms by hand, for one kind of curve, without a
+//! certificate, a trace or a choice of anything. Same random stream, so the regret says whether it
+//! is the same algorithm.
 
 use std::hint::black_box;
 
@@ -22,7 +23,8 @@ pub fn powers(problem: &Problem) -> Option<(Vec<f64>, Vec<f64>)> {
     problem.tasks().iter().map(|task| Some((exponent(task)?, task.reward()?.mean()))).collect()
 }
 
-/// Tasks with power curves and a budget of one: at price `e^y` task k gets `exp((b - y) / (1 - a))` with `b = log(a v)`.
+/// Tasks with power curves and a budget of one: at price `e^y` task k gets `exp((b - y) / (1 - a))`
+/// with `b = log(a v)`.
 struct Powers {
     exponents: Vec<f64>,
     elasticities: Vec<f64>,
@@ -36,7 +38,8 @@ struct Powers {
 
 impl Powers {
     fn new(exponents: &[f64], values: impl Iterator<Item = f64>) -> Self {
-        let slopes: Vec<f64> = exponents.iter().zip(values).map(|(exponent, value)| exponent * value).collect();
+        let slopes: Vec<f64> =
+            exponents.iter().zip(values).map(|(exponent, value)| exponent * value).collect();
         Self {
             exponents: exponents.to_vec(),
             elasticities: exponents.iter().map(|exponent| 1.0 / (1.0 - exponent)).collect(),
@@ -55,7 +58,9 @@ impl Powers {
     /// One pass: what is spent at the price, and how fast it falls with the price's logarithm.
     fn spend(&mut self) -> (f64, f64) {
         let (mut spent, mut fall) = (0.0, 0.0);
-        for ((success, logarithm), elasticity) in self.success.iter_mut().zip(&self.logarithms).zip(&self.elasticities) {
+        for ((success, logarithm), elasticity) in
+            self.success.iter_mut().zip(&self.logarithms).zip(&self.elasticities)
+        {
             let spend = (elasticity * (logarithm - self.price)).exp();
             spent += spend;
             fall += elasticity * spend;
@@ -66,7 +71,8 @@ impl Powers {
 
     /// Newton on the price from the last one until the budget is met, then `x^a = x e^y / (a v)`.
     fn solve(&mut self) {
-        // Convex in the price's logarithm, so it converges from anywhere; the count is a belt for the braces.
+        // Convex in the price's logarithm, so it converges from anywhere; the count is a belt for
+        // the braces.
         for _ in 0..100 {
             let (spent, fall) = self.spend();
             let excess = spent.ln();
@@ -87,9 +93,12 @@ pub fn paper(exponents: &[f64], means: &[f64], horizon: u64, seed: u64) -> f64 {
     let log_term = log_term(means.len(), horizon);
     let mut best = Powers::new(exponents, means.iter().copied());
     best.solve();
-    let worth = |success: &[f64]| -> f64 { success.iter().zip(means).map(|(success, mean)| success * mean).sum() };
+    let worth = |success: &[f64]| -> f64 {
+        success.iter().zip(means).map(|(success, mean)| success * mean).sum()
+    };
     let optimum = worth(&best.success);
-    let (completion_draws, reward_draws) = (Draws::new(seed, Purpose::Completion), Draws::new(seed, Purpose::Reward));
+    let (completion_draws, reward_draws) =
+        (Draws::new(seed, Purpose::Completion), Draws::new(seed, Purpose::Reward));
     let mut counts = vec![(0.0f64, 0.0f64); means.len()];
     let mut powers = Powers::new(exponents, means.iter().map(|_| log_term.sqrt()));
     let mut regret = 0.0;
@@ -149,12 +158,14 @@ pub struct Parts {
 /// The parts of a round with these exponents, one after the other and every task in each.
 pub fn parts(exponents: &[f64], effort: Effort) -> Parts {
     let tasks = exponents.len();
-    let (completion_draws, reward_draws) = (Draws::new(1, Purpose::Completion), Draws::new(1, Purpose::Reward));
+    let (completion_draws, reward_draws) =
+        (Draws::new(1, Purpose::Completion), Draws::new(1, Purpose::Reward));
     let mut round = 0;
     let draws = time(effort, || {
         round += 1;
         let (completions, rewards) = (completion_draws.round(round), reward_draws.round(round));
-        let sum: f64 = (0..tasks).map(|task| completions.uniform(task) + rewards.uniform(task)).sum();
+        let sum: f64 =
+            (0..tasks).map(|task| completions.uniform(task) + rewards.uniform(task)).sum();
         black_box(sum);
     });
     let mut powers = Powers::new(exponents, exponents.iter().map(|_| 1.0));
@@ -171,7 +182,11 @@ pub fn parts(exponents: &[f64], effort: Effort) -> Parts {
     powers.solve();
     let spends = powers.success.clone();
     let success = time(effort, || {
-        let sum: f64 = black_box(&spends).iter().zip(exponents).map(|(spend, exponent)| spend.powf(*exponent)).sum();
+        let sum: f64 = black_box(&spends)
+            .iter()
+            .zip(exponents)
+            .map(|(spend, exponent)| spend.powf(*exponent))
+            .sum();
         black_box(sum);
     });
     Parts { draws, indices, pass, success }

@@ -14,7 +14,8 @@ use outlay::learner::LearnerSpec;
 use crate::clock::{Effort, LONG_SECONDS, long};
 use crate::limits;
 
-/// Not a learner: the same algorithm by hand, `paper` on power curves and `cucb` on a bandit's arms.
+/// Not a learner: the same algorithm by hand, `paper` on power curves and `cucb` on a bandit's
+/// arms.
 pub const BY_HAND: &str = "by-hand";
 
 /// What was played and what it took.
@@ -31,14 +32,31 @@ pub struct Measured {
 ///
 /// # Errors
 /// If there is no such instance or learner, or it cannot be played by hand.
-pub fn measure(instance: &str, learner: &str, horizon: u64, seed: u64, effort: Effort) -> Result<Measured, Box<dyn Error>> {
+pub fn measure(
+    instance: &str,
+    learner: &str,
+    horizon: u64,
+    seed: u64,
+    effort: Effort,
+) -> Result<Measured, Box<dyn Error>> {
     let problem = instance.parse::<Instance>()?.problem(horizon, seed)?;
-    let told = |seconds: f64, regret: f64, oracle_gap| Measured { rounds_per_second: horizon as f64 / seconds, regret, oracle_gap };
+    let told = |seconds: f64, regret: f64, oracle_gap| Measured {
+        rounds_per_second: horizon as f64 / seconds,
+        regret,
+        oracle_gap,
+    };
     if learner == BY_HAND {
         let play: Box<dyn Fn() -> f64> = match limits::powers(&problem) {
-            Some((exponents, means)) => Box::new(move || limits::paper(&exponents, &means, horizon, seed)),
+            Some((exponents, means)) => {
+                Box::new(move || limits::paper(&exponents, &means, horizon, seed))
+            }
             None if instance.starts_with("k-armed") => {
-                let means: Vec<f64> = problem.tasks().iter().filter_map(|task| task.reward()).map(|law| law.mean()).collect();
+                let means: Vec<f64> = problem
+                    .tasks()
+                    .iter()
+                    .filter_map(|task| task.reward())
+                    .map(|law| law.mean())
+                    .collect();
                 Box::new(move || limits::ucb1(&means, horizon, seed))
             }
             None => return Err(format!("{instance} was not written by hand").into()),
@@ -68,7 +86,13 @@ pub struct Sides {
 ///
 /// # Errors
 /// If there is no such instance or learner, or the two ways differ in any digit.
-pub fn sides(instance: &str, learner: &str, horizon: u64, replications: u64, effort: Effort) -> Result<Sides, Box<dyn Error>> {
+pub fn sides(
+    instance: &str,
+    learner: &str,
+    horizon: u64,
+    replications: u64,
+    effort: Effort,
+) -> Result<Sides, Box<dyn Error>> {
     let source = Source::Instance(instance.parse()?);
     let experiment = Experiment {
         cases: vec![Case { name: instance.to_owned(), source, horizon, parameter: None }],
@@ -82,16 +106,21 @@ pub fn sides(instance: &str, learner: &str, horizon: u64, replications: u64, eff
     let play = |lockstep: bool| {
         let mut results = Vec::new();
         let pace = Pace { threads: NonZeroUsize::MIN, lockstep };
-        // The thread that plays is another one: its time is that of the wall clock, and the quietest turn counts.
+        // The thread that plays is another one: its time is that of the wall clock, and the
+        // quietest turn counts.
         let begin = Instant::now();
-        experiment.run(&jobs, pace, &AtomicBool::new(false), |job, replication| results.push((job, replication)))?;
+        experiment.run(&jobs, pace, &AtomicBool::new(false), |job, replication| {
+            results.push((job, replication))
+        })?;
         let seconds = begin.elapsed().as_secs_f64();
         results.sort_by_key(|(job, _)| *job);
         Ok::<_, Box<dyn Error>>((seconds, results))
     };
     let ((mut alone, expected), (mut together, found)) = (play(false)?, play(true)?);
     if expected != found {
-        return Err(format!("{instance} {learner}: replications differ from those played alone").into());
+        return Err(
+            format!("{instance} {learner}: replications differ from those played alone").into()
+        );
     }
     let begin = Instant::now();
     for _ in 0..effort.blocks {
@@ -105,12 +134,18 @@ pub fn sides(instance: &str, learner: &str, horizon: u64, replications: u64, eff
     Ok(Sides { one_by_one: rounds / alone, together: rounds / together })
 }
 
-fn replication(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Result<Replication, Box<dyn Error>> {
+fn replication(
+    problem: &Problem,
+    learner: &LearnerSpec,
+    horizon: u64,
+    seed: u64,
+) -> Result<Replication, Box<dyn Error>> {
     let play = Play { problem, learner, feedback: learner.entry().feedback, horizon, seed };
     play.run(&AtomicBool::new(false))?.ok_or_else(|| "stopped".into())
 }
 
-/// Seconds of the fastest run: CPU time of long ones; short ones by the wall clock, since many are tried and some meet nobody.
+/// Seconds of the fastest run: CPU time of long ones; short ones by the wall clock, since many are
+/// tried and some meet nobody.
 fn fastest(effort: Effort, mut run: impl FnMut()) -> f64 {
     let begin = Instant::now();
     run();

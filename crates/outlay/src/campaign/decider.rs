@@ -1,7 +1,8 @@
-//! Who decides a round: a learner, the oracle that turns its weights into a split, and the guards around it.
+//! Who decides a round: a learner, the oracle that turns its weights into a split, and the guards
+//! around it.
 //!
-//! It knows what was observed, and nothing of rounds that wait for outcomes: a [`Campaign`](super::Campaign) keeps these in memory, a
-//! service on a disk.
+//! It knows what was observed, and nothing of rounds that wait for outcomes: a
+//! [`Campaign`](super::Campaign) keeps these in memory, a service on a disk.
 
 use super::CampaignError;
 use super::guards::{self, GuardReport, Guards};
@@ -42,12 +43,18 @@ enum Source {
 }
 
 impl Decider {
-    /// Nothing is observed yet. A learner that needs a horizon takes `horizon`, or else the problem's; `seed` is for the learner's own
-    /// draws.
+    /// Nothing is observed yet. A learner that needs a horizon takes `horizon`, or else the
+    /// problem's; `seed` is for the learner's own draws.
     ///
     /// # Errors
     /// If the learner cannot be made: see [`LearnerSpec::build`].
-    pub fn new(problem: &Problem, spec: &LearnerSpec, horizon: Option<u64>, feedback: Feedback, seed: u64) -> Result<Self, CampaignError> {
+    pub fn new(
+        problem: &Problem,
+        spec: &LearnerSpec,
+        horizon: Option<u64>,
+        feedback: Feedback,
+        seed: u64,
+    ) -> Result<Self, CampaignError> {
         let learner = spec.build(problem, horizon, feedback, seed)?;
         let tasks = problem.tasks().len();
         Ok(Self {
@@ -71,14 +78,18 @@ impl Decider {
     /// Holds every split from now on within `guards`. `problem` is the one it was made for.
     ///
     /// # Errors
-    /// If the guards contradict each other, the tasks or the budget, or the learner names its splits itself.
+    /// If the guards contradict each other, the tasks or the budget, or the learner names its
+    /// splits itself.
     pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
         if guards.is_empty() {
             self.watch = None;
             return Ok(());
         }
         if self.spec.names_its_splits() {
-            let message = format!("guards: {} names its splits itself, and so cannot be held within guards", self.spec);
+            let message = format!(
+                "guards: {} names its splits itself, and so cannot be held within guards",
+                self.spec
+            );
             return Err(CampaignError::BadGuard(message));
         }
         self.watch = Some(Box::new(guards::Watch::new(problem, guards)?));
@@ -91,8 +102,9 @@ impl Decider {
         self.watch.as_ref().map(|watch| *watch.guards()).unwrap_or_default()
     }
 
-    /// Finds every split afresh from now on: no search starts where the last one ended. A split then follows from what was observed
-    /// alone, to the last bit, whatever was decided before it and wherever.
+    /// Finds every split afresh from now on: no search starts where the last one ended. A split
+    /// then follows from what was observed alone, to the last bit, whatever was decided before it
+    /// and wherever.
     pub fn search_afresh(&mut self) {
         self.is_afresh = true;
     }
@@ -119,13 +131,19 @@ impl Decider {
         }
     }
 
-    /// Whether a round can be asked for with this budget and these tasks. What passes is decided without an error, so nothing need be
-    /// taken back afterwards.
+    /// Whether a round can be asked for with this budget and these tasks. What passes is decided
+    /// without an error, so nothing need be taken back afterwards.
     ///
     /// # Errors
-    /// If there is not one entry a task, a task that must be given something is not there, or the budget does not cover the lower bounds.
+    /// If there is not one entry a task, a task that must be given something is not there, or the
+    /// budget does not cover the lower bounds.
     #[inline]
-    pub fn check(&self, round: u64, budget: f64, available: Option<&[bool]>) -> Result<(), CampaignError> {
+    pub fn check(
+        &self,
+        round: u64,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<(), CampaignError> {
         self.check_tasks(round, available)?;
         Ok(self.oracle.check_budget(budget)?)
     }
@@ -134,21 +152,39 @@ impl Decider {
         let Some(available) = available else { return Ok(()) };
         let tasks = self.names.len();
         if available.len() != tasks {
-            return Err(CampaignError::Count { what: "available", expected: tasks, got: available.len() });
+            return Err(CampaignError::Count {
+                what: "available",
+                expected: tasks,
+                got: available.len(),
+            });
         }
-        match available.iter().zip(&self.bounds).position(|(there, bounds)| !there && bounds.min > 0.0) {
+        match available
+            .iter()
+            .zip(&self.bounds)
+            .position(|(there, bounds)| !there && bounds.min > 0.0)
+        {
             None => Ok(()),
-            Some(task) => Err(CampaignError::Needed { task: self.names[task].clone(), round, min: self.bounds[task].min }),
+            Some(task) => Err(CampaignError::Needed {
+                task: self.names[task].clone(),
+                round,
+                min: self.bounds[task].min,
+            }),
         }
     }
 
-    /// The split of a round, which has been [checked](Self::check). `available` says which tasks are there; absent: all. If the learner
-    /// names it itself, `value`, `upper_bound` and `price` are zero: it maximises nothing.
+    /// The split of a round, which has been [checked](Self::check). `available` says which tasks
+    /// are there; absent: all. If the learner names it itself, `value`, `upper_bound` and `price`
+    /// are zero: it maximises nothing.
     ///
     /// # Errors
     /// If the budget does not cover the lower bounds.
     #[inline]
-    pub fn decide(&mut self, round: u64, budget: f64, available: Option<&[bool]>) -> Result<&Allocation, CampaignError> {
+    pub fn decide(
+        &mut self,
+        round: u64,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<&Allocation, CampaignError> {
         if self.is_afresh {
             self.oracle.forget();
         }
@@ -175,7 +211,12 @@ impl Decider {
     ///
     /// # Errors
     /// As [`Decider::check`].
-    pub fn preview(&mut self, round: u64, budget: f64, available: Option<&[bool]>) -> Result<&Allocation, CampaignError> {
+    pub fn preview(
+        &mut self,
+        round: u64,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<&Allocation, CampaignError> {
         self.check(round, budget, available)?;
         let base = self.watch.as_ref().map(|watch| watch.save());
         // The others remember what they decide.
@@ -190,15 +231,25 @@ impl Decider {
         Ok(self.last())
     }
 
-    /// A round was handed out like this, whatever would be decided today: the learner may count its decisions, and the guards hold the
-    /// next split against it.
+    /// A round was handed out like this, whatever would be decided today: the learner may count its
+    /// decisions, and the guards hold the next split against it.
     ///
     /// # Errors
     /// If the numbers do not fit the tasks; nothing changes then.
-    pub fn take_up(&mut self, round: u64, budget: f64, available: Option<&[bool]>, spend: &[f64]) -> Result<(), CampaignError> {
+    pub fn take_up(
+        &mut self,
+        round: u64,
+        budget: f64,
+        available: Option<&[bool]>,
+        spend: &[f64],
+    ) -> Result<(), CampaignError> {
         self.check_tasks(round, available)?;
         if spend.len() != self.names.len() {
-            return Err(CampaignError::Count { what: "spend", expected: self.names.len(), got: spend.len() });
+            return Err(CampaignError::Count {
+                what: "spend",
+                expected: self.names.len(),
+                got: spend.len(),
+            });
         }
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget).into());
@@ -211,12 +262,17 @@ impl Decider {
         Ok(())
     }
 
-    /// Takes what came back of a task in a round in which it was given `spend`. The order matters only to learners that do not [learn
-    /// by counting](LearnerSpec::learns_by_counting).
+    /// Takes what came back of a task in a round in which it was given `spend`. The order matters
+    /// only to learners that do not [learn by counting](LearnerSpec::learns_by_counting).
     ///
     /// # Errors
     /// If there is no such task.
-    pub fn observe(&mut self, task: usize, spend: f64, outcome: Outcome) -> Result<(), CampaignError> {
+    pub fn observe(
+        &mut self,
+        task: usize,
+        spend: f64,
+        outcome: Outcome,
+    ) -> Result<(), CampaignError> {
         if task >= self.names.len() {
             return Err(CampaignError::NoTask(task));
         }
@@ -228,17 +284,24 @@ impl Decider {
         Ok(())
     }
 
-    /// Takes these counts for everything that came back so far: completions, and the sums of their rewards in billionths of the largest
-    /// one.
+    /// Takes these counts for everything that came back so far: completions, and the sums of their
+    /// rewards in billionths of the largest one.
     ///
     /// # Errors
-    /// If the learner does not [learn by counting](LearnerSpec::learns_by_counting), or the counts cannot be any.
-    pub fn set_counts(&mut self, completions: &[u64], reward_sums: &[u64]) -> Result<(), StateError> {
+    /// If the learner does not [learn by counting](LearnerSpec::learns_by_counting), or the counts
+    /// cannot be any.
+    pub fn set_counts(
+        &mut self,
+        completions: &[u64],
+        reward_sums: &[u64],
+    ) -> Result<(), StateError> {
         if !self.spec.learns_by_counting() {
             return Err(StateError(format!("{} learns from more than counts", self.spec)));
         }
         if !self.sees_gains {
-            self.learner.load(&serde_json::json!({ "completions": completions, "reward_sum": reward_sums }))?;
+            self.learner.load(
+                &serde_json::json!({ "completions": completions, "reward_sum": reward_sums }),
+            )?;
         }
         Ok(())
     }
@@ -248,30 +311,49 @@ impl Decider {
         if available.is_none() && !self.reconsiders {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
-        // A task that is not there is worth nothing, and so gets nothing; what is left over must not land on it either.
-        let options = if available.is_some() { Options { leftover: Leftover::Keep, ..self.options } } else { self.options };
+        // A task that is not there is worth nothing, and so gets nothing; what is left over must
+        // not land on it either.
+        let options = if available.is_some() {
+            Options { leftover: Leftover::Keep, ..self.options }
+        } else {
+            self.options
+        };
         loop {
             for (weight, there) in self.weights.iter_mut().zip(available.unwrap_or_default()) {
                 *weight = if *there { *weight } else { 0.0 };
             }
             let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
-            if !(self.reconsiders && self.learner.reconsider(&allocation.success, &mut self.weights)) {
+            if !(self.reconsiders
+                && self.learner.reconsider(&allocation.success, &mut self.weights))
+            {
                 return Ok(());
             }
         }
     }
 
     /// Leaves the best split for the learner's weights that the guards allow in `watch`.
-    fn maximise_within_guards(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
+    fn maximise_within_guards(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<(), AllocationError> {
         let Some(watch) = &mut self.watch else { return Ok(()) };
         loop {
-            let round = guards::Round { weights: &self.weights, budget, available, options: &self.options };
+            let round =
+                guards::Round { weights: &self.weights, budget, available, options: &self.options };
             watch.solve(&round)?;
-            if !(self.reconsiders && self.learner.reconsider(&watch.answer.success, &mut self.weights)) {
+            if !(self.reconsiders
+                && self.learner.reconsider(&watch.answer.success, &mut self.weights))
+            {
                 break;
             }
         }
-        watch.count_costs(&guards::Round { weights: &self.weights, budget, available, options: &self.options })?;
+        watch.count_costs(&guards::Round {
+            weights: &self.weights,
+            budget,
+            available,
+            options: &self.options,
+        })?;
         let spend = std::mem::take(&mut watch.answer.spend);
         watch.follow(budget, available, &spend);
         watch.answer.spend = spend;

@@ -1,4 +1,5 @@
-//! Guards: a split may not jump, starve a task, or fidget. What each of them costs is told with every round.
+//! Guards: a split may not jump, starve a task, or fidget. What each of them costs is told with
+//! every round.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,17 +7,20 @@ use super::CampaignError;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle, covers};
 use crate::problem::{Bounds, Problem};
 
-/// What a round may do to the split of the round before. Amounts per round, in the budget's unit; absent: no such guard.
+/// What a round may do to the split of the round before. Amounts per round, in the budget's unit;
+/// absent: no such guard.
 ///
-/// The split of the round before is what the tasks' `current` says in the first round, and is scaled with the budget when that
-/// changes.
+/// The split of the round before is what the tasks' `current` says in the first round, and is
+/// scaled with the budget when that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guards {
-    /// No task's spend moves by more than this. The gap between nothing and a task's `at_least` counts as one step.
+    /// No task's spend moves by more than this. The gap between nothing and a task's `at_least`
+    /// counts as one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_change: Option<f64>,
-    /// Every task that is there gets at least this; not more than its `max`, and reached in steps of `max_change`.
+    /// Every task that is there gets at least this; not more than its `max`, and reached in steps
+    /// of `max_change`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<f64>,
     /// A task whose spend would move by less than this keeps what it had.
@@ -40,16 +44,28 @@ impl Guards {
     fn check(&self, problem: &Problem) -> Result<(), CampaignError> {
         for (name, amount) in self.named() {
             if let Some(amount) = amount.filter(|amount| !(*amount >= 0.0 && amount.is_finite())) {
-                return Err(CampaignError::BadGuard(format!("{name}: must be finite and not negative, not {amount}")));
+                return Err(CampaignError::BadGuard(format!(
+                    "{name}: must be finite and not negative, not {amount}"
+                )));
             }
         }
-        if let Some((most, least)) = self.max_change.zip(self.min_move).filter(|(most, least)| least > most) {
-            let message = format!("min_move {least} is above max_change {most}: nothing could ever move");
+        if let Some((most, least)) =
+            self.max_change.zip(self.min_move).filter(|(most, least)| least > most)
+        {
+            let message =
+                format!("min_move {least} is above max_change {most}: nothing could ever move");
             return Err(CampaignError::BadGuard(message));
         }
-        let floors: f64 = problem.tasks().iter().map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max)).sum();
+        let floors: f64 = problem
+            .tasks()
+            .iter()
+            .map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max))
+            .sum();
         if !covers(problem.budget(), floors) {
-            let message = format!("floor: with it the tasks need {floors}, more than the budget {}", problem.budget());
+            let message = format!(
+                "floor: with it the tasks need {floors}, more than the budget {}",
+                problem.budget()
+            );
             return Err(CampaignError::BadGuard(message));
         }
         Ok(())
@@ -59,7 +75,8 @@ impl Guards {
 /// What the guards did to a round.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GuardReport {
-    /// What lifting `max_change` alone would bring in this round, by the learner's weights; absent: no such guard.
+    /// What lifting `max_change` alone would bring in this round, by the learner's weights; absent:
+    /// no such guard.
     pub max_change: Option<f64>,
     /// The same for `floor`.
     pub floor: Option<f64>,
@@ -109,7 +126,8 @@ struct Guarded {
 impl Watch {
     pub(super) fn new(problem: &Problem, guards: Guards) -> Result<Self, CampaignError> {
         guards.check(problem)?;
-        let base: Vec<Option<f64>> = problem.tasks().iter().map(crate::problem::Task::current).collect();
+        let base: Vec<Option<f64>> =
+            problem.tasks().iter().map(crate::problem::Task::current).collect();
         let spent: f64 = base.iter().flatten().sum();
         Ok(Self {
             guards,
@@ -128,8 +146,13 @@ impl Watch {
     pub(super) fn load(problem: &Problem, state: &WatchState) -> Result<Self, CampaignError> {
         let mut watch = Self::new(problem, state.guards)?;
         let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
-        if state.base.len() != watch.base.len() || !state.base.iter().flatten().chain([&state.base_budget]).all(is_amount) {
-            return Err(crate::learner::StateError("state: what the guards compare with is damaged".to_owned()).into());
+        if state.base.len() != watch.base.len()
+            || !state.base.iter().flatten().chain([&state.base_budget]).all(is_amount)
+        {
+            return Err(crate::learner::StateError(
+                "state: what the guards compare with is damaged".to_owned(),
+            )
+            .into());
         }
         watch.base.clone_from(&state.base);
         watch.base_budget = state.base_budget;
@@ -153,16 +176,21 @@ impl Watch {
         Ok(())
     }
 
-    /// What the guards cost in the round whose split is in `answer`, found by lifting one after the other.
+    /// What the guards cost in the round whose split is in `answer`, found by lifting one after the
+    /// other.
     pub(super) fn count_costs(&mut self, round: &Round<'_>) -> Result<(), AllocationError> {
         let gain = |lifted: Guards| -> Result<f64, AllocationError> {
             Ok((self.solve_with(lifted, round)?.allocation.value - self.answer.value).max(0.0))
         };
         let Guards { max_change, floor, min_move } = self.guards;
         let report = GuardReport {
-            max_change: max_change.map(|_| gain(Guards { max_change: None, ..self.guards })).transpose()?,
+            max_change: max_change
+                .map(|_| gain(Guards { max_change: None, ..self.guards }))
+                .transpose()?,
             floor: floor.map(|_| gain(Guards { floor: None, ..self.guards })).transpose()?,
-            min_move: min_move.map(|_| gain(Guards { min_move: None, ..self.guards })).transpose()?,
+            min_move: min_move
+                .map(|_| gain(Guards { min_move: None, ..self.guards }))
+                .transpose()?,
             ..self.report
         };
         self.report = report;
@@ -185,17 +213,24 @@ impl Watch {
 
     fn solve_with(&self, guards: Guards, round: &Round<'_>) -> Result<Guarded, AllocationError> {
         let scale = self.scale(round.budget);
-        let base: Vec<Option<f64>> = self.base.iter().map(|base| base.map(|base| base * scale)).collect();
-        let mut bounds: Vec<Bounds> = (0..base.len()).map(|task| self.bounds(task, &guards, base[task], round.available)).collect();
+        let base: Vec<Option<f64>> =
+            self.base.iter().map(|base| base.map(|base| base * scale)).collect();
+        let mut bounds: Vec<Bounds> = (0..base.len())
+            .map(|task| self.bounds(task, &guards, base[task], round.available))
+            .collect();
         let mut gave_way = self.make_room(&mut bounds, round);
         let mut is_kept = vec![false; base.len()];
         loop {
             let problem = self.problem.with_bounds(&bounds);
-            let allocation = Oracle::new(&problem).allocate(round.weights, round.budget, round.options)?.clone();
+            let allocation =
+                Oracle::new(&problem).allocate(round.weights, round.budget, round.options)?.clone();
             let least = guards.min_move.unwrap_or(0.0);
             let fidgets = |task: &usize| {
                 // Where the other guards or the problem ask for a small move, it is made.
-                let is_small = |base: f64| (allocation.spend[*task] - base).abs() < least && bounds[*task].allows(base, 0.0);
+                let is_small = |base: f64| {
+                    (allocation.spend[*task] - base).abs() < least
+                        && bounds[*task].allows(base, 0.0)
+                };
                 !is_kept[*task] && base[*task].is_some_and(is_small)
             };
             let small: Vec<usize> = (0..base.len()).filter(fidgets).collect();
@@ -207,7 +242,11 @@ impl Watch {
             let fits = held.iter().map(|bounds| bounds.min).sum::<f64>() <= round.budget;
             gave_way |= !fits;
             if small.is_empty() || !fits {
-                return Ok(Guarded { allocation, kept: is_kept.iter().filter(|kept| **kept).count(), gave_way });
+                return Ok(Guarded {
+                    allocation,
+                    kept: is_kept.iter().filter(|kept| **kept).count(),
+                    gave_way,
+                });
             }
             small.iter().for_each(|&task| is_kept[task] = true);
             bounds = held;
@@ -215,7 +254,13 @@ impl Watch {
     }
 
     /// What a task may be given in this round.
-    fn bounds(&self, task: usize, guards: &Guards, base: Option<f64>, available: Option<&[bool]>) -> Bounds {
+    fn bounds(
+        &self,
+        task: usize,
+        guards: &Guards,
+        base: Option<f64>,
+        available: Option<&[bool]>,
+    ) -> Bounds {
         let own = self.problem.tasks()[task].bounds();
         if available.is_some_and(|available| !available[task]) {
             return Bounds { min: 0.0, max: 0.0, at_least: 0.0 };
@@ -237,7 +282,8 @@ impl Watch {
         Bounds { min: 0.0, max: high, at_least: own.at_least }
     }
 
-    /// Lowers what the guards ask for until the budget covers it; what the problem itself asks for stays.
+    /// Lowers what the guards ask for until the budget covers it; what the problem itself asks for
+    /// stays.
     fn make_room(&self, bounds: &mut [Bounds], round: &Round<'_>) -> bool {
         let needed: f64 = bounds.iter().map(|bounds| bounds.min).sum();
         if needed <= round.budget {
@@ -252,7 +298,8 @@ impl Watch {
             let least = own.min.min(bounds.min);
             bounds.min = least + share * (bounds.min - least);
             if bounds.min < own.at_least {
-                *bounds = Bounds { min: 0.0, max: bounds.max.max(own.at_least), at_least: own.at_least };
+                *bounds =
+                    Bounds { min: 0.0, max: bounds.max.max(own.at_least), at_least: own.at_least };
             }
         }
         true

@@ -26,7 +26,13 @@ pub(super) struct OpenRound {
 impl OpenRound {
     /// Nothing of it is told.
     fn new(round: u64, tasks: usize) -> Self {
-        Self { round, waits: vec![Wait::Open; tasks], spend: Vec::new(), success: Vec::new(), waiting: tasks }
+        Self {
+            round,
+            waits: vec![Wait::Open; tasks],
+            spend: Vec::new(),
+            success: Vec::new(),
+            waiting: tasks,
+        }
     }
 }
 
@@ -59,10 +65,11 @@ impl Refusal {
     }
 }
 
-/// The open rounds in their order. Records that are done with are used again, so that nothing is allocated round by round.
+/// The open rounds in their order. Records that are done with are used again, so that nothing is
+/// allocated round by round.
 ///
-/// Most rounds are told as a whole before the next one: such a round is only a number, `fresh`, and gets its record when something
-/// else happens first.
+/// Most rounds are told as a whole before the next one: such a round is only a number, `fresh`, and
+/// gets its record when something else happens first.
 #[derive(Debug)]
 pub(super) struct OpenRounds {
     fresh: Option<u64>,
@@ -76,7 +83,14 @@ pub(super) struct OpenRounds {
 
 impl OpenRounds {
     pub(super) fn new(tasks: usize, keeps_splits: bool) -> Self {
-        Self { fresh: None, rounds: VecDeque::new(), spare: Vec::new(), tasks, keeps_splits, closed: 0 }
+        Self {
+            fresh: None,
+            rounds: VecDeque::new(),
+            spare: Vec::new(),
+            tasks,
+            keeps_splits,
+            closed: 0,
+        }
     }
 
     /// Whether it keeps what each task was given.
@@ -126,7 +140,9 @@ impl OpenRounds {
         record.round = round;
         record.waiting = tasks;
         record.waits.fill(Wait::Open);
-        for (wait, _) in record.waits.iter_mut().zip(available.unwrap_or_default()).filter(|(_, there)| !**there) {
+        for (wait, _) in
+            record.waits.iter_mut().zip(available.unwrap_or_default()).filter(|(_, there)| !**there)
+        {
             *wait = Wait::Away;
             record.waiting -= 1;
         }
@@ -171,9 +187,19 @@ impl OpenRounds {
     }
 
     /// Tells everything that is not missing, or nothing.
-    pub(super) fn tell_all(&mut self, place: usize, outcomes: &[Outcome]) -> Result<(), (usize, Refusal)> {
+    pub(super) fn tell_all(
+        &mut self,
+        place: usize,
+        outcomes: &[Outcome],
+    ) -> Result<(), (usize, Refusal)> {
         let record = &mut self.rounds[place];
-        let told = || outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing).map(|(task, _)| task);
+        let told = || {
+            outcomes
+                .iter()
+                .enumerate()
+                .filter(|(_, outcome)| **outcome != Outcome::Missing)
+                .map(|(task, _)| task)
+        };
         for task in told() {
             match record.waits[task] {
                 Wait::Told => return Err((task, Refusal::Told)),
@@ -192,8 +218,13 @@ impl OpenRounds {
         Ok(())
     }
 
-    /// Tells who completed, and that everybody else who was still open failed; or nothing, if somebody named was not open.
-    pub(super) fn tell_rest(&mut self, place: usize, completed: &[Completion]) -> Result<(), (usize, Refusal)> {
+    /// Tells who completed, and that everybody else who was still open failed; or nothing, if
+    /// somebody named was not open.
+    pub(super) fn tell_rest(
+        &mut self,
+        place: usize,
+        completed: &[Completion],
+    ) -> Result<(), (usize, Refusal)> {
         let record = &mut self.rounds[place];
         let mut refused = None;
         for (position, &Completion { task, .. }) in completed.iter().enumerate() {
@@ -210,7 +241,9 @@ impl OpenRounds {
         }
         if let Some((position, task, refusal)) = refused {
             // Those before it were open; one that is named twice was marked here.
-            completed[..position].iter().for_each(|completion| record.waits[completion.task] = Wait::Open);
+            completed[..position]
+                .iter()
+                .for_each(|completion| record.waits[completion.task] = Wait::Open);
             return Err((task, refusal));
         }
         self.close(place);
@@ -239,7 +272,8 @@ impl OpenRounds {
         self.drop_closed();
     }
 
-    /// Lets go of closed rounds at the head of the queue; those behind an open one stay in their place.
+    /// Lets go of closed rounds at the head of the queue; those behind an open one stay in their
+    /// place.
     fn drop_closed(&mut self) {
         while self.rounds.front().is_some_and(|record| record.waiting == 0) {
             self.spare.extend(self.rounds.pop_front());

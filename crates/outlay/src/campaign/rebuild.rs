@@ -4,16 +4,26 @@ use super::{Campaign, CampaignError};
 use crate::oracle::Warmth;
 
 impl Campaign {
-    /// Takes up a round as it was handed out: its split and each task's chance of success under it are facts by now, whatever the
-    /// learner would say today. Returns the round.
+    /// Takes up a round as it was handed out: its split and each task's chance of success under it
+    /// are facts by now, whatever the learner would say today. Returns the round.
     ///
     /// # Errors
     /// If the numbers do not fit the tasks; nothing changes then.
-    pub fn take_up(&mut self, budget: f64, available: Option<&[bool]>, spend: &[f64], success: &[f64]) -> Result<u64, CampaignError> {
+    pub fn take_up(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+        spend: &[f64],
+        success: &[f64],
+    ) -> Result<u64, CampaignError> {
         self.check_room()?;
         let tasks = self.decider.names.len();
         if success.len() != tasks {
-            return Err(CampaignError::Count { what: "success", expected: tasks, got: success.len() });
+            return Err(CampaignError::Count {
+                what: "success",
+                expected: tasks,
+                got: success.len(),
+            });
         }
         let round = self.round + 1;
         self.decider.take_up(round, budget, available, spend)?;
@@ -26,8 +36,8 @@ impl Campaign {
         Ok(round)
     }
 
-    /// Where the next search starts: a campaign made anew that [starts from](Campaign::search_from) there answers as this one would,
-    /// to the last bit.
+    /// Where the next search starts: a campaign made anew that [starts from](Campaign::search_from)
+    /// there answers as this one would, to the last bit.
     pub(crate) fn warmth(&self) -> Warmth {
         self.decider.oracle.warmth()
     }

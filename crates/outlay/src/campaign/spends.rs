@@ -1,4 +1,5 @@
-//! Outcomes for learners that must know what was spent on them: each goes with the split of its own round, however late it comes.
+//! Outcomes for learners that must know what was spent on them: each goes with the split of its own
+//! round, however late it comes.
 
 use super::open::Wait;
 use super::{Campaign, CampaignError};
@@ -13,7 +14,11 @@ pub(super) struct Spends {
 
 impl Campaign {
     /// As [`Campaign::observe_round`], with the spends.
-    pub(super) fn observe_round_spent(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
+    pub(super) fn observe_round_spent(
+        &mut self,
+        round: u64,
+        outcomes: &[Outcome],
+    ) -> Result<(), CampaignError> {
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         self.spends.spent.clear();
         self.spends.spent.extend_from_slice(self.open.split(place).0);
@@ -26,7 +31,11 @@ impl Campaign {
     }
 
     /// As [`Campaign::observe_completed`], with the spends: here failures must be named, too.
-    pub(super) fn observe_rest_spent(&mut self, round: u64, completed: &[Completion]) -> Result<(), CampaignError> {
+    pub(super) fn observe_rest_spent(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         let Spends { spent, outcomes } = &mut self.spends;
         spent.clear();
@@ -38,7 +47,9 @@ impl Campaign {
         }));
         let told = self.open.tell_rest(place, completed);
         told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
-        completed.iter().for_each(|completion| outcomes[completion.task] = Outcome::Done(completion.reward));
+        completed
+            .iter()
+            .for_each(|completion| outcomes[completion.task] = Outcome::Done(completion.reward));
         for (task, (&outcome, &spend)) in outcomes.iter().zip(spent.iter()).enumerate() {
             self.decider.learner.observe_spent(task, spend, outcome);
         }

@@ -1,4 +1,5 @@
-//! A campaign as a versioned JSON document. One that is loaded goes on as if it had never stopped, bit for bit.
+//! A campaign as a versioned JSON document. One that is loaded goes on as if it had never stopped,
+//! bit for bit.
 
 use serde::{Deserialize, Serialize};
 
@@ -42,14 +43,21 @@ impl CampaignState {
     /// # Errors
     /// If it is not a state, or one of a later version.
     pub fn from_json(text: &str) -> Result<Self, StateError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| StateError(format!("state: {error}")))?;
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| StateError(format!("state: {error}")))?;
         let version = value.get("version").and_then(serde_json::Value::as_u64);
         match version {
             Some(version) if version == u64::from(VERSION) => {}
             Some(version) => {
-                return Err(StateError(format!("state: version {version} is not known here, only {VERSION}: a newer outlay wrote it")));
+                return Err(StateError(format!(
+                    "state: version {version} is not known here, only {VERSION}: a newer outlay wrote it"
+                )));
             }
-            None => return Err(StateError("state: has no version, so it is not the state of a campaign".to_owned())),
+            None => {
+                return Err(StateError(
+                    "state: has no version, so it is not the state of a campaign".to_owned(),
+                ));
+            }
         }
         Self::deserialize(value).map_err(|error| StateError(format!("state: {error}")))
     }
@@ -85,14 +93,23 @@ impl Campaign {
     /// # Errors
     /// If the state does not belong to a problem with these tasks, or is damaged.
     pub fn load(problem: &Problem, state: &CampaignState) -> Result<Self, CampaignError> {
-        let mut campaign = Self::new(problem, &state.learner.parse()?, state.horizon, state.feedback, state.seed)?;
+        let mut campaign =
+            Self::new(problem, &state.learner.parse()?, state.horizon, state.feedback, state.seed)?;
         if campaign.decider.names != state.tasks {
-            let message = format!("state: its tasks are {}, those of the problem {}", list(&state.tasks), list(&campaign.decider.names));
+            let message = format!(
+                "state: its tasks are {}, those of the problem {}",
+                list(&state.tasks),
+                list(&campaign.decider.names)
+            );
             return Err(StateError(message).into());
         }
         campaign.decider.learner.load(&state.learnt)?;
         campaign.decider.oracle.start_from(&state.oracle);
-        campaign.decider.watch = state.watch.as_ref().map(|watch| Watch::load(problem, watch).map(Box::new)).transpose()?;
+        campaign.decider.watch = state
+            .watch
+            .as_ref()
+            .map(|watch| Watch::load(problem, watch).map(Box::new))
+            .transpose()?;
         campaign.round = state.round;
         campaign.open = restored(&campaign, state)?;
         Ok(campaign)
@@ -107,7 +124,9 @@ fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, St
     let mut last = 0;
     for record in &state.open {
         let split = if keeps_splits { tasks } else { 0 };
-        let fits = record.waits.len() == tasks && record.spend.len() == split && record.success.len() == split;
+        let fits = record.waits.len() == tasks
+            && record.spend.len() == split
+            && record.success.len() == split;
         if !(fits && record.round > last && record.round <= state.round) {
             return Err(StateError(format!(
                 "state: open round {} does not fit: rounds rise up to {}, one entry a task",
@@ -123,7 +142,8 @@ fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, St
 /// The first few names.
 fn list(names: &[String]) -> String {
     const NAMED: usize = 5;
-    let shown: Vec<String> = names.iter().take(NAMED).map(|name| crate::problem::one_line(name)).collect();
+    let shown: Vec<String> =
+        names.iter().take(NAMED).map(|name| crate::problem::one_line(name)).collect();
     let rest = names.len().saturating_sub(NAMED);
     if rest > 0 { format!("{} and {rest} more", shown.join(", ")) } else { shown.join(", ") }
 }

@@ -33,35 +33,73 @@ fn law(name: &str) -> Option<BudgetLaw> {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting
-        .choose(&[(1_000, 100), (10_000, 60), (100_000, 16)][..], &[(1_000, 400), (10_000, 400), (100_000, 200), (1_000_000, 40)][..]);
+    let horizons = setting.choose(
+        &[(1_000, 100), (10_000, 60), (100_000, 16)][..],
+        &[(1_000, 400), (10_000, 400), (100_000, 200), (1_000_000, 40)][..],
+    );
     let at = |&(horizon, replications): &(u64, u64)| {
-        let case = |name: &&str| case_in("power", name, EnvironmentSpec { budget: law(name), ..EnvironmentSpec::default() }, horizon);
+        let case = |name: &&str| {
+            case_in(
+                "power",
+                name,
+                EnvironmentSpec { budget: law(name), ..EnvironmentSpec::default() },
+                horizon,
+            )
+        };
         let cases = LAWS.iter().map(case).collect::<Result<_, _>>()?;
-        Ok(Experiment { cases, learners: vec![setting.subjects.paper, setting.subjects.sharp], feedback: None, replications, seed: 1 })
+        Ok(Experiment {
+            cases,
+            learners: vec![setting.subjects.paper, setting.subjects.sharp],
+            feedback: None,
+            replications,
+            seed: 1,
+        })
     };
     horizons.iter().map(at).collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
-    let lines: Vec<Line> = LAWS.iter().enumerate().map(|(case, name)| series::line(evidence, name, case, 0, |_| 1.0)).collect();
+    let lines: Vec<Line> = LAWS
+        .iter()
+        .enumerate()
+        .map(|(case, name)| series::line(evidence, name, case, 0, |_| 1.0))
+        .collect();
     let used = (0..evidence.experiments.len()).flat_map(|position| {
         (0..LAWS.len()).flat_map(move |case| {
             let horizon = evidence.experiments[position].cases[case].horizon;
             let bound = move |mass: f64, tasks: usize| worst_case_bound(tasks, horizon, mass);
-            evidence.runs(position, case, 0).iter().map(move |run| run.regret / bound(run.success_mass, run.completions.len()))
+            evidence
+                .runs(position, case, 0)
+                .iter()
+                .map(move |run| run.regret / bound(run.success_mass, run.completions.len()))
         })
     });
     let rise = |line: &Line| {
         let exponents = exponents(&line.points);
         largest(exponents.windows(2).map(|pair| pair[1].1 - pair[0].1))
     };
-    let apart = |line: &Line| largest(line.points.iter().zip(&lines[0].points).map(|(one, other)| (one.1 / other.1).max(other.1 / one.1)));
-    let mut checks = vec![Check::new("largest regret of a run ÷ Theorem 3's bound", largest(used), Wanted::AtMost(1.0))];
+    let apart = |line: &Line| {
+        largest(
+            line.points
+                .iter()
+                .zip(&lines[0].points)
+                .map(|(one, other)| (one.1 / other.1).max(other.1 / one.1)),
+        )
+    };
+    let mut checks = vec![Check::new(
+        "largest regret of a run ÷ Theorem 3's bound",
+        largest(used),
+        Wanted::AtMost(1.0),
+    )];
     for line in &lines {
-        let what = format!("{}: largest change of the exponent from one decade to the next", line.name);
+        let what =
+            format!("{}: largest change of the exponent from one decade to the next", line.name);
         checks.push(Check::new(what, rise(line), Wanted::AtMost(0.0)));
-        checks.push(Check::new(format!("{}: largest factor from the constant budget", line.name), apart(line), Wanted::AtMost(1.5)));
+        checks.push(Check::new(
+            format!("{}: largest factor from the constant budget", line.name),
+            apart(line),
+            Wanted::AtMost(1.5),
+        ));
     }
     let horizons = series::horizons(evidence);
     let row = |position: usize, learner: usize| {
@@ -70,14 +108,17 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         row.extend((0..LAWS.len()).map(|case| series::mean(evidence, position, case, learner)));
         row
     };
-    let rows = (0..horizons.len()).flat_map(|position| [0, 1].map(|learner| row(position, learner))).collect();
+    let rows = (0..horizons.len())
+        .flat_map(|position| [0, 1].map(|learner| row(position, learner)))
+        .collect();
     let columns = ["T", "learner", "constant", "uniform", "sine"].map(str::to_owned).to_vec();
     Ok(Finding {
         checks,
         table: Table { columns, rows },
         panels: vec![Panel {
             heading: "Regret under varying budgets",
-            caption: "Algorithm 1 on five power curves; regret against each round's own optimum.".to_owned(),
+            caption: "Algorithm 1 on five power curves; regret against each round's own optimum."
+                .to_owned(),
             across: HORIZONS,
             up: Axis { title: "regret", logarithmic: true },
             lines,

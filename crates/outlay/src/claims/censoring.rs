@@ -24,9 +24,15 @@ pub(super) const CLAIM: Claim = Claim {
 const INSTANCES: [&str; 3] = ["theorem-4:pairs=5", "power", "m-set"];
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting.choose(&[(1_000, 400), (10_000, 200)][..], &[(1_000, 1000), (10_000, 1000), (100_000, 300)][..]);
+    let horizons = setting.choose(
+        &[(1_000, 400), (10_000, 200)][..],
+        &[(1_000, 1000), (10_000, 1000), (100_000, 300)][..],
+    );
     let learners = [setting.subjects.paper, LearnerSpec::Full];
-    horizons.iter().map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications)).collect()
+    horizons
+        .iter()
+        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
+        .collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
@@ -34,22 +40,34 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let full = series::line(evidence, "full", 0, 1, |_| 1.0);
     let ratios = || paper.points.iter().zip(&full.points).map(|(paper, full)| paper.1 / full.1);
     let checks = vec![
-        Check::new("theorem-4: exponent under censored feedback", exponent(&paper.points), Wanted::Between(0.4, 0.6)),
-        Check::new("theorem-4: exponent under full feedback", exponent(&full.points), Wanted::Between(0.4, 0.6)),
+        Check::new(
+            "theorem-4: exponent under censored feedback",
+            exponent(&paper.points),
+            Wanted::Between(0.4, 0.6),
+        ),
+        Check::new(
+            "theorem-4: exponent under full feedback",
+            exponent(&full.points),
+            Wanted::Between(0.4, 0.6),
+        ),
         Check::new("theorem-4: smallest censored ÷ full", smallest(ratios()), Wanted::AtLeast(1.0)),
         Check::new("theorem-4: largest censored ÷ full", largest(ratios()), Wanted::AtMost(4.0)),
     ];
     let lines = |case: usize, name: &str| -> [Line; 2] {
-        let line = |learner: usize, feedback: &str| series::line(evidence, &format!("{name}, {feedback}"), case, learner, |_| 1.0);
+        let line = |learner: usize, feedback: &str| {
+            series::line(evidence, &format!("{name}, {feedback}"), case, learner, |_| 1.0)
+        };
         [line(0, "censored"), line(1, "full")]
     };
     let horizons = series::horizons(evidence);
     let row = |case: usize, position: usize| {
-        let ratio = evidence.regret(position, case, 0).mean / evidence.regret(position, case, 1).mean;
+        let ratio =
+            evidence.regret(position, case, 0).mean / evidence.regret(position, case, 1).mean;
         let mean = |learner: usize| series::mean(evidence, position, case, learner);
         vec![INSTANCES[case].into(), horizons[position].into(), mean(0), mean(1), ratio.into()]
     };
-    let rows = (0..INSTANCES.len()).flat_map(|case| (0..horizons.len()).map(move |position| row(case, position)));
+    let rows = (0..INSTANCES.len())
+        .flat_map(|case| (0..horizons.len()).map(move |position| row(case, position)));
     let columns = ["instance", "T", "censored", "full", "ratio"].map(str::to_owned).to_vec();
     Ok(Finding {
         checks,

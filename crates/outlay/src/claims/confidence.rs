@@ -1,4 +1,5 @@
-//! The two events that the proofs rest on: indices stay above the means, and completions keep up with their chances.
+//! The two events that the proofs rest on: indices stay above the means, and completions keep up
+//! with their chances.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -31,7 +32,12 @@ pub(super) const CLAIM: Claim = Claim {
 fn watched(setting: &Setting) -> &'static [(&'static str, u64, u64)] {
     setting.choose(
         &[("power", 1_000, 300), ("m-set", 1_000, 300), ("power", 100_000, 10)][..],
-        &[("power", 1_000, 5_000), ("m-set", 1_000, 5_000), ("square-roots", 10_000, 1_000), ("power", 100_000, 100)][..],
+        &[
+            ("power", 1_000, 5_000),
+            ("m-set", 1_000, 5_000),
+            ("square-roots", 10_000, 1_000),
+            ("power", 100_000, 100),
+        ][..],
     )
 }
 
@@ -40,27 +46,50 @@ fn watched(setting: &Setting) -> &'static [(&'static str, u64, u64)] {
 struct Watch {
     index_failed: bool,
     completions_failed: bool,
-    /// The least distance of an index above its mean, as a share of the width that it has beyond the mean of what was seen.
+    /// The least distance of an index above its mean, as a share of the width that it has beyond
+    /// the mean of what was seen.
     least_room: f64,
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let learner = evidence.setting.subjects.paper;
     let mut finding = Finding::default();
-    finding.table.columns =
-        ["instance", "T", "runs", "index below mean", "allowed", "completions behind", "least room"].map(str::to_owned).to_vec();
+    finding.table.columns = [
+        "instance",
+        "T",
+        "runs",
+        "index below mean",
+        "allowed",
+        "completions behind",
+        "least room",
+    ]
+    .map(str::to_owned)
+    .to_vec();
     let mut line = Line::new("least room of a run", LineKind::Measured, Vec::new());
     for &(name, horizon, runs) in watched(evidence.setting) {
         let problem = name.parse::<Instance>()?.problem(horizon, 1)?;
-        let watches = (0..runs).map(|run| watch(&problem, &learner, horizon, 1 + run)).collect::<Result<Vec<Watch>, _>>()?;
-        let count = |failed: fn(&Watch) -> bool| watches.iter().filter(|watch| failed(watch)).count() as f64;
-        let (index, completions) = (count(|watch| watch.index_failed), count(|watch| watch.completions_failed));
+        let watches = (0..runs)
+            .map(|run| watch(&problem, &learner, horizon, 1 + run))
+            .collect::<Result<Vec<Watch>, _>>()?;
+        let count = |failed: fn(&Watch) -> bool| {
+            watches.iter().filter(|watch| failed(watch)).count() as f64
+        };
+        let (index, completions) =
+            (count(|watch| watch.index_failed), count(|watch| watch.completions_failed));
         let tasks = problem.tasks().len() as f64;
         let allowed = most_failures(runs, 1.0 / (tasks * horizon as f64));
         let allowed_behind = most_failures(runs, tasks / horizon as f64);
         let at = format!("{name}, T = {horizon}, {runs} runs");
-        finding.checks.push(Check::new(format!("{at}: with an index off its mean"), index, Wanted::AtMost(allowed)));
-        finding.checks.push(Check::new(format!("{at}: with completions behind"), completions, Wanted::AtMost(allowed_behind)));
+        finding.checks.push(Check::new(
+            format!("{at}: with an index off its mean"),
+            index,
+            Wanted::AtMost(allowed),
+        ));
+        finding.checks.push(Check::new(
+            format!("{at}: with completions behind"),
+            completions,
+            Wanted::AtMost(allowed_behind),
+        ));
         let mut rooms: Vec<f64> = watches.iter().map(|watch| watch.least_room).collect();
         rooms.sort_unstable_by(f64::total_cmp);
         let least = rooms.first().copied().unwrap_or(f64::NAN);
@@ -70,7 +99,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         finding.table.rows.push(row);
         if line.points.is_empty() {
             line.name = format!("{name}, T = {horizon}");
-            let share = |(position, room): (usize, f64)| (room, (position + 1) as f64 / runs as f64);
+            let share =
+                |(position, room): (usize, f64)| (room, (position + 1) as f64 / runs as f64);
             line.points = rooms.into_iter().enumerate().map(share).collect();
         }
     }
@@ -90,7 +120,12 @@ fn most_failures(runs: u64, probability: f64) -> f64 {
 }
 
 /// Plays a run and looks at every index before every round.
-fn watch(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Result<Watch, ExperimentError> {
+fn watch(
+    problem: &Problem,
+    learner: &LearnerSpec,
+    horizon: u64,
+    seed: u64,
+) -> Result<Watch, ExperimentError> {
     let environment = Environment::new(problem, seed)?;
     let means = environment.means();
     let mut learner = learner.build(problem, Some(horizon), Feedback::Censored, seed)?;
@@ -101,13 +136,16 @@ fn watch(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> R
     let enough = 100.0 * (horizon as f64).ln().powi(2);
     let mut watch = Watch { least_room: f64::INFINITY, ..Watch::default() };
     for round in 1..=horizon {
-        learner.decide(&Situation { round, budget: problem.budget(), available: None }, &mut weights);
+        learner
+            .decide(&Situation { round, budget: problem.budget(), available: None }, &mut weights);
         for ((weight, mean), seen) in weights.iter().zip(means).zip(&seen) {
             let width = weight - seen.mean();
             let room = (weight - mean) / width.max(f64::MIN_POSITIVE);
             watch.least_room = watch.least_room.min(room);
-            // Two-sided: the index is above the mean, and by at most twice its width. Before the first completion it says nothing.
-            watch.index_failed |= weight < mean || (seen.completions > 0.0 && *weight > mean + 2.0 * width);
+            // Two-sided: the index is above the mean, and by at most twice its width. Before the
+            // first completion it says nothing.
+            watch.index_failed |=
+                weight < mean || (seen.completions > 0.0 && *weight > mean + 2.0 * width);
             watch.completions_failed |= seen.mass >= enough && seen.completions < 0.5 * seen.mass;
         }
         let success = &oracle.allocate(&weights, problem.budget(), &Options::default())?.success;

@@ -29,12 +29,23 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     let delayed = |instance: &'static str| {
         MEANS.map(|mean| {
             let delay = (mean > 0.0).then_some(DelayLaw::Geometric { mean });
-            case_in(instance, &format!("mean delay {mean}"), EnvironmentSpec { delay, ..EnvironmentSpec::default() }, HORIZON)
+            case_in(
+                instance,
+                &format!("mean delay {mean}"),
+                EnvironmentSpec { delay, ..EnvironmentSpec::default() },
+                HORIZON,
+            )
         })
     };
     let cases = INSTANCES.into_iter().flat_map(delayed).collect::<Result<Vec<_>, _>>()?;
     let learners = vec![setting.subjects.paper, setting.subjects.sharp];
-    Ok(vec![Experiment { cases, learners, feedback: None, replications: setting.choose(40, 400), seed: 1 }])
+    Ok(vec![Experiment {
+        cases,
+        learners,
+        feedback: None,
+        replications: setting.choose(40, 400),
+        seed: 1,
+    }])
 }
 
 /// The position of an instance with a delay among the cases.
@@ -46,26 +57,48 @@ fn position(instance: usize, mean: usize) -> usize {
 fn added(evidence: &Evidence<'_>, instance: usize, mean: usize) -> Statistics {
     let prompt = evidence.runs(0, position(instance, 0), 0);
     let late = evidence.runs(0, position(instance, mean), 0);
-    Statistics::of(&prompt.iter().zip(late).map(|(prompt, late)| late.regret - prompt.regret).collect::<Vec<f64>>())
+    Statistics::of(
+        &prompt
+            .iter()
+            .zip(late)
+            .map(|(prompt, late)| late.regret - prompt.regret)
+            .collect::<Vec<f64>>(),
+    )
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut finding = Finding::default();
-    finding.table.columns = ["instance", "mean delay", "paper", "sharp", "added", "lost by idling"].map(str::to_owned).to_vec();
+    finding.table.columns = ["instance", "mean delay", "paper", "sharp", "added", "lost by idling"]
+        .map(str::to_owned)
+        .to_vec();
     let mut lines = Vec::new();
     for (instance, name) in INSTANCES.iter().enumerate() {
-        let optimum = evidence.runs(0, position(instance, 0), 0).first().map_or(f64::NAN, |run| run.optimum);
+        let optimum =
+            evidence.runs(0, position(instance, 0), 0).first().map_or(f64::NAN, |run| run.optimum);
         let mut line = Line::new(*name, LineKind::Measured, Vec::new());
         for (mean, &delay) in MEANS.iter().enumerate() {
             let added = added(evidence, instance, mean);
             let idle = optimum * delay;
             if delay >= 50.0 {
-                let what = format!("{name}, mean delay {delay}: regret added ÷ lost by idling so long");
-                finding.checks.push(Check::new(what, (added.mean + half(&added)) / idle, Wanted::AtMost(0.5)));
+                let what =
+                    format!("{name}, mean delay {delay}: regret added ÷ lost by idling so long");
+                finding.checks.push(Check::new(
+                    what,
+                    (added.mean + half(&added)) / idle,
+                    Wanted::AtMost(0.5),
+                ));
             }
-            let regret = |learner: usize| series::mean(evidence, 0, position(instance, mean), learner);
+            let regret =
+                |learner: usize| series::mean(evidence, 0, position(instance, mean), learner);
             let added_value = Value::Mean(added.mean, half(&added));
-            finding.table.rows.push(vec![(*name).into(), delay.into(), regret(0), regret(1), added_value, idle.into()]);
+            finding.table.rows.push(vec![
+                (*name).into(),
+                delay.into(),
+                regret(0),
+                regret(1),
+                added_value,
+                idle.into(),
+            ]);
             line.add(delay, &evidence.regret(0, position(instance, mean), 0), 1.0);
         }
         lines.push(line);

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::experiment::{Case, Experiment, ExperimentError, Replication, Source, Statistics, trace_rounds};
+use crate::experiment::{
+    Case, Experiment, ExperimentError, Replication, Source, Statistics, trace_rounds,
+};
 use crate::instance::{Instance, InstanceError};
 use crate::learner::LearnerSpec;
 use crate::problem::{EnvironmentSpec, ProblemSpec, Task, TaskSpec};
@@ -16,7 +18,8 @@ pub enum Scale {
     Full,
 }
 
-/// Who stands for the learners that the claims are about. Tests put a broken one in a place to see that the verdict notices.
+/// Who stands for the learners that the claims are about. Tests put a broken one in a place to see
+/// that the verdict notices.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Subjects {
     /// Algorithm 1.
@@ -40,7 +43,11 @@ impl Setting {
     /// With the learners that the claims are about.
     #[must_use]
     pub fn new(scale: Scale) -> Self {
-        let subjects = Subjects { paper: LearnerSpec::Paper, tight: LearnerSpec::Tight, sharp: LearnerSpec::default() };
+        let subjects = Subjects {
+            paper: LearnerSpec::Paper,
+            tight: LearnerSpec::Tight,
+            sharp: LearnerSpec::default(),
+        };
         Self { scale, subjects }
     }
 
@@ -70,7 +77,11 @@ pub struct Evidence<'a> {
 impl<'a> Evidence<'a> {
     /// The replications of a learner in a case.
     pub(super) fn runs(&self, experiment: usize, case: usize, learner: usize) -> &'a [Replication] {
-        let cell = self.results.get(experiment).and_then(|cases| cases.get(case)).and_then(|learners| learners.get(learner));
+        let cell = self
+            .results
+            .get(experiment)
+            .and_then(|cases| cases.get(case))
+            .and_then(|learners| learners.get(learner));
         cell.map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -105,10 +116,13 @@ pub(super) fn experiment(
     Ok(Experiment { cases, learners: learners.to_vec(), feedback: None, replications, seed: 1 })
 }
 
-/// The regret of a run after so many rounds, linear in the logarithm of the rounds between the points that are kept.
+/// The regret of a run after so many rounds, linear in the logarithm of the rounds between the
+/// points that are kept.
 pub(super) fn regret_after(run: &Replication, horizon: u64, rounds: f64) -> f64 {
     let kept = trace_rounds(horizon);
-    let Some(above) = kept.iter().position(|kept| *kept as f64 >= rounds) else { return run.regret };
+    let Some(above) = kept.iter().position(|kept| *kept as f64 >= rounds) else {
+        return run.regret;
+    };
     let at = |place: usize| run.trace.get(place).copied().unwrap_or(f64::NAN);
     let Some(below) = above.checked_sub(1) else { return at(above) };
     let (low, high) = ((kept[below] as f64).ln(), (kept[above] as f64).ln());
@@ -116,9 +130,17 @@ pub(super) fn regret_after(run: &Replication, horizon: u64, rounds: f64) -> f64 
 }
 
 /// An instance in another environment than its own, which is still. For instances without bounds.
-pub(super) fn case_in(instance: &str, label: &str, environment: EnvironmentSpec, horizon: u64) -> Result<Case, ExperimentError> {
+pub(super) fn case_in(
+    instance: &str,
+    label: &str,
+    environment: EnvironmentSpec,
+    horizon: u64,
+) -> Result<Case, ExperimentError> {
     let still = instance.parse::<Instance>()?.problem(horizon, 1)?;
-    let task = |task: &Task| TaskSpec { reward: task.reward().cloned(), ..TaskSpec::new(task.name(), task.curve().clone()) };
+    let task = |task: &Task| TaskSpec {
+        reward: task.reward().cloned(),
+        ..TaskSpec::new(task.name(), task.curve().clone())
+    };
     let tasks = still.tasks().iter().map(task).collect();
     let spec = ProblemSpec { tasks, environment, horizon: Some(horizon), ..ProblemSpec::default() };
     let problem = spec.check().map_err(|errors| InstanceError(format!("{instance}: {errors}")))?;

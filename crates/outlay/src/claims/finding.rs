@@ -1,4 +1,5 @@
-//! What an experiment showed: checks with numbers, the verdict that follows from them, what to draw and what to tabulate.
+//! What an experiment showed: checks with numbers, the verdict that follows from them, what to draw
+//! and what to tabulate.
 
 use serde::Serialize;
 
@@ -164,7 +165,12 @@ impl Line {
     /// Adds a mean with its interval, both divided by something.
     pub(super) fn add(&mut self, place: f64, sample: &Statistics, divisor: f64) {
         self.points.push((place, sample.mean / divisor));
-        self.intervals.extend(sample.low95.zip(sample.high95).map(|(low, high)| (place, low / divisor, high / divisor)));
+        self.intervals.extend(
+            sample
+                .low95
+                .zip(sample.high95)
+                .map(|(low, high)| (place, low / divisor, high / divisor)),
+        );
     }
 }
 

@@ -51,12 +51,19 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let learners = learners(evidence.setting);
     let horizon = series::horizons(evidence)[0];
-    let root = move |position: usize, plays: usize| (tasks(position, plays) as f64 * plays as f64 * horizon).sqrt();
+    let root = move |position: usize, plays: usize| {
+        (tasks(position, plays) as f64 * plays as f64 * horizon).sqrt()
+    };
     let line = |position: usize, learner: usize| {
         let name = if position == 0 { "K = 8M" } else { "K = 32" };
-        let mut line = Line::new(format!("{}, {name}", learners[learner]), LineKind::Measured, Vec::new());
+        let mut line =
+            Line::new(format!("{}, {name}", learners[learner]), LineKind::Measured, Vec::new());
         for (case, &plays) in PLAYS.iter().enumerate() {
-            line.add(plays as f64, &evidence.regret(position, case, learner), root(position, plays));
+            line.add(
+                plays as f64,
+                &evidence.regret(position, case, learner),
+                root(position, plays),
+            );
         }
         line
     };
@@ -69,27 +76,40 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let [proportional, fixed] = [line(0, 0), line(1, 0)];
     let checks = vec![
         Check::new("largest regret of a run ÷ bound", largest(used), Wanted::AtMost(1.0)),
-        Check::new("K = 8M: largest ÷ smallest regret/√(KMT)", spread(&proportional.points), Wanted::AtMost(1.25)),
-        Check::new("K = 32: exponent of the regret in M", 0.5 + exponent(&fixed.points), Wanted::AtMost(0.5)),
+        Check::new(
+            "K = 8M: largest ÷ smallest regret/√(KMT)",
+            spread(&proportional.points),
+            Wanted::AtMost(1.25),
+        ),
+        Check::new(
+            "K = 32: exponent of the regret in M",
+            0.5 + exponent(&fixed.points),
+            Wanted::AtMost(0.5),
+        ),
     ];
     let row = |position: usize, case: usize| {
         let plays = PLAYS[case];
         let tasks = tasks(position, plays);
         let mut row = vec![Value::Number(tasks as f64), Value::Number(plays as f64)];
-        row.extend((0..learners.len()).map(|learner| series::mean(evidence, position, case, learner)));
+        row.extend(
+            (0..learners.len()).map(|learner| series::mean(evidence, position, case, learner)),
+        );
         row.push(m_set_bound(tasks, plays, horizon as u64).into());
         row
     };
     let mut columns = vec!["K".to_owned(), "M".to_owned()];
     columns.extend(learners.iter().map(ToString::to_string));
     columns.push("bound".to_owned());
-    let rows = (0..2).flat_map(|position| (0..PLAYS.len()).map(move |case| row(position, case))).collect();
+    let rows =
+        (0..2).flat_map(|position| (0..PLAYS.len()).map(move |case| row(position, case))).collect();
     Ok(Finding {
         checks,
         table: Table { columns, rows },
         panels: vec![Panel {
             heading: "Regret against the number of plays",
-            caption: format!("Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. Level or falling: no more than √(KMT)."),
+            caption: format!(
+                "Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. Level or falling: no more than √(KMT)."
+            ),
             across: Axis { title: "plays M", logarithmic: true },
             up: Axis { title: "regret ÷ √(KMT)", logarithmic: false },
             lines: vec![proportional, fixed, line(0, 1), line(1, 1)],

@@ -1,7 +1,9 @@
-//! The claims of the paper, and our own about the learners that go beyond it, as experiments with verdicts.
+//! The claims of the paper, and our own about the learners that go beyond it, as experiments with
+//! verdicts.
 //!
-//! A [`Claim`] says what to play ([`Claim::experiments`]) and judges what came out ([`Claim::judge`]): checks with numbers, a verdict that
-//! follows from them, lines to draw and a table. Nothing here is written by hand but the criteria.
+//! A [`Claim`] says what to play ([`Claim::experiments`]) and judges what came out
+//! ([`Claim::judge`]): checks with numbers, a verdict that follows from them, lines to draw and a
+//! table. Nothing here is written by hand but the criteria.
 //!
 //! To add one: copy `theorem_4.rs`, and add it to [`CLAIMS`].
 
@@ -24,7 +26,9 @@ mod tight;
 mod unknown_curves;
 
 pub use evidence::{Evidence, Results, Scale, Setting, Subjects};
-pub use finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Verdict, Wanted};
+pub use finding::{
+    Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Verdict, Wanted,
+};
 
 use crate::experiment::{Experiment, ExperimentError};
 
@@ -43,7 +47,8 @@ pub struct Claim {
     pub criterion: &'static str,
     /// How strong a verdict the experiment allows.
     pub strength: Strength,
-    /// Whether [`Claim::judge`] looks at the way of the regret, [`crate::experiment::Replication::trace`], and not only at its end.
+    /// Whether [`Claim::judge`] looks at the way of the regret,
+    /// [`crate::experiment::Replication::trace`], and not only at its end.
     pub needs_traces: bool,
     plan: fn(&Setting) -> Result<Vec<Experiment>, ExperimentError>,
     judge: fn(&Evidence<'_>) -> Result<Finding, ExperimentError>,

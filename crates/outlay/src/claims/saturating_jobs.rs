@@ -1,4 +1,5 @@
-//! A related system: saturating lines of unknown steepness (Lattimore, Crammer and Szepesvári 2014).
+//! A related system: saturating lines of unknown steepness (Lattimore, Crammer and Szepesvári
+//! 2014).
 
 use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, Panel, Strength, Table, Wanted};
@@ -26,17 +27,34 @@ fn learners(setting: &Setting) -> [LearnerSpec; 4] {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting
-        .choose(&[(1_000, 40), (10_000, 40), (100_000, 16)][..], &[(1_000, 400), (10_000, 400), (100_000, 200), (1_000_000, 40)][..]);
-    horizons.iter().map(|&(horizon, count)| experiment(&["saturating-jobs"], horizon, &learners(setting), count)).collect()
+    let horizons = setting.choose(
+        &[(1_000, 40), (10_000, 40), (100_000, 16)][..],
+        &[(1_000, 400), (10_000, 400), (100_000, 200), (1_000_000, 40)][..],
+    );
+    horizons
+        .iter()
+        .map(|&(horizon, count)| {
+            experiment(&["saturating-jobs"], horizon, &learners(setting), count)
+        })
+        .collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let names = learners(evidence.setting).map(|learner| learner.to_string());
-    let lines: Vec<Line> = (0..names.len()).map(|learner| series::line(evidence, &names[learner], 0, learner, |_| 1.0)).collect();
-    let exponents: Vec<f64> = exponents(&lines[0].points).into_iter().map(|(_, exponent)| exponent).collect();
-    let (first, last) = (exponents.first().copied().unwrap_or(f64::NAN), exponents.last().copied().unwrap_or(f64::NAN));
-    let ratio = lines[0].points.last().zip(lines[3].points.last()).map_or(f64::NAN, |(one, even)| one.1 / even.1);
+    let lines: Vec<Line> = (0..names.len())
+        .map(|learner| series::line(evidence, &names[learner], 0, learner, |_| 1.0))
+        .collect();
+    let exponents: Vec<f64> =
+        exponents(&lines[0].points).into_iter().map(|(_, exponent)| exponent).collect();
+    let (first, last) = (
+        exponents.first().copied().unwrap_or(f64::NAN),
+        exponents.last().copied().unwrap_or(f64::NAN),
+    );
+    let ratio = lines[0]
+        .points
+        .last()
+        .zip(lines[3].points.last())
+        .map_or(f64::NAN, |(one, even)| one.1 / even.1);
     let checks = vec![
         Check::new("lattimore: exponent over the last decade", last, Wanted::AtMost(0.4)),
         Check::new("lattimore: last exponent − first exponent", last - first, Wanted::AtMost(0.0)),

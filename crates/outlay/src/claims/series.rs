@@ -9,11 +9,23 @@ pub(super) const HORIZONS: Axis = Axis { title: "horizon T", logarithmic: true }
 
 /// The horizon of each experiment.
 pub(super) fn horizons(evidence: &Evidence<'_>) -> Vec<f64> {
-    evidence.experiments.iter().filter_map(|experiment| experiment.cases.first()).map(|case| case.horizon as f64).collect()
+    evidence
+        .experiments
+        .iter()
+        .filter_map(|experiment| experiment.cases.first())
+        .map(|case| case.horizon as f64)
+        .collect()
 }
 
-/// The mean regret of a learner on a case at each horizon, divided by something that depends on the horizon.
-pub(super) fn line(evidence: &Evidence<'_>, name: &str, case: usize, learner: usize, divisor: impl Fn(f64) -> f64) -> Line {
+/// The mean regret of a learner on a case at each horizon, divided by something that depends on the
+/// horizon.
+pub(super) fn line(
+    evidence: &Evidence<'_>,
+    name: &str,
+    case: usize,
+    learner: usize,
+    divisor: impl Fn(f64) -> f64,
+) -> Line {
     let mut line = Line::new(name, LineKind::Measured, Vec::new());
     for (position, horizon) in horizons(evidence).into_iter().enumerate() {
         line.add(horizon, &evidence.regret(position, case, learner), divisor(horizon));
@@ -22,7 +34,12 @@ pub(super) fn line(evidence: &Evidence<'_>, name: &str, case: usize, learner: us
 }
 
 /// The mean regret of one experiment as a value of a table.
-pub(super) fn mean(evidence: &Evidence<'_>, experiment: usize, case: usize, learner: usize) -> Value {
+pub(super) fn mean(
+    evidence: &Evidence<'_>,
+    experiment: usize,
+    case: usize,
+    learner: usize,
+) -> Value {
     let regret = evidence.regret(experiment, case, learner);
     Value::Mean(regret.mean, half(&regret))
 }
@@ -46,7 +63,10 @@ pub(super) fn exponent(points: &[(f64, f64)]) -> f64 {
 
 /// The largest of the numbers; not a number if one of them is not, or if there are none.
 pub(super) fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {
-    numbers.into_iter().reduce(|one, other| if one.is_nan() || other.is_nan() { f64::NAN } else { one.max(other) }).unwrap_or(f64::NAN)
+    numbers
+        .into_iter()
+        .reduce(|one, other| if one.is_nan() || other.is_nan() { f64::NAN } else { one.max(other) })
+        .unwrap_or(f64::NAN)
 }
 
 /// The smallest of the numbers; not a number if one of them is not, or if there are none.

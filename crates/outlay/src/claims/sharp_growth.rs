@@ -33,14 +33,19 @@ fn increments(evidence: &Evidence<'_>, case: usize) -> Vec<(f64, Statistics)> {
     let horizon = evidence.experiments[0].cases[case].horizon;
     let runs = evidence.runs(0, case, 0);
     let ends = (3..).map(|power| 10f64.powi(power)).take_while(|end| *end <= horizon as f64);
-    let added = |end: f64| statistics(runs, |run| regret_after(run, horizon, end) - regret_after(run, horizon, end / 10.0));
+    let added = |end: f64| {
+        statistics(runs, |run| {
+            regret_after(run, horizon, end) - regret_after(run, horizon, end / 10.0)
+        })
+    };
     ends.map(|end| (end, added(end))).collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let room = evidence.setting.choose(0.3, 0.2);
     let mut finding = Finding::default();
-    finding.table.columns = ["instance", "decade to", "regret added", "prediction"].map(str::to_owned).to_vec();
+    finding.table.columns =
+        ["instance", "decade to", "regret added", "prediction"].map(str::to_owned).to_vec();
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {
         let problem = name.parse::<Instance>()?.problem(1000, 1)?;
@@ -48,20 +53,34 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         let increments = increments(evidence, case);
         let last = increments.last().map_or(f64::NAN, |(_, added)| added.mean);
         let what = format!("{name}: regret added by the last decade ÷ prediction");
-        finding.checks.push(Check::new(what, last / predicted, Wanted::Between(1.0 - room, 1.0 + room)));
+        finding.checks.push(Check::new(
+            what,
+            last / predicted,
+            Wanted::Between(1.0 - room, 1.0 + room),
+        ));
         let mut line = Line::new(*name, LineKind::Measured, Vec::new());
         for (end, added) in &increments {
             line.add(*end, added, 1.0);
-            finding.table.rows.push(vec![(*name).into(), (*end).into(), Value::Mean(added.mean, half(added)), predicted.into()]);
+            finding.table.rows.push(vec![
+                (*name).into(),
+                (*end).into(),
+                Value::Mean(added.mean, half(added)),
+                predicted.into(),
+            ]);
         }
         lines.push(line);
         let ends = increments.first().into_iter().chain(increments.last());
         let prediction = ends.map(|(end, _)| (*end, predicted)).collect();
-        lines.push(Line::new(format!("{name}, second-order prediction"), LineKind::Predicted, prediction));
+        lines.push(Line::new(
+            format!("{name}, second-order prediction"),
+            LineKind::Predicted,
+            prediction,
+        ));
     }
     finding.panels.push(Panel {
         heading: "Regret added per decade",
-        caption: "Mean over the runs with its 95 % interval; level means growth like log T.".to_owned(),
+        caption: "Mean over the runs with its 95 % interval; level means growth like log T."
+            .to_owned(),
         across: Axis { title: "end of the decade, in rounds", logarithmic: true },
         up: Axis { title: "regret added", logarithmic: true },
         lines,

@@ -28,53 +28,96 @@ fn learners(setting: &Setting) -> [LearnerSpec; 2] {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting.choose(&[(1_000, 400), (10_000, 200)][..], &[(1_000, 2000), (10_000, 1000), (100_000, 400)][..]);
+    let horizons = setting.choose(
+        &[(1_000, 400), (10_000, 200)][..],
+        &[(1_000, 2000), (10_000, 1000), (100_000, 400)][..],
+    );
     let names = GAPS.map(|gap| format!("theorem-4:pairs=2,gap={gap}"));
     let names = names.each_ref().map(String::as_str);
-    horizons.iter().map(|&(horizon, replications)| experiment(&names, horizon, &learners(setting), replications)).collect()
+    horizons
+        .iter()
+        .map(|&(horizon, replications)| {
+            experiment(&names, horizon, &learners(setting), replications)
+        })
+        .collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let learners = learners(evidence.setting);
     let horizons = series::horizons(evidence);
-    let ratio =
-        |position: usize, case: usize, learner: usize| evidence.regret(position, case, learner).mean / (TASKS * horizons[position].sqrt());
+    let ratio = |position: usize, case: usize, learner: usize| {
+        evidence.regret(position, case, learner).mean / (TASKS * horizons[position].sqrt())
+    };
     let worst = |learner: usize| -> Vec<(f64, f64)> {
-        let at = |position: usize| largest((0..GAPS.len()).map(|case| ratio(position, case, learner)));
+        let at =
+            |position: usize| largest((0..GAPS.len()).map(|case| ratio(position, case, learner)));
         (0..horizons.len()).map(|position| (horizons[position], at(position))).collect()
     };
     let [paper, sharp] = [worst(0), worst(1)];
-    let per_decade = paper.windows(2).map(|pair| (pair[1].1 / pair[0].1).powf((pair[1].0 / pair[0].0).log10().recip()));
+    let per_decade = paper
+        .windows(2)
+        .map(|pair| (pair[1].1 / pair[0].1).powf((pair[1].0 / pair[0].0).log10().recip()));
     let checks = vec![
-        Check::new("sharp: largest ÷ smallest of the worst cases", spread(&sharp), Wanted::AtMost(1.15)),
-        Check::new("sharp: worst regret ÷ (K√T)", largest(sharp.iter().map(|point| point.1)), Wanted::AtMost(11.6)),
-        Check::new("Algorithm 1: smallest growth of the worst case per decade", series::smallest(per_decade), Wanted::AtLeast(1.05)),
+        Check::new(
+            "sharp: largest ÷ smallest of the worst cases",
+            spread(&sharp),
+            Wanted::AtMost(1.15),
+        ),
+        Check::new(
+            "sharp: worst regret ÷ (K√T)",
+            largest(sharp.iter().map(|point| point.1)),
+            Wanted::AtMost(11.6),
+        ),
+        Check::new(
+            "Algorithm 1: smallest growth of the worst case per decade",
+            series::smallest(per_decade),
+            Wanted::AtLeast(1.05),
+        ),
     ];
     let mut columns = vec!["T".to_owned(), "learner".to_owned()];
     columns.extend(GAPS.iter().map(|gap| format!("g = {gap}")));
     let row = |position: usize, learner: usize| {
-        let mut row = vec![Value::from(horizons[position]), Value::Text(learners[learner].to_string())];
+        let mut row =
+            vec![Value::from(horizons[position]), Value::Text(learners[learner].to_string())];
         row.extend((0..GAPS.len()).map(|case| Value::Number(ratio(position, case, learner))));
         row
     };
-    let rows = (0..horizons.len()).flat_map(|position| [0, 1].map(|learner| row(position, learner))).collect();
+    let rows = (0..horizons.len())
+        .flat_map(|position| [0, 1].map(|learner| row(position, learner)))
+        .collect();
     let of_gap = |learner: usize, position: usize| {
-        let points = GAPS.iter().enumerate().map(|(case, &gap)| (gap, ratio(position, case, learner))).collect();
-        Line::new(format!("{}, T = {}", learners[learner], horizons[position]), LineKind::Measured, points)
+        let points = GAPS
+            .iter()
+            .enumerate()
+            .map(|(case, &gap)| (gap, ratio(position, case, learner)))
+            .collect();
+        Line::new(
+            format!("{}, T = {}", learners[learner], horizons[position]),
+            LineKind::Measured,
+            points,
+        )
     };
     let over_time = Panel {
         heading: "Worst case over the gap",
-        caption: "The largest mean regret ÷ (K√T) of all gaps; K = 4 tasks. Level means no logarithm.".to_owned(),
+        caption:
+            "The largest mean regret ÷ (K√T) of all gaps; K = 4 tasks. Level means no logarithm."
+                .to_owned(),
         across: HORIZONS,
         up: Axis { title: "regret ÷ (K √T)", logarithmic: false },
-        lines: vec![Line::new("paper", LineKind::Measured, paper), Line::new("sharp", LineKind::Measured, sharp)],
+        lines: vec![
+            Line::new("paper", LineKind::Measured, paper),
+            Line::new("sharp", LineKind::Measured, sharp),
+        ],
     };
     let over_gaps = Panel {
         heading: "Regret against the gap",
         caption: "Neither tiny nor large gaps are the hard ones.".to_owned(),
         across: Axis { title: "gap g; the better task is ahead by g/√T", logarithmic: true },
         up: Axis { title: "regret ÷ (K √T)", logarithmic: false },
-        lines: [0, 1].iter().flat_map(|&learner| (0..horizons.len()).map(move |position| of_gap(learner, position))).collect(),
+        lines: [0, 1]
+            .iter()
+            .flat_map(|&learner| (0..horizons.len()).map(move |position| of_gap(learner, position)))
+            .collect(),
     };
     Ok(Finding { checks, table: Table { columns, rows }, panels: vec![over_time, over_gaps] })
 }

@@ -25,11 +25,12 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const INSTANCES: [&str; 2] = ["power", "square-roots"];
-/// How near the fluid model must be. On square roots the widths of the indices nearly cancel, as only ratios of weights matter, so that
-/// chance, which the model leaves out, adds a tenth.
+/// How near the fluid model must be. On square roots the widths of the indices nearly cancel, as
+/// only ratios of weights matter, so that chance, which the model leaves out, adds a tenth.
 const FLUID_ROOM: [f64; 2] = [0.1, 0.15];
 
-/// Horizons with replications. The learner knows its horizon, so that each point of the curve is an experiment of its own.
+/// Horizons with replications. The learner knows its horizon, so that each point of the curve is an
+/// experiment of its own.
 fn horizons(setting: &Setting) -> &'static [(u64, u64)] {
     setting.choose(
         &[(1_000, 400), (10_000, 200), (100_000, 60)][..],
@@ -39,7 +40,10 @@ fn horizons(setting: &Setting) -> &'static [(u64, u64)] {
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     let learners = [setting.subjects.paper];
-    horizons(setting).iter().map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications)).collect()
+    horizons(setting)
+        .iter()
+        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
+        .collect()
 }
 
 /// One instance at every horizon.
@@ -55,7 +59,8 @@ struct Growth {
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
-    let growths: Vec<Growth> = (0..INSTANCES.len()).map(|case| growth(evidence, case)).collect::<Result<_, _>>()?;
+    let growths: Vec<Growth> =
+        (0..INSTANCES.len()).map(|case| growth(evidence, case)).collect::<Result<_, _>>()?;
     let lowest = evidence.setting.choose(0.45, 0.3);
     Ok(Finding {
         checks: growths.iter().flat_map(|growth| checks(growth, lowest)).collect(),
@@ -68,11 +73,15 @@ fn growth(evidence: &Evidence<'_>, case: usize) -> Result<Growth, ExperimentErro
     let name = INSTANCES[case];
     let instance: Instance = name.parse()?;
     let learner = evidence.setting.subjects.paper;
-    let horizons: Vec<u64> = evidence.experiments.iter().map(|experiment| experiment.cases[case].horizon).collect();
+    let horizons: Vec<u64> =
+        evidence.experiments.iter().map(|experiment| experiment.cases[case].horizon).collect();
     let mut bound_used: f64 = 0.0;
     for (position, &horizon) in horizons.iter().enumerate() {
         let bound = bound(&instance.problem(horizon, 1)?, horizon);
-        bound_used = evidence.runs(position, case, 0).iter().fold(bound_used, |used, run| used.max(run.regret / bound));
+        bound_used = evidence
+            .runs(position, case, 0)
+            .iter()
+            .fold(bound_used, |used, run| used.max(run.regret / bound));
     }
     Ok(Growth {
         name,
@@ -88,12 +97,16 @@ fn growth(evidence: &Evidence<'_>, case: usize) -> Result<Growth, ExperimentErro
 fn bound(problem: &Problem, horizon: u64) -> f64 {
     let means: Option<Vec<f64>> = means(problem).into_iter().collect();
     let returns = DiminishingReturns::new(problem).ok();
-    let bound = returns.zip(means).and_then(|(returns, means)| returns.polylog_bound(&means, horizon));
+    let bound =
+        returns.zip(means).and_then(|(returns, means)| returns.polylog_bound(&means, horizon));
     bound.map_or(f64::NAN, |bound| bound.regret)
 }
 
 /// The fluid model at horizons from 10³ to 10¹⁵, four a decade.
-fn fluid_regrets(instance: &Instance, learner: &LearnerSpec) -> Result<Vec<(f64, f64)>, ExperimentError> {
+fn fluid_regrets(
+    instance: &Instance,
+    learner: &LearnerSpec,
+) -> Result<Vec<(f64, f64)>, ExperimentError> {
     let mut points = Vec::new();
     for quarter in 12..=60 {
         let horizon = 10f64.powf(f64::from(quarter) / 4.0).round();
@@ -106,7 +119,11 @@ fn fluid_regrets(instance: &Instance, learner: &LearnerSpec) -> Result<Vec<(f64,
 
 impl Growth {
     fn means(&self) -> Vec<(f64, f64)> {
-        self.horizons.iter().zip(&self.regrets).map(|(&horizon, regret)| (horizon as f64, regret.mean)).collect()
+        self.horizons
+            .iter()
+            .zip(&self.regrets)
+            .map(|(&horizon, regret)| (horizon as f64, regret.mean))
+            .collect()
     }
 
     fn fluid_at(&self, horizon: u64) -> f64 {
@@ -116,7 +133,8 @@ impl Growth {
 
     /// How far the fluid model is from the interval of a mean, as a share.
     fn largest_fluid_error(&self) -> f64 {
-        let late = self.horizons.iter().zip(&self.regrets).filter(|(horizon, _)| **horizon >= 10_000);
+        let late =
+            self.horizons.iter().zip(&self.regrets).filter(|(horizon, _)| **horizon >= 10_000);
         largest(late.map(|(&horizon, regret)| {
             let fluid = self.fluid_at(horizon);
             ((regret.mean - fluid).abs() - half(regret)).max(0.0) / fluid
@@ -126,32 +144,63 @@ impl Growth {
 
 fn checks(growth: &Growth, lowest: f64) -> Vec<Check> {
     let name = growth.name;
-    let exponents: Vec<f64> = series::exponents(&growth.means()).into_iter().map(|(_, exponent)| exponent).collect();
+    let exponents: Vec<f64> =
+        series::exponents(&growth.means()).into_iter().map(|(_, exponent)| exponent).collect();
     let largest_rise = largest(exponents.windows(2).map(|pair| pair[1] - pair[0]));
     let last = exponents.last().copied().unwrap_or(f64::NAN);
-    let fluid_last = series::exponents(&growth.fluid).last().map_or(f64::NAN, |(_, exponent)| *exponent);
+    let fluid_last =
+        series::exponents(&growth.fluid).last().map_or(f64::NAN, |(_, exponent)| *exponent);
     vec![
-        Check::new(format!("{name}: largest change of the exponent from one decade to the next"), largest_rise, Wanted::AtMost(0.0)),
+        Check::new(
+            format!("{name}: largest change of the exponent from one decade to the next"),
+            largest_rise,
+            Wanted::AtMost(0.0),
+        ),
         Check::new(format!("{name}: exponent over the last decade"), last, Wanted::AtMost(lowest)),
-        Check::new(format!("{name}: fluid model off by"), growth.largest_fluid_error(), Wanted::AtMost(growth.fluid_room)),
-        Check::new(format!("{name}: the fluid model's exponent at 10¹⁵ rounds"), fluid_last, Wanted::AtMost(0.12)),
-        Check::new(format!("{name}: largest regret of a run ÷ bound of thm:boost"), growth.bound_used, Wanted::AtMost(1.0)),
+        Check::new(
+            format!("{name}: fluid model off by"),
+            growth.largest_fluid_error(),
+            Wanted::AtMost(growth.fluid_room),
+        ),
+        Check::new(
+            format!("{name}: the fluid model's exponent at 10¹⁵ rounds"),
+            fluid_last,
+            Wanted::AtMost(0.12),
+        ),
+        Check::new(
+            format!("{name}: largest regret of a run ÷ bound of thm:boost"),
+            growth.bound_used,
+            Wanted::AtMost(1.0),
+        ),
     ]
 }
 
-fn lines(growths: &[Growth], of: impl Fn(&[(f64, f64)]) -> Vec<(f64, f64)>, interval: impl Fn(f64, f64) -> f64) -> Vec<Line> {
+fn lines(
+    growths: &[Growth],
+    of: impl Fn(&[(f64, f64)]) -> Vec<(f64, f64)>,
+    interval: impl Fn(f64, f64) -> f64,
+) -> Vec<Line> {
     let mut lines = Vec::new();
     for growth in growths {
         let mut measured = Line::new(growth.name, LineKind::Measured, of(&growth.means()));
         if measured.points.len() == growth.regrets.len() {
-            let ends = growth.horizons.iter().zip(&growth.regrets).filter_map(|(&horizon, regret)| {
-                let horizon = horizon as f64;
-                Some((horizon, interval(horizon, regret.low95?), interval(horizon, regret.high95?)))
-            });
+            let ends =
+                growth.horizons.iter().zip(&growth.regrets).filter_map(|(&horizon, regret)| {
+                    let horizon = horizon as f64;
+                    Some((
+                        horizon,
+                        interval(horizon, regret.low95?),
+                        interval(horizon, regret.high95?),
+                    ))
+                });
             measured.intervals = ends.collect();
         }
         lines.push(measured);
-        lines.push(Line::new(format!("{}, fluid model", growth.name), LineKind::Predicted, of(&growth.fluid)));
+        lines.push(Line::new(
+            format!("{}, fluid model", growth.name),
+            LineKind::Predicted,
+            of(&growth.fluid),
+        ));
     }
     lines
 }
@@ -161,12 +210,20 @@ fn regret_panel(growths: &[Growth]) -> Panel {
     let root = |horizon: f64| (horizon, 3.0 * (horizon / 1e3).sqrt());
     lines.push(Line::new("slope of √T", LineKind::Reference, [1e3, 1e7].map(root).to_vec()));
     let caption = "Mean regret of runs of length T with its 95 % interval, and what the same rule loses without chance, to 10¹⁵ rounds.";
-    Panel { heading: "Regret", caption: caption.to_owned(), across: HORIZONS, up: Axis { title: "regret", logarithmic: true }, lines }
+    Panel {
+        heading: "Regret",
+        caption: caption.to_owned(),
+        across: HORIZONS,
+        up: Axis { title: "regret", logarithmic: true },
+        lines,
+    }
 }
 
 fn exponent_panel(growths: &[Growth]) -> Panel {
     let mut lines = lines(growths, series::exponents, |_, _| f64::NAN);
-    let log_squared = (12..=60).map(|quarter| 10f64.powf(f64::from(quarter) / 4.0)).map(|horizon| (horizon, 2.0 / horizon.ln()));
+    let log_squared = (12..=60)
+        .map(|quarter| 10f64.powf(f64::from(quarter) / 4.0))
+        .map(|horizon| (horizon, 2.0 / horizon.ln()));
     lines.push(Line::new("log² T", LineKind::Reference, log_squared.collect()));
     lines.push(Line::new("√T", LineKind::Reference, vec![(1e3, 0.5), (1e15, 0.5)]));
     let caption = "The power of T that regret grows with. It starts near ½, as long as the indices are wider than the means, and falls to \
@@ -176,7 +233,9 @@ fn exponent_panel(growths: &[Growth]) -> Panel {
 }
 
 fn log_squared_panel(growths: &[Growth]) -> Panel {
-    let divided = |points: &[(f64, f64)]| points.iter().map(|&(horizon, regret)| (horizon, regret / horizon.ln().powi(2))).collect();
+    let divided = |points: &[(f64, f64)]| {
+        points.iter().map(|&(horizon, regret)| (horizon, regret / horizon.ln().powi(2))).collect()
+    };
     let lines = lines(growths, divided, |horizon, regret| regret / horizon.ln().powi(2));
     let caption = "Levelling off means growth like log² T.";
     let up = Axis { title: "regret ÷ log² T", logarithmic: true };
@@ -184,14 +243,26 @@ fn log_squared_panel(growths: &[Growth]) -> Panel {
 }
 
 fn table(growths: &[Growth]) -> Table {
-    let columns = ["instance", "T", "regret", "fluid model", "exponent of the decade before"].map(str::to_owned).to_vec();
+    let columns = ["instance", "T", "regret", "fluid model", "exponent of the decade before"]
+        .map(str::to_owned)
+        .to_vec();
     let mut rows = Vec::new();
     for growth in growths {
         let exponents = series::exponents(&growth.means());
-        for (position, (&horizon, regret)) in growth.horizons.iter().zip(&growth.regrets).enumerate() {
-            let exponent = position.checked_sub(1).map_or(Value::from("–"), |before| exponents[before].1.into());
+        for (position, (&horizon, regret)) in
+            growth.horizons.iter().zip(&growth.regrets).enumerate()
+        {
+            let exponent = position
+                .checked_sub(1)
+                .map_or(Value::from("–"), |before| exponents[before].1.into());
             let mean = Value::Mean(regret.mean, half(regret));
-            rows.push(vec![growth.name.into(), (horizon as f64).into(), mean, growth.fluid_at(horizon).into(), exponent]);
+            rows.push(vec![
+                growth.name.into(),
+                (horizon as f64).into(),
+                mean,
+                growth.fluid_at(horizon).into(),
+                exponent,
+            ]);
         }
     }
     Table { columns, rows }

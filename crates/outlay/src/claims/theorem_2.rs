@@ -29,37 +29,67 @@ fn learners(setting: &Setting) -> [LearnerSpec; 3] {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons =
-        setting.choose(&[(1_000, 40), (10_000, 20), (100_000, 8)][..], &[(1_000, 400), (10_000, 200), (100_000, 100), (1_000_000, 24)][..]);
+    let horizons = setting.choose(
+        &[(1_000, 40), (10_000, 20), (100_000, 8)][..],
+        &[(1_000, 400), (10_000, 200), (100_000, 100), (1_000_000, 24)][..],
+    );
     let learners = learners(setting);
-    horizons.iter().map(|&(horizon, replications)| experiment(&[INSTANCE], horizon, &learners, replications)).collect()
+    horizons
+        .iter()
+        .map(|&(horizon, replications)| experiment(&[INSTANCE], horizon, &learners, replications))
+        .collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let names = learners(evidence.setting).map(|learner| learner.to_string());
     let horizons = series::horizons(evidence);
     let lower = |horizon: f64| theorem_2_lower(horizon as u64).unwrap_or(f64::NAN);
-    let share: Vec<Line> = (0..names.len()).map(|learner| series::line(evidence, &names[learner], 0, learner, lower)).collect();
-    let mut lines: Vec<Line> = (0..names.len()).map(|learner| series::line(evidence, &names[learner], 0, learner, |_| 1.0)).collect();
+    let share: Vec<Line> = (0..names.len())
+        .map(|learner| series::line(evidence, &names[learner], 0, learner, lower))
+        .collect();
+    let mut lines: Vec<Line> = (0..names.len())
+        .map(|learner| series::line(evidence, &names[learner], 0, learner, |_| 1.0))
+        .collect();
     let paper_end = share[0].intervals.last().map_or(f64::NAN, |interval| interval.2);
     let bandit_starts = share[2].intervals.iter().map(|interval| interval.1);
     let checks = vec![
-        Check::new("upper end of Algorithm 1's regret ÷ (√T/140), longest horizon", paper_end, Wanted::AtMost(1.0)),
-        Check::new("least lower end of oful's regret ÷ (√T/140)", smallest(bandit_starts), Wanted::AtLeast(1.0)),
-        Check::new("oful: exponent from the first horizon to the last", exponent(&lines[2].points), Wanted::AtLeast(0.45)),
+        Check::new(
+            "upper end of Algorithm 1's regret ÷ (√T/140), longest horizon",
+            paper_end,
+            Wanted::AtMost(1.0),
+        ),
+        Check::new(
+            "least lower end of oful's regret ÷ (√T/140)",
+            smallest(bandit_starts),
+            Wanted::AtLeast(1.0),
+        ),
+        Check::new(
+            "oful: exponent from the first horizon to the last",
+            exponent(&lines[2].points),
+            Wanted::AtLeast(0.45),
+        ),
     ];
     let bound = horizons.iter().map(|&horizon| (horizon, lower(horizon))).collect();
     lines.push(Line::new("√T/140", LineKind::Reference, bound));
     let row = |learner: usize, position: usize| {
         let horizon = horizons[position];
-        vec![names[learner].as_str().into(), horizon.into(), series::mean(evidence, position, 0, learner), lower(horizon).into()]
+        vec![
+            names[learner].as_str().into(),
+            horizon.into(),
+            series::mean(evidence, position, 0, learner),
+            lower(horizon).into(),
+        ]
     };
-    let rows = (0..names.len()).flat_map(|learner| (0..horizons.len()).map(move |position| row(learner, position)));
+    let rows = (0..names.len())
+        .flat_map(|learner| (0..horizons.len()).map(move |position| row(learner, position)));
     let caption = "The gap of the instance shrinks as T grows, so that even little learning loses little; a learner under bandit feedback \
                    still needs √T.";
     Ok(Finding {
         checks,
-        table: Table { columns: ["learner", "T", "regret", "√T/140"].map(str::to_owned).to_vec(), rows: rows.collect() },
+        table: Table {
+            columns: ["learner", "T", "regret", "√T/140"].map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        },
         panels: vec![Panel {
             heading: "Regret against the lower bound",
             caption: caption.to_owned(),

@@ -22,7 +22,8 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-const INSTANCES: [&str; 7] = ["power", "square-roots", "m-set", "k-armed", "saturating-jobs", "theorem-2", "theorem-4"];
+const INSTANCES: [&str; 7] =
+    ["power", "square-roots", "m-set", "k-armed", "saturating-jobs", "theorem-2", "theorem-4"];
 
 fn learners(setting: &Setting) -> [LearnerSpec; 5] {
     let subjects = setting.subjects;
@@ -30,36 +31,60 @@ fn learners(setting: &Setting) -> [LearnerSpec; 5] {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting
-        .choose(&[(100, 20), (1_000, 20), (10_000, 10), (100_000, 3)][..], &[(100, 200), (1_000, 200), (10_000, 100), (100_000, 30)][..]);
+    let horizons = setting.choose(
+        &[(100, 20), (1_000, 20), (10_000, 10), (100_000, 3)][..],
+        &[(100, 200), (1_000, 200), (10_000, 100), (100_000, 30)][..],
+    );
     let learners = learners(setting);
-    horizons.iter().map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications)).collect()
+    horizons
+        .iter()
+        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
+        .collect()
 }
 
 /// The place of `sharp`, whose bound needs no sum of chances.
 const SHARP: usize = 4;
 
-/// The bound for a run: that of the learner whose place it is in, also when a test puts another there.
+/// The bound for a run: that of the learner whose place it is in, also when a test puts another
+/// there.
 fn bound(run: &Replication, horizon: u64, learner: usize) -> f64 {
     let tasks = run.completions.len();
-    if learner == SHARP { sharp_bound(tasks, horizon as f64, SHARP_FACTOR) } else { worst_case_bound(tasks, horizon, run.success_mass) }
+    if learner == SHARP {
+        sharp_bound(tasks, horizon as f64, SHARP_FACTOR)
+    } else {
+        worst_case_bound(tasks, horizon, run.success_mass)
+    }
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let learners = learners(evidence.setting);
     let used = |position: usize, case: usize, learner: usize| {
         let horizon = evidence.experiments[position].cases[case].horizon;
-        largest(evidence.runs(position, case, learner).iter().map(|run| run.regret / bound(run, horizon, learner)))
+        largest(
+            evidence
+                .runs(position, case, learner)
+                .iter()
+                .map(|run| run.regret / bound(run, horizon, learner)),
+        )
     };
     let positions = 0..evidence.experiments.len();
-    let most = |case: usize, learner: usize| largest(positions.clone().map(|position| used(position, case, learner)));
+    let most = |case: usize, learner: usize| {
+        largest(positions.clone().map(|position| used(position, case, learner)))
+    };
     let check = |(learner, name): (usize, &LearnerSpec)| {
         let most = largest((0..INSTANCES.len()).map(|case| most(case, learner)));
-        Check::new(format!("{name}: largest regret of a run ÷ its bound"), most, Wanted::AtMost(1.0))
+        Check::new(
+            format!("{name}: largest regret of a run ÷ its bound"),
+            most,
+            Wanted::AtMost(1.0),
+        )
     };
     let horizons = series::horizons(evidence);
     let line = |(case, name): (usize, &&str)| {
-        let points = positions.clone().map(|position| (horizons[position], used(position, case, 0))).collect();
+        let points = positions
+            .clone()
+            .map(|position| (horizons[position], used(position, case, 0)))
+            .collect();
         Line::new(*name, LineKind::Measured, points)
     };
     let row = |(case, name): (usize, &&str)| {

@@ -30,10 +30,18 @@ fn learners(setting: &Setting) -> [LearnerSpec; 3] {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting.choose(&[(1_000, 200), (10_000, 100)][..], &[(1_000, 1000), (10_000, 400), (100_000, 200)][..]);
+    let horizons = setting.choose(
+        &[(1_000, 200), (10_000, 100)][..],
+        &[(1_000, 1000), (10_000, 400), (100_000, 200)][..],
+    );
     let names = PAIRS.map(|pairs| format!("theorem-4:pairs={pairs}"));
     let names = names.each_ref().map(String::as_str);
-    horizons.iter().map(|&(horizon, replications)| experiment(&names, horizon, &learners(setting), replications)).collect()
+    horizons
+        .iter()
+        .map(|&(horizon, replications)| {
+            experiment(&names, horizon, &learners(setting), replications)
+        })
+        .collect()
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
@@ -44,13 +52,23 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             series::line(evidence, &name, case, learner, |horizon| pairs as f64 * horizon.sqrt())
         })
     };
-    let ratios = |learner: usize| lines(learner).flat_map(|line| line.points).map(|point| point.1).collect::<Vec<f64>>();
+    let ratios = |learner: usize| {
+        lines(learner).flat_map(|line| line.points).map(|point| point.1).collect::<Vec<f64>>()
+    };
     let spread = |learner: usize| largest(ratios(learner)) / smallest(ratios(learner));
-    let mut checks = vec![Check::new("Algorithm 1: largest ÷ smallest regret/(K√T)", spread(0), Wanted::AtMost(1.15))];
+    let mut checks = vec![Check::new(
+        "Algorithm 1: largest ÷ smallest regret/(K√T)",
+        spread(0),
+        Wanted::AtMost(1.15),
+    )];
     for (learner, name) in learners.iter().enumerate() {
         let ends = PAIRS.iter().enumerate().flat_map(|(case, &pairs)| {
-            let bound = move |horizon: f64| theorem_4_lower(pairs, horizon as u64).unwrap_or(f64::NAN);
-            series::line(evidence, "", case, learner, bound).intervals.into_iter().map(|interval| interval.1)
+            let bound =
+                move |horizon: f64| theorem_4_lower(pairs, horizon as u64).unwrap_or(f64::NAN);
+            series::line(evidence, "", case, learner, bound)
+                .intervals
+                .into_iter()
+                .map(|interval| interval.1)
         });
         let what = format!("{name}: smallest lower end of regret ÷ lower bound");
         checks.push(Check::new(what, smallest(ends), Wanted::AtLeast(1.0)));
@@ -60,7 +78,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         let horizons = &horizons;
         (0..horizons.len()).map(move |position| {
             let mut row = vec![(pairs as f64).into(), horizons[position].into()];
-            row.extend((0..learners.len()).map(|learner| series::mean(evidence, position, case, learner)));
+            row.extend(
+                (0..learners.len()).map(|learner| series::mean(evidence, position, case, learner)),
+            );
             row
         })
     });
@@ -69,8 +89,16 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let table = Table { columns, rows: rows.collect() };
     let mut drawn: Vec<Line> = lines(0).chain(lines(2)).collect();
     let outer = horizons.first().into_iter().chain(horizons.last());
-    drawn.push(Line::new("choosing at random", LineKind::Reference, outer.clone().map(|&horizon| (horizon, 0.5)).collect()));
-    drawn.push(Line::new("no learner is below", LineKind::Reference, outer.map(|&horizon| (horizon, 1.0 / 13.2)).collect()));
+    drawn.push(Line::new(
+        "choosing at random",
+        LineKind::Reference,
+        outer.clone().map(|&horizon| (horizon, 0.5)).collect(),
+    ));
+    drawn.push(Line::new(
+        "no learner is below",
+        LineKind::Reference,
+        outer.map(|&horizon| (horizon, 1.0 / 13.2)).collect(),
+    ));
     Ok(Finding {
         checks,
         table,

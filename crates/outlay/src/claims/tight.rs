@@ -20,13 +20,20 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 /// Those after the third are close or easy: there the two may be equal.
-const INSTANCES: [&str; 7] = ["power", "m-set", "k-armed", "square-roots", "saturating-jobs", "theorem-2", "theorem-4"];
+const INSTANCES: [&str; 7] =
+    ["power", "m-set", "k-armed", "square-roots", "saturating-jobs", "theorem-2", "theorem-4"];
 const CLEAR: usize = 3;
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let horizons = setting.choose(&[(1_000, 60), (10_000, 20)][..], &[(1_000, 400), (10_000, 200), (100_000, 60)][..]);
+    let horizons = setting.choose(
+        &[(1_000, 60), (10_000, 20)][..],
+        &[(1_000, 400), (10_000, 200), (100_000, 60)][..],
+    );
     let learners = [setting.subjects.paper, setting.subjects.tight];
-    horizons.iter().map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications)).collect()
+    horizons
+        .iter()
+        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
+        .collect()
 }
 
 /// What `tight` loses more than Algorithm 1, run by run: both have met the same draws.
@@ -38,14 +45,18 @@ fn difference(evidence: &Evidence<'_>, position: usize, case: usize) -> Statisti
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let horizons = series::horizons(evidence);
     let mut finding = Finding::default();
-    finding.table.columns = ["instance", "T", "Algorithm 1", "tight", "difference", "ratio"].map(str::to_owned).to_vec();
+    finding.table.columns = ["instance", "T", "Algorithm 1", "tight", "difference", "ratio"]
+        .map(str::to_owned)
+        .to_vec();
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {
         let mut line = Line::new(*name, LineKind::Measured, Vec::new());
         for (position, &horizon) in horizons.iter().enumerate() {
             let difference = difference(evidence, position, case);
-            let [paper, tight] = [0, 1].map(|learner| series::mean(evidence, position, case, learner));
-            let ratio = evidence.regret(position, case, 1).mean / evidence.regret(position, case, 0).mean;
+            let [paper, tight] =
+                [0, 1].map(|learner| series::mean(evidence, position, case, learner));
+            let ratio =
+                evidence.regret(position, case, 1).mean / evidence.regret(position, case, 0).mean;
             let (what, end) = if case < CLEAR {
                 ("upper end", difference.mean + half(&difference))
             } else {
@@ -54,13 +65,24 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             let what = format!("{name}, T = {horizon}: {what} of tight − Algorithm 1");
             finding.checks.push(Check::new(what, end, Wanted::AtMost(0.0)));
             let difference = super::Value::Mean(difference.mean, half(&difference));
-            finding.table.rows.push(vec![(*name).into(), horizon.into(), paper, tight, difference, ratio.into()]);
+            finding.table.rows.push(vec![
+                (*name).into(),
+                horizon.into(),
+                paper,
+                tight,
+                difference,
+                ratio.into(),
+            ]);
             line.points.push((horizon, ratio));
         }
         lines.push(line);
     }
     let ends = horizons.first().into_iter().chain(horizons.last());
-    lines.push(Line::new("equal", LineKind::Reference, ends.map(|&horizon| (horizon, 1.0)).collect()));
+    lines.push(Line::new(
+        "equal",
+        LineKind::Reference,
+        ends.map(|&horizon| (horizon, 1.0)).collect(),
+    ));
     finding.panels.push(Panel {
         heading: "Regret of tight ÷ Algorithm 1",
         caption: "Ratio of the mean regrets. On saturating-jobs tight loses nothing.".to_owned(),

@@ -37,32 +37,66 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut finding = Finding::default();
     finding.table.columns = ["thresholds", "strategy", "T", "regret"].map(str::to_owned).to_vec();
     let row = |thresholds: &str, strategy: &str, regret: f64| {
-        vec![thresholds.into(), strategy.into(), Value::Number(rounds as f64), Value::Number(regret)]
+        vec![
+            thresholds.into(),
+            strategy.into(),
+            Value::Number(rounds as f64),
+            Value::Number(regret),
+        ]
     };
     for (name, strategy) in ThresholdStrategy::ALL {
         let mut regrets = (1..=seeds).map(|seed| unknown_thresholds(strategy, rounds, seed).regret);
         let agrees = regrets.clone().filter(|regret| *regret == rounds).count() as f64;
         let what = format!("{name}: share of the seeds with a regret of exactly T");
         finding.checks.push(Check::new(what, agrees / seeds as f64, Wanted::Exactly(1.0)));
-        finding.table.rows.push(row("unknown, longer than T bits", name, regrets.next().map_or(f64::NAN, |regret| regret as f64)));
+        finding.table.rows.push(row(
+            "unknown, longer than T bits",
+            name,
+            regrets.next().map_or(f64::NAN, |regret| regret as f64),
+        ));
     }
-    let short = |seed: u64| unknown_thresholds_of(ThresholdStrategy::Bisection, rounds, FLOAT_BITS, seed).regret as f64;
+    let short = |seed: u64| {
+        unknown_thresholds_of(ThresholdStrategy::Bisection, rounds, FLOAT_BITS, seed).regret as f64
+    };
     let most = (1..=seeds).map(short).fold(0.0, f64::max);
-    finding.checks.push(Check::new("bisection, thresholds of 52 bits: regret", most, Wanted::AtMost(53.0)));
+    finding.checks.push(Check::new(
+        "bisection, thresholds of 52 bits: regret",
+        most,
+        Wanted::AtMost(53.0),
+    ));
     finding.table.rows.push(row("unknown, 52 bits", "bisection", most));
-    let known = evidence.runs(0, 0, 0).iter().map(|run| run.regret.abs()).reduce(f64::max).unwrap_or(f64::NAN);
-    finding.checks.push(Check::new("known curves: largest regret of Algorithm 1", known, Wanted::AtMost(1e-9)));
+    let known = evidence
+        .runs(0, 0, 0)
+        .iter()
+        .map(|run| run.regret.abs())
+        .reduce(f64::max)
+        .unwrap_or(f64::NAN);
+    finding.checks.push(Check::new(
+        "known curves: largest regret of Algorithm 1",
+        known,
+        Wanted::AtMost(1e-9),
+    ));
     finding.table.rows.push(row("known", "Algorithm 1", known));
     finding.panels.push(panel(rounds));
     Ok(finding)
 }
 
-/// Bisection against a threshold of so many digits: the regret after 1, 2, 5, 10, … rounds, each played.
+/// Bisection against a threshold of so many digits: the regret after 1, 2, 5, 10, … rounds, each
+/// played.
 fn bisection(name: &str, rounds: u64, bits: u64) -> Line {
     let powers = (0..).map(|power| 10u64.pow(power)).take_while(|power| *power < rounds);
-    let lengths = powers.flat_map(|power| [1, 2, 5].map(|factor| factor * power)).filter(|length| *length < rounds).chain([rounds]);
-    let regret = |length: u64| unknown_thresholds_of(ThresholdStrategy::Bisection, length, bits, 1).regret as f64;
-    Line::new(name, LineKind::Measured, lengths.map(|length| (length as f64, regret(length))).collect())
+    let lengths = powers
+        .flat_map(|power| [1, 2, 5].map(|factor| factor * power))
+        .filter(|length| *length < rounds)
+        .chain([rounds]);
+    let regret = |length: u64| {
+        unknown_thresholds_of(ThresholdStrategy::Bisection, length, bits, 1).regret as f64
+    };
+    Line::new(
+        name,
+        LineKind::Measured,
+        lengths.map(|length| (length as f64, regret(length))).collect(),
+    )
 }
 
 fn panel(rounds: u64) -> Panel {

@@ -7,7 +7,8 @@ use serde::{Serialize, Serializer};
 
 use super::{CurveError, require_positive};
 
-/// A success curve of your own. It must not decrease and must be right-continuous; values outside `[0, 1]` are clamped.
+/// A success curve of your own. It must not decrease and must be right-continuous; values outside
+/// `[0, 1]` are clamped.
 ///
 /// Any `Fn(f64) -> f64` that is `Send + Sync` is one.
 pub trait ResponseCurve: Send + Sync {
@@ -38,7 +39,9 @@ impl fmt::Display for DeclaredShape {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Concave => write!(formatter, "declared concave"),
-            Self::Lipschitz(constant) => write!(formatter, "declared Lipschitz with constant {constant}"),
+            Self::Lipschitz(constant) => {
+                write!(formatter, "declared Lipschitz with constant {constant}")
+            }
             Self::Monotone => write!(formatter, "declared nondecreasing"),
         }
     }
@@ -52,7 +55,10 @@ pub struct Custom {
 }
 
 impl Custom {
-    pub(super) fn new(function: Arc<dyn ResponseCurve>, shape: DeclaredShape) -> Result<Self, CurveError> {
+    pub(super) fn new(
+        function: Arc<dyn ResponseCurve>,
+        shape: DeclaredShape,
+    ) -> Result<Self, CurveError> {
         if let DeclaredShape::Lipschitz(constant) = shape {
             require_positive("lipschitz", constant)?;
         }
@@ -98,6 +104,8 @@ impl PartialEq for Custom {
 /// A function cannot be written down: serialising it is an error, not a silent loss.
 impl Serialize for Custom {
     fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
-        Err(serde::ser::Error::custom("a custom curve is a function and cannot be written to a file"))
+        Err(serde::ser::Error::custom(
+            "a custom curve is a function and cannot be written to a file",
+        ))
     }
 }

@@ -1,4 +1,5 @@
-//! The distribution function of samples: closing prices of past auctions, running times of past jobs.
+//! The distribution function of samples: closing prices of past auctions, running times of past
+//! jobs.
 
 use serde::Serialize;
 use serde::ser::SerializeStruct;
@@ -7,7 +8,8 @@ use super::{CurveError, require_nonnegative, staircase};
 
 /// The share of samples that are at most the spend.
 ///
-/// Samples are sorted and equal ones joined, so two curves of the same samples in another order are equal.
+/// Samples are sorted and equal ones joined, so two curves of the same samples in another order are
+/// equal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Empirical {
     at: Vec<f64>,

@@ -1,7 +1,7 @@
 //! Hill curves, `x^s / (x^s + h^s)`: the saturation of media-mix models; S-shaped when `s > 1`.
 //!
-//! Everything is written in `t = s ln(x/h)`, where success is the logistic function of `t`: no power of a large number
-//! is ever formed, so no parameter overflows.
+//! Everything is written in `t = s ln(x/h)`, where success is the logistic function of `t`: no
+//! power of a large number is ever formed, so no parameter overflows.
 
 use serde::Serialize;
 
@@ -63,11 +63,12 @@ impl Hill {
         self.half_at * (odds.ln() / self.steepness).exp()
     }
 
-    /// The spend beyond the inflection where the slope is `slope` (the inflection if the curve is nowhere that steep), and how
-    /// fast it falls per unit of the slope's logarithm.
+    /// The spend beyond the inflection where the slope is `slope` (the inflection if the curve is
+    /// nowhere that steep), and how fast it falls per unit of the slope's logarithm.
     ///
-    /// On this branch the logarithm of the slope is concave and decreasing in `t`, so Newton's method from above stays above
-    /// and converges monotonically. Two lines above it (`2 ln(1+e^t)` is at least `2t` and at least `2 ln 2 + t`) give the start.
+    /// On this branch the logarithm of the slope is concave and decreasing in `t`, so Newton's
+    /// method from above stays above and converges monotonically. Two lines above it (`2 ln(1+e^t)`
+    /// is at least `2t` and at least `2 ln 2 + t`) give the start.
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         let s = self.steepness;
         let target = (slope * self.half_at / s).ln();
@@ -98,7 +99,8 @@ impl Hill {
     }
 }
 
-/// Newton's method needs four to seven steps; the limit only guards against rounding that keeps it from settling.
+/// Newton's method needs four to seven steps; the limit only guards against rounding that keeps it
+/// from settling.
 const NEWTON_STEPS: usize = 40;
 
 /// `ln(1 + e^t)` without overflow.

@@ -10,8 +10,8 @@
 //! With the default `floor = 0` the ceiling simply multiplies. Every curve is nondecreasing and
 //! right-continuous, so the best allocation exists.
 //!
-//! To add a family: copy `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`], and list it in
-//! `tests/curve_conformance.rs`.
+//! To add a family: copy `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`], and list
+//! it in `tests/curve_conformance.rs`.
 
 mod custom;
 mod empirical;
@@ -189,7 +189,8 @@ impl Curve {
         Hill::new(half_at, steepness).map(|family| Family::Hill(family).into())
     }
 
-    /// A logistic curve with middle `mid` and width `width`, shifted and stretched to run from 0 to 1.
+    /// A logistic curve with middle `mid` and width `width`, shifted and stretched to run from 0 to
+    /// 1.
     ///
     /// # Errors
     /// If `mid` is negative, `width` is not positive, or one is not finite.
@@ -208,16 +209,18 @@ impl Curve {
     /// `success[i]` from spend `at[i]` on, 0 before the first.
     ///
     /// # Errors
-    /// If the lists are empty or of different lengths, `at` does not increase, or `success` decreases or leaves `[0, 1]`.
+    /// If the lists are empty or of different lengths, `at` does not increase, or `success`
+    /// decreases or leaves `[0, 1]`.
     pub fn steps(at: Vec<f64>, success: Vec<f64>) -> Result<Self, CurveError> {
         Steps::new(at, success).map(|family| Family::Steps(family).into())
     }
 
-    /// Linear between the points `(spend[i], success[i])`, constant after the last; the first is at spend 0.
+    /// Linear between the points `(spend[i], success[i])`, constant after the last; the first is at
+    /// spend 0.
     ///
     /// # Errors
-    /// If the lists are empty or of different lengths, `spend` does not start at 0 and increase, or `success` decreases or
-    /// leaves `[0, 1]`.
+    /// If the lists are empty or of different lengths, `spend` does not start at 0 and increase, or
+    /// `success` decreases or leaves `[0, 1]`.
     pub fn piecewise(spend: Vec<f64>, success: Vec<f64>) -> Result<Self, CurveError> {
         Piecewise::new(spend, success).map(|family| Family::Piecewise(family).into())
     }
@@ -234,7 +237,10 @@ impl Curve {
     ///
     /// # Errors
     /// If a declared Lipschitz constant is not positive and finite.
-    pub fn custom(function: Arc<dyn ResponseCurve>, shape: DeclaredShape) -> Result<Self, CurveError> {
+    pub fn custom(
+        function: Arc<dyn ResponseCurve>,
+        shape: DeclaredShape,
+    ) -> Result<Self, CurveError> {
         Custom::new(function, shape).map(|family| Family::Custom(family).into())
     }
 
@@ -244,10 +250,16 @@ impl Curve {
     /// If `ceiling` is outside `(0, 1]` or below the floor.
     pub fn with_ceiling(mut self, ceiling: f64) -> Result<Self, CurveError> {
         if !(ceiling > 0.0 && ceiling <= 1.0) {
-            return Err(CurveError::new("ceiling", format!("must be above 0 and at most 1, not {ceiling}")));
+            return Err(CurveError::new(
+                "ceiling",
+                format!("must be above 0 and at most 1, not {ceiling}"),
+            ));
         }
         if ceiling < self.floor {
-            return Err(CurveError::new("ceiling", format!("must be at least the floor {}, not {ceiling}", self.floor)));
+            return Err(CurveError::new(
+                "ceiling",
+                format!("must be at least the floor {}, not {ceiling}", self.floor),
+            ));
         }
         self.ceiling = ceiling;
         Ok(self)
@@ -259,7 +271,10 @@ impl Curve {
     /// If `floor` is outside `[0, 1]` or above the ceiling.
     pub fn with_floor(mut self, floor: f64) -> Result<Self, CurveError> {
         if !(floor >= 0.0 && floor <= self.ceiling) {
-            return Err(CurveError::new("floor", format!("must be at least 0 and at most the ceiling {}, not {floor}", self.ceiling)));
+            return Err(CurveError::new(
+                "floor",
+                format!("must be at least 0 and at most the ceiling {}, not {floor}", self.ceiling),
+            ));
         }
         self.floor = floor;
         Ok(self)
@@ -296,7 +311,8 @@ impl Curve {
         self.floor + self.height() * self.family.success(spend.max(0.0))
     }
 
-    /// The slope to the right of `spend`: what the next small unit adds. Zero on the flat of a step.
+    /// The slope to the right of `spend`: what the next small unit adds. Zero on the flat of a
+    /// step.
     #[must_use]
     pub fn slope(&self, spend: f64) -> f64 {
         self.height() * self.family.slope(spend.max(0.0))
@@ -314,7 +330,9 @@ impl Curve {
         match &self.family {
             Family::Power(power) => power.scale(),
             Family::Saturating(saturating) => saturating.full_at(),
-            Family::Exponential(_) | Family::Hill(_) | Family::Logistic(_) | Family::Custom(_) => f64::INFINITY,
+            Family::Exponential(_) | Family::Hill(_) | Family::Logistic(_) | Family::Custom(_) => {
+                f64::INFINITY
+            }
             Family::Threshold(threshold) => threshold.at(),
             Family::Steps(steps) => steps.at().last().copied().unwrap_or(0.0),
             Family::Piecewise(piecewise) => piecewise.saturates_at(),
@@ -322,9 +340,11 @@ impl Curve {
         }
     }
 
-    /// Which parts of the paper's strong diminishing returns (Assumption 2, spends up to `budget`) fail; empty if it holds.
+    /// Which parts of the paper's strong diminishing returns (Assumption 2, spends up to `budget`)
+    /// fail; empty if it holds.
     ///
-    /// Part 1 asks for a continuous slope on `(0, budget]` that is infinite at zero, part 2 for strong concavity away from zero.
+    /// Part 1 asks for a continuous slope on `(0, budget]` that is infinite at zero, part 2 for
+    /// strong concavity away from zero.
     #[must_use]
     pub fn diminishing_returns_failures(&self, budget: f64) -> Vec<DiminishingReturnsFailure> {
         use DiminishingReturnsFailure as Failure;
@@ -333,20 +353,28 @@ impl Curve {
         }
         match &self.family {
             Family::Power(power) if power.exponent() < 1.0 && power.scale() >= budget => vec![],
-            Family::Power(power) if power.exponent() < 1.0 => vec![Failure::KinkOrJump, Failure::NotStronglyConcave],
+            Family::Power(power) if power.exponent() < 1.0 => {
+                vec![Failure::KinkOrJump, Failure::NotStronglyConcave]
+            }
             Family::Hill(hill) if hill.steepness() < 1.0 => vec![],
             Family::Exponential(_) => vec![Failure::FiniteSlopeAtZero],
             Family::Hill(hill) if hill.steepness() == 1.0 => vec![Failure::FiniteSlopeAtZero],
             Family::Logistic(logistic) if logistic.mid() == 0.0 => {
                 vec![Failure::FiniteSlopeAtZero]
             }
-            Family::Hill(_) | Family::Logistic(_) => vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave],
+            Family::Hill(_) | Family::Logistic(_) => {
+                vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave]
+            }
             Family::Custom(custom) => match custom.shape() {
                 DeclaredShape::Concave => vec![Failure::NotDeclared],
-                DeclaredShape::Lipschitz(_) => vec![Failure::FiniteSlopeAtZero, Failure::NotDeclared],
+                DeclaredShape::Lipschitz(_) => {
+                    vec![Failure::FiniteSlopeAtZero, Failure::NotDeclared]
+                }
                 DeclaredShape::Monotone => vec![Failure::NotDeclared],
             },
-            Family::Power(power) if power.scale() >= budget => vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave],
+            Family::Power(power) if power.scale() >= budget => {
+                vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave]
+            }
             Family::Saturating(saturating) if saturating.full_at() >= budget => {
                 vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave]
             }
@@ -459,21 +487,34 @@ fn require_positive(field: &str, number: f64) -> Result<(), CurveError> {
     Err(CurveError::new(field, format!("must be positive and finite, not {number}")))
 }
 
-/// Refuses what is negative, infinite or NaN. The field is named only if it is at fault: lists are long.
-fn require_nonnegative<S: Into<String>>(field: impl FnOnce() -> S, number: f64) -> Result<(), CurveError> {
+/// Refuses what is negative, infinite or NaN. The field is named only if it is at fault: lists are
+/// long.
+fn require_nonnegative<S: Into<String>>(
+    field: impl FnOnce() -> S,
+    number: f64,
+) -> Result<(), CurveError> {
     if number >= 0.0 && number.is_finite() {
         return Ok(());
     }
     Err(CurveError::new(field(), format!("must be finite and not negative, not {number}")))
 }
 
-/// Refuses two lists that are empty or do not pair up, spends that do not increase, success that falls or leaves `[0, 1]`.
-fn require_rising_points(spend_field: &str, spend: &[f64], success: &[f64]) -> Result<(), CurveError> {
+/// Refuses two lists that are empty or do not pair up, spends that do not increase, success that
+/// falls or leaves `[0, 1]`.
+fn require_rising_points(
+    spend_field: &str,
+    spend: &[f64],
+    success: &[f64],
+) -> Result<(), CurveError> {
     if spend.is_empty() {
         return Err(CurveError::new(spend_field, "must have at least one number"));
     }
     if spend.len() != success.len() {
-        let message = format!("must have as many numbers as {spend_field}: {} against {}", success.len(), spend.len());
+        let message = format!(
+            "must have as many numbers as {spend_field}: {} against {}",
+            success.len(),
+            spend.len()
+        );
         return Err(CurveError::new("success", message));
     }
     for (position, &at) in spend.iter().enumerate() {
@@ -489,7 +530,10 @@ fn require_rising_points(spend_field: &str, spend: &[f64], success: &[f64]) -> R
             return Err(CurveError::new(field(), format!("must be between 0 and 1, not {height}")));
         }
         if position > 0 && height < success[position - 1] {
-            return Err(CurveError::new(field(), format!("must not decrease: {height} follows {}", success[position - 1])));
+            return Err(CurveError::new(
+                field(),
+                format!("must not decrease: {height} follows {}", success[position - 1]),
+            ));
         }
     }
     Ok(())

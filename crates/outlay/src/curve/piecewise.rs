@@ -49,11 +49,13 @@ impl Piecewise {
     }
 
     fn piece_slope(&self, piece: usize) -> f64 {
-        (self.success[piece + 1] - self.success[piece]) / (self.spend[piece + 1] - self.spend[piece])
+        (self.success[piece + 1] - self.success[piece])
+            / (self.spend[piece + 1] - self.spend[piece])
     }
 
     pub(crate) fn is_concave(&self) -> bool {
-        (1..self.spend.len().saturating_sub(1)).all(|piece| self.piece_slope(piece) <= self.piece_slope(piece - 1))
+        (1..self.spend.len().saturating_sub(1))
+            .all(|piece| self.piece_slope(piece) <= self.piece_slope(piece - 1))
     }
 
     pub(crate) fn saturates_at(&self) -> f64 {

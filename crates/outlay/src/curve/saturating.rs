@@ -1,4 +1,5 @@
-//! Straight to certainty, `min(1, x/full_at)`: the jobs of Lattimore, Crammer and Szepesvári (2014).
+//! Straight to certainty, `min(1, x/full_at)`: the jobs of Lattimore, Crammer and Szepesvári
+//! (2014).
 
 use serde::Serialize;
 

@@ -10,7 +10,8 @@ const LANES: usize = 4;
 /// So many tasks of a quad have their coins in one word.
 const WORD_TASKS: usize = 64 / LANES;
 
-/// One problem's worlds under several seeds. Plain ones: everybody is there, the budget stays, and outcomes come at once.
+/// One problem's worlds under several seeds. Plain ones: everybody is there, the budget stays, and
+/// outcomes come at once.
 #[derive(Debug)]
 pub(crate) struct Worlds {
     rewards: Vec<RewardDraw>,
@@ -27,17 +28,28 @@ impl Worlds {
     ///
     /// # Errors
     /// As [`Environment::new`].
-    pub(crate) fn new(problem: &Problem, seeds: &[[u64; LANES]]) -> Result<Option<Self>, EnvironmentError> {
+    pub(crate) fn new(
+        problem: &Problem,
+        seeds: &[[u64; LANES]],
+    ) -> Result<Option<Self>, EnvironmentError> {
         let world = Environment::new(problem, 0)?;
         if world.budget.is_some() || world.has_delays() || !world.is_everybody_there() {
             return Ok(None);
         }
         let tasks = world.means.len();
-        let draws = |purpose| seeds.iter().map(|seeds| seeds.map(|seed| Draws::new(seed, purpose))).collect::<Vec<_>>();
+        let draws = |purpose| {
+            seeds
+                .iter()
+                .map(|seeds| seeds.map(|seed| Draws::new(seed, purpose)))
+                .collect::<Vec<_>>()
+        };
         Ok(Some(Self {
             coins: Coins::new(tasks, &draws(Purpose::Completion)),
             reward_draws: draws(Purpose::Reward),
-            completed: vec![Completion { task: 0, reward: Reward::NONE }; LANES * seeds.len() * tasks],
+            completed: vec![
+                Completion { task: 0, reward: Reward::NONE };
+                LANES * seeds.len() * tasks
+            ],
             all_or_nothing: world.rewards.iter().all(|law| matches!(law, RewardDraw::Bernoulli(_))),
             rewards: world.rewards,
             means: world.means,
@@ -49,8 +61,9 @@ impl Worlds {
         &self.means
     }
 
-    /// Plays a round, as [`Environment::complete`] in every lane. `success` has a row a task, quad after quad; a place is a lane of
-    /// a row. Lists the places that complete, counts them in `counts`, and adds to each seed's `gains`.
+    /// Plays a round, as [`Environment::complete`] in every lane. `success` has a row a task, quad
+    /// after quad; a place is a lane of a row. Lists the places that complete, counts them in
+    /// `counts`, and adds to each seed's `gains`.
     pub(crate) fn complete(
         &mut self,
         round: u64,
@@ -60,11 +73,26 @@ impl Worlds {
     ) -> &[Completion] {
         let coins = self.coins.draw(round);
         let Self { rewards, means, reward_draws, completed, .. } = self;
-        let played = Round { round, tasks: means.len(), reward_draws, coins, success, completed, counts, gains };
+        let played = Round {
+            round,
+            tasks: means.len(),
+            reward_draws,
+            coins,
+            success,
+            completed,
+            counts,
+            gains,
+        };
         let count = if self.all_or_nothing {
-            vectorised(Lists { played, reward: |task: usize, uniform| Reward::most_if_below(uniform, means[task]) })
+            vectorised(Lists {
+                played,
+                reward: |task: usize, uniform| Reward::most_if_below(uniform, means[task]),
+            })
         } else {
-            vectorised(Lists { played, reward: |task: usize, uniform| rewards[task].reward(uniform) })
+            vectorised(Lists {
+                played,
+                reward: |task: usize, uniform| rewards[task].reward(uniform),
+            })
         };
         &self.completed[..count]
     }
@@ -81,7 +109,8 @@ struct Coins {
     uniforms: Vec<[f64; LANES]>,
 }
 
-/// Rows come in whole numbers of these, as many as compilers put into one pass of a loop: no pass is left over.
+/// Rows come in whole numbers of these, as many as compilers put into one pass of a loop: no pass
+/// is left over.
 const PASS_ROWS: usize = 4;
 
 impl Coins {
@@ -99,7 +128,9 @@ impl Coins {
 
     fn draw(&mut self, round: u64) -> &[f64] {
         vectorised(Rounds { draws: &self.draws, round, rounds: &mut self.rounds });
-        for (counters, rounds) in self.counters.chunks_mut(self.tasks).zip(self.rounds.as_chunks().0) {
+        for (counters, rounds) in
+            self.counters.chunks_mut(self.tasks).zip(self.rounds.as_chunks().0)
+        {
             counters.iter_mut().for_each(|counters| *counters = *rounds);
         }
         let (rounds, steps) = (self.counters.as_flattened(), self.steps.as_flattened());
@@ -130,7 +161,8 @@ impl<R: Fn(usize, f64) -> Reward> Loop for Lists<'_, R> {
 
     #[inline(always)]
     fn run(self) -> usize {
-        let Round { round, tasks, reward_draws, coins, success, completed, counts, gains } = self.played;
+        let Round { round, tasks, reward_draws, coins, success, completed, counts, gains } =
+            self.played;
         let success = success.as_flattened();
         let (mut count, mut place) = (0, 0);
         for (draws, gains) in reward_draws.iter().zip(gains) {

@@ -1,4 +1,5 @@
-//! The world that a simulation plays against: budgets, completions, rewards and delays, drawn from one seed.
+//! The world that a simulation plays against: budgets, completions, rewards and delays, drawn from
+//! one seed.
 
 mod lockstep;
 mod reward;
@@ -15,7 +16,8 @@ use crate::random::{Draws, Purpose};
 #[error("{0}")]
 pub struct EnvironmentError(pub String);
 
-/// A problem's world under one seed. What happens in a round depends on the round and on the split, not on earlier rounds.
+/// A problem's world under one seed. What happens in a round depends on the round and on the split,
+/// not on earlier rounds.
 #[derive(Debug, Clone)]
 pub struct Environment {
     rewards: Vec<RewardDraw>,
@@ -34,12 +36,14 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The world of `problem` under `seed`. A task with a `value` and no `reward` draws Bernoulli rewards of that mean.
+    /// The world of `problem` under `seed`. A task with a `value` and no `reward` draws Bernoulli
+    /// rewards of that mean.
     ///
     /// # Errors
     /// If a task has neither, or its `value` is above `reward_max`.
     pub fn new(problem: &Problem, seed: u64) -> Result<Self, EnvironmentError> {
-        let laws: Vec<RewardLaw> = problem.tasks().iter().map(|task| law_of(task, problem)).collect::<Result<_, _>>()?;
+        let laws: Vec<RewardLaw> =
+            problem.tasks().iter().map(|task| law_of(task, problem)).collect::<Result<_, _>>()?;
         let reward_max = problem.reward_max();
         let spec = problem.environment();
         Ok(Self {
@@ -81,8 +85,12 @@ impl Environment {
     pub fn budget(&self, round: u64) -> f64 {
         match &self.budget {
             None => self.constant_budget,
-            Some(BudgetLaw::List { amounts }) => amounts[(round.wrapping_sub(1) % amounts.len() as u64) as usize],
-            Some(BudgetLaw::Uniform { low, high }) => low + (high - low) * self.budget_draws.round(round).uniform(0),
+            Some(BudgetLaw::List { amounts }) => {
+                amounts[(round.wrapping_sub(1) % amounts.len() as u64) as usize]
+            }
+            Some(BudgetLaw::Uniform { low, high }) => {
+                low + (high - low) * self.budget_draws.round(round).uniform(0)
+            }
             Some(BudgetLaw::Sine { mean, amplitude, period }) => {
                 // Rounding must not take it below its smallest value.
                 let swing = (std::f64::consts::TAU * (round as f64 / period).fract()).sin();
@@ -91,32 +99,45 @@ impl Environment {
         }
     }
 
-    /// Writes which tasks are there in a round; false, and nothing is written, if that is always all of them.
+    /// Writes which tasks are there in a round; false, and nothing is written, if that is always
+    /// all of them.
     pub fn availability(&self, round: u64, available: &mut [bool]) -> bool {
         if self.available >= 1.0 {
             return false;
         }
         let draws = self.availability_draws.round(round);
         let mut any_away = false;
-        for (task, (there, &can_be_away)) in available.iter_mut().zip(&self.can_be_away).enumerate() {
+        for (task, (there, &can_be_away)) in available.iter_mut().zip(&self.can_be_away).enumerate()
+        {
             *there = !can_be_away || draws.uniform(task) < self.available;
             any_away |= !*there;
         }
         any_away
     }
 
-    /// Plays a round: lists who completes, in the tasks' order, given each one's chance of success, and counts it in `counts`, one a
-    /// task. Returns what they bring together, in units of [`Reward`].
+    /// Plays a round: lists who completes, in the tasks' order, given each one's chance of success,
+    /// and counts it in `counts`, one a task. Returns what they bring together, in units of
+    /// [`Reward`].
     ///
-    /// Who completes is a coin that no processor foresees, so nothing branches on it, and nobody needs to go through the list again.
+    /// Who completes is a coin that no processor foresees, so nothing branches on it, and nobody
+    /// needs to go through the list again.
     #[inline]
-    pub fn complete(&self, round: u64, success: &[f64], completed: &mut Vec<Completion>, counts: &mut [u64]) -> u64 {
-        let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
+    pub fn complete(
+        &self,
+        round: u64,
+        success: &[f64],
+        completed: &mut Vec<Completion>,
+        counts: &mut [u64],
+    ) -> u64 {
+        let (completions, rewards) =
+            (self.completion_draws.round(round), self.reward_draws.round(round));
         completed.clear();
         completed.resize(success.len(), Completion { task: 0, reward: Reward::NONE });
         let mut count = 0;
         // A task that got nothing useful needs no coin.
-        for (task, (&success, total)) in success.iter().zip(counts).enumerate().filter(|(_, (success, _))| **success > 0.0) {
+        for (task, (&success, total)) in
+            success.iter().zip(counts).enumerate().filter(|(_, (success, _))| **success > 0.0)
+        {
             completed[count].task = task;
             let is_done = completions.uniform(task) < success;
             count += usize::from(is_done);
@@ -131,11 +152,14 @@ impl Environment {
         gain
     }
 
-    /// Plays a round: writes what happened to each task, given its chance of success. Forgone rewards are drawn under full feedback
-    /// only.
+    /// Plays a round: writes what happened to each task, given its chance of success. Forgone
+    /// rewards are drawn under full feedback only.
     pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
-        let (completions, rewards) = (self.completion_draws.round(round), self.reward_draws.round(round));
-        for (task, ((outcome, &success), law)) in outcomes.iter_mut().zip(success).zip(&self.rewards).enumerate() {
+        let (completions, rewards) =
+            (self.completion_draws.round(round), self.reward_draws.round(round));
+        for (task, ((outcome, &success), law)) in
+            outcomes.iter_mut().zip(success).zip(&self.rewards).enumerate()
+        {
             let reward = || law.reward(rewards.uniform(task));
             *outcome = match completions.uniform(task) < success {
                 true => Outcome::Done(reward()),
@@ -157,7 +181,9 @@ impl Environment {
                 ((-uniform()).ln_1p() / -(1.0 / mean).ln_1p()).floor().min(LONGEST_DELAY) as u64
             }
             Some(DelayLaw::Geometric { .. }) => 0,
-            Some(DelayLaw::Uniform { low, high }) => low + (uniform() * (high - low + 1) as f64).floor() as u64,
+            Some(DelayLaw::Uniform { low, high }) => {
+                low + (uniform() * (high - low + 1) as f64).floor() as u64
+            }
         }
     }
 }
@@ -175,7 +201,10 @@ fn law_of(task: &crate::problem::Task, problem: &Problem) -> Result<RewardLaw, E
         )));
     };
     if mean > problem.reward_max() {
-        let message = format!("its value {mean} is above reward_max = {}: raise reward_max, or give `reward`", problem.reward_max());
+        let message = format!(
+            "its value {mean} is above reward_max = {}: raise reward_max, or give `reward`",
+            problem.reward_max()
+        );
         return Err(EnvironmentError(format!("task {name}: {message}")));
     }
     Ok(RewardLaw::Bernoulli { mean })

@@ -32,7 +32,8 @@ impl RewardDraw {
             RewardLaw::Constant { mean } => Self::Constant(Reward::from_share(mean / reward_max)),
             RewardLaw::Uniform { low, high } => Self::Uniform(low / reward_max, high / reward_max),
             RewardLaw::Empirical { samples } => {
-                let mut rewards: Vec<Reward> = samples.iter().map(|sample| Reward::from_share(sample / reward_max)).collect();
+                let mut rewards: Vec<Reward> =
+                    samples.iter().map(|sample| Reward::from_share(sample / reward_max)).collect();
                 rewards.sort_unstable();
                 Self::Empirical(rewards)
             }
@@ -57,7 +58,10 @@ impl RewardDraw {
             Self::Uniform(low, high) => Reward::from_share(low + (high - low) * uniform),
             Self::Empirical(rewards) => {
                 let place = (uniform * rewards.len() as f64) as usize;
-                rewards.get(place.min(rewards.len().saturating_sub(1))).copied().unwrap_or(Reward::NONE)
+                rewards
+                    .get(place.min(rewards.len().saturating_sub(1)))
+                    .copied()
+                    .unwrap_or(Reward::NONE)
             }
         }
     }
@@ -68,7 +72,9 @@ fn beta(mean: f64, concentration: Option<f64>) -> RewardDraw {
     if mean <= 0.0 || mean >= 1.0 {
         return RewardDraw::Constant(Reward::from_share(mean));
     }
-    let general = concentration.and_then(|concentration| Beta::new(mean * concentration, (1.0 - mean) * concentration).ok());
+    let general = concentration.and_then(|concentration| {
+        Beta::new(mean * concentration, (1.0 - mean) * concentration).ok()
+    });
     // a = mean / (1 - mean), and the power is 1/a.
     general.map_or(RewardDraw::Power((1.0 - mean) / mean), RewardDraw::Beta)
 }
@@ -96,7 +102,10 @@ mod tests {
         for law in laws {
             let draw = RewardDraw::new(&law, 10.0);
             let count = 20_000u32;
-            let mean = (1..=count).map(|round| draw.reward(draws.round(round.into()).uniform(0)).share()).sum::<f64>() / f64::from(count);
+            let mean = (1..=count)
+                .map(|round| draw.reward(draws.round(round.into()).uniform(0)).share())
+                .sum::<f64>()
+                / f64::from(count);
             // Rewards in [0, 1] deviate by at most 1/2: four standard errors.
             let error = 4.0 * 0.5 / f64::from(count).sqrt();
             assert!((mean - law.mean() / 10.0).abs() < error, "{law:?}: {mean}");
@@ -105,9 +114,13 @@ mod tests {
 
     #[test]
     fn a_larger_number_never_draws_less() {
-        for law in [RewardLaw::Beta { mean: 0.3, concentration: Some(3.0) }, RewardLaw::Empirical { samples: vec![0.5, 0.1] }] {
+        for law in [
+            RewardLaw::Beta { mean: 0.3, concentration: Some(3.0) },
+            RewardLaw::Empirical { samples: vec![0.5, 0.1] },
+        ] {
             let draw = RewardDraw::new(&law, 1.0);
-            let rewards: Vec<Reward> = (0..100).map(|step| draw.reward(f64::from(step) / 100.0)).collect();
+            let rewards: Vec<Reward> =
+                (0..100).map(|step| draw.reward(f64::from(step) / 100.0)).collect();
             assert!(rewards.is_sorted(), "{law:?}");
         }
     }

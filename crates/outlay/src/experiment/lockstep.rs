@@ -1,8 +1,11 @@
-//! Several replications of one problem, round by round together: what they compute is vectorised over them.
+//! Several replications of one problem, round by round together: what they compute is vectorised
+//! over them.
 //!
-//! A lane is a replication, a quad four of them, a row one task in the four of a quad, a place one lane of a row. Every lane does what
-//! [`Play::run`] does, operation by operation, so that its replication has the same bits, whoever it is played with. Only plain runs go
-//! together: everybody there, one budget, outcomes at once, power curves, and a learner whose index of a task depends on that task alone.
+//! A lane is a replication, a quad four of them, a row one task in the four of a quad, a place one
+//! lane of a row. Every lane does what [`Play::run`] does, operation by operation, so that its
+//! replication has the same bits, whoever it is played with. Only plain runs go together: everybody
+//! there, one budget, outcomes at once, power curves, and a learner whose index of a task depends
+//! on that task alone.
 
 use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
@@ -15,10 +18,12 @@ use crate::oracle::{Answers, LANES, Lanes, Lockstep, Options};
 use crate::sum::{LaneSums, Sum};
 use crate::vectorised::{Loop, vectorised};
 
-/// More tasks fill vectors by themselves, and those of eight replications no longer fit into the nearest cache.
+/// More tasks fill vectors by themselves, and those of eight replications no longer fit into the
+/// nearest cache.
 const MOST_TASKS: usize = 128;
 
-/// How many of so many replications of one kind go together next; one goes alone. Two lanes of a quad are slower than one by one.
+/// How many of so many replications of one kind go together next; one goes alone. Two lanes of a
+/// quad are slower than one by one.
 pub(super) fn together(left: usize) -> usize {
     match left {
         0..=2 => 1,
@@ -34,15 +39,22 @@ impl Play<'_> {
         let is_plain = matches!(Worlds::new(self.problem, &[]), Ok(Some(_)));
         let has_index = self.learner.build_many(1, 1, 1).is_some();
         let fits = has_index && self.problem.tasks().len() <= MOST_TASKS;
-        fits && self.horizon > 0 && self.feedback == Feedback::Censored && is_plain && Lockstep::fits(self.problem)
+        fits && self.horizon > 0
+            && self.feedback == Feedback::Censored
+            && is_plain
+            && Lockstep::fits(self.problem)
     }
 
-    /// As [`Play::run`] under each of these seeds in place of its own. Replications are played together where that is quicker; what they
-    /// come to is the same.
+    /// As [`Play::run`] under each of these seeds in place of its own. Replications are played
+    /// together where that is quicker; what they come to is the same.
     ///
     /// # Errors
     /// As [`Play::run`].
-    pub fn run_together(&self, seeds: &[u64], stop: &AtomicBool) -> Result<Option<Vec<Replication>>, ExperimentError> {
+    pub fn run_together(
+        &self,
+        seeds: &[u64],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Replication>>, ExperimentError> {
         let goes_together = seeds.len() > 1 && self.goes_together();
         let (mut replications, mut left) = (Vec::with_capacity(seeds.len()), seeds);
         while let Some((&seed, _)) = left.split_first() {
@@ -100,7 +112,9 @@ impl Group {
         let lanes: Vec<[u64; LANES]> = seeds.chunks(LANES).map(filled).collect();
         let (tasks, quads) = (problem.tasks().len(), lanes.len());
         let Some(worlds) = Worlds::new(problem, &lanes)? else { return Ok(None) };
-        let Some(learner) = learner.build_many(tasks, horizon, LANES * quads) else { return Ok(None) };
+        let Some(learner) = learner.build_many(tasks, horizon, LANES * quads) else {
+            return Ok(None);
+        };
         let Some(oracles) = Lockstep::new(problem, quads) else { return Ok(None) };
         let (budget, mut oracle_gap) = (problem.budget(), 0.0);
         let best = Best::new(problem).value(worlds.means(), budget, None, &mut oracle_gap)?;
@@ -114,7 +128,10 @@ impl Group {
             values: vec![[0.0; LANES]; tasks * quads],
             best,
             optimum: Sum::default(),
-            accounts: vec![Account { oracle_gap: [oracle_gap; LANES], ..Account::default() }; quads],
+            accounts: vec![
+                Account { oracle_gap: [oracle_gap; LANES], ..Account::default() };
+                quads
+            ],
             spend: vec![[0.0; LANES]; if tasks <= MOST_TRACED_TASKS { tasks * quads } else { 0 }],
             completions: vec![0; LANES * tasks * quads],
             gains: vec![[0; LANES]; quads],
@@ -140,9 +157,16 @@ impl Group {
         self.learner.decide(&situation, self.values.as_flattened_mut());
         let answers = self.oracles.allocate(&self.values, self.budget, &self.options)?;
         let accounts = &mut self.accounts;
-        vectorised(Settle { best: self.best, means: self.worlds.means(), answers, accounts, spend: &mut self.spend });
+        vectorised(Settle {
+            best: self.best,
+            means: self.worlds.means(),
+            answers,
+            accounts,
+            spend: &mut self.spend,
+        });
         self.optimum.add(self.best);
-        let completed = self.worlds.complete(round, &answers.success, &mut self.completions, &mut self.gains);
+        let completed =
+            self.worlds.complete(round, &answers.success, &mut self.completions, &mut self.gains);
         self.learner.observe_completed(completed);
         if self.rounds.get(self.trace.len()) == Some(&round) {
             self.trace.push(self.accounts.iter().map(|account| account.regret.values()).collect());
@@ -171,7 +195,11 @@ impl Group {
                 oracle_gap: account.oracle_gap[lane],
                 pending: 0,
                 trace: self.trace.iter().map(|regrets| regrets[quad][lane] * reward_max).collect(),
-                spend: self.spend_trace.iter().map(|spend| rows.clone().map(|row| spend[row][lane]).collect()).collect(),
+                spend: self
+                    .spend_trace
+                    .iter()
+                    .map(|spend| rows.clone().map(|row| spend[row][lane]).collect())
+                    .collect(),
             }
         };
         seeds.iter().enumerate().map(one).collect()
@@ -205,7 +233,11 @@ impl Loop for Settle<'_> {
             for lane in 0..LANES {
                 regret[lane] = best - value[lane];
                 account.success_mass[lane] += mass[lane];
-                let gap = if bound[lane] > 0.0 { (bound[lane] - worth[lane]).max(0.0) / bound[lane] } else { 0.0 };
+                let gap = if bound[lane] > 0.0 {
+                    (bound[lane] - worth[lane]).max(0.0) / bound[lane]
+                } else {
+                    0.0
+                };
                 account.oracle_gap[lane] = account.oracle_gap[lane].max(gap);
             }
             account.regret.add(regret);
@@ -230,6 +262,8 @@ fn dots_and_sums(means: &[f64], success: &[Lanes]) -> (Lanes, Lanes) {
             }
         }
     }
-    let total = |[a, b, c, d]: [Lanes; 4]| std::array::from_fn(|lane| (a[lane] + b[lane]) + (c[lane] + d[lane]));
+    let total = |[a, b, c, d]: [Lanes; 4]| {
+        std::array::from_fn(|lane| (a[lane] + b[lane]) + (c[lane] + d[lane]))
+    };
     (total(products), total(plain))
 }

@@ -8,7 +8,9 @@ mod summary;
 use replication::Best;
 pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
 pub use run::{Case, Experiment, Job, Pace, Source};
-pub use summary::{BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary};
+pub use summary::{
+    BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
+};
 
 use crate::campaign::CampaignError;
 use crate::environment::EnvironmentError;

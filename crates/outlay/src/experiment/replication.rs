@@ -43,15 +43,19 @@ pub struct Replication {
     pub pending: u64,
     /// Pseudo-regret after each of [`trace_rounds`].
     pub trace: Vec<f64>,
-    /// What each task had been given in all by then: `spend[point][task]`. Empty above [`MOST_TRACED_TASKS`] tasks.
+    /// What each task had been given in all by then: `spend[point][task]`. Empty above
+    /// [`MOST_TRACED_TASKS`] tasks.
     pub spend: Vec<Vec<f64>>,
 }
 
-/// The rounds after which the regret is kept: about 200, evenly spaced by ratio, the last among them.
+/// The rounds after which the regret is kept: about 200, evenly spaced by ratio, the last among
+/// them.
 #[must_use]
 pub fn trace_rounds(horizon: u64) -> Vec<u64> {
     let ratio = (horizon.max(2) as f64).powf(1.0 / (TRACE_POINTS - 1.0));
-    let mut rounds: Vec<u64> = (0..TRACE_POINTS as i32).map(|point| (ratio.powi(point).round() as u64).clamp(1, horizon.max(1))).collect();
+    let mut rounds: Vec<u64> = (0..TRACE_POINTS as i32)
+        .map(|point| (ratio.powi(point).round() as u64).clamp(1, horizon.max(1)))
+        .collect();
     rounds.dedup();
     if let Some(last) = rounds.last_mut() {
         *last = horizon.max(1);
@@ -135,7 +139,9 @@ impl Run {
             present: Vec::with_capacity(tasks),
             completed: Vec::with_capacity(tasks),
             has_delays: environment.has_delays(),
-            is_plain: !environment.has_delays() && environment.is_everybody_there() && feedback != Feedback::Full,
+            is_plain: !environment.has_delays()
+                && environment.is_everybody_there()
+                && feedback != Feedback::Full,
             outcomes: vec![Outcome::Missing; tasks],
             late: BinaryHeap::new(),
             completions: vec![0; tasks],
@@ -159,7 +165,8 @@ impl Run {
         let budget = self.environment.budget(round);
         let any_away = self.environment.availability(round, &mut self.available);
         let available = any_away.then_some(self.available.as_slice());
-        let optimum = self.best.value(self.environment.means(), budget, available, &mut self.oracle_gap)?;
+        let optimum =
+            self.best.value(self.environment.means(), budget, available, &mut self.oracle_gap)?;
         let allocation = self.campaign.allocate(budget, available)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
         let mut success = &allocation.success;
@@ -176,7 +183,12 @@ impl Run {
         self.success_mass += mass;
         self.spend.iter_mut().zip(&allocation.spend).for_each(|(total, spend)| *total += spend);
         if self.is_plain {
-            self.gain += self.environment.complete(round, success, &mut self.completed, &mut self.completions);
+            self.gain += self.environment.complete(
+                round,
+                success,
+                &mut self.completed,
+                &mut self.completions,
+            );
             self.campaign.observe_in_order(round, &self.completed)?;
         } else {
             self.environment.play(round, success, self.feedback, &mut self.outcomes);
@@ -209,13 +221,20 @@ impl Run {
         if self.campaign.learner().entry().feedback == Feedback::Bandit {
             // The round's gain comes as a whole, as late as the first task's outcome.
             let gain: u64 = self.outcomes.iter().map(|outcome| outcome.gain().units()).sum();
-            self.late.push(Reverse(Late { arrival: round + self.environment.delay(round, 0), round, task: 0, news: News::Gain(gain) }));
+            self.late.push(Reverse(Late {
+                arrival: round + self.environment.delay(round, 0),
+                round,
+                task: 0,
+                news: News::Gain(gain),
+            }));
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
                 *count += u64::from(is_seen(*outcome, false));
             }
             return Ok(());
         }
-        for (task, &outcome) in self.outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing) {
+        for (task, &outcome) in
+            self.outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing)
+        {
             let arrival = round + self.environment.delay(round, task);
             self.late.push(Reverse(Late { arrival, round, task, news: News::Task(outcome) }));
         }
@@ -224,13 +243,17 @@ impl Run {
 
     /// Hands over what has arrived before a round is decided.
     fn deliver_late(&mut self, round: u64) -> Result<(), ExperimentError> {
-        while let Some(Reverse(late)) = self.late.peek().filter(|Reverse(late)| late.arrival < round) {
+        while let Some(Reverse(late)) =
+            self.late.peek().filter(|Reverse(late)| late.arrival < round)
+        {
             match late.news {
                 News::Task(outcome) => {
                     self.completions[late.task] += u64::from(is_seen(outcome, self.sees_forgone));
                     self.campaign.observe(late.round, late.task, outcome)?;
                 }
-                News::Gain(gain) => self.campaign.observe_gain(late.round, gain as f64 / Reward::UNITS as f64)?,
+                News::Gain(gain) => {
+                    self.campaign.observe_gain(late.round, gain as f64 / Reward::UNITS as f64)?
+                }
             }
             self.late.pop();
         }
@@ -278,10 +301,22 @@ pub(super) struct Best {
 impl Best {
     pub(super) fn new(problem: &Problem) -> Self {
         let tasks = problem.tasks().len();
-        Self { oracle: Oracle::new(problem), known: None, available: vec![true; tasks], all_there: true, values: vec![0.0; tasks] }
+        Self {
+            oracle: Oracle::new(problem),
+            known: None,
+            available: vec![true; tasks],
+            all_there: true,
+            values: vec![0.0; tasks],
+        }
     }
 
-    pub(super) fn value(&mut self, means: &[f64], budget: f64, available: Option<&[bool]>, gap: &mut f64) -> Result<f64, ExperimentError> {
+    pub(super) fn value(
+        &mut self,
+        means: &[f64],
+        budget: f64,
+        available: Option<&[bool]>,
+        gap: &mut f64,
+    ) -> Result<f64, ExperimentError> {
         let same_tasks = match available {
             None => self.all_there,
             Some(available) => *available == *self.available,
@@ -354,7 +389,11 @@ mod tests {
     fn about_two_hundred_points_by_ratio() {
         let rounds = trace_rounds(1_000_000);
         assert!((150..=200).contains(&rounds.len()), "{}", rounds.len());
-        assert!(rounds.is_sorted_by(|one, other| one < other) && rounds[0] == 1 && rounds.last() == Some(&1_000_000));
+        assert!(
+            rounds.is_sorted_by(|one, other| one < other)
+                && rounds[0] == 1
+                && rounds.last() == Some(&1_000_000)
+        );
         assert_eq!(trace_rounds(1), [1]);
         assert_eq!(trace_rounds(2), [1, 2]);
         assert_eq!(trace_rounds(3), [1, 2, 3]);
@@ -371,9 +410,18 @@ mod tests {
             let problem = Problem::from_toml(&problem, &crate::problem::NoFiles).unwrap();
             for entry in crate::learner::LEARNERS {
                 let learner: LearnerSpec = entry.name.parse().unwrap();
-                let play = Play { problem: &problem, learner: &learner, feedback: entry.feedback, horizon: 200, seed: 1 };
+                let play = Play {
+                    problem: &problem,
+                    learner: &learner,
+                    feedback: entry.feedback,
+                    horizon: 200,
+                    seed: 1,
+                };
                 let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
-                assert!(run.regret > -1e-9 && run.completions.iter().sum::<u64>() > 0, "{learner}: {run:?}");
+                assert!(
+                    run.regret > -1e-9 && run.completions.iter().sum::<u64>() > 0,
+                    "{learner}: {run:?}"
+                );
             }
         }
     }

@@ -86,7 +86,9 @@ impl From<NonZeroUsize> for Pace {
 }
 
 /// One replication of an experiment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
 pub struct Job {
     /// Which case.
     pub case: usize,
@@ -101,7 +103,9 @@ impl Experiment {
     pub fn jobs(&self) -> impl Iterator<Item = Job> {
         let (learners, replications) = (self.learners.len(), self.replications);
         (0..self.cases.len()).flat_map(move |case| {
-            (0..replications).flat_map(move |replication| (0..learners).map(move |learner| Job { case, learner, replication }))
+            (0..replications).flat_map(move |replication| {
+                (0..learners).map(move |learner| Job { case, learner, replication })
+            })
         })
     }
 
@@ -114,10 +118,13 @@ impl Experiment {
     /// Refuses what could not be run, before anything is.
     ///
     /// # Errors
-    /// What is wrong first: no learner, a problem without rewards, a learner that is shown too little.
+    /// What is wrong first: no learner, a problem without rewards, a learner that is shown too
+    /// little.
     pub fn check(&self) -> Result<(), ExperimentError> {
         if self.cases.is_empty() || self.learners.is_empty() || self.replications == 0 {
-            return Err(ExperimentError::Empty("an experiment needs at least one problem, one learner and one replication"));
+            return Err(ExperimentError::Empty(
+                "an experiment needs at least one problem, one learner and one replication",
+            ));
         }
         for case in &self.cases {
             if case.horizon == 0 {
@@ -126,7 +133,12 @@ impl Experiment {
             let problem = case.source.problem(case.horizon, self.seed)?;
             Environment::new(&problem, self.seed)?;
             for learner in &self.learners {
-                learner.build(&problem, Some(case.horizon), self.feedback_of(learner), self.seed)?;
+                learner.build(
+                    &problem,
+                    Some(case.horizon),
+                    self.feedback_of(learner),
+                    self.seed,
+                )?;
             }
         }
         Ok(())
@@ -136,29 +148,53 @@ impl Experiment {
     ///
     /// # Errors
     /// As [`Play::run`].
-    pub fn play(&self, job: Job, stop: &AtomicBool) -> Result<Option<Replication>, ExperimentError> {
+    pub fn play(
+        &self,
+        job: Job,
+        stop: &AtomicBool,
+    ) -> Result<Option<Replication>, ExperimentError> {
         self.with_play(job, |play| play.run(stop))
     }
 
-    /// Plays jobs of one case and learner together where that is quicker, and others one by one; `None` if `stop` was set before their
-    /// end. What they come to is what [`Experiment::play`] says of each.
+    /// Plays jobs of one case and learner together where that is quicker, and others one by one;
+    /// `None` if `stop` was set before their end. What they come to is what [`Experiment::play`]
+    /// says of each.
     ///
     /// # Errors
     /// As [`Play::run`].
-    pub fn play_together(&self, jobs: &[Job], stop: &AtomicBool) -> Result<Option<Vec<Replication>>, ExperimentError> {
-        let one_kind = jobs.first().filter(|first| jobs.iter().all(|job| (job.case, job.learner) == (first.case, first.learner)));
-        if let Some(&first) = one_kind.filter(|first| jobs.len() > 1 && !self.cases[first.case].source.depends_on_seed()) {
-            let seeds: Vec<u64> = jobs.iter().map(|job| self.seed.wrapping_add(job.replication)).collect();
+    pub fn play_together(
+        &self,
+        jobs: &[Job],
+        stop: &AtomicBool,
+    ) -> Result<Option<Vec<Replication>>, ExperimentError> {
+        let one_kind = jobs.first().filter(|first| {
+            jobs.iter().all(|job| (job.case, job.learner) == (first.case, first.learner))
+        });
+        if let Some(&first) = one_kind
+            .filter(|first| jobs.len() > 1 && !self.cases[first.case].source.depends_on_seed())
+        {
+            let seeds: Vec<u64> =
+                jobs.iter().map(|job| self.seed.wrapping_add(job.replication)).collect();
             return self.with_play(first, |play| play.run_together(&seeds, stop));
         }
         jobs.iter().map(|&job| self.play(job, stop)).collect()
     }
 
-    fn with_play<T>(&self, job: Job, run: impl FnOnce(&Play<'_>) -> Result<T, ExperimentError>) -> Result<T, ExperimentError> {
+    fn with_play<T>(
+        &self,
+        job: Job,
+        run: impl FnOnce(&Play<'_>) -> Result<T, ExperimentError>,
+    ) -> Result<T, ExperimentError> {
         let (case, learner) = (&self.cases[job.case], &self.learners[job.learner]);
         let seed = self.seed.wrapping_add(job.replication);
         let problem = case.source.problem(case.horizon, seed)?;
-        run(&Play { problem: &problem, learner, feedback: self.feedback_of(learner), horizon: case.horizon, seed })
+        run(&Play {
+            problem: &problem,
+            learner,
+            feedback: self.feedback_of(learner),
+            horizon: case.horizon,
+            seed,
+        })
     }
 
     /// Jobs that are played together, so many that every thread has something to do.
@@ -169,21 +205,25 @@ impl Experiment {
         let mut groups = Vec::new();
         for jobs in kinds.values() {
             let mut left = &jobs[..];
-            let can = share.min(jobs.len()) > 1 && !self.cases[jobs[0].case].source.depends_on_seed();
+            let can =
+                share.min(jobs.len()) > 1 && !self.cases[jobs[0].case].source.depends_on_seed();
             let goes_together = can && self.with_play(jobs[0], |play| Ok(play.goes_together()))?;
             while !left.is_empty() {
-                let (group, rest) = left.split_at(if goes_together { together(left.len().min(share)) } else { 1 });
+                let (group, rest) =
+                    left.split_at(if goes_together { together(left.len().min(share)) } else { 1 });
                 groups.push(group.to_vec());
                 left = rest;
             }
         }
         // All learners of a replication before the next replication.
-        groups.sort_by_key(|group| group.first().map(|job| (job.case, job.replication, job.learner)));
+        groups
+            .sort_by_key(|group| group.first().map(|job| (job.case, job.replication, job.learner)));
         Ok(groups)
     }
 
-    /// Plays the jobs on several threads and hands over each as it ends, on the calling thread. The order in which they end
-    /// depends on the machine, what they come to does not. Setting `stop` ends it early, without the jobs under way.
+    /// Plays the jobs on several threads and hands over each as it ends, on the calling thread. The
+    /// order in which they end depends on the machine, what they come to does not. Setting `stop`
+    /// ends it early, without the jobs under way.
     ///
     /// # Errors
     /// The first that a job meets; the others are then left.
@@ -197,8 +237,9 @@ impl Experiment {
         self.run_with(jobs, pace, stop, |jobs| self.play_together(jobs, stop), finished)
     }
 
-    /// As [`Experiment::run`], with more around jobs than [`Experiment::play_together`]: a clock, for instance, which this library does
-    /// not have. `play` runs on the threads and returns as many results as there are jobs.
+    /// As [`Experiment::run`], with more around jobs than [`Experiment::play_together`]: a clock,
+    /// for instance, which this library does not have. `play` runs on the threads and returns as
+    /// many results as there are jobs.
     ///
     /// # Errors
     /// As [`Experiment::run`].
@@ -218,12 +259,20 @@ impl Experiment {
         })
     }
 
-    /// What the replications add up to, a summary a case. `results[case][learner]` holds the replications in their order.
+    /// What the replications add up to, a summary a case. `results[case][learner]` holds the
+    /// replications in their order.
     ///
     /// # Errors
     /// If a case's problem cannot be made.
-    pub fn summaries(&self, results: &[Vec<Vec<Replication>>]) -> Result<Vec<Summary>, ExperimentError> {
-        self.cases.iter().zip(results).map(|(case, learners)| summarise(self, case, learners)).collect()
+    pub fn summaries(
+        &self,
+        results: &[Vec<Vec<Replication>>],
+    ) -> Result<Vec<Summary>, ExperimentError> {
+        self.cases
+            .iter()
+            .zip(results)
+            .map(|(case, learners)| summarise(self, case, learners))
+            .collect()
     }
 }
 

@@ -76,7 +76,8 @@ pub struct LearnerSummary {
     pub replications: Vec<ReplicationSummary>,
     /// Pseudo-regret over time.
     pub curve: Vec<CurvePoint>,
-    /// Share of the spend of all rounds so far that each task got: `shares[point][task]`. Empty if there are too many tasks.
+    /// Share of the spend of all rounds so far that each task got: `shares[point][task]`. Empty if
+    /// there are too many tasks.
     pub shares: Vec<Vec<f64>>,
     /// Bounds that apply.
     pub bounds: Vec<BoundCurve>,
@@ -172,7 +173,11 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
 }
 
 /// All learners of one case.
-pub(super) fn summarise(experiment: &Experiment, case: &Case, results: &[Vec<Replication>]) -> Result<Summary, ExperimentError> {
+pub(super) fn summarise(
+    experiment: &Experiment,
+    case: &Case,
+    results: &[Vec<Replication>],
+) -> Result<Summary, ExperimentError> {
     let problem = case.source.problem(case.horizon, experiment.seed)?;
     let environment = Environment::new(&problem, experiment.seed)?;
     let mut oracle = Oracle::new(&problem);
@@ -181,12 +186,19 @@ pub(super) fn summarise(experiment: &Experiment, case: &Case, results: &[Vec<Rep
     let count = results.iter().map(Vec::len).sum::<usize>();
     let optimum = Optimum {
         // The problem may differ from seed to seed, and the budget from round to round.
-        value: if count > 0 { sum(mean_optimum) / count as f64 } else { best.value * problem.reward_max() },
+        value: if count > 0 {
+            sum(mean_optimum) / count as f64
+        } else {
+            best.value * problem.reward_max()
+        },
         spend: best.spend.clone(),
         gap: best.gap(),
     };
-    let uniform_regret_per_round = (best.value - even_value(&problem, environment.means())) * problem.reward_max();
-    let most_mass = oracle.allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?.upper_bound;
+    let uniform_regret_per_round =
+        (best.value - even_value(&problem, environment.means())) * problem.reward_max();
+    let most_mass = oracle
+        .allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?
+        .upper_bound;
     let about = About { case, problem: &problem, most_mass, rounds: trace_rounds(case.horizon) };
     let learners = experiment.learners.iter().zip(results);
     Ok(Summary {
@@ -198,7 +210,11 @@ pub(super) fn summarise(experiment: &Experiment, case: &Case, results: &[Vec<Rep
         replications: experiment.replications,
         optimum,
         uniform_regret_per_round,
-        learners: learners.map(|(learner, results)| about.learner(learner, experiment.feedback_of(learner), results)).collect(),
+        learners: learners
+            .map(|(learner, results)| {
+                about.learner(learner, experiment.feedback_of(learner), results)
+            })
+            .collect(),
     })
 }
 
@@ -207,7 +223,12 @@ fn even_value(problem: &Problem, means: &[f64]) -> f64 {
     let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
     let mut spend = vec![0.0; bounds.len()];
     even_split(&bounds, problem.budget(), None, &mut spend);
-    sum(problem.tasks().iter().zip(means).zip(&spend).map(|((task, mean), &spend)| mean * task.curve().success(spend)))
+    sum(problem
+        .tasks()
+        .iter()
+        .zip(means)
+        .zip(&spend)
+        .map(|((task, mean), &spend)| mean * task.curve().success(spend)))
 }
 
 /// What the summaries of a case share.
@@ -220,7 +241,12 @@ struct About<'a> {
 }
 
 impl About<'_> {
-    fn learner(&self, learner: &LearnerSpec, feedback: Feedback, results: &[Replication]) -> LearnerSummary {
+    fn learner(
+        &self,
+        learner: &LearnerSpec,
+        feedback: Feedback,
+        results: &[Replication],
+    ) -> LearnerSummary {
         let of = |number: fn(&Replication) -> f64| results.iter().map(number).collect::<Vec<f64>>();
         LearnerSummary {
             learner: learner.to_string(),
@@ -238,7 +264,10 @@ impl About<'_> {
 
     fn curve(&self, results: &[Replication]) -> Vec<CurvePoint> {
         let point = |(place, &round): (usize, &u64)| {
-            let sample: Vec<f64> = results.iter().filter_map(|replication| replication.trace.get(place).copied()).collect();
+            let sample: Vec<f64> = results
+                .iter()
+                .filter_map(|replication| replication.trace.get(place).copied())
+                .collect();
             let Statistics { mean, low95, high95, q10, q90, .. } = Statistics::of(&sample);
             CurvePoint { round, mean, low95, high95, q10, q90 }
         };
@@ -252,7 +281,11 @@ impl About<'_> {
             return Vec::new();
         }
         let at = |place: usize| {
-            let spend = |task: usize| sum(results.iter().map(|replication| replication.spend[place].get(task).copied().unwrap_or(0.0)));
+            let spend = |task: usize| {
+                sum(results
+                    .iter()
+                    .map(|replication| replication.spend[place].get(task).copied().unwrap_or(0.0)))
+            };
             let spends: Vec<f64> = (0..tasks).map(spend).collect();
             let total = sum(spends.iter().copied());
             spends.iter().map(|spend| if total > 0.0 { spend / total } else { 0.0 }).collect()
@@ -270,13 +303,24 @@ impl About<'_> {
         let mass = |round: u64| round as f64 * if varies { tasks as f64 } else { self.most_mass };
         let curve = |name: &str, bound: &dyn Fn(u64) -> f64| BoundCurve {
             name: name.to_owned(),
-            values: self.rounds.iter().map(|&round| bound(round) * self.problem.reward_max()).collect(),
+            values: self
+                .rounds
+                .iter()
+                .map(|&round| bound(round) * self.problem.reward_max())
+                .collect(),
         };
         match learner {
-            LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => {
-                vec![curve("Theorem 3", &|round| worst_case_bound(tasks, self.case.horizon, mass(round)))]
+            LearnerSpec::Paper
+            | LearnerSpec::Tight
+            | LearnerSpec::Hoeffding
+            | LearnerSpec::Full => {
+                vec![curve("Theorem 3", &|round| {
+                    worst_case_bound(tasks, self.case.horizon, mass(round))
+                })]
             }
-            LearnerSpec::Sharp { c } if *c > 0.5 => vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))],
+            LearnerSpec::Sharp { c } if *c > 0.5 => {
+                vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))]
+            }
             _ => Vec::new(),
         }
     }

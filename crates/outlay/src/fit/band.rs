@@ -22,16 +22,22 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// At each spend, where 95 of 100 curves are that are fitted to logs drawn from this one with replacement. The family stays the one that was
-/// chosen; a guess has no band.
+/// At each spend, where 95 of 100 curves are that are fitted to logs drawn from this one with
+/// replacement. The family stays the one that was chosen; a guess has no band.
 ///
 /// Rows are drawn by Poisson's law: each counts about as often as it was there.
 #[must_use]
-pub fn band(log: &Observations, fitted: &Fitted, spends: &[f64], options: &Options) -> Vec<Interval> {
+pub fn band(
+    log: &Observations,
+    fitted: &Fitted,
+    spends: &[f64],
+    options: &Options,
+) -> Vec<Interval> {
     let Kind::Fitted(form) = fitted.kind else { return Vec::new() };
     let pooled = log.pooled(GROUPS);
     let draws = Draws::new(options.seed, Purpose::Fit);
-    let start = model(form.family, form.ceiling, form.floor).and_then(|model| ParametricFit::new(model, &pooled).ok());
+    let start = model(form.family, form.ceiling, form.floor)
+        .and_then(|model| ParametricFit::new(model, &pooled).ok());
     let curves = (1..=options.bootstrap).filter_map(|round| {
         let mut bits = draws.round(round as u64).many(0);
         refitted(form, &pooled, start.as_ref(), &mut bits)
@@ -40,14 +46,24 @@ pub fn band(log: &Observations, fitted: &Fitted, spends: &[f64], options: &Optio
 }
 
 /// The curve of a log drawn from this one.
-fn refitted(form: Form, log: &Observations, start: Option<&ParametricFit>, bits: &mut ManyBits) -> Option<Curve> {
-    let counts: Vec<(f64, f64)> =
-        log.groups().iter().map(|group| (poisson(group.successes, bits), poisson(group.failures(), bits))).collect();
-    let drawn = Observations::of_sorted(log.groups().iter().zip(&counts).map(|(group, (successes, failures))| Group {
-        spend: group.spend,
-        trials: successes + failures,
-        successes: *successes,
-    }));
+fn refitted(
+    form: Form,
+    log: &Observations,
+    start: Option<&ParametricFit>,
+    bits: &mut ManyBits,
+) -> Option<Curve> {
+    let counts: Vec<(f64, f64)> = log
+        .groups()
+        .iter()
+        .map(|group| (poisson(group.successes, bits), poisson(group.failures(), bits)))
+        .collect();
+    let drawn = Observations::of_sorted(log.groups().iter().zip(&counts).map(
+        |(group, (successes, failures))| Group {
+            spend: group.spend,
+            trials: successes + failures,
+            successes: *successes,
+        },
+    ));
     let (trials, successes) = (drawn.trials(), drawn.successes());
     if trials == 0.0 {
         return None;
@@ -64,14 +80,20 @@ fn refitted(form: Form, log: &Observations, start: Option<&ParametricFit>, bits:
 
 /// The same for the distribution function of needs.
 #[must_use]
-pub fn band_of_needs(needs: &Needs, fitted: &Fitted, spends: &[f64], options: &Options) -> Vec<Interval> {
+pub fn band_of_needs(
+    needs: &Needs,
+    fitted: &Fitted,
+    spends: &[f64],
+    options: &Options,
+) -> Vec<Interval> {
     if fitted.kind != Kind::Empirical {
         return Vec::new();
     }
     let draws = Draws::new(options.seed, Purpose::Fit);
     let curves = (1..=options.bootstrap).filter_map(|round| {
         let mut bits = draws.round(round as u64).many(0);
-        let drawn = needs.reweighted(|need| (poisson(need.exact, &mut bits), poisson(need.censored, &mut bits)));
+        let drawn = needs
+            .reweighted(|need| (poisson(need.exact, &mut bits), poisson(need.censored, &mut bits)));
         drawn.curve().ok()
     });
     between(curves, spends)

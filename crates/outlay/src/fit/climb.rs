@@ -1,4 +1,5 @@
-//! The search for the most likely point: damped Fisher scoring within limits, and a search of its own for corners.
+//! The search for the most likely point: damped Fisher scoring within limits, and a search of its
+//! own for corners.
 
 use super::likelihood::Likelihood;
 use super::model::{MOST, Point};
@@ -25,13 +26,19 @@ pub(super) fn climb(likelihood: &Likelihood, start: Point, free: [bool; MOST]) -
     let mut settled = false;
     for _ in 0..MOST_STEPS {
         let movable = movable(likelihood, &at, &terms.gradient, free);
-        if settled || damping > MOST_DAMPING || !movable.contains(&true) || !terms.value.is_finite() {
+        if settled || damping > MOST_DAMPING || !movable.contains(&true) || !terms.value.is_finite()
+        {
             break;
         }
         let step = step(&terms.information, &terms.gradient, movable, damping);
-        let next = likelihood.within(std::array::from_fn(|coordinate| at[coordinate] + step[coordinate]));
+        let next =
+            likelihood.within(std::array::from_fn(|coordinate| at[coordinate] + step[coordinate]));
         // What is promised, if the likelihood were a parabola; the last step is still taken.
-        let promised: f64 = (0..MOST).map(|coordinate| 0.5 * terms.gradient[coordinate] * (next[coordinate] - at[coordinate])).sum();
+        let promised: f64 = (0..MOST)
+            .map(|coordinate| {
+                0.5 * terms.gradient[coordinate] * (next[coordinate] - at[coordinate])
+            })
+            .sum();
         settled = promised <= NO_GAIN * (1.0 + terms.value.abs());
         let tried = likelihood.terms(&next);
         if tried.value > terms.value {
@@ -45,16 +52,29 @@ pub(super) fn climb(likelihood: &Likelihood, start: Point, free: [bool; MOST]) -
 }
 
 /// Coordinates at a limit that the gradient would cross stay where they are.
-fn movable(likelihood: &Likelihood, at: &Point, gradient: &Point, free: [bool; MOST]) -> [bool; MOST] {
+fn movable(
+    likelihood: &Likelihood,
+    at: &Point,
+    gradient: &Point,
+    free: [bool; MOST],
+) -> [bool; MOST] {
     std::array::from_fn(|coordinate| {
         let (low, high) = likelihood.limits[coordinate];
         let slope = gradient[coordinate];
-        free[coordinate] && slope != 0.0 && !(at[coordinate] <= low && slope < 0.0) && !(at[coordinate] >= high && slope > 0.0)
+        free[coordinate]
+            && slope != 0.0
+            && !(at[coordinate] <= low && slope < 0.0)
+            && !(at[coordinate] >= high && slope > 0.0)
     })
 }
 
 /// Solves (information + damping · its diagonal) step = gradient over the movable coordinates.
-fn step(information: &[[f64; MOST]; MOST], gradient: &Point, movable: [bool; MOST], damping: f64) -> Point {
+fn step(
+    information: &[[f64; MOST]; MOST],
+    gradient: &Point,
+    movable: [bool; MOST],
+    damping: f64,
+) -> Point {
     let mut matrix = *information;
     let mut right = *gradient;
     for one in 0..MOST {
@@ -71,8 +91,11 @@ fn step(information: &[[f64; MOST]; MOST], gradient: &Point, movable: [bool; MOS
 /// Gaussian elimination with pivots; coordinates that nothing depends on stay.
 pub(super) fn solve(mut matrix: [[f64; MOST]; MOST], mut right: Point) -> Point {
     for column in 0..MOST {
-        let pivot =
-            (column..MOST).max_by(|&one, &other| matrix[one][column].abs().total_cmp(&matrix[other][column].abs())).unwrap_or(column);
+        let pivot = (column..MOST)
+            .max_by(|&one, &other| {
+                matrix[one][column].abs().total_cmp(&matrix[other][column].abs())
+            })
+            .unwrap_or(column);
         matrix.swap(column, pivot);
         right.swap(column, pivot);
         let lead = matrix[column][column];
@@ -95,16 +118,19 @@ pub(super) fn solve(mut matrix: [[f64; MOST]; MOST], mut right: Point) -> Point 
     solution
 }
 
-/// Climbs; if the curve has a corner among the spends, where the gradient leads nowhere, the corner is searched for by itself.
+/// Climbs; if the curve has a corner among the spends, where the gradient leads nowhere, the corner
+/// is searched for by itself.
 pub(super) fn peak(likelihood: &Likelihood, start: Point, free: [bool; MOST]) -> Peak {
     let reached = climb(likelihood, start, free);
     // Spends are multiples of the largest, so its logarithm is zero.
-    let corner = likelihood.model.shape.corner().filter(|&corner| free[corner] && reached.at[corner] < 0.0);
+    let corner =
+        likelihood.model.shape.corner().filter(|&corner| free[corner] && reached.at[corner] < 0.0);
     let polished = corner.map_or(reached, |corner| with_corner(likelihood, reached, free, corner));
     if polished.value > reached.value { polished } else { reached }
 }
 
-/// Golden sections along the corner, the other coordinates at their best: with the corner held they have a gradient.
+/// Golden sections along the corner, the other coordinates at their best: with the corner held they
+/// have a gradient.
 fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corner: usize) -> Peak {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     const REACH: f64 = 0.05;
@@ -120,7 +146,8 @@ fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corn
         found
     };
     let (least, most) = likelihood.limits[corner];
-    let (mut low, mut high) = ((from.at[corner] - REACH).max(least), (from.at[corner] + REACH).min(most));
+    let (mut low, mut high) =
+        ((from.at[corner] - REACH).max(least), (from.at[corner] + REACH).min(most));
     let mut places = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut left, mut right) = (measured(places.0), measured(places.1));
     while high - low > ENOUGH {

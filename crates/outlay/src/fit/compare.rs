@@ -1,4 +1,5 @@
-//! Which family: each is fitted to most of the log and judged by the rest, in turn (cross-validation).
+//! Which family: each is fitted to most of the log and judged by the rest, in turn
+//! (cross-validation).
 
 use super::observations::{Group, Observations};
 use super::parametric::{ParametricFit, model};
@@ -43,7 +44,11 @@ impl Folds {
             let successes = dealt(group.successes, folds, &mut draws.many(2 * position));
             let failures = dealt(group.failures(), folds, &mut draws.many(2 * position + 1));
             for (fold, part) in parts.iter_mut().enumerate() {
-                part.push(Group { spend: group.spend, trials: successes[fold] + failures[fold], successes: successes[fold] });
+                part.push(Group {
+                    spend: group.spend,
+                    trials: successes[fold] + failures[fold],
+                    successes: successes[fold],
+                });
             }
         }
         Self { parts, trials: pooled.trials() }
@@ -52,19 +57,32 @@ impl Folds {
     /// The log without one part.
     fn without(&self, fold: usize) -> Observations {
         let sum = |position: usize| {
-            let others = self.parts.iter().enumerate().filter(|&(part, _)| part != fold).map(|(_, part)| part[position]);
-            others.fold(Group { trials: 0.0, successes: 0.0, ..self.parts[fold][position] }, |sum, group| Group {
-                spend: group.spend,
-                trials: sum.trials + group.trials,
-                successes: sum.successes + group.successes,
-            })
+            let others = self
+                .parts
+                .iter()
+                .enumerate()
+                .filter(|&(part, _)| part != fold)
+                .map(|(_, part)| part[position]);
+            others.fold(
+                Group { trials: 0.0, successes: 0.0, ..self.parts[fold][position] },
+                |sum, group| Group {
+                    spend: group.spend,
+                    trials: sum.trials + group.trials,
+                    successes: sum.successes + group.successes,
+                },
+            )
         };
         Observations::of_sorted((0..self.parts[fold].len()).map(sum))
     }
 
-    /// What a curve of each part's complement loses on the part: `[fold][group]`, the logarithms for a success and for a failure.
-    fn judged(&self, fitted: impl Fn(&Observations) -> Result<Curve, FitError>) -> Result<Losses, FitError> {
-        // A curve may exclude what then happens; it is charged as if it had expected it once in twice as many rows as there are.
+    /// What a curve of each part's complement loses on the part: `[fold][group]`, the logarithms
+    /// for a success and for a failure.
+    fn judged(
+        &self,
+        fitted: impl Fn(&Observations) -> Result<Curve, FitError>,
+    ) -> Result<Losses, FitError> {
+        // A curve may exclude what then happens; it is charged as if it had expected it once in
+        // twice as many rows as there are.
         let least = 1.0 / (2.0 * self.trials + 2.0);
         let mut losses = Vec::with_capacity(self.parts.len());
         for (fold, part) in self.parts.iter().enumerate() {
@@ -78,14 +96,16 @@ impl Folds {
         Ok(Losses(losses))
     }
 
-    /// Mean and standard error over all rows of a number for a success and one for a failure in each group.
+    /// Mean and standard error over all rows of a number for a success and one for a failure in
+    /// each group.
     fn mean(&self, number: impl Fn(usize, usize) -> (f64, f64)) -> (f64, f64) {
         let (mut sum, mut squares) = (0.0, 0.0);
         for (fold, part) in self.parts.iter().enumerate() {
             for (position, group) in part.iter().enumerate() {
                 let (success, failure) = number(fold, position);
                 sum += group.successes * success + group.failures() * failure;
-                squares += group.successes * success * success + group.failures() * failure * failure;
+                squares +=
+                    group.successes * success * success + group.failures() * failure * failure;
             }
         }
         let mean = sum / self.trials;
@@ -94,7 +114,8 @@ impl Folds {
 
     /// What the share of successes alone loses.
     pub(super) fn constant_log_loss(&self) -> Option<f64> {
-        let constant = |log: &Observations| Ok(Curve::steps(vec![0.0], vec![log.successes() / log.trials()])?);
+        let constant =
+            |log: &Observations| Ok(Curve::steps(vec![0.0], vec![log.successes() / log.trials()])?);
         let losses = self.judged(constant).ok()?;
         Some(self.mean(|fold, position| losses.0[fold][position]).0)
     }
@@ -102,12 +123,17 @@ impl Folds {
 
 struct Losses(Vec<Vec<(f64, f64)>>);
 
-/// A count in as many whole shares as there are folds, each unit in a fold of its own luck. Equal shares would tell every fold what the others
-/// saw, and a curve that follows each accident of the log would be praised for it.
+/// A count in as many whole shares as there are folds, each unit in a fold of its own luck. Equal
+/// shares would tell every fold what the others saw, and a curve that follows each accident of the
+/// log would be praised for it.
 fn dealt(count: f64, folds: usize, bits: &mut ManyBits) -> Vec<f64> {
     let mut left = count;
     let mut share = |fold: usize| {
-        let taken = if fold + 1 == folds { left } else { binomial(left, 1.0 / (folds - fold) as f64, bits) };
+        let taken = if fold + 1 == folds {
+            left
+        } else {
+            binomial(left, 1.0 / (folds - fold) as f64, bits)
+        };
         left -= taken;
         taken
     };
@@ -143,13 +169,20 @@ pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> V
             (own.0 - other.0, own.1 - other.1)
         };
         let (worse_by, error) = folds.mean(difference);
-        Candidate { form: *form, parameters: parameter_count(*form, log), log_loss: *log_loss, worse_by, error }
+        Candidate {
+            form: *form,
+            parameters: parameter_count(*form, log),
+            log_loss: *log_loss,
+            worse_by,
+            error,
+        }
     };
     judged.iter().map(candidate).collect()
 }
 
-/// A loss without the digits that only the search's rounding decides. Forms that agree wherever there are rows keep the order in which
-/// they were asked for; else the unit of money would choose among them.
+/// A loss without the digits that only the search's rounding decides. Forms that agree wherever
+/// there are rows keep the order in which they were asked for; else the unit of money would choose
+/// among them.
 fn told_apart(loss: f64) -> f64 {
     (loss * 1e7).round()
 }
@@ -163,10 +196,13 @@ pub(super) fn parameter_count(form: Form, log: &Observations) -> usize {
     }
 }
 
-/// The simplest form whose loss is not beyond chance of the least: by one standard error of the difference, or by less than one unit of
-/// log-likelihood in all (forms that agree wherever there are rows differ only by rounding). Of equally simple ones the one that loses less.
+/// The simplest form whose loss is not beyond chance of the least: by one standard error of the
+/// difference, or by less than one unit of log-likelihood in all (forms that agree wherever there
+/// are rows differ only by rounding). Of equally simple ones the one that loses less.
 pub(super) fn simplest(candidates: &[Candidate], trials: f64) -> Option<&Candidate> {
-    let good = candidates.iter().filter(|candidate| candidate.worse_by <= candidate.error.max(1.0 / trials));
+    let good = candidates
+        .iter()
+        .filter(|candidate| candidate.worse_by <= candidate.error.max(1.0 / trials));
     good.min_by_key(|candidate| candidate.parameters)
 }
 
@@ -190,16 +226,25 @@ mod tests {
         assert_eq!(simplest(&all, 1e4).map(|candidate| candidate.form.family), Some(Family::Hill));
         // The same curve but for rounding.
         let same = candidate(Family::Power, 2, 1e-12, 1e-13);
-        assert_eq!(simplest(&[best, same], 1e4).map(|candidate| candidate.form.family), Some(Family::Power));
+        assert_eq!(
+            simplest(&[best, same], 1e4).map(|candidate| candidate.form.family),
+            Some(Family::Power)
+        );
     }
 
     #[test]
     fn every_trial_goes_to_one_fold() {
-        let log = Observations::new([(1.0, 5.0, 2.0), (2.0, 1000.0, 1000.0), (3.0, 1.0, 0.0)]).unwrap();
+        let log =
+            Observations::new([(1.0, 5.0, 2.0), (2.0, 1000.0, 1000.0), (3.0, 1.0, 0.0)]).unwrap();
         let folds = Folds::new(&log, 4, 1);
         for (position, group) in log.groups().iter().enumerate() {
-            let total = |count: fn(&Group) -> f64| folds.parts.iter().map(|part| count(&part[position])).sum::<f64>();
-            assert_eq!((total(|part| part.trials), total(|part| part.successes)), (group.trials, group.successes));
+            let total = |count: fn(&Group) -> f64| {
+                folds.parts.iter().map(|part| count(&part[position])).sum::<f64>()
+            };
+            assert_eq!(
+                (total(|part| part.trials), total(|part| part.successes)),
+                (group.trials, group.successes)
+            );
         }
         // By luck, not in equal shares.
         assert!(folds.parts.iter().any(|part| part[1].trials != 250.0));

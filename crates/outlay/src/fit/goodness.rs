@@ -1,4 +1,5 @@
-//! How well a curve describes a log: bins with intervals, calibration, and whether success falls where it should not.
+//! How well a curve describes a log: bins with intervals, calibration, and whether success falls
+//! where it should not.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -62,19 +63,25 @@ pub fn bins(log: &Observations, most: usize) -> Vec<Bin> {
             Some(bin) if last == Some(key) => {
                 let trials = bin.trials + group.trials;
                 bin.spend += (group.spend - bin.spend) * (group.trials / trials);
-                (bin.to, bin.trials, bin.successes) = (group.spend, trials, bin.successes + group.successes);
+                (bin.to, bin.trials, bin.successes) =
+                    (group.spend, trials, bin.successes + group.successes);
             }
-            _ => {
-                bins.push(Bin { from: group.spend, to: group.spend, spend: group.spend, trials: group.trials, successes: group.successes })
-            }
+            _ => bins.push(Bin {
+                from: group.spend,
+                to: group.spend,
+                spend: group.spend,
+                trials: group.trials,
+                successes: group.successes,
+            }),
         }
         last = Some(key);
     }
     bins
 }
 
-/// How often a log fits a true curve worse than this one fits: the p-value of Hosmer and Lemeshow's test, over ten bins of spend. Small is bad.
-/// Nothing if there are too few bins for the parameters.
+/// How often a log fits a true curve worse than this one fits: the p-value of Hosmer and Lemeshow's
+/// test, over ten bins of spend. Small is bad. Nothing if there are too few bins for the
+/// parameters.
 #[must_use]
 pub fn calibration(log: &Observations, curve: &Curve, parameters: usize) -> Option<f64> {
     const BINS: usize = 10;
@@ -83,10 +90,17 @@ pub fn calibration(log: &Observations, curve: &Curve, parameters: usize) -> Opti
     let (mut distance, mut count) = (0.0, 0_usize);
     for bin in &bins {
         let inside = inside(log.groups(), bin);
-        let expected: f64 = inside.iter().map(|group| group.trials * curve.success(group.spend)).sum();
-        let variance: f64 = inside.iter().map(|group| group.trials * curve.success(group.spend) * (1.0 - curve.success(group.spend))).sum();
+        let expected: f64 =
+            inside.iter().map(|group| group.trials * curve.success(group.spend)).sum();
+        let variance: f64 = inside
+            .iter()
+            .map(|group| {
+                group.trials * curve.success(group.spend) * (1.0 - curve.success(group.spend))
+            })
+            .sum();
         if expected.min(bin.trials - expected) < LEAST_EXPECTED {
-            // Nearly certain bins are no normal law: only what is impossible counts against the curve.
+            // Nearly certain bins are no normal law: only what is impossible counts against the
+            // curve.
             if (bin.successes - expected).abs() > 4.0 * (variance.sqrt() + LEAST_EXPECTED) {
                 return Some(0.0);
             }
@@ -140,7 +154,9 @@ mod tests {
 
     #[test]
     fn bins_hold_every_trial() {
-        let log = Observations::of_outcomes((0..1003).map(|row| (f64::from(row % 401), row % 2 == 0))).unwrap();
+        let log =
+            Observations::of_outcomes((0..1003).map(|row| (f64::from(row % 401), row % 2 == 0)))
+                .unwrap();
         let bins = bins(&log, 10);
         assert_eq!(bins.len(), 10);
         assert_eq!(bins.iter().map(|bin| bin.trials).sum::<f64>(), 1003.0);
@@ -149,7 +165,12 @@ mod tests {
 
     #[test]
     fn a_fall_beyond_chance_is_seen_and_a_small_one_is_not() {
-        let log = |shares: [f64; 3]| Observations::new([0, 1, 2].map(|bin| (bin as f64, 1000.0, (1000.0 * shares[bin]).round()))).unwrap();
+        let log = |shares: [f64; 3]| {
+            Observations::new(
+                [0, 1, 2].map(|bin| (bin as f64, 1000.0, (1000.0 * shares[bin]).round())),
+            )
+            .unwrap()
+        };
         assert_eq!(fall(&log([0.2, 0.6, 0.4])), Some((1.0, 2.0)));
         assert_eq!(fall(&log([0.2, 0.41, 0.4])), None);
     }

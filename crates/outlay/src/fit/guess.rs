@@ -1,5 +1,5 @@
-//! Logs in which nothing or everything succeeded: the most likely curve would be flat, and useless. The guess instead counts half an
-//! event of the kind that was not seen.
+//! Logs in which nothing or everything succeeded: the most likely curve would be flat, and useless.
+//! The guess instead counts half an event of the kind that was not seen.
 
 use super::observations::Observations;
 use super::{FitError, Fitted, Kind, Warning};
@@ -27,15 +27,21 @@ pub(super) fn guess(log: &Observations) -> Result<Option<Fitted>, FitError> {
     }))
 }
 
-/// An exponential curve under which half a success was to be expected: it rises as slowly as the failures ask for.
+/// An exponential curve under which half a success was to be expected: it rises as slowly as the
+/// failures ask for.
 pub(super) fn nothing_succeeded(log: &Observations) -> Result<Curve, FitError> {
     const HALF: f64 = 0.5;
     let (_, largest) = log.range().ok_or(FitError::NoData)?;
-    let Some(least) = log.groups().iter().map(|group| group.spend).find(|&spend| spend > 0.0) else {
+    let Some(least) = log.groups().iter().map(|group| group.spend).find(|&spend| spend > 0.0)
+    else {
         return Ok(Curve::steps(vec![0.0], vec![HALF / (log.trials() + 1.0)])?);
     };
-    let expected =
-        |log_scale: f64| -> f64 { log.groups().iter().map(|group| -group.trials * (-(group.spend.ln() - log_scale).exp()).exp_m1()).sum() };
+    let expected = |log_scale: f64| -> f64 {
+        log.groups()
+            .iter()
+            .map(|group| -group.trials * (-(group.spend.ln() - log_scale).exp()).exp_m1())
+            .sum()
+    };
     // At the lower end nearly every trial with a spend succeeds, at the upper end none.
     let (mut low, mut high) = (least.ln() - 10.0, largest.ln() + log.trials().ln() + 3.0);
     for _ in 0..100 {
@@ -45,7 +51,8 @@ pub(super) fn nothing_succeeded(log: &Observations) -> Result<Curve, FitError> {
     Ok(Curve::exponential((0.5 * (low + high)).exp().clamp(f64::MIN_POSITIVE, f64::MAX))?)
 }
 
-/// Straight up to the least spend seen, where success is what it would be with half a failure more: less may do, but nobody saw it.
+/// Straight up to the least spend seen, where success is what it would be with half a failure more:
+/// less may do, but nobody saw it.
 pub(super) fn nothing_failed(log: &Observations) -> Result<Curve, FitError> {
     let (least, _) = log.range().ok_or(FitError::NoData)?;
     let share = log.trials() / (log.trials() + 0.5);
@@ -61,7 +68,9 @@ mod tests {
 
     #[test]
     fn only_failures_expect_half_a_success() {
-        for (spends, count) in [([1.0, 2.0, 3.0], 1.0), ([0.0, 5.0, 900.0], 4.0), ([1e-6, 1e-3, 1e6], 1000.0)] {
+        for (spends, count) in
+            [([1.0, 2.0, 3.0], 1.0), ([0.0, 5.0, 900.0], 4.0), ([1e-6, 1e-3, 1e6], 1000.0)]
+        {
             let log = Observations::new(spends.map(|spend| (spend, count, 0.0))).unwrap();
             let curve = nothing_succeeded(&log).unwrap();
             let expected: f64 = spends.iter().map(|&spend| count * curve.success(spend)).sum();
@@ -75,6 +84,9 @@ mod tests {
     fn only_successes_promise_nothing_below_what_was_seen() {
         let log = Observations::new([(10.0, 4.0, 4.0), (20.0, 3.0, 3.0)]).unwrap();
         let curve = nothing_failed(&log).unwrap();
-        assert!((curve.success(10.0) - 7.0 / 7.5).abs() < 1e-12 && (curve.success(5.0) - 3.5 / 7.5).abs() < 1e-12);
+        assert!(
+            (curve.success(10.0) - 7.0 / 7.5).abs() < 1e-12
+                && (curve.success(5.0) - 3.5 / 7.5).abs() < 1e-12
+        );
     }
 }

@@ -43,9 +43,14 @@ impl Likelihood {
         Self { model, rows, limits: model.limits(log_least) }
     }
 
-    /// The same rows with other counts, for resampling: `weights` are successes and failures, a pair a row.
+    /// The same rows with other counts, for resampling: `weights` are successes and failures, a
+    /// pair a row.
     pub(super) fn reweighted(&self, weights: &[(f64, f64)]) -> Self {
-        let rows = self.rows.iter().zip(weights).map(|(row, &(successes, failures))| Row { successes, failures, ..*row });
+        let rows = self.rows.iter().zip(weights).map(|(row, &(successes, failures))| Row {
+            successes,
+            failures,
+            ..*row
+        });
         Self { rows: rows.collect(), ..self.clone() }
     }
 
@@ -58,28 +63,34 @@ impl Likelihood {
         at
     }
 
-    /// The logarithm of the likelihood; minus infinity where something happened that the curve excludes.
+    /// The logarithm of the likelihood; minus infinity where something happened that the curve
+    /// excludes.
     pub(super) fn value(&self, at: &Point) -> f64 {
         let mut value = 0.0;
         for row in &self.rows {
             let chance = self.model.chance(row.spend, row.log_spend, at);
-            value += weighted_log(row.successes, chance.success) + weighted_log(row.failures, chance.failure);
+            value += weighted_log(row.successes, chance.success)
+                + weighted_log(row.failures, chance.failure);
         }
         value
     }
 
     pub(super) fn terms(&self, at: &Point) -> Terms {
-        let mut terms = Terms { value: 0.0, gradient: [0.0; MOST], information: [[0.0; MOST]; MOST] };
+        let mut terms =
+            Terms { value: 0.0, gradient: [0.0; MOST], information: [[0.0; MOST]; MOST] };
         for row in &self.rows {
             let chance = self.model.chance(row.spend, row.log_spend, at);
-            terms.value += weighted_log(row.successes, chance.success) + weighted_log(row.failures, chance.failure);
-            let (success, failure) = (chance.success.max(LEAST_VARIANCE), chance.failure.max(LEAST_VARIANCE));
+            terms.value += weighted_log(row.successes, chance.success)
+                + weighted_log(row.failures, chance.failure);
+            let (success, failure) =
+                (chance.success.max(LEAST_VARIANCE), chance.failure.max(LEAST_VARIANCE));
             let pull = row.successes / success - row.failures / failure;
             let weight = (row.successes + row.failures) / (success * failure);
             for one in 0..MOST {
                 terms.gradient[one] += pull * chance.slopes[one];
                 for other in 0..=one {
-                    terms.information[one][other] += weight * chance.slopes[one] * chance.slopes[other];
+                    terms.information[one][other] +=
+                        weight * chance.slopes[one] * chance.slopes[other];
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Curves from logs: what was spent and whether it succeeded, or what success would have needed.
 //!
-//! [`fit`] finds a task's curve from [`Observations`] by maximum likelihood (parametric families), as one step, or as the most
-//! likely nondecreasing curve; with [`Choice::Auto`] families are compared on rows they have not seen. [`fit_needs`] takes
-//! [`Needs`], such as closing prices or running times, some of them right-censored.
+//! [`fit`] finds a task's curve from [`Observations`] by maximum likelihood (parametric families),
+//! as one step, or as the most likely nondecreasing curve; with [`Choice::Auto`] families are
+//! compared on rows they have not seen. [`fit_needs`] takes [`Needs`], such as closing prices or
+//! running times, some of them right-censored.
 //!
 //! ```
 //! use outlay::fit::{Choice, Family, Observations, Options, fit};
@@ -16,8 +17,9 @@
 //! # Ok::<(), outlay::fit::FitError>(())
 //! ```
 //!
-//! A fitted curve is known only approximately. In the worst case unknown curves cannot be learned at all (`docs/appendix-a.md`): with
-//! jumps, a small error of where the jump is can cost everything; smooth curves are forgiving.
+//! A fitted curve is known only approximately. In the worst case unknown curves cannot be learned
+//! at all (`docs/appendix-a.md`): with jumps, a small error of where the jump is can cost
+//! everything; smooth curves are forgiving.
 
 mod band;
 mod climb;
@@ -81,8 +83,15 @@ pub enum Family {
 
 impl Family {
     /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Power, Self::Saturating, Self::Exponential, Self::Hill, Self::Logistic, Self::Threshold, Self::Monotone];
+    pub const ALL: [Self; 7] = [
+        Self::Power,
+        Self::Saturating,
+        Self::Exponential,
+        Self::Hill,
+        Self::Logistic,
+        Self::Threshold,
+        Self::Monotone,
+    ];
 
     /// Its word.
     #[must_use]
@@ -120,7 +129,10 @@ impl fmt::Display for Form {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.family.name())?;
         // A step has both anyway, a nondecreasing curve needs neither.
-        match (self.family.is_parametric() && self.ceiling, self.family.is_parametric() && self.floor) {
+        match (
+            self.family.is_parametric() && self.ceiling,
+            self.family.is_parametric() && self.floor,
+        ) {
             (true, true) => formatter.write_str(" with ceiling and floor"),
             (true, false) => formatter.write_str(" with ceiling"),
             (false, true) => formatter.write_str(" with floor"),
@@ -208,7 +220,8 @@ pub struct Fitted {
     pub log_loss: Option<f64>,
     /// The same for the share of successes alone, whatever was spent.
     pub constant_log_loss: Option<f64>,
-    /// How often chance alone makes a true curve miss the log this far; small is bad. See [`calibration`].
+    /// How often chance alone makes a true curve miss the log this far; small is bad. See
+    /// [`calibration`].
     pub calibration: Option<f64>,
     /// Everything that was compared, best first.
     pub candidates: Vec<Candidate>,
@@ -225,7 +238,10 @@ impl Fitted {
         let chosen = self.candidates.iter().find(|candidate| candidate.form == form)?;
         let count = self.candidates.len();
         Some(if chosen.form == best.form {
-            format!("{form}: the least log-loss of {count}, {:.4}, and nothing simpler comes within chance of it", best.log_loss)
+            format!(
+                "{form}: the least log-loss of {count}, {:.4}, and nothing simpler comes within chance of it",
+                best.log_loss
+            )
         } else {
             format!(
                 "{form}: log-loss {:.4}; {} has {:.4}, the least of {count}, but that is not beyond chance and has more parameters ({} against {})",
@@ -280,7 +296,8 @@ pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitt
     if let Some(guess) = guess::guess(log)? {
         return Ok(with_remarks(guess, log, options));
     }
-    let free_success = log.groups().first().is_some_and(|group| group.spend == 0.0 && group.successes > 0.0);
+    let free_success =
+        log.groups().first().is_some_and(|group| group.spend == 0.0 && group.successes > 0.0);
     // Without spends there is no shape, only a level.
     let choice = if largest == 0.0 { Choice::One(Family::Monotone) } else { choice };
     let forms = forms(choice, options, options.floor || free_success);
@@ -293,7 +310,10 @@ pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitt
         curve,
         kind: Kind::Fitted(form),
         parameters,
-        log_loss: candidates.iter().find(|candidate| candidate.form == form).map(|candidate| candidate.log_loss),
+        log_loss: candidates
+            .iter()
+            .find(|candidate| candidate.form == form)
+            .map(|candidate| candidate.log_loss),
         constant_log_loss: folds.constant_log_loss(),
         candidates,
         warnings: Vec::new(),
@@ -308,13 +328,25 @@ pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitt
 fn forms(choice: Choice, options: &Options, floor: bool) -> Vec<Form> {
     match choice {
         Choice::One(family) => {
-            vec![Form { family, ceiling: options.ceiling && family.is_parametric(), floor: floor && family.is_parametric() }]
+            vec![Form {
+                family,
+                ceiling: options.ceiling && family.is_parametric(),
+                floor: floor && family.is_parametric(),
+            }]
         }
         Choice::Auto => {
             let both = |family: Family| {
                 let parametric = family.is_parametric();
-                let with = (parametric).then_some(Form { family, ceiling: true, floor: floor && parametric });
-                let without = (!options.ceiling || !parametric).then_some(Form { family, ceiling: false, floor: floor && parametric });
+                let with = (parametric).then_some(Form {
+                    family,
+                    ceiling: true,
+                    floor: floor && parametric,
+                });
+                let without = (!options.ceiling || !parametric).then_some(Form {
+                    family,
+                    ceiling: false,
+                    floor: floor && parametric,
+                });
                 without.into_iter().chain(with)
             };
             Family::ALL.into_iter().flat_map(both).collect()
@@ -322,7 +354,11 @@ fn forms(choice: Choice, options: &Options, floor: bool) -> Vec<Form> {
     }
 }
 
-fn fitted(form: Form, log: &Observations, options: &Options) -> Result<(Curve, Vec<Parameter>), FitError> {
+fn fitted(
+    form: Form,
+    log: &Observations,
+    options: &Options,
+) -> Result<(Curve, Vec<Parameter>), FitError> {
     if let Some(model) = model(form.family, form.ceiling, form.floor) {
         let fit = ParametricFit::new(model, log)?;
         return Ok((fit.curve()?, fit.parameters()));
@@ -347,10 +383,18 @@ fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fi
         if least == largest {
             warnings.push(Warning::OneSpend { spend: least });
         }
-        let loose = fitted.parameters.iter().filter(|parameter| parameter.low.is_none() || parameter.high.is_none());
+        let loose = fitted
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.low.is_none() || parameter.high.is_none());
         warnings.extend(loose.map(|parameter| Warning::Unbounded { parameter: parameter.name }));
         warnings.extend(goodness::fall(log).map(|(from, to)| Warning::Falls { from, to }));
-        warnings.extend(fitted.calibration.filter(|&calibration| calibration < POOR).map(|calibration| Warning::Misses { calibration }));
+        warnings.extend(
+            fitted
+                .calibration
+                .filter(|&calibration| calibration < POOR)
+                .map(|calibration| Warning::Misses { calibration }),
+        );
     }
     let budget = options.budget.unwrap_or(largest);
     if least > FAR_FROM_ZERO * budget {
@@ -362,13 +406,15 @@ fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fi
     fitted
 }
 
-/// The curve of a task from what success would have needed: the share of rows that needed no more than the spend.
+/// The curve of a task from what success would have needed: the share of rows that needed no more
+/// than the spend.
 ///
 /// # Errors
 /// If there is no row.
 pub fn fit_needs(needs: &Needs, options: &Options) -> Result<Fitted, FitError> {
     if needs.exact() == 0.0 {
-        let stopped = Observations::new(needs.needs().iter().map(|need| (need.amount, need.censored, 0.0)))?;
+        let stopped =
+            Observations::new(needs.needs().iter().map(|need| (need.amount, need.censored, 0.0)))?;
         return fit(&stopped, Choice::Auto, options);
     }
     let curve = needs.curve()?;

@@ -1,4 +1,5 @@
-//! The parametric families as functions of coordinates that a search can walk in: success, failure and their derivatives.
+//! The parametric families as functions of coordinates that a search can walk in: success, failure
+//! and their derivatives.
 //!
 //! Spends are multiples of the largest one in the log, so the coordinates have no unit.
 
@@ -34,7 +35,8 @@ pub(super) enum Shape {
     Logistic,
 }
 
-/// The chance of success at a point, that of failure (without cancellation), and the derivatives of the first.
+/// The chance of success at a point, that of failure (without cancellation), and the derivatives of
+/// the first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chance {
     pub(super) success: f64,
@@ -62,7 +64,8 @@ impl Shape {
         }
     }
 
-    /// The coordinate of the spend at which success reaches one in a corner, if it does: there the likelihood has no second derivative.
+    /// The coordinate of the spend at which success reaches one in a corner, if it does: there the
+    /// likelihood has no second derivative.
     pub(super) fn corner(self) -> Option<usize> {
         match self {
             Self::Power => Some(1),
@@ -84,7 +87,11 @@ impl Shape {
                     return certain;
                 }
                 let success = log.exp();
-                Chance { success, failure: -log.exp_m1(), slopes: [success * distance, -at[0] * success, 0.0, 0.0] }
+                Chance {
+                    success,
+                    failure: -log.exp_m1(),
+                    slopes: [success * distance, -at[0] * success, 0.0, 0.0],
+                }
             }
             Self::Saturating => {
                 let success = (log_spend - at[0]).exp();
@@ -96,14 +103,22 @@ impl Shape {
             Self::Exponential => {
                 let ratio = (log_spend - at[0]).exp();
                 let failure = (-ratio).exp();
-                Chance { success: -(-ratio).exp_m1(), failure, slopes: [-product(ratio, failure), 0.0, 0.0, 0.0] }
+                Chance {
+                    success: -(-ratio).exp_m1(),
+                    failure,
+                    slopes: [-product(ratio, failure), 0.0, 0.0, 0.0],
+                }
             }
             Self::Hill => {
                 let steepness = at[1].exp();
                 let t = steepness * (log_spend - at[0]);
                 let (success, failure) = (sigmoid(t), sigmoid(-t));
                 let slope = success * failure;
-                Chance { success, failure, slopes: [-steepness * slope, product(t, slope), 0.0, 0.0] }
+                Chance {
+                    success,
+                    failure,
+                    slopes: [-steepness * slope, product(t, slope), 0.0, 0.0],
+                }
             }
             Self::Logistic => {
                 let width = at[1].exp();
@@ -112,12 +127,17 @@ impl Shape {
                 let (left, risen) = ((-ratio).exp(), -(-ratio).exp_m1());
                 let by_width = -product(y, up * down) * risen - up * product(ratio, left);
                 let by_mid = -up * down / width * risen;
-                Chance { success: up * risen, failure: down + up * left, slopes: [by_mid, by_width, 0.0, 0.0] }
+                Chance {
+                    success: up * risen,
+                    failure: down + up * left,
+                    slopes: [by_mid, by_width, 0.0, 0.0],
+                }
             }
         }
     }
 
-    /// The names of the parameters in problem files, and whether the coordinate is their logarithm and they are amounts.
+    /// The names of the parameters in problem files, and whether the coordinate is their logarithm
+    /// and they are amounts.
     fn parameters(self) -> &'static [(&'static str, bool, bool)] {
         match self {
             Self::Power => &[("exponent", false, false), ("scale", true, true)],
@@ -156,12 +176,17 @@ impl Model {
         Chance {
             success: floor + height * family.success,
             failure: (1.0 - floor) * family.failure + (1.0 - ceiling) * family.success,
-            slopes: [height * family.slopes[0], height * family.slopes[1], family.success, family.failure],
+            slopes: [
+                height * family.slopes[0],
+                height * family.slopes[1],
+                family.success,
+                family.failure,
+            ],
         }
     }
 
-    /// Between which limits each coordinate is searched, for spends whose least positive one has this logarithm. Beyond them the data
-    /// cannot tell one curve from another.
+    /// Between which limits each coordinate is searched, for spends whose least positive one has
+    /// this logarithm. Beyond them the data cannot tell one curve from another.
     pub(super) fn limits(&self, log_least: f64) -> [(f64, f64); MOST] {
         const FAR: f64 = 40.0;
         let amount = (log_least - 7.0, 14.0);
@@ -195,19 +220,28 @@ impl Model {
         (0..MOST).filter(move |&coordinate| free[coordinate])
     }
 
-    /// A parameter in the user's unit from coordinates of its best value and the ends of its interval; an end is missing where the
-    /// data set none.
-    pub(super) fn parameter(&self, coordinate: usize, value: f64, low: Option<f64>, high: Option<f64>, unit: f64) -> Parameter {
+    /// A parameter in the user's unit from coordinates of its best value and the ends of its
+    /// interval; an end is missing where the data set none.
+    pub(super) fn parameter(
+        &self,
+        coordinate: usize,
+        value: f64,
+        low: Option<f64>,
+        high: Option<f64>,
+        unit: f64,
+    ) -> Parameter {
         let (name, logarithm, is_amount) = match coordinate {
             CEILING => ("ceiling", false, false),
             FLOOR => ("floor", false, false),
             _ => self.shape.parameters()[coordinate],
         };
-        let number = |at: f64| if logarithm { at.exp() } else { at } * if is_amount { unit } else { 1.0 };
+        let number =
+            |at: f64| if logarithm { at.exp() } else { at } * if is_amount { unit } else { 1.0 };
         Parameter { name, value: number(value), low: low.map(number), high: high.map(number) }
     }
 
-    /// Whether a limit of the search is one of the parameter itself: no exponent or ceiling is above one, no mid or floor below zero.
+    /// Whether a limit of the search is one of the parameter itself: no exponent or ceiling is
+    /// above one, no mid or floor below zero.
     pub(super) fn is_natural_limit(&self, coordinate: usize, upper: bool) -> bool {
         match (coordinate, self.shape) {
             (CEILING, _) => upper,
@@ -238,7 +272,10 @@ mod tests {
             let curve = model.curve(&at, 50.0).unwrap();
             for spend in [0.0, 1e-9, 0.3, 1.0, 1.5, 40.0] {
                 let chance = model.chance(spend, spend.ln(), &at);
-                assert!((chance.success - curve.success(50.0 * spend)).abs() < 1e-12, "{shape:?} {spend}");
+                assert!(
+                    (chance.success - curve.success(50.0 * spend)).abs() < 1e-12,
+                    "{shape:?} {spend}"
+                );
                 assert!((chance.success + chance.failure - 1.0).abs() < 1e-12, "{shape:?} {spend}");
             }
         }
@@ -249,7 +286,9 @@ mod tests {
         for (shape, at) in SHAPES {
             let model = Model { shape, ceiling: true, floor: true };
             for spend in [0.05_f64, 0.3, 0.9] {
-                for coordinate in (0..MOST).filter(|&coordinate| coordinate != 1 || shape.count() == 2) {
+                for coordinate in
+                    (0..MOST).filter(|&coordinate| coordinate != 1 || shape.count() == 2)
+                {
                     let moved = |step: f64| {
                         let mut at = at;
                         at[coordinate] += step;
@@ -257,7 +296,10 @@ mod tests {
                     };
                     let difference = (moved(1e-6) - moved(-1e-6)) / 2e-6;
                     let slope = model.chance(spend, spend.ln(), &at).slopes[coordinate];
-                    assert!((slope - difference).abs() < 1e-8, "{shape:?} {spend} {coordinate}: {slope} {difference}");
+                    assert!(
+                        (slope - difference).abs() < 1e-8,
+                        "{shape:?} {spend} {coordinate}: {slope} {difference}"
+                    );
                 }
             }
         }
@@ -269,16 +311,24 @@ mod tests {
             let model = Model { shape, ceiling: true, floor: true };
             let limits = model.limits(-30.0);
             for corner in 0..16_usize {
-                let at: Point =
-                    std::array::from_fn(
-                        |coordinate| {
-                            if corner >> coordinate & 1 == 1 { limits[coordinate].1 } else { limits[coordinate].0 }
-                        },
-                    );
+                let at: Point = std::array::from_fn(|coordinate| {
+                    if corner >> coordinate & 1 == 1 {
+                        limits[coordinate].1
+                    } else {
+                        limits[coordinate].0
+                    }
+                });
                 for spend in [0.0, 1e-13, 1e-3, 1.0] {
                     let chance = model.chance(spend, spend.ln(), &at);
-                    assert!(chance.success.is_finite() && chance.failure.is_finite(), "{shape:?} {at:?} {spend}");
-                    assert!(chance.slopes.iter().all(|slope| slope.is_finite()), "{shape:?} {at:?} {spend} {:?}", chance.slopes);
+                    assert!(
+                        chance.success.is_finite() && chance.failure.is_finite(),
+                        "{shape:?} {at:?} {spend}"
+                    );
+                    assert!(
+                        chance.slopes.iter().all(|slope| slope.is_finite()),
+                        "{shape:?} {at:?} {spend} {:?}",
+                        chance.slopes
+                    );
                 }
             }
         }

@@ -5,10 +5,13 @@ use super::{FitError, MOST_POINTS};
 use crate::Curve;
 use crate::pooling::rising;
 
-/// Neighbours whose success falls are joined until it falls nowhere: one group a level, at the mean of its spends.
+/// Neighbours whose success falls are joined until it falls nowhere: one group a level, at the mean
+/// of its spends.
 pub(super) fn levels(log: &Observations) -> Vec<Group> {
     // Levels of equal success are one level too.
-    let rises = |before: &Group, last: &Group| before.successes * last.trials < last.successes * before.trials;
+    let rises = |before: &Group, last: &Group| {
+        before.successes * last.trials < last.successes * before.trials
+    };
     let joined = |before: Group, last: Group| {
         let trials = before.trials + last.trials;
         let spend = before.spend + (last.spend - before.spend) * (last.trials / trials);
@@ -17,14 +20,15 @@ pub(super) fn levels(log: &Observations) -> Vec<Group> {
     rising(log.groups().iter().copied(), rises, joined)
 }
 
-/// Linear between the levels' mean spends: jumps at the very spends of a log would be accidents of the log. Nothing at zero spend unless
-/// the log has seen it.
+/// Linear between the levels' mean spends: jumps at the very spends of a log would be accidents of
+/// the log. Nothing at zero spend unless the log has seen it.
 pub(super) fn curve(log: &Observations) -> Result<Curve, FitError> {
     let mut levels = levels(log);
     if levels.len() > MOST_POINTS {
         levels = self::levels(&log.pooled(MOST_POINTS));
     }
-    let (mut spend, mut success) = (Vec::with_capacity(levels.len() + 1), Vec::with_capacity(levels.len() + 1));
+    let (mut spend, mut success) =
+        (Vec::with_capacity(levels.len() + 1), Vec::with_capacity(levels.len() + 1));
     let at_zero = log.groups().first().filter(|group| group.spend == 0.0);
     if levels.first().is_some_and(|level| level.spend > 0.0) {
         // What was seen at zero spend belongs to the first level if that fell afterwards.
@@ -34,7 +38,9 @@ pub(super) fn curve(log: &Observations) -> Result<Curve, FitError> {
     }
     for level in &levels {
         spend.push(level.spend);
-        success.push((level.successes / level.trials).clamp(success.last().copied().unwrap_or(0.0), 1.0));
+        success.push(
+            (level.successes / level.trials).clamp(success.last().copied().unwrap_or(0.0), 1.0),
+        );
     }
     Ok(Curve::piecewise(spend, success)?)
 }
@@ -50,7 +56,8 @@ mod tests {
 
     #[test]
     fn falling_neighbours_are_joined() {
-        let levels = levels(&log(&[(1.0, 10.0, 2.0), (2.0, 10.0, 6.0), (3.0, 10.0, 4.0), (4.0, 10.0, 9.0)]));
+        let levels =
+            levels(&log(&[(1.0, 10.0, 2.0), (2.0, 10.0, 6.0), (3.0, 10.0, 4.0), (4.0, 10.0, 9.0)]));
         let shares: Vec<f64> = levels.iter().map(|level| level.successes / level.trials).collect();
         assert_eq!(shares, [0.2, 0.5, 0.9]);
         assert_eq!(levels[1].spend, 2.5);
@@ -70,7 +77,9 @@ mod tests {
                 *last = (last.0 + group.trials, last.1 + group.successes);
             }
             if blocks.windows(2).all(|pair| pair[0].1 / pair[0].0 <= pair[1].1 / pair[1].0) {
-                best = best.max(blocks.iter().map(|&(trials, successes)| likelihood(trials, successes)).sum());
+                best = best.max(
+                    blocks.iter().map(|&(trials, successes)| likelihood(trials, successes)).sum(),
+                );
             }
         }
         best
@@ -92,8 +101,13 @@ mod tests {
                 })
                 .collect();
             let log = log(&rows);
-            let found: f64 = levels(&log).iter().map(|level| likelihood(level.trials, level.successes)).sum();
-            assert!((found - brute_force(&log)).abs() < 1e-9, "seed {seed}: {found} {}", brute_force(&log));
+            let found: f64 =
+                levels(&log).iter().map(|level| likelihood(level.trials, level.successes)).sum();
+            assert!(
+                (found - brute_force(&log)).abs() < 1e-9,
+                "seed {seed}: {found} {}",
+                brute_force(&log)
+            );
         }
     }
 

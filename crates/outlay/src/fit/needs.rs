@@ -1,5 +1,5 @@
-//! What success would have needed: closing prices, running times; some known only to be more than what was seen (right-censored).
-//! Their distribution function is the curve (Kaplan and Meier).
+//! What success would have needed: closing prices, running times; some known only to be more than
+//! what was seen (right-censored). Their distribution function is the curve (Kaplan and Meier).
 
 use super::{FitError, MOST_POINTS, Parameter};
 use crate::Curve;
@@ -106,7 +106,11 @@ impl Needs {
                 left *= more / at_risk;
                 greenwood += if more > 0.0 { need.exact / (at_risk * more) } else { f64::INFINITY };
                 let before = jumps.last().map_or(0.0, |jump: &Jump| jump.height);
-                jumps.push(Jump { at: need.amount, height: (1.0_f64 - left).max(before).min(1.0), greenwood });
+                jumps.push(Jump {
+                    at: need.amount,
+                    height: (1.0_f64 - left).max(before).min(1.0),
+                    greenwood,
+                });
             }
             at_risk -= need.exact + need.censored;
         }
@@ -118,11 +122,17 @@ impl Needs {
         let censored = self.needs.iter().any(|need| need.censored > 0.0);
         let count = self.count();
         if !censored && count <= MOST_POINTS as f64 {
-            let samples = self.needs.iter().flat_map(|need| std::iter::repeat_n(need.amount, need.exact.round() as usize));
+            let samples = self
+                .needs
+                .iter()
+                .flat_map(|need| std::iter::repeat_n(need.amount, need.exact.round() as usize));
             return Ok(Curve::empirical(samples.collect())?);
         }
         let jumps = thinned(self.jumps());
-        Ok(Curve::steps(jumps.iter().map(|jump| jump.at).collect(), jumps.iter().map(|jump| jump.height).collect())?)
+        Ok(Curve::steps(
+            jumps.iter().map(|jump| jump.at).collect(),
+            jumps.iter().map(|jump| jump.height).collect(),
+        )?)
     }
 
     /// The spend at which every second succeeds, with its interval.
@@ -141,7 +151,8 @@ impl Needs {
 }
 
 impl Jump {
-    /// The 95 % interval of the height, by Greenwood's variance on the scale of log(-log), which stays within 0 and 1.
+    /// The 95 % interval of the height, by Greenwood's variance on the scale of log(-log), which
+    /// stays within 0 and 1.
     pub(super) fn interval(&self) -> (f64, f64) {
         const NORMAL: f64 = 1.959_963_984_540_054;
         let left = 1.0 - self.height;
@@ -153,7 +164,8 @@ impl Jump {
     }
 }
 
-/// At most [`MOST_POINTS`] jumps: the last one of each stretch of equal height, so that the curve is never above what was seen.
+/// At most [`MOST_POINTS`] jumps: the last one of each stretch of equal height, so that the curve
+/// is never above what was seen.
 fn thinned(jumps: Vec<Jump>) -> Vec<Jump> {
     if jumps.len() <= MOST_POINTS {
         return jumps;
@@ -174,14 +186,25 @@ fn thinned(jumps: Vec<Jump>) -> Vec<Jump> {
 mod tests {
     use super::*;
 
-    /// Remission times of the 21 patients on 6-MP (Freireich et al. 1963), the example of most textbooks.
+    /// Remission times of the 21 patients on 6-MP (Freireich et al. 1963), the example of most
+    /// textbooks.
     #[test]
     fn kaplan_and_meier_of_the_textbook() {
         let exact = [6.0, 6.0, 6.0, 7.0, 10.0, 13.0, 16.0, 22.0, 23.0].map(|time| (time, true));
-        let censored = [6.0, 9.0, 10.0, 11.0, 17.0, 19.0, 20.0, 25.0, 32.0, 32.0, 34.0, 35.0].map(|time| (time, false));
+        let censored = [6.0, 9.0, 10.0, 11.0, 17.0, 19.0, 20.0, 25.0, 32.0, 32.0, 34.0, 35.0]
+            .map(|time| (time, false));
         let needs = Needs::new(exact.into_iter().chain(censored)).unwrap();
-        let survival: Vec<(f64, f64)> = needs.jumps().iter().map(|jump| (jump.at, 1.0 - jump.height)).collect();
-        let book = [(6.0, 0.8571), (7.0, 0.8067), (10.0, 0.7529), (13.0, 0.6902), (16.0, 0.6275), (22.0, 0.5378), (23.0, 0.4482)];
+        let survival: Vec<(f64, f64)> =
+            needs.jumps().iter().map(|jump| (jump.at, 1.0 - jump.height)).collect();
+        let book = [
+            (6.0, 0.8571),
+            (7.0, 0.8067),
+            (10.0, 0.7529),
+            (13.0, 0.6902),
+            (16.0, 0.6275),
+            (22.0, 0.5378),
+            (23.0, 0.4482),
+        ];
         assert_eq!(survival.len(), book.len());
         for ((at, found), (book_at, share)) in survival.into_iter().zip(book) {
             assert!(at == book_at && (found - share).abs() < 5e-5, "{at}: {found} {share}");
@@ -206,12 +229,16 @@ mod tests {
 
     #[test]
     fn many_samples_are_thinned_to_a_curve_that_is_never_higher() {
-        let needs = Needs::new((0..20_000).map(|row| (f64::from(row).sqrt(), row % 7 != 0))).unwrap();
+        let needs =
+            Needs::new((0..20_000).map(|row| (f64::from(row).sqrt(), row % 7 != 0))).unwrap();
         let curve = needs.curve().unwrap();
         let jumps = needs.jumps();
         for jump in &jumps {
             let thin = curve.success(jump.at);
-            assert!(thin <= jump.height + 1e-12 && thin >= jump.height - 2.0 / MOST_POINTS as f64, "{jump:?} {thin}");
+            assert!(
+                thin <= jump.height + 1e-12 && thin >= jump.height - 2.0 / MOST_POINTS as f64,
+                "{jump:?} {thin}"
+            );
         }
     }
 }

@@ -52,7 +52,9 @@ impl Observations {
     /// # Errors
     /// If a spend is negative or not finite.
     pub fn of_outcomes(rows: impl IntoIterator<Item = (f64, bool)>) -> Result<Self, FitError> {
-        Self::new(rows.into_iter().map(|(spend, success)| (spend, 1.0, f64::from(u8::from(success)))))
+        Self::new(
+            rows.into_iter().map(|(spend, success)| (spend, 1.0, f64::from(u8::from(success)))),
+        )
     }
 
     /// Sorts and joins; sums of whole numbers do not depend on the order.
@@ -107,20 +109,37 @@ impl Observations {
 
     /// The same log with at most about `most` groups: neighbours join at their mean spend.
     ///
-    /// Half of the limits between groups are evenly spaced in the spend's logarithm, half lie so that groups have equal trials:
-    /// neither a long tail nor a crowd is blurred.
+    /// Half of the limits between groups are evenly spaced in the spend's logarithm, half lie so
+    /// that groups have equal trials: neither a long tail nor a crowd is blurred.
     pub(super) fn pooled(&self, most: usize) -> Self {
-        let (Some((_, largest)), true) = (self.range(), self.groups.len() > most) else { return self.clone() };
-        let least = self.groups.iter().map(|group| group.spend).find(|&spend| spend > 0.0).unwrap_or(largest);
+        let (Some((_, largest)), true) = (self.range(), self.groups.len() > most) else {
+            return self.clone();
+        };
+        let least = self
+            .groups
+            .iter()
+            .map(|group| group.spend)
+            .find(|&spend| spend > 0.0)
+            .unwrap_or(largest);
         let half = (most / 2).max(1) as f64;
         let (span, total) = ((largest / least).ln().max(f64::MIN_POSITIVE), self.trials());
         // No curve may be certain at the last failure: it stays where it was.
-        let last_failure = self.groups.iter().rev().find(|group| group.failures() > 0.0).map_or(0.0, |group| group.spend);
+        let last_failure = self
+            .groups
+            .iter()
+            .rev()
+            .find(|group| group.failures() > 0.0)
+            .map_or(0.0, |group| group.spend);
         let mut groups: Vec<Group> = Vec::with_capacity(most);
         let (mut last, mut seen) = (None, 0.0);
         for group in &self.groups {
-            let by_spend = if group.spend > 0.0 { ((group.spend / least).ln() / span * half) as usize + 1 } else { 0 };
-            let key = (by_spend, (seen / total * half) as usize, group.spend.total_cmp(&last_failure));
+            let by_spend = if group.spend > 0.0 {
+                ((group.spend / least).ln() / span * half) as usize + 1
+            } else {
+                0
+            };
+            let key =
+                (by_spend, (seen / total * half) as usize, group.spend.total_cmp(&last_failure));
             seen += group.trials;
             match groups.last_mut() {
                 Some(kept) if last == Some(key) => {
@@ -136,12 +155,19 @@ impl Observations {
         Self { groups }
     }
 
-    /// The same log with spends as multiples of `unit`, to about twelve digits: the rounding of the division, which differs from one
-    /// currency to another, must not decide where a search in a flat likelihood ends.
+    /// The same log with spends as multiples of `unit`, to about twelve digits: the rounding of the
+    /// division, which differs from one currency to another, must not decide where a search in a
+    /// flat likelihood ends.
     pub(super) fn in_units_of(&self, unit: f64) -> Self {
         const HALF: u64 = 1 << 11;
         let rounded = |number: f64| f64::from_bits((number.to_bits() + HALF) & !(2 * HALF - 1));
-        Self { groups: self.groups.iter().map(|group| Group { spend: rounded(group.spend / unit), ..*group }).collect() }
+        Self {
+            groups: self
+                .groups
+                .iter()
+                .map(|group| Group { spend: rounded(group.spend / unit), ..*group })
+                .collect(),
+        }
     }
 }
 
@@ -151,17 +177,31 @@ mod tests {
 
     #[test]
     fn rows_of_equal_spend_are_joined_in_any_order() {
-        let one = Observations::of_outcomes([(2.0, true), (1.0, false), (2.0, false), (0.0, false), (-0.0, true)]).unwrap();
-        let other = Observations::new([(0.0, 2.0, 1.0), (1.0, 1.0, 0.0), (2.0, 2.0, 1.0), (3.0, 0.0, 0.0)]).unwrap();
+        let one = Observations::of_outcomes([
+            (2.0, true),
+            (1.0, false),
+            (2.0, false),
+            (0.0, false),
+            (-0.0, true),
+        ])
+        .unwrap();
+        let other =
+            Observations::new([(0.0, 2.0, 1.0), (1.0, 1.0, 0.0), (2.0, 2.0, 1.0), (3.0, 0.0, 0.0)])
+                .unwrap();
         assert_eq!(one, other);
         assert_eq!((one.trials(), one.successes(), one.range()), (5.0, 2.0, Some((0.0, 2.0))));
     }
 
     #[test]
     fn bad_rows_are_refused() {
-        for row in
-            [(-1.0, 1.0, 0.0), (f64::NAN, 1.0, 0.0), (f64::INFINITY, 1.0, 0.0), (1.0, 1.0, 2.0), (1.0, f64::NAN, 0.0), (1.0, 1.0, -1.0)]
-        {
+        for row in [
+            (-1.0, 1.0, 0.0),
+            (f64::NAN, 1.0, 0.0),
+            (f64::INFINITY, 1.0, 0.0),
+            (1.0, 1.0, 2.0),
+            (1.0, f64::NAN, 0.0),
+            (1.0, 1.0, -1.0),
+        ] {
             assert!(Observations::new([row]).is_err(), "{row:?}");
         }
     }
@@ -171,9 +211,15 @@ mod tests {
         let rows = (0..50_000).map(|row| (f64::from(row) * f64::from(row), row % 3 == 0));
         let whole = Observations::of_outcomes(rows).unwrap();
         let pooled = whole.pooled(1000);
-        assert!(pooled.groups().len() <= 1002 && pooled.groups().len() > 500, "{}", pooled.groups().len());
+        assert!(
+            pooled.groups().len() <= 1002 && pooled.groups().len() > 500,
+            "{}",
+            pooled.groups().len()
+        );
         assert_eq!((pooled.trials(), pooled.successes()), (whole.trials(), whole.successes()));
-        let total = |log: &Observations| log.groups().iter().map(|group| group.spend * group.trials).sum::<f64>();
+        let total = |log: &Observations| {
+            log.groups().iter().map(|group| group.spend * group.trials).sum::<f64>()
+        };
         assert!((total(&pooled) / total(&whole) - 1.0).abs() < 1e-12);
         assert!(pooled.groups().windows(2).all(|pair| pair[0].spend < pair[1].spend));
     }

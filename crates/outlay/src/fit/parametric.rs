@@ -13,7 +13,8 @@ const GROUPS: usize = 4096;
 const START_GROUPS: usize = 256;
 /// How many of them are climbed from.
 const STARTS: usize = 3;
-/// Twice the fall of the log-likelihood at the ends of a 95 % interval: the quantile of chi-square with one degree of freedom.
+/// Twice the fall of the log-likelihood at the ends of a 95 % interval: the quantile of chi-square
+/// with one degree of freedom.
 const FALL: f64 = 3.841_458_820_694_124;
 
 /// A model fitted to a log.
@@ -40,7 +41,10 @@ impl ParametricFit {
         let likelihood = Likelihood::new(model, &scaled.pooled(GROUPS));
         let start_log = scaled.pooled(START_GROUPS);
         let rough = Likelihood::new(model, &start_log);
-        let mut starts: Vec<(f64, Point)> = starts(&model, &start_log).into_iter().map(|at| (rough.value(&rough.within(at)), at)).collect();
+        let mut starts: Vec<(f64, Point)> = starts(&model, &start_log)
+            .into_iter()
+            .map(|at| (rough.value(&rough.within(at)), at))
+            .collect();
         starts.sort_by(|one, other| other.0.total_cmp(&one.0));
         let free = model.free();
         let climbed = starts.iter().take(STARTS).map(|&(_, at)| {
@@ -48,7 +52,9 @@ impl ParametricFit {
             // Pooled spends may hide that the last failure lies beyond a corner.
             climb(&likelihood, if likelihood.value(&near).is_finite() { near } else { at }, free)
         });
-        let best = climbed.max_by(|one, other| one.value.total_cmp(&other.value)).ok_or(FitError::NoSpend)?;
+        let best = climbed
+            .max_by(|one, other| one.value.total_cmp(&other.value))
+            .ok_or(FitError::NoSpend)?;
         if !best.value.is_finite() {
             return Err(FitError::Impossible);
         }
@@ -75,7 +81,8 @@ impl ParametricFit {
         let model = self.likelihood.model;
         let widths = self.standard_errors();
         let parameter = |coordinate: usize| {
-            let [low, high] = [false, true].map(|upper| self.end(coordinate, upper, widths[coordinate]));
+            let [low, high] =
+                [false, true].map(|upper| self.end(coordinate, upper, widths[coordinate]));
             model.parameter(coordinate, self.peak.at[coordinate], low, high, self.unit)
         };
         model.coordinates().map(parameter).collect()
@@ -97,18 +104,27 @@ impl ParametricFit {
             let mut unit = [0.0; MOST];
             unit[coordinate] = 1.0;
             let variance = solve(information, unit)[coordinate];
-            if variance > 0.0 && variance.is_finite() { variance.sqrt().clamp(1e-6, 2.0) } else { 0.1 }
+            if variance > 0.0 && variance.is_finite() {
+                variance.sqrt().clamp(1e-6, 2.0)
+            } else {
+                0.1
+            }
         })
     }
 
-    /// Where the profile likelihood has fallen as far as a 95 % interval allows; nothing if it does not within the limits, unless the
-    /// limit is the parameter's own.
+    /// Where the profile likelihood has fallen as far as a 95 % interval allows; nothing if it does
+    /// not within the limits, unless the limit is the parameter's own.
     fn end(&self, coordinate: usize, upper: bool, width: f64) -> Option<f64> {
-        let limit = if upper { self.likelihood.limits[coordinate].1 } else { self.likelihood.limits[coordinate].0 };
+        let limit = if upper {
+            self.likelihood.limits[coordinate].1
+        } else {
+            self.likelihood.limits[coordinate].0
+        };
         let best = self.peak.at[coordinate];
         let mut free = self.likelihood.model.free();
         free[coordinate] = false;
-        // Twice the fall, with the other coordinates at their best; each search starts where the last one ended.
+        // Twice the fall, with the other coordinates at their best; each search starts where the
+        // last one ended.
         let mut at = self.peak.at;
         let fall = |to: f64, at: &mut Point| {
             let mut start = *at;
@@ -121,7 +137,8 @@ impl ParametricFit {
         };
         let (mut inside, mut step) = ((best, 0.0), 2.0 * width);
         let outside = loop {
-            let next = if upper { (inside.0 + step).min(limit) } else { (inside.0 - step).max(limit) };
+            let next =
+                if upper { (inside.0 + step).min(limit) } else { (inside.0 - step).max(limit) };
             let fallen = if inside.0 == limit { FALL } else { fall(next, &mut at) };
             if !(fallen < FALL) {
                 break (next, fallen);
@@ -135,9 +152,15 @@ impl ParametricFit {
     }
 }
 
-/// Where the fall is as large as an interval allows, between a point inside and one outside. Its root is nearly straight: the next guess is
-/// where a line through both ends gets there, and the middle if one end stays.
-fn narrowed(mut inside: (f64, f64), mut outside: (f64, f64), enough: f64, mut fall: impl FnMut(f64) -> f64) -> f64 {
+/// Where the fall is as large as an interval allows, between a point inside and one outside. Its
+/// root is nearly straight: the next guess is where a line through both ends gets there, and the
+/// middle if one end stays.
+fn narrowed(
+    mut inside: (f64, f64),
+    mut outside: (f64, f64),
+    enough: f64,
+    mut fall: impl FnMut(f64) -> f64,
+) -> f64 {
     const STEPS: usize = 40;
     let excess = |fallen: f64| fallen.max(0.0).sqrt() - FALL.sqrt();
     for step in 0..STEPS {
@@ -157,14 +180,25 @@ fn narrowed(mut inside: (f64, f64), mut outside: (f64, f64), enough: f64, mut fa
     0.5 * (inside.0 + outside.0)
 }
 
-/// A coarse grid of points: amounts along the spends and beyond, shapes from flat to steep, ceilings near what is seen.
+/// A coarse grid of points: amounts along the spends and beyond, shapes from flat to steep,
+/// ceilings near what is seen.
 fn starts(model: &Model, log: &Observations) -> Vec<Point> {
-    let highest = log.pooled(10).groups().iter().map(|group| group.successes / group.trials).fold(0.0, f64::max);
+    let highest = log
+        .pooled(10)
+        .groups()
+        .iter()
+        .map(|group| group.successes / group.trials)
+        .fold(0.0, f64::max);
     let groups = log.groups();
-    let quantile = |share: f64| groups[((groups.len() - 1) as f64 * share) as usize].spend.max(1e-9);
+    let quantile =
+        |share: f64| groups[((groups.len() - 1) as f64 * share) as usize].spend.max(1e-9);
     let mut amounts: Vec<f64> = [0.05, 0.25, 0.5, 0.75, 0.95].map(quantile).to_vec();
     amounts.extend([1.5, 4.0, 30.0, 1000.0]);
-    let ceilings = if model.ceiling { vec![(1.05 * highest).min(0.999), (0.8 * highest).min(0.99), 1.0] } else { vec![1.0] };
+    let ceilings = if model.ceiling {
+        vec![(1.05 * highest).min(0.999), (0.8 * highest).min(0.99), 1.0]
+    } else {
+        vec![1.0]
+    };
     let shapes: &[f64] = match model.shape {
         Shape::Power => &[0.2, 0.5, 0.8, 1.0],
         Shape::Hill => &[0.5, 1.0, 2.0, 5.0, 15.0],

@@ -70,9 +70,16 @@ mod tests {
         let mut bits = Draws::new(3, Purpose::Fit).round(1).many(0);
         let drawn: Vec<f64> = (0..DRAWS).map(|_| draw(&mut bits)).collect();
         let found = drawn.iter().sum::<f64>() / DRAWS as f64;
-        let spread = drawn.iter().map(|number| (number - found).powi(2)).sum::<f64>() / DRAWS as f64;
-        assert!((found - mean).abs() < 5.0 * (variance / DRAWS as f64).sqrt() + 1e-12, "{found} {mean}");
-        assert!((spread / variance.max(1e-12) - 1.0).abs() < 0.06 || variance == 0.0, "{spread} {variance}");
+        let spread =
+            drawn.iter().map(|number| (number - found).powi(2)).sum::<f64>() / DRAWS as f64;
+        assert!(
+            (found - mean).abs() < 5.0 * (variance / DRAWS as f64).sqrt() + 1e-12,
+            "{found} {mean}"
+        );
+        assert!(
+            (spread / variance.max(1e-12) - 1.0).abs() < 0.06 || variance == 0.0,
+            "{spread} {variance}"
+        );
     }
 
     #[test]
@@ -80,8 +87,14 @@ mod tests {
         for mean in [0.3, 5.0, 59.0, 61.0, 4000.0] {
             has_moments(|bits| poisson(mean, bits), mean, mean);
         }
-        for (trials, chance) in [(1.0, 0.3), (40.0, 0.7), (100.0, 0.01), (100.0, 0.99), (1000.0, 0.4), (1e6, 1e-6)] {
-            has_moments(|bits| binomial(trials, chance, bits), trials * chance, trials * chance * (1.0 - chance));
+        for (trials, chance) in
+            [(1.0, 0.3), (40.0, 0.7), (100.0, 0.01), (100.0, 0.99), (1000.0, 0.4), (1e6, 1e-6)]
+        {
+            has_moments(
+                |bits| binomial(trials, chance, bits),
+                trials * chance,
+                trials * chance * (1.0 - chance),
+            );
         }
         for (trials, chance) in [(10.0, 0.0), (10.0, 1.0), (500.0, 0.0), (500.0, 1.0)] {
             has_moments(|bits| binomial(trials, chance, bits), trials * chance, 0.0);

@@ -1,6 +1,7 @@
 //! What successes brought: the mean, and how far it may be off.
 
-/// The rewards of successes. A row of several trials tells the mean of its rewards, and counts as often.
+/// The rewards of successes. A row of several trials tells the mean of its rewards, and counts as
+/// often.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rewards {
     rows: f64,
@@ -67,7 +68,10 @@ mod tests {
         let mut grouped = Rewards::default();
         grouped.add(30.0, 1.0);
         grouped.add(10.0, 3.0);
-        assert_eq!((grouped.mean(), grouped.error()), (Some(1.5), Some((2.0 * (15.0_f64 * 15.0 + 15.0 * 15.0)).sqrt() / 40.0)));
+        assert_eq!(
+            (grouped.mean(), grouped.error()),
+            (Some(1.5), Some((2.0 * (15.0_f64 * 15.0 + 15.0 * 15.0)).sqrt() / 40.0))
+        );
         assert_eq!((Rewards::default().mean(), Rewards::default().error()), (None, None));
     }
 }

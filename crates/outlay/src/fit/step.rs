@@ -19,18 +19,32 @@ pub(super) struct Step {
 
 const NOTHING: Group = Group { spend: 0.0, trials: 0.0, successes: 0.0 };
 
-/// Every cut with its likelihood, in one pass: the groups below it and those from it on have a chance each, the first not the higher one.
+/// Every cut with its likelihood, in one pass: the groups below it and those from it on have a
+/// chance each, the first not the higher one.
 fn cuts(groups: &[Group]) -> impl Iterator<Item = Step> + '_ {
-    let add =
-        |one: Group, other: &Group| Group { spend: 0.0, trials: one.trials + other.trials, successes: one.successes + other.successes };
+    let add = |one: Group, other: &Group| Group {
+        spend: 0.0,
+        trials: one.trials + other.trials,
+        successes: one.successes + other.successes,
+    };
     let total = groups.iter().fold(NOTHING, add);
     let mut below = NOTHING;
     groups.iter().enumerate().map(move |(cut, group)| {
-        let above = Group { spend: 0.0, trials: total.trials - below.trials, successes: total.successes - below.successes };
+        let above = Group {
+            spend: 0.0,
+            trials: total.trials - below.trials,
+            successes: total.successes - below.successes,
+        };
         let rises = below.successes * above.trials <= above.successes * below.trials;
-        let value = if rises { likelihood(&below) + likelihood(&above) } else { likelihood(&total) };
-        let step =
-            Step { cut, at: group.spend, below: if rises { below } else { NOTHING }, above: if rises { above } else { total }, value };
+        let value =
+            if rises { likelihood(&below) + likelihood(&above) } else { likelihood(&total) };
+        let step = Step {
+            cut,
+            at: group.spend,
+            below: if rises { below } else { NOTHING },
+            above: if rises { above } else { total },
+            value,
+        };
         below = add(below, group);
         step
     })
@@ -48,7 +62,8 @@ impl Step {
 
     /// The chances below and from the step on.
     fn heights(&self) -> (f64, f64) {
-        let share = |group: &Group| if group.trials > 0.0 { group.successes / group.trials } else { 0.0 };
+        let share =
+            |group: &Group| if group.trials > 0.0 { group.successes / group.trials } else { 0.0 };
         let above = share(&self.above).clamp(1e-9, 1.0);
         (share(&self.below).min(above), above)
     }
@@ -58,8 +73,9 @@ impl Step {
         Ok(Curve::threshold(self.at)?.with_ceiling(ceiling)?.with_floor(floor)?)
     }
 
-    /// Where the step is, and the chances on both sides. Which cuts are as good as the best is asked of logs drawn from the step itself:
-    /// the likelihood of a jump does not follow chi-square.
+    /// Where the step is, and the chances on both sides. Which cuts are as good as the best is
+    /// asked of logs drawn from the step itself: the likelihood of a jump does not follow
+    /// chi-square.
     pub(super) fn parameters(&self, log: &Observations, seed: u64) -> Vec<Parameter> {
         let groups = log.groups();
         let fall = self.usual_fall(groups, seed);
@@ -68,8 +84,15 @@ impl Step {
         let last = cuts(groups).filter(good).last().map_or(self.cut, |step| step.cut);
         let low = if first == 0 { 0.0 } else { groups[first - 1].spend };
         let (floor, ceiling) = self.heights();
-        let mut parameters = vec![Parameter { name: "at", value: self.at, low: Some(low), high: Some(groups[last].spend) }];
-        for (name, value, group) in [("ceiling", ceiling, &self.above), ("floor", floor, &self.below)] {
+        let mut parameters = vec![Parameter {
+            name: "at",
+            value: self.at,
+            low: Some(low),
+            high: Some(groups[last].spend),
+        }];
+        for (name, value, group) in
+            [("ceiling", ceiling, &self.above), ("floor", floor, &self.below)]
+        {
             if group.trials > 0.0 {
                 let (low, high) = wilson(group.trials, group.successes);
                 parameters.push(Parameter { name, value, low: Some(low), high: Some(high) });
@@ -78,7 +101,8 @@ impl Step {
         parameters
     }
 
-    /// How much more likely than the true step the best one is, in 95 of 100 logs drawn from this step.
+    /// How much more likely than the true step the best one is, in 95 of 100 logs drawn from this
+    /// step.
     fn usual_fall(&self, groups: &[Group], seed: u64) -> f64 {
         const LOGS: u64 = 200;
         let (floor, ceiling) = self.heights();

@@ -68,24 +68,49 @@ impl fmt::Display for Warning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OnlyFailures { trials } => {
-                write!(formatter, "only failures in {}: a guess, as if half of one had succeeded", counted(*trials))
+                write!(
+                    formatter,
+                    "only failures in {}: a guess, as if half of one had succeeded",
+                    counted(*trials)
+                )
             }
             Self::OnlySuccesses { trials } => {
-                write!(formatter, "only successes in {}: a guess, as if half of one more had failed", counted(*trials))
+                write!(
+                    formatter,
+                    "only successes in {}: a guess, as if half of one more had failed",
+                    counted(*trials)
+                )
             }
             Self::FewTrials { trials } => write!(formatter, "only {}", counted(*trials)),
-            Self::OneSpend { spend } => write!(formatter, "every trial spends {}: the shape is a guess", short(*spend)),
-            Self::Extrapolates { from } => write!(formatter, "extrapolates from {} on", short(*from)),
+            Self::OneSpend { spend } => {
+                write!(formatter, "every trial spends {}: the shape is a guess", short(*spend))
+            }
+            Self::Extrapolates { from } => {
+                write!(formatter, "extrapolates from {} on", short(*from))
+            }
             Self::NothingBelow { to } => write!(formatter, "extrapolates below {}", short(*to)),
-            Self::Unbounded { parameter } => write!(formatter, "{parameter} is not pinned down by the log"),
-            Self::Falls { from, to } => write!(formatter, "success falls between {} and {}", short(*from), short(*to)),
+            Self::Unbounded { parameter } => {
+                write!(formatter, "{parameter} is not pinned down by the log")
+            }
+            Self::Falls { from, to } => {
+                write!(formatter, "success falls between {} and {}", short(*from), short(*to))
+            }
             Self::Misses { calibration } => {
-                let chance = if *calibration < 1e-4 { "below 0.0001".to_owned() } else { format!("{calibration:.4}") };
+                let chance = if *calibration < 1e-4 {
+                    "below 0.0001".to_owned()
+                } else {
+                    format!("{calibration:.4}")
+                };
                 write!(formatter, "misses the log (calibration {chance})")
             }
             Self::FreeSuccess => write!(formatter, "successes at zero spend: a floor was fitted"),
             Self::StaysBelow { height, from } => {
-                write!(formatter, "stays at {} from {} on: the largest amounts are censored", short(*height), short(*from))
+                write!(
+                    formatter,
+                    "stays at {} from {} on: the largest amounts are censored",
+                    short(*height),
+                    short(*from)
+                )
             }
         }
     }

@@ -1,6 +1,7 @@
 //! A draw from a Beta law, from two Gamma draws by the method of Marsaglia and Tsang (2000).
 //!
-//! Written here rather than taken from a crate because a seed must give the same run for years: crates that draw may change how.
+//! Written here rather than taken from a crate because a seed must give the same run for years:
+//! crates that draw may change how.
 
 use crate::random::ManyBits;
 
@@ -45,10 +46,21 @@ mod tests {
     fn draws_follow_their_law() {
         for (a, b) in [(1.0, 1.0), (1.0, 5.0), (3.5, 2.25), (400.0, 100.0)] {
             let law = Beta::new(a, b).unwrap();
-            let mut sample: Vec<f64> =
-                (1..=20_000).map(|round| law.cdf(draw_beta(a, b, &mut Draws::new(11, Purpose::Learner).round(round).many(0)))).collect();
+            let mut sample: Vec<f64> = (1..=20_000)
+                .map(|round| {
+                    law.cdf(draw_beta(
+                        a,
+                        b,
+                        &mut Draws::new(11, Purpose::Learner).round(round).many(0),
+                    ))
+                })
+                .collect();
             sample.sort_unstable_by(f64::total_cmp);
-            let distance = sample.iter().enumerate().map(|(place, share)| (share - place as f64 / 20_000.0).abs()).fold(0.0, f64::max);
+            let distance = sample
+                .iter()
+                .enumerate()
+                .map(|(place, share)| (share - place as f64 / 20_000.0).abs())
+                .fold(0.0, f64::max);
             // Kolmogorov and Smirnov: 1.95/sqrt(n) is exceeded once in a thousand seeds.
             assert!(distance < 1.95 / 20_000f64.sqrt(), "Beta({a}, {b}): {distance}");
         }

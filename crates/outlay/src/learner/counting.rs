@@ -149,13 +149,16 @@ impl<I: CountIndex> Loop for Indices<'_, I> {
 
     #[inline(always)]
     fn run(self) {
-        for ((&completions, &sum), index) in self.completions.iter().zip(self.sums).zip(self.indices) {
+        for ((&completions, &sum), index) in
+            self.completions.iter().zip(self.sums).zip(self.indices)
+        {
             *index = self.rule.index(completions as f64, mean(completions as f64, sum as f64));
         }
     }
 }
 
-/// The counts of tasks that change together, one after the other, and a rest that is never looked at.
+/// The counts of tasks that change together, one after the other, and a rest that is never looked
+/// at.
 #[derive(Debug)]
 pub(super) struct Batch {
     completions: Vec<u64>,
@@ -175,13 +178,23 @@ impl Batch {
         self.sums.len()
     }
 
-    /// Counts these completions. Returns completions and sums of rewards, in billionths, for them and the rest of their last block.
-    pub(super) fn count(&mut self, completed: &[Completion], counts: &mut Counts) -> (&[u64], &[u64]) {
-        self.gather(completed.iter().map(|completion| counts.add(completion.task, completion.reward)))
+    /// Counts these completions. Returns completions and sums of rewards, in billionths, for them
+    /// and the rest of their last block.
+    pub(super) fn count(
+        &mut self,
+        completed: &[Completion],
+        counts: &mut Counts,
+    ) -> (&[u64], &[u64]) {
+        self.gather(
+            completed.iter().map(|completion| counts.add(completion.task, completion.reward)),
+        )
     }
 
     /// As [`Batch::count`], of what was counted before.
-    pub(super) fn gather(&mut self, changed: impl ExactSizeIterator<Item = (u64, u64)>) -> (&[u64], &[u64]) {
+    pub(super) fn gather(
+        &mut self,
+        changed: impl ExactSizeIterator<Item = (u64, u64)>,
+    ) -> (&[u64], &[u64]) {
         let blocks = ..changed.len().next_multiple_of(BLOCK).min(self.places());
         for ((counts, completions), sum) in changed.zip(&mut self.completions).zip(&mut self.sums) {
             (*completions, *sum) = counts;

@@ -14,7 +14,8 @@ pub(crate) fn shares(billionths: f64) -> f64 {
 /// The mean of so many rewards of this sum, which is in billionths; zero if there are none.
 #[inline(always)]
 pub(crate) fn mean(completions: f64, reward_sum: f64) -> f64 {
-    // One division: for whole rewards the product is exact, so this is their sum over their number, rounded once.
+    // One division: for whole rewards the product is exact, so this is their sum over their number,
+    // rounded once.
     let mean = reward_sum / (Reward::UNITS as f64 * completions);
     if completions == 0.0 { 0.0 } else { mean }
 }
@@ -36,7 +37,8 @@ impl Counts {
         self.completions.len()
     }
 
-    /// Counts a completion; returns the task's completions and the sum of its rewards, in billionths of the largest.
+    /// Counts a completion; returns the task's completions and the sum of its rewards, in
+    /// billionths of the largest.
     pub(crate) fn add(&mut self, task: usize, reward: Reward) -> (u64, u64) {
         let (completions, sum) = (&mut self.completions[task], &mut self.reward_sum[task]);
         *completions += 1;
@@ -66,15 +68,23 @@ impl Counts {
 
     /// Whether these can be the counts of `tasks` tasks.
     pub(crate) fn check(&self, tasks: usize) -> Result<(), StateError> {
-        for (name, length) in [("completions", self.completions.len()), ("reward_sum", self.reward_sum.len())] {
+        for (name, length) in
+            [("completions", self.completions.len()), ("reward_sum", self.reward_sum.len())]
+        {
             if length != tasks {
-                return Err(StateError(format!("learner.{name}: {length} numbers for {tasks} tasks")));
+                return Err(StateError(format!(
+                    "learner.{name}: {length} numbers for {tasks} tasks"
+                )));
             }
         }
-        for (task, (&completions, &sum)) in self.completions.iter().zip(&self.reward_sum).enumerate() {
+        for (task, (&completions, &sum)) in
+            self.completions.iter().zip(&self.reward_sum).enumerate()
+        {
             if u128::from(sum) > u128::from(completions) * u128::from(Reward::UNITS) {
                 let most = "more than its completions can have brought";
-                return Err(StateError(format!("learner.reward_sum[{task}]: {sum} billionths is {most} ({completions})")));
+                return Err(StateError(format!(
+                    "learner.reward_sum[{task}]: {sum} billionths is {most} ({completions})"
+                )));
             }
         }
         Ok(())

@@ -1,9 +1,11 @@
 //! `cucb`: the combinatorial upper confidence bound of Chen, Wang and Yuan (ICML 2013).
 //!
-//! Index in round `t`: `m + sqrt(3 log t / 2N)`. Before the first completion 1 plus the width of a single one, which no tried task
-//! exceeds: untried tasks come first, as there (but for ties with a task whose only reward was the largest).
+//! Index in round `t`: `m + sqrt(3 log t / 2N)`. Before the first completion 1 plus the width of a
+//! single one, which no tried task exceeds: untried tasks come first, as there (but for ties with a
+//! task whose only reward was the largest).
 //!
-//! Guarantee: O(log T) on semi-bandits, that is on M-sets (equal thresholds); none is known for other curves.
+//! Guarantee: O(log T) on semi-bandits, that is on M-sets (equal thresholds); none is known for
+//! other curves.
 
 use super::Learner;
 use super::counting::{Counting, Index};
@@ -22,7 +24,10 @@ pub(super) struct Cucb {
 
 impl Cucb {
     pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self { widths: Widths::new(), means: vec![1.0; tasks], narrowings: vec![1.0; tasks] }))
+        Box::new(Counting::new(
+            tasks,
+            Self { widths: Widths::new(), means: vec![1.0; tasks], narrowings: vec![1.0; tasks] },
+        ))
     }
 }
 
@@ -36,7 +41,8 @@ impl Index for Cucb {
 
     fn indices(&mut self, round: u64, _: &Counts, indices: &mut [f64]) {
         let width = self.widths.of(round);
-        for ((index, mean), narrowing) in indices.iter_mut().zip(&self.means).zip(&self.narrowings) {
+        for ((index, mean), narrowing) in indices.iter_mut().zip(&self.means).zip(&self.narrowings)
+        {
             *index = mean + width * narrowing;
         }
     }
@@ -45,7 +51,8 @@ impl Index for Cucb {
 /// So many rounds' widths are found together.
 const BLOCK: usize = 32;
 
-/// The width of a single completion, `sqrt(3 log t / 2)`, for a block of rounds: together they cost much less than one by one.
+/// The width of a single completion, `sqrt(3 log t / 2)`, for a block of rounds: together they cost
+/// much less than one by one.
 ///
 /// A width depends on its round alone: it does not matter where a campaign starts or goes on.
 #[derive(Debug)]
@@ -101,7 +108,8 @@ impl Loop for Fill<'_> {
         for (place, width) in widths.iter_mut().enumerate() {
             // log(1 + x) for x below 1/66: the rest is below 1e-19.
             let x = place as f64 * inverse;
-            let tail = 1.0 / 5.0 - x * (1.0 / 6.0 - x * (1.0 / 7.0 - x * (1.0 / 8.0 - x * (1.0 / 9.0))));
+            let tail =
+                1.0 / 5.0 - x * (1.0 / 6.0 - x * (1.0 / 7.0 - x * (1.0 / 8.0 - x * (1.0 / 9.0))));
             let rise = x * (1.0 - x * (1.0 / 2.0 - x * (1.0 / 3.0 - x * (1.0 / 4.0 - x * tail))));
             *width = (1.5 * (log + rise)).sqrt();
         }
@@ -123,7 +131,10 @@ mod tests {
         for round in telling_rounds() {
             let definition = (1.5 * (round as f64).ln()).sqrt();
             let width = widths.of(round);
-            assert!((width - definition).abs() <= 4.0 * f64::EPSILON * definition, "{round}: {width} {definition}");
+            assert!(
+                (width - definition).abs() <= 4.0 * f64::EPSILON * definition,
+                "{round}: {width} {definition}"
+            );
         }
     }
 

@@ -1,8 +1,8 @@
 //! Exponential and logarithm in a form that the compiler turns into vector instructions.
 //!
-//! Both are branch-free polynomials after the usual reduction of the argument, with products and sums kept apart (no fused
-//! multiply-add), so that every machine gives the same bits whatever its vectors. Errors are below two units in the last place,
-//! far below what an index needs.
+//! Both are branch-free polynomials after the usual reduction of the argument, with products and
+//! sums kept apart (no fused multiply-add), so that every machine gives the same bits whatever its
+//! vectors. Errors are below two units in the last place, far below what an index needs.
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 
@@ -20,15 +20,21 @@ pub(super) fn exp(x: f64) -> f64 {
     let rounded = inside * LOG2_E + ROUNDER;
     let whole = rounded - ROUNDER;
     let r = (inside - whole * LN_2_HIGH) - whole * LN_2_LOW;
-    // Taylor to degree 13: for |r| <= ln(2)/2 the rest is below 5e-18. Split in two for shorter chains.
+    // Taylor to degree 13: for |r| <= ln(2)/2 the rest is below 5e-18. Split in two for shorter
+    // chains.
     let r2 = r * r;
     let even = 1.0
         + r2 * (1.0 / 2.0
-            + r2 * (1.0 / 24.0 + r2 * (1.0 / 720.0 + r2 * (1.0 / 40_320.0 + r2 * (1.0 / 3_628_800.0 + r2 * (1.0 / 479_001_600.0))))));
+            + r2 * (1.0 / 24.0
+                + r2 * (1.0 / 720.0
+                    + r2 * (1.0 / 40_320.0
+                        + r2 * (1.0 / 3_628_800.0 + r2 * (1.0 / 479_001_600.0))))));
     let odd = 1.0
         + r2 * (1.0 / 6.0
             + r2 * (1.0 / 120.0
-                + r2 * (1.0 / 5_040.0 + r2 * (1.0 / 362_880.0 + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0))))));
+                + r2 * (1.0 / 5_040.0
+                    + r2 * (1.0 / 362_880.0
+                        + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0))))));
     let scale = f64::from_bits((rounded.to_bits() << 52).wrapping_add(1.0f64.to_bits()));
     let result = (even + r * odd) * scale;
     let result = if x > 709.0 { f64::INFINITY } else { result };
@@ -45,7 +51,8 @@ pub(super) fn ln(x: f64) -> f64 {
     let bits = x.to_bits();
     let high = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 1.0f64.to_bits());
     // The exponent as a number: its bits behind those of 2^52.
-    let exponent = f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
+    let exponent =
+        f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
     let large = high > SQRT_2;
     let m = if large { 0.5 * high } else { high };
     let exponent = if large { exponent + 1.0 } else { exponent };
@@ -54,8 +61,10 @@ pub(super) fn ln(x: f64) -> f64 {
     let s2 = s * s;
     // Split in two for shorter chains.
     let s4 = s2 * s2;
-    let even = 1.0 / 3.0 + s4 * (1.0 / 7.0 + s4 * (1.0 / 11.0 + s4 * (1.0 / 15.0 + s4 * (1.0 / 19.0))));
-    let odd = 1.0 / 5.0 + s4 * (1.0 / 9.0 + s4 * (1.0 / 13.0 + s4 * (1.0 / 17.0 + s4 * (1.0 / 21.0))));
+    let even =
+        1.0 / 3.0 + s4 * (1.0 / 7.0 + s4 * (1.0 / 11.0 + s4 * (1.0 / 15.0 + s4 * (1.0 / 19.0))));
+    let odd =
+        1.0 / 5.0 + s4 * (1.0 / 9.0 + s4 * (1.0 / 13.0 + s4 * (1.0 / 17.0 + s4 * (1.0 / 21.0))));
     let tail = s2 * (even + s2 * odd);
     let mantissa = 2.0 * s + 2.0 * s * tail;
     let result = exponent * LN_2_HIGH + (exponent * LN_2_LOW + mantissa);
@@ -75,7 +84,10 @@ mod tests {
             worst = worst.max((exp(x) / x.exp() - 1.0).abs());
         }
         assert!(worst <= 2.0 * f64::EPSILON, "{worst:e}");
-        assert_eq!((exp(0.0), exp(-1000.0), exp(f64::NEG_INFINITY), exp(f64::NAN)), (1.0, 0.0, 0.0, 0.0));
+        assert_eq!(
+            (exp(0.0), exp(-1000.0), exp(f64::NEG_INFINITY), exp(f64::NAN)),
+            (1.0, 0.0, 0.0, 0.0)
+        );
         assert_eq!((exp(1000.0), exp(f64::INFINITY)), (f64::INFINITY, f64::INFINITY));
     }
 

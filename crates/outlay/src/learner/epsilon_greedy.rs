@@ -1,6 +1,8 @@
-//! `epsilon-greedy`: `greedy`, but with chance `epsilon` a round is spent on exploring, by the best split for random weights.
+//! `epsilon-greedy`: `greedy`, but with chance `epsilon` a round is spent on exploring, by the best
+//! split for random weights.
 //!
-//! Random weights rather than an even split: an even split reaches no threshold above the budget's K-th part.
+//! Random weights rather than an even split: an even split reaches no threshold above the budget's
+//! K-th part.
 //!
 //! Guarantee: none; a constant share of exploring costs a constant share of the optimum.
 

@@ -1,8 +1,11 @@
-//! `explore-then-commit`: for a while each task in turn gets all the weight, then the means seen decide for good.
+//! `explore-then-commit`: for a while each task in turn gets all the weight, then the means seen
+//! decide for good.
 //!
-//! It explores in the first `rounds` rounds, by default T^(2/3) of them; a task that never completed then counts as 0.
+//! It explores in the first `rounds` rounds, by default T^(2/3) of them; a task that never
+//! completed then counts as 0.
 //!
-//! Guarantee: none for any curves; where the whole budget makes every task complete, the usual O(T^(2/3)).
+//! Guarantee: none for any curves; where the whole budget makes every task complete, the usual
+//! O(T^(2/3)).
 
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +51,10 @@ impl Learner for ExploreThenCommit {
             numbers[turn] = 1.0;
         } else {
             let counts = &self.state.counts;
-            let means = self.state.committed.get_or_insert_with(|| (0..counts.tasks()).map(|task| counts.mean(task)).collect());
+            let means = self
+                .state
+                .committed
+                .get_or_insert_with(|| (0..counts.tasks()).map(|task| counts.mean(task)).collect());
             numbers.copy_from_slice(means);
         }
         Decision::Maximise
@@ -68,9 +74,13 @@ impl Learner for ExploreThenCommit {
         let state: State = parse(state)?;
         let tasks = self.state.counts.tasks();
         state.counts.check(tasks)?;
-        let fits = |means: &Vec<f64>| means.len() == tasks && means.iter().all(|mean| (0.0..=1.0).contains(mean));
+        let fits = |means: &Vec<f64>| {
+            means.len() == tasks && means.iter().all(|mean| (0.0..=1.0).contains(mean))
+        };
         if !state.committed.as_ref().is_none_or(fits) {
-            return Err(StateError(format!("learner.committed: must be {tasks} means between 0 and 1")));
+            return Err(StateError(format!(
+                "learner.committed: must be {tasks} means between 0 and 1"
+            )));
         }
         self.state = state;
         Ok(())

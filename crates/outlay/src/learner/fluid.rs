@@ -2,21 +2,39 @@
 
 use super::{LearnerSpec, kl, log_term};
 
-/// The index of a task with this mean after so many completions; `None` if the learner's rule has no such form.
-pub(crate) fn fluid_index(learner: &LearnerSpec, mean: f64, completions: f64, round: f64, tasks: usize, horizon: f64) -> Option<f64> {
+/// The index of a task with this mean after so many completions; `None` if the learner's rule has
+/// no such form.
+pub(crate) fn fluid_index(
+    learner: &LearnerSpec,
+    mean: f64,
+    completions: f64,
+    round: f64,
+    tasks: usize,
+    horizon: f64,
+) -> Option<f64> {
     let log_term = || log_term(tasks, horizon.min(u64::MAX as f64) as u64);
-    let upper = |level: f64| if completions > 0.0 { kl::upper(mean, level.max(0.0) / completions) } else { 1.0 };
+    let upper = |level: f64| {
+        if completions > 0.0 { kl::upper(mean, level.max(0.0) / completions) } else { 1.0 }
+    };
     match learner {
         // The mean enters with the first completion.
-        LearnerSpec::Paper => Some(mean * completions.min(1.0) + (log_term() / (1.0 + completions)).sqrt()),
+        LearnerSpec::Paper => {
+            Some(mean * completions.min(1.0) + (log_term() / (1.0 + completions)).sqrt())
+        }
         LearnerSpec::Full => Some(mean + (log_term() / round.max(1.0)).sqrt()),
-        LearnerSpec::Hoeffding if completions > 0.0 => Some((mean + (0.5 * log_term() / completions).sqrt()).min(1.0)),
+        LearnerSpec::Hoeffding if completions > 0.0 => {
+            Some((mean + (0.5 * log_term() / completions).sqrt()).min(1.0))
+        }
         LearnerSpec::Hoeffding => Some(1.0),
         LearnerSpec::Sharp { c } => Some(upper(c * (round / completions).ln())),
         LearnerSpec::KlLog => Some(upper(round.ln())),
-        LearnerSpec::Tight if completions > 0.0 => Some(upper(super::tight::level(tasks, horizon, completions, mean * completions))),
+        LearnerSpec::Tight if completions > 0.0 => {
+            Some(upper(super::tight::level(tasks, horizon, completions, mean * completions)))
+        }
         LearnerSpec::Tight => Some(1.0),
-        LearnerSpec::Cucb if completions > 0.0 => Some(mean + (1.5 * round.ln() / completions).sqrt()),
+        LearnerSpec::Cucb if completions > 0.0 => {
+            Some(mean + (1.5 * round.ln() / completions).sqrt())
+        }
         LearnerSpec::Cucb => Some(1.0 + (1.5 * round.ln()).sqrt()),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! `greedy`: the best split for the means seen so far; a task that never completed counts as 1.
 //!
-//! Guarantee: none. On thresholds its regret is linear: a task whose first reward was 0 is never tried again.
+//! Guarantee: none. On thresholds its regret is linear: a task whose first reward was 0 is never
+//! tried again.
 
 use super::Learner;
 use super::counting::{CountIndex, Counting, Remembered};

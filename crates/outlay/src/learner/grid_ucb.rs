@@ -1,9 +1,11 @@
-//! `grid-ucb`: UCB1 (Auer, Cesa-Bianchi and Fischer 2002) on a grid of splits, each an arm of its own. Sees the round's gain only.
+//! `grid-ucb`: UCB1 (Auer, Cesa-Bianchi and Fischer 2002) on a grid of splits, each an arm of its
+//! own. Sees the round's gain only.
 //!
-//! The arms are the splits in `units` equal parts that meet the bounds; index: mean gain + K sqrt(2 log t / plays), as a gain is
-//! at most K.
+//! The arms are the splits in `units` equal parts that meet the bounds; index: mean gain + K sqrt(2
+//! log t / plays), as a gain is at most K.
 //!
-//! Guarantee: UCB1's O(sqrt(arms · T log T)) against the best arm of the grid; the grid's own error is added to that in full.
+//! Guarantee: UCB1's O(sqrt(arms · T log T)) against the best arm of the grid; the grid's own error
+//! is added to that in full.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,18 +36,26 @@ struct State {
 }
 
 impl GridUcb {
-    pub(super) fn learner(problem: &Problem, units: Option<u32>) -> Result<Box<dyn Learner>, LearnerError> {
+    pub(super) fn learner(
+        problem: &Problem,
+        units: Option<u32>,
+    ) -> Result<Box<dyn Learner>, LearnerError> {
         let tasks = problem.tasks().len();
         let units = units.unwrap_or_else(|| finest_grid(tasks));
         if count_arms(tasks, units) > MOST_ARMS as f64 {
-            let message = format!("{units} units over {tasks} tasks make more than {MOST_ARMS} splits: take fewer units");
+            let message = format!(
+                "{units} units over {tasks} tasks make more than {MOST_ARMS} splits: take fewer units"
+            );
             return Err(LearnerError(format!("grid-ucb: {message}")));
         }
         let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
         let mut arms = Vec::new();
         list_arms(&bounds, problem.budget() / f64::from(units), units, &mut Vec::new(), &mut arms);
         if arms.is_empty() {
-            return Err(LearnerError("grid-ucb: no split of the grid meets the tasks' bounds: take more units".to_owned()));
+            return Err(LearnerError(
+                "grid-ucb: no split of the grid meets the tasks' bounds: take more units"
+                    .to_owned(),
+            ));
         }
         let state = State { plays: vec![0; arms.len()], gains: vec![0.0; arms.len()] };
         Ok(Box::new(Self { arms, units, tasks: tasks as f64, state }))
@@ -71,8 +81,15 @@ fn finest_grid(tasks: usize) -> u32 {
     (1..=FINEST).rev().find(|&units| count_arms(tasks, units) <= DEFAULT_ARMS as f64).unwrap_or(1)
 }
 
-/// Every way to hand out the parts that are left to the tasks that are left, in the order of the lists themselves.
-fn list_arms(bounds: &[Bounds], unit: f64, left: u32, chosen: &mut Vec<u32>, arms: &mut Vec<Vec<u32>>) {
+/// Every way to hand out the parts that are left to the tasks that are left, in the order of the
+/// lists themselves.
+fn list_arms(
+    bounds: &[Bounds],
+    unit: f64,
+    left: u32,
+    chosen: &mut Vec<u32>,
+    arms: &mut Vec<Vec<u32>>,
+) {
     let Some(bound) = bounds.get(chosen.len()) else {
         if left == 0 {
             arms.push(chosen.clone());
@@ -82,7 +99,8 @@ fn list_arms(bounds: &[Bounds], unit: f64, left: u32, chosen: &mut Vec<u32>, arm
     let is_last = chosen.len() + 1 == bounds.len();
     for parts in if is_last { left..=left } else { 0..=left } {
         let spend = f64::from(parts) * unit;
-        let meets = spend >= bound.min && spend <= bound.max && (parts == 0 || spend >= bound.at_least);
+        let meets =
+            spend >= bound.min && spend <= bound.max && (parts == 0 || spend >= bound.at_least);
         if meets {
             chosen.push(parts);
             list_arms(bounds, unit, left - parts, chosen, arms);
@@ -98,12 +116,17 @@ impl Learner for GridUcb {
 
     fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
         let log_round = (situation.round as f64).ln();
-        let can_be_played = |arm: &Vec<u32>| arm.iter().enumerate().all(|(task, &parts)| parts == 0 || situation.has(task));
+        let can_be_played = |arm: &Vec<u32>| {
+            arm.iter().enumerate().all(|(task, &parts)| parts == 0 || situation.has(task))
+        };
         let mut best = (f64::NEG_INFINITY, None);
         for (position, arm) in self.arms.iter().enumerate().filter(|(_, arm)| can_be_played(arm)) {
             let index = match self.state.plays[position] {
                 0 => f64::INFINITY,
-                plays => self.state.gains[position] / plays as f64 + self.tasks * (2.0 * log_round / plays as f64).sqrt(),
+                plays => {
+                    self.state.gains[position] / plays as f64
+                        + self.tasks * (2.0 * log_round / plays as f64).sqrt()
+                }
             };
             if index > best.0 {
                 best = (index, Some(arm));
@@ -112,7 +135,10 @@ impl Learner for GridUcb {
         let unit = situation.budget / f64::from(self.units);
         numbers.fill(0.0);
         if let Some(arm) = best.1 {
-            numbers.iter_mut().zip(arm).for_each(|(spend, &parts)| *spend = f64::from(parts) * unit);
+            numbers
+                .iter_mut()
+                .zip(arm)
+                .for_each(|(spend, &parts)| *spend = f64::from(parts) * unit);
         }
         Decision::Split
     }
@@ -133,7 +159,13 @@ impl Learner for GridUcb {
         let arms = self.arms.len();
         let most = |play: &u64| *play as f64 * self.tasks + 1e-6;
         let fits = state.plays.len() == arms && state.gains.len() == arms;
-        if !fits || !state.plays.iter().zip(&state.gains).all(|(plays, gain)| *gain >= 0.0 && *gain <= most(plays)) {
+        if !fits
+            || !state
+                .plays
+                .iter()
+                .zip(&state.gains)
+                .all(|(plays, gain)| *gain >= 0.0 && *gain <= most(plays))
+        {
             return Err(StateError(format!("learner: must hold plays and gains of {arms} splits")));
         }
         self.state = state;

@@ -1,8 +1,10 @@
-//! `hoeffding`: Algorithm 1 with the width that Hoeffding's inequality asks for and no more, clipped at 1.
+//! `hoeffding`: Algorithm 1 with the width that Hoeffding's inequality asks for and no more,
+//! clipped at 1.
 //!
 //! Index: `min(1, m + sqrt(L / 2N))`, 1 before the first completion, `L = log(2/δ)`, `δ = 1/(KT)²`.
 //!
-//! Guarantee: the paper's Theorems 1 and 3 with the same constants: `1/(2N) <= 1/(1+N)`, and the mean is at most 1.
+//! Guarantee: the paper's Theorems 1 and 3 with the same constants: `1/(2N) <= 1/(1+N)`, and the
+//! mean is at most 1.
 
 use super::Learner;
 use super::counting::{CountIndex, Counting, Remembered};
@@ -15,7 +17,8 @@ pub(super) struct Hoeffding {
 
 impl Hoeffding {
     pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
-        let (index, places) = (Self { half_log_term: 0.5 * log_term(tasks, horizon) }, tasks * replications);
+        let (index, places) =
+            (Self { half_log_term: 0.5 * log_term(tasks, horizon) }, tasks * replications);
         Box::new(Counting::new(places, Remembered::new(places, index)))
     }
 }

@@ -1,14 +1,15 @@
 //! Upper confidence bounds by the Bernoulli divergence.
 //!
-//! The bound is the largest `q` with `kl(mean, q) <= level`. Where the level is small it is a short series away from the mean, and one
-//! or two steps of Halley's method leave nothing but rounding; elsewhere three steps from an upper bound do. Several tasks are
-//! worked on side by side, but a bound depends on its own task alone, to the last bit.
+//! The bound is the largest `q` with `kl(mean, q) <= level`. Where the level is small it is a short
+//! series away from the mean, and one or two steps of Halley's method leave nothing but rounding;
+//! elsewhere three steps from an upper bound do. Several tasks are worked on side by side, but a
+//! bound depends on its own task alone, to the last bit.
 
 use super::elementary::{exp, ln};
 use crate::vectorised::{Loop, vectorised};
 
-/// Steps of Halley's method, from a start that the tests have found good enough for them: the series at small and at moderate
-/// widths, upper bounds at large ones.
+/// Steps of Halley's method, from a start that the tests have found good enough for them: the
+/// series at small and at moderate widths, upper bounds at large ones.
 const STEPS: [f64; 3] = [1.0, 2.0, 3.0];
 /// Widths, in units of the variance, up to which the series is followed by one step, and by two.
 const SMALL_WIDTH: f64 = 0.4;
@@ -23,12 +24,14 @@ fn entropy(mean: f64) -> f64 {
     term(mean) + term(1.0 - mean)
 }
 
-/// Where to start if the width is small or moderate, and how many steps to take; three from [`upper_bound`] if it is large.
+/// Where to start if the width is small or moderate, and how many steps to take; three from
+/// [`upper_bound`] if it is large.
 #[inline(always)]
 fn series(mean: f64, level: f64) -> (f64, f64) {
     let variance = mean * (1.0 - mean);
-    // Near the mean kl is d^2/2v - (1-2m) d^3/3v^2 + (1-3v) d^4/4v^3 - ...; reversed, with width^2 = 2v level, up to the sixth power.
-    // Each further term saves more than it costs: a step has two logarithms.
+    // Near the mean kl is d^2/2v - (1-2m) d^3/3v^2 + (1-3v) d^4/4v^3 - ...; reversed, with width^2
+    // = 2v level, up to the sixth power. Each further term saves more than it costs: a step has two
+    // logarithms.
     let width = (2.0 * variance * level).sqrt();
     let relative = width / variance;
     let skew = 1.0 - 2.0 * mean;
@@ -39,7 +42,12 @@ fn series(mean: f64, level: f64) -> (f64, f64) {
     let fifth = skew * (1.0 + 10.0 * variance + 241.0 * square) * (1.0 / 17010.0);
     let q = mean
         + width
-            * (1.0 + relative * (skew * (1.0 / 3.0) + relative * (second + relative * (third + relative * (fourth + relative * fifth)))));
+            * (1.0
+                + relative
+                    * (skew * (1.0 / 3.0)
+                        + relative
+                            * (second
+                                + relative * (third + relative * (fourth + relative * fifth)))));
     let steps = if relative <= MODERATE_WIDTH { STEPS[1] } else { STEPS[2] };
     (q, if relative <= SMALL_WIDTH { STEPS[0] } else { steps })
 }
@@ -48,8 +56,8 @@ fn series(mean: f64, level: f64) -> (f64, f64) {
 #[inline(always)]
 fn upper_bound(mean: f64, level: f64) -> f64 {
     let rest = 1.0 - mean;
-    // kl >= 2d^2 (Pinsker); kl >= d^2/2q, for small means; kl >= d^2/2m(1-m) for means above 1/2, where the variance falls;
-    // kl >= -entropy - rest ln(1-q), for large levels.
+    // kl >= 2d^2 (Pinsker); kl >= d^2/2q, for small means; kl >= d^2/2m(1-m) for means above 1/2,
+    // where the variance falls; kl >= -entropy - rest ln(1-q), for large levels.
     let pinsker = mean + (0.5 * level).sqrt();
     let small = mean + level + (level * (level + 2.0 * mean)).sqrt();
     let high = if mean >= 0.5 { mean + (2.0 * mean * rest * level).sqrt() } else { 1.0 };
@@ -121,7 +129,8 @@ impl Loop for UpperAll<'_> {
 }
 
 impl UpperAll<'_> {
-    /// One block: the same step for all its tasks before the next step, so that the compiler can use vectors. Returns its width.
+    /// One block: the same step for all its tasks before the next step, so that the compiler can
+    /// use vectors. Returns its width.
     #[inline(always)]
     fn block<const WIDTH: usize>(&mut self, from: usize) -> usize {
         let to = (from + WIDTH).min(self.uppers.len());
@@ -158,7 +167,8 @@ mod tests {
     use super::*;
 
     fn divergence(mean: f64, q: f64) -> f64 {
-        let term = |share: f64, other: f64| if share > 0.0 { share * (share / other).ln() } else { 0.0 };
+        let term =
+            |share: f64, other: f64| if share > 0.0 { share * (share / other).ln() } else { 0.0 };
         term(mean, q) + term(1.0 - mean, 1.0 - q)
     }
 
@@ -178,15 +188,20 @@ mod tests {
                 let (mut low, mut high) = (-800.0, (-mean).ln_1p());
                 for _ in 0..200 {
                     let middle = 0.5 * (low + high);
-                    let too_far =
-                        -entropy(mean) - if mean > 0.0 { mean * (-middle.exp_m1()).ln() } else { 0.0 } - (1.0 - mean) * middle > level;
+                    let too_far = -entropy(mean)
+                        - if mean > 0.0 { mean * (-middle.exp_m1()).ln() } else { 0.0 }
+                        - (1.0 - mean) * middle
+                        > level;
                     if too_far { low = middle } else { high = middle }
                 }
                 let expected = -(0.5 * (low + high)).exp_m1();
                 let bound = upper(mean, level);
                 // The divergence itself is known to 1e-16, which is 1e-16/slope in the bound.
                 let blur = 4e-16 * expected * (1.0 - expected) / (expected - mean).max(1e-16);
-                assert!((bound - expected).abs() <= 1e-14 + blur, "mean {mean}, level {level:e}: {bound} instead of {expected}");
+                assert!(
+                    (bound - expected).abs() <= 1e-14 + blur,
+                    "mean {mean}, level {level:e}: {bound} instead of {expected}"
+                );
                 assert!(bound >= mean && bound <= 1.0);
             }
         }
@@ -194,16 +209,25 @@ mod tests {
 
     #[test]
     fn agrees_with_an_independent_implementation() {
-        let fixture: serde_json::Value = serde_json::from_str(include_str!("../../tests/data/reference_runs.json")).unwrap();
+        let fixture: serde_json::Value =
+            serde_json::from_str(include_str!("../../tests/data/reference_runs.json")).unwrap();
         for row in fixture["kl_upper"]["rows"].as_array().unwrap() {
-            let [mean, level, expected] = [0, 1, 2].map(|column: usize| row[column].as_f64().unwrap());
-            assert!((upper(mean, level) - expected).abs() <= 1e-13, "{row}: {}", upper(mean, level));
+            let [mean, level, expected] =
+                [0, 1, 2].map(|column: usize| row[column].as_f64().unwrap());
+            assert!(
+                (upper(mean, level) - expected).abs() <= 1e-13,
+                "{row}: {}",
+                upper(mean, level)
+            );
         }
     }
 
     #[test]
     fn the_ends_are_exact() {
-        assert_eq!((upper(1.0, 0.3), upper(1.0, 0.0), upper(0.25, 0.0), upper(0.0, 0.0)), (1.0, 1.0, 0.25, 0.0));
+        assert_eq!(
+            (upper(1.0, 0.3), upper(1.0, 0.0), upper(0.25, 0.0), upper(0.0, 0.0)),
+            (1.0, 1.0, 0.25, 0.0)
+        );
         assert!((upper(0.0, 2.0) - (1.0 - (-2.0f64).exp())).abs() < 1e-15);
         assert!(upper(0.5, 800.0) <= 1.0 && divergence(0.5, upper(0.5, 1.0)) <= 1.0 + 1e-12);
     }
@@ -211,11 +235,16 @@ mod tests {
     #[test]
     fn many_at_once_give_the_same_bits() {
         let means: Vec<f64> = means();
-        let levels: Vec<f64> = (0..means.len()).map(|place| 10f64.powf(place as f64 * 0.2 - 9.0)).collect();
+        let levels: Vec<f64> =
+            (0..means.len()).map(|place| 10f64.powf(place as f64 * 0.2 - 9.0)).collect();
         let mut uppers = vec![0.0; means.len()];
         upper_all(&means, &levels, &mut uppers);
         for ((mean, level), bound) in means.iter().zip(&levels).zip(&uppers) {
-            assert_eq!(upper(*mean, *level).to_bits(), bound.to_bits(), "mean {mean}, level {level}");
+            assert_eq!(
+                upper(*mean, *level).to_bits(),
+                bound.to_bits(),
+                "mean {mean}, level {level}"
+            );
         }
     }
 }

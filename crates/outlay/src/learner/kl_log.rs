@@ -1,4 +1,5 @@
-//! `kl-log`: the classical KL-UCB level (Garivier and Cappé 2011; Cappé et al. 2013) in the allocation rule of the paper.
+//! `kl-log`: the classical KL-UCB level (Garivier and Cappé 2011; Cappé et al. 2013) in the
+//! allocation rule of the paper.
 //!
 //! Index in round `t`: the largest `q` with `N kl(m, q) <= log t`; 1 before the first completion.
 //!
@@ -21,7 +22,10 @@ pub(super) struct KlLog {
 impl KlLog {
     pub(super) fn learner(places: usize) -> Box<dyn Learner> {
         let zeros = vec![0.0; places];
-        Box::new(Counting::new(places, Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros }))
+        Box::new(Counting::new(
+            places,
+            Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros },
+        ))
     }
 }
 

@@ -1,27 +1,33 @@
-//! `lattimore`: saturating lines of unknown steepness, after T. Lattimore, K. Crammer and C. Szepesvári, "Optimal resource allocation
-//! with semi-bandit feedback" (UAI 2014, arXiv:1406.3840).
+//! `lattimore`: saturating lines of unknown steepness, after T. Lattimore, K. Crammer and C.
+//! Szepesvári, "Optimal resource allocation with semi-bandit feedback" (UAI 2014, arXiv:1406.3840).
 //!
-//! Assumes curves min(1, x/ν) and rewards of 1, with ν unknown: it never looks at the problem's curves nor at rewards, only at who
-//! completed for how much. On other curves it stays within the budget and does something, but nothing speaks for it.
+//! Assumes curves min(1, x/ν) and rewards of 1, with ν unknown: it never looks at the problem's
+//! curves nor at rewards, only at who completed for how much. On other curves it stays within the
+//! budget and does something, but nothing speaks for it.
 //!
-//! For each task it keeps bounds low <= ν <= high that only ever close in. A round gives, from the lowest `low` up, each task its `low`
-//! or what is left: the most hopeful split. As no spend x is above ν, a task completes with chance x/ν exactly, so that
+//! For each task it keeps bounds low <= ν <= high that only ever close in. A round gives, from the
+//! lowest `low` up, each task its `low` or what is left: the most hopeful split. As no spend x is
+//! above ν, a task completes with chance x/ν exactly, so that
 //!
 //! ```text
 //! 1/ν  is within  Σ w B / Σ w x  ±  f / Σ w x,      w = 1 / (1 − x/high)
 //! f = a + sqrt(2 (V + 1) l + a²),   a = (R + 1) l / 3,   l = log(6 (R + 1)² (V + 1)² (T K)²),   R = max w,   V = Σ w x / low
 //! ```
 //!
-//! with high probability, B being 1 where it completed. The weights are about the inverse variances: close to ν a completion is almost
-//! certain, a failure tells much, and the bounds close in like 1/t instead of 1/√t.
+//! with high probability, B being 1 where it completed. The weights are about the inverse
+//! variances: close to ν a completion is almost certain, a failure tells much, and the bounds close
+//! in like 1/t instead of 1/√t.
 //!
-//! After the principle of that paper; how it begins is ours. A task without a `low` is given a K-th of the budget, then half of what
-//! last sufficed, until it fails: whoever fails at x has ν > x. While a fifth of the budget or more is left after everybody got their
-//! `low`, the tasks share that, too, in proportion: who fails then has a `low` that is higher by a quarter at least, which happens a
-//! bounded number of times, and a round in which nobody can fail loses nothing. What is left beyond that is not spent: outcomes above
-//! `low` cannot be counted. Bounds on spends, absent tasks, budgets that vary and late outcomes are ours as well.
+//! After the principle of that paper; how it begins is ours. A task without a `low` is given a K-th
+//! of the budget, then half of what last sufficed, until it fails: whoever fails at x has ν > x.
+//! While a fifth of the budget or more is left after everybody got their `low`, the tasks share
+//! that, too, in proportion: who fails then has a `low` that is higher by a quarter at least, which
+//! happens a bounded number of times, and a round in which nobody can fail loses nothing. What is
+//! left beyond that is not spent: outcomes above `low` cannot be counted. Bounds on spends, absent
+//! tasks, budgets that vary and late outcomes are ours as well.
 //!
-//! Guarantee: the paper proves O(log² T) for its algorithm. We have no proof for this one; the regrets measured grow like it.
+//! Guarantee: the paper proves O(log² T) for its algorithm. We have no proof for this one; the
+//! regrets measured grow like it.
 
 use std::cmp::Ordering;
 
@@ -31,7 +37,8 @@ use super::{Decision, Learner, Situation, StateError, parse, written};
 use crate::feedback::{Feedback, Outcome};
 use crate::problem::{Bounds, Problem};
 
-/// No outcome weighs more than this: where the bounds have met, the weight would be infinite. Lighter weights are as valid.
+/// No outcome weighs more than this: where the bounds have met, the weight would be infinite.
+/// Lighter weights are as valid.
 const HEAVIEST: f64 = 1e6;
 /// The first trials do not go below this share of the budget.
 const LEAST_TRIAL: f64 = 1e-18;
@@ -51,7 +58,8 @@ pub(super) struct Lattimore {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     tasks: Vec<Difficulty>,
-    /// What came back since the last decision. It is taken up at the next one, sorted, so that the order of arrival is without effect.
+    /// What came back since the last decision. It is taken up at the next one, sorted, so that the
+    /// order of arrival is without effect.
     news: Vec<News>,
 }
 
@@ -91,7 +99,8 @@ impl News {
 impl Difficulty {
     /// Takes up everything that came back since the last decision.
     fn learn(&mut self, news: &[News], log_confidence: f64) {
-        // Which outcomes count, and how much, was settled before any of them was seen: else the luckier ones would count more.
+        // Which outcomes count, and how much, was settled before any of them was seen: else the
+        // luckier ones would count more.
         let (low, high) = (self.low, self.high);
         for &News { spend, completed, .. } in news {
             if spend <= low {
@@ -144,7 +153,8 @@ impl Difficulty {
     fn is_sound(&self) -> bool {
         let numbers = [self.low, self.completions, self.spend, self.variance, self.largest_weight];
         let spends = [self.high, self.sufficed].into_iter().flatten();
-        numbers.into_iter().all(is_amount) && spends.into_iter().all(|spend| is_amount(spend) && spend > 0.0)
+        numbers.into_iter().all(is_amount)
+            && spends.into_iter().all(|spend| is_amount(spend) && spend > 0.0)
     }
 }
 
@@ -176,10 +186,16 @@ impl Lattimore {
         news.clear();
     }
 
-    /// Shares what is left among the tasks that have failed before, in proportion to what they have.
+    /// Shares what is left among the tasks that have failed before, in proportion to what they
+    /// have.
     fn share_out(&self, left: f64, spends: &mut [f64]) {
         let has_failed = |task: usize| self.state.tasks[task].low > 0.0;
-        let given: f64 = spends.iter().enumerate().filter(|(task, _)| has_failed(*task)).map(|(_, spend)| spend).sum();
+        let given: f64 = spends
+            .iter()
+            .enumerate()
+            .filter(|(task, _)| has_failed(*task))
+            .map(|(_, spend)| spend)
+            .sum();
         if !(given > 0.0 && left >= WORTH_SHARING * given) {
             return;
         }
@@ -204,7 +220,9 @@ impl Learner for Lattimore {
     fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
         self.take_up_news();
         let tasks = &self.state.tasks;
-        self.order.sort_unstable_by(|&one, &other| tasks[one].low.total_cmp(&tasks[other].low).then(one.cmp(&other)));
+        self.order.sort_unstable_by(|&one, &other| {
+            tasks[one].low.total_cmp(&tasks[other].low).then(one.cmp(&other))
+        });
         let mut left = situation.budget;
         for (task, (spend, bounds)) in numbers.iter_mut().zip(&self.bounds).enumerate() {
             *spend = if situation.has(task) { bounds.min } else { 0.0 };
@@ -213,7 +231,8 @@ impl Learner for Lattimore {
         let share = situation.budget / tasks.len() as f64;
         for &task in self.order.iter().filter(|task| situation.has(**task)) {
             let Bounds { min, max, at_least } = self.bounds[task];
-            let wanted = tasks[task].wants(share, LEAST_TRIAL * situation.budget).max(at_least).min(max);
+            let wanted =
+                tasks[task].wants(share, LEAST_TRIAL * situation.budget).max(at_least).min(max);
             let spend = wanted.min(min + left);
             if spend > min && spend >= at_least {
                 numbers[task] = spend;
@@ -245,9 +264,17 @@ impl Learner for Lattimore {
     fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
         let state: State = parse(state)?;
         let tasks = self.bounds.len();
-        let are_news_sound = state.news.iter().all(|news| news.task < tasks && is_amount(news.spend) && news.spend > 0.0);
-        if state.tasks.len() != tasks || !state.tasks.iter().all(Difficulty::is_sound) || !are_news_sound {
-            return Err(StateError(format!("learner: must hold bounds, sums and news of {tasks} tasks, none below zero")));
+        let are_news_sound = state
+            .news
+            .iter()
+            .all(|news| news.task < tasks && is_amount(news.spend) && news.spend > 0.0);
+        if state.tasks.len() != tasks
+            || !state.tasks.iter().all(Difficulty::is_sound)
+            || !are_news_sound
+        {
+            return Err(StateError(format!(
+                "learner: must hold bounds, sums and news of {tasks} tasks, none below zero"
+            )));
         }
         self.state = state;
         Ok(())
@@ -265,12 +292,19 @@ mod tests {
 
     fn learner(full_at: &[f64], horizon: u64) -> Lattimore {
         let list: Vec<String> = full_at.iter().map(f64::to_string).collect();
-        let instance: Instance = format!("saturating-jobs:full_at={}", list.join(";")).parse().unwrap();
+        let instance: Instance =
+            format!("saturating-jobs:full_at={}", list.join(";")).parse().unwrap();
         Lattimore::new(&instance.problem(horizon, 1).unwrap(), horizon)
     }
 
     /// Plays to the horizon; `look` is shown every state and split.
-    fn play(learner: &mut Lattimore, full_at: &[f64], horizon: u64, seed: u64, mut look: impl FnMut(u64, &Lattimore, &[f64])) {
+    fn play(
+        learner: &mut Lattimore,
+        full_at: &[f64],
+        horizon: u64,
+        seed: u64,
+        mut look: impl FnMut(u64, &Lattimore, &[f64]),
+    ) {
         let draws = Draws::new(seed, Purpose::Completion);
         let mut spend = vec![0.0; full_at.len()];
         for round in 1..=horizon {
@@ -278,7 +312,11 @@ mod tests {
             look(round, learner, &spend);
             for (task, (&spend, &full_at)) in spend.iter().zip(full_at).enumerate() {
                 let completes = draws.round(round).uniform(task) < spend / full_at;
-                learner.observe_spent(task, spend, if completes { Outcome::Done(Reward::MOST) } else { Outcome::Failed });
+                learner.observe_spent(
+                    task,
+                    spend,
+                    if completes { Outcome::Done(Reward::MOST) } else { Outcome::Failed },
+                );
             }
         }
     }
@@ -289,10 +327,15 @@ mod tests {
             for seed in 1..=40 {
                 let mut bounds = vec![(0.0, f64::INFINITY); full_at.len()];
                 play(&mut learner(full_at, 3000), full_at, 3000, seed, |round, learner, _| {
-                    for ((known, truth), before) in learner.state.tasks.iter().zip(full_at).zip(&mut bounds) {
+                    for ((known, truth), before) in
+                        learner.state.tasks.iter().zip(full_at).zip(&mut bounds)
+                    {
                         let now = (known.low, known.high.unwrap_or(f64::INFINITY));
                         // A trial may fail at ν itself only by rounding.
-                        assert!(now.0 <= truth * (1.0 + 1e-12) && now.1 >= *truth, "seed {seed}, round {round}: {truth} in {now:?}");
+                        assert!(
+                            now.0 <= truth * (1.0 + 1e-12) && now.1 >= *truth,
+                            "seed {seed}, round {round}: {truth} in {now:?}"
+                        );
                         assert!(now.0 >= before.0 && now.1 <= before.1);
                         *before = now;
                     }
@@ -301,14 +344,19 @@ mod tests {
         }
     }
 
-    /// Funded tasks are known to a few percent in the end: bounds that hold the truth by being empty of content would not do.
+    /// Funded tasks are known to a few percent in the end: bounds that hold the truth by being
+    /// empty of content would not do.
     #[test]
     fn the_bounds_of_funded_tasks_close_in() {
         let mut learner = learner(&FULL_AT, 20_000);
         play(&mut learner, &FULL_AT, 20_000, 1, |_, _, _| {});
         for task in [1, 3, 4] {
             let known = &learner.state.tasks[task];
-            assert!(known.low > 0.97 * FULL_AT[task] && known.high.is_some_and(|high| high < 1.03 * FULL_AT[task]), "{task}: {known:?}");
+            assert!(
+                known.low > 0.97 * FULL_AT[task]
+                    && known.high.is_some_and(|high| high < 1.03 * FULL_AT[task]),
+                "{task}: {known:?}"
+            );
         }
     }
 
@@ -335,7 +383,10 @@ mod tests {
         let mut learner = learner(&[0.5, 0.5], 100);
         let mut spend = [0.0; 2];
         for round in 1..=5000 {
-            learner.decide(&Situation { round, budget: 1e-300, available: Some(&[true, false]) }, &mut spend);
+            learner.decide(
+                &Situation { round, budget: 1e-300, available: Some(&[true, false]) },
+                &mut spend,
+            );
             assert!(spend[0] > 0.0 && spend[1] == 0.0);
             learner.observe_spent(0, spend[0], Outcome::Done(Reward::MOST));
         }

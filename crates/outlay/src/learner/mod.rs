@@ -1,10 +1,11 @@
 //! Learners: how the next split is chosen from what came back.
 //!
-//! A learner knows the curves' number and what it was told; it knows neither the oracle nor the environment. Each round it
-//! either gives every task a weight, and the oracle finds the best split for these weights, or it names a split itself.
+//! A learner knows the curves' number and what it was told; it knows neither the oracle nor the
+//! environment. Each round it either gives every task a weight, and the oracle finds the best split
+//! for these weights, or it names a split itself.
 //!
-//! To add one: copy `hoeffding.rs` (an index), or `uniform.rs` (a split of its own); add it to [`LearnerSpec`] and to [`LEARNERS`];
-//! `tests/learner_conformance.rs` then runs its suite on it.
+//! To add one: copy `hoeffding.rs` (an index), or `uniform.rs` (a split of its own); add it to
+//! [`LearnerSpec`] and to [`LEARNERS`]; `tests/learner_conformance.rs` then runs its suite on it.
 
 mod beta_draw;
 mod counting;
@@ -78,8 +79,9 @@ pub trait Learner: std::fmt::Debug + Send {
     /// Decides a round: writes one number a task, weights or spends, and says which.
     fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision;
 
-    /// After the oracle's answer to [`Decision::Maximise`], if it [`reconsiders`](Learner::reconsiders): it may write other weights and
-    /// ask again (`true`). `success` is the chance of success of each task under the answer.
+    /// After the oracle's answer to [`Decision::Maximise`], if it
+    /// [`reconsiders`](Learner::reconsiders): it may write other weights and ask again (`true`).
+    /// `success` is the chance of success of each task under the answer.
     fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
         let _ = (success, weights);
         false
@@ -90,7 +92,8 @@ pub trait Learner: std::fmt::Debug + Send {
         let _ = (task, outcome);
     }
 
-    /// Takes a whole round under censored feedback: who completed; the others failed. The same as each outcome by itself.
+    /// Takes a whole round under censored feedback: who completed; the others failed. The same as
+    /// each outcome by itself.
     fn observe_completed(&mut self, completed: &[Completion]) {
         for &Completion { task, reward } in completed {
             self.observe(task, Outcome::Done(reward));
@@ -102,8 +105,8 @@ pub trait Learner: std::fmt::Debug + Send {
         false
     }
 
-    /// Takes what is told of one task in one round in which it was given `spend`; in place of the other two, if it
-    /// [`needs_spends`](Learner::needs_spends). Failures are told here, too.
+    /// Takes what is told of one task in one round in which it was given `spend`; in place of the
+    /// other two, if it [`needs_spends`](Learner::needs_spends). Failures are told here, too.
     fn observe_spent(&mut self, task: usize, spend: f64, outcome: Outcome) {
         let _ = spend;
         self.observe(task, outcome);
@@ -114,7 +117,8 @@ pub trait Learner: std::fmt::Debug + Send {
         false
     }
 
-    /// Takes the rewards of a whole round, in multiples of the largest reward: what bandit feedback shows.
+    /// Takes the rewards of a whole round, in multiples of the largest reward: what bandit feedback
+    /// shows.
     fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
         let _ = (played, gain);
     }

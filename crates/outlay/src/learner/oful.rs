@@ -1,12 +1,14 @@
-//! `oful`: optimism in the face of uncertainty for linear bandits (Dani, Hayes and Kakade 2008; Abbasi-Yadkori, Pál and Szepesvári
-//! 2011) on the feature F(x). Sees the round's gain only.
+//! `oful`: optimism in the face of uncertainty for linear bandits (Dani, Hayes and Kakade 2008;
+//! Abbasi-Yadkori, Pál and Szepesvári 2011) on the feature F(x). Sees the round's gain only.
 //!
-//! Ridge regression of the gains on the features gives the ellipsoid |θ - θ̂|_V <= β; the split maximises <θ̂, F> + β |F|_V⁻¹. That is
-//! not separable, so it is climbed: the best θ of the ellipsoid for a split, the best split for that θ, and so on until nothing
-//! moves, from several starts. A climb never goes down, but may end below the top: the bound is then the one for an approximate
-//! oracle.
+//! Ridge regression of the gains on the features gives the ellipsoid |θ - θ̂|_V <= β; the split
+//! maximises <θ̂, F> + β |F|_V⁻¹. That is not separable, so it is climbed: the best θ of the
+//! ellipsoid for a split, the best split for that θ, and so on until nothing moves, from several
+//! starts. A climb never goes down, but may end below the top: the bound is then the one for an
+//! approximate oracle.
 //!
-//! Guarantee: Õ(K√T) under bandit feedback; the paper's Theorem 2 says that √T cannot be beaten there.
+//! Guarantee: Õ(K√T) under bandit feedback; the paper's Theorem 2 says that √T cannot be beaten
+//! there.
 
 use serde::{Deserialize, Serialize};
 
@@ -78,7 +80,8 @@ impl Oful {
         total
     }
 
-    /// The best parameters of the ellipsoid for a feature, as weights; none below zero. Returns the feature's hoped-for gain.
+    /// The best parameters of the ellipsoid for a feature, as weights; none below zero. Returns the
+    /// feature's hoped-for gain.
     fn hope(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
         let norm = self.multiply(&feature, weights).max(0.0).sqrt();
         let step = if norm > 0.0 { self.radius / norm } else { 0.0 };
@@ -107,11 +110,16 @@ impl Learner for Oful {
         let mut estimate = std::mem::take(&mut self.estimate);
         self.multiply(|task| self.state.response[task], &mut estimate);
         self.estimate = estimate;
-        // A gain is a sum of K independent numbers in [0, 1], so its noise is sqrt(K)/2-subgaussian; the means have norm at most
-        // sqrt(K).
+        // A gain is a sum of K independent numbers in [0, 1], so its noise is
+        // sqrt(K)/2-subgaussian; the means have norm at most sqrt(K).
         let tasks = self.tasks as f64;
-        self.radius = 0.5 * (tasks * (self.state.log_determinant + self.log_confidence)).sqrt() + tasks.sqrt();
-        self.climb = Climb { best: f64::NEG_INFINITY, best_weights: std::mem::take(&mut self.climb.best_weights), ..Climb::default() };
+        self.radius = 0.5 * (tasks * (self.state.log_determinant + self.log_confidence)).sqrt()
+            + tasks.sqrt();
+        self.climb = Climb {
+            best: f64::NEG_INFINITY,
+            best_weights: std::mem::take(&mut self.climb.best_weights),
+            ..Climb::default()
+        };
         self.begin(numbers);
         Decision::Maximise
     }
@@ -131,7 +139,8 @@ impl Learner for Oful {
             self.climb.best_weights.copy_from_slice(&self.scratch);
         }
         self.climb.steps += 1;
-        let has_arrived = gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MOST_STEPS;
+        let has_arrived =
+            gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MOST_STEPS;
         self.climb.last = gain;
         if has_arrived && self.climb.start < self.tasks {
             self.climb.start += 1;
@@ -149,11 +158,17 @@ impl Learner for Oful {
         let square = self.multiply(|task| played.success[task], &mut product);
         let scale = 1.0 / (1.0 + square);
         for (row, left) in self.state.inverse.chunks_exact_mut(self.tasks).zip(&product) {
-            row.iter_mut().zip(&product).for_each(|(number, right)| *number -= scale * left * right);
+            row.iter_mut()
+                .zip(&product)
+                .for_each(|(number, right)| *number -= scale * left * right);
         }
         self.state.log_determinant += square.ln_1p();
         self.scratch = product;
-        self.state.response.iter_mut().zip(played.success).for_each(|(sum, success)| *sum += gain * success);
+        self.state
+            .response
+            .iter_mut()
+            .zip(played.success)
+            .for_each(|(sum, success)| *sum += gain * success);
     }
 
     fn save(&self) -> serde_json::Value {
@@ -163,7 +178,10 @@ impl Learner for Oful {
     fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
         let state: State = parse(state)?;
         let tasks = self.tasks;
-        if state.inverse.len() != tasks * tasks || state.response.len() != tasks || !(state.log_determinant >= 0.0) {
+        if state.inverse.len() != tasks * tasks
+            || state.response.len() != tasks
+            || !(state.log_determinant >= 0.0)
+        {
             return Err(StateError(format!("learner: must hold the regression of {tasks} tasks")));
         }
         self.state = state;

@@ -1,9 +1,12 @@
-//! `sharp`, the default: the KL-UCB+ index (Garivier and Cappé 2011; Kaufmann 2016; Honda 2019) in the allocation rule of the paper.
+//! `sharp`, the default: the KL-UCB+ index (Garivier and Cappé 2011; Kaufmann 2016; Honda 2019) in
+//! the allocation rule of the paper.
 //!
-//! Index in round `t`: the largest `q` with `N kl(m, q) <= c log⁺(t/N)`, `c = 1.1`; 1 before the first completion. No horizon.
+//! Index in round `t`: the largest `q` with `N kl(m, q) <= c log⁺(t/N)`, `c = 1.1`; 1 before the
+//! first completion. No horizon.
 //!
-//! Guarantee: `11.6 K√T + K` for any curves and every `T` at once (exact oracle, `c = 1.1`), O(log T) under strong diminishing
-//! returns. The proofs are ours and not peer reviewed: docs/proof-sharp.md.
+//! Guarantee: `11.6 K√T + K` for any curves and every `T` at once (exact oracle, `c = 1.1`), O(log
+//! T) under strong diminishing returns. The proofs are ours and not peer reviewed:
+//! docs/proof-sharp.md.
 
 use super::Learner;
 use super::counting::{Counting, Index};
@@ -40,11 +43,17 @@ impl Index for Sharp {
     fn update(&mut self, task: usize, counts: &Counts) {
         let completions = counts.completions(task) as f64;
         // A mean of 1 has the index 1 at every level.
-        (self.means[task], self.shares[task]) = if completions > 0.0 { (counts.mean(task), 1.0 / completions) } else { (1.0, 0.0) };
+        (self.means[task], self.shares[task]) =
+            if completions > 0.0 { (counts.mean(task), 1.0 / completions) } else { (1.0, 0.0) };
     }
 
     fn indices(&mut self, round: u64, _: &Counts, indices: &mut [f64]) {
-        vectorised(Levels { factor: self.factor, round: round as f64, shares: &self.shares, levels: &mut self.levels });
+        vectorised(Levels {
+            factor: self.factor,
+            round: round as f64,
+            shares: &self.shares,
+            levels: &mut self.levels,
+        });
         kl::upper_all(&self.means, &self.levels, indices);
     }
 }

@@ -81,11 +81,15 @@ impl LearnerSpec {
         matches!(self, Self::Uniform | Self::GridUcb { .. } | Self::Lattimore)
     }
 
-    /// Whether completions and sums of rewards, a pair a task, are all that it learns from what came back: it then does not matter in
-    /// which order that came, nor what was decided in between.
+    /// Whether completions and sums of rewards, a pair a task, are all that it learns from what
+    /// came back: it then does not matter in which order that came, nor what was decided in
+    /// between.
     #[must_use]
     pub fn learns_by_counting(&self) -> bool {
-        !matches!(self, Self::ExploreThenCommit { .. } | Self::Lattimore | Self::Oful | Self::GridUcb { .. })
+        !matches!(
+            self,
+            Self::ExploreThenCommit { .. } | Self::Lattimore | Self::Oful | Self::GridUcb { .. }
+        )
     }
 }
 
@@ -123,9 +127,27 @@ const fn entry(
 
 /// Every learner.
 pub const LEARNERS: [LearnerEntry; 15] = [
-    entry("sharp", "c=1.1", Feedback::Censored, false, "11.6 K√T + K for any curves; O(log T) under diminishing returns"),
-    entry("paper", "", Feedback::Censored, true, "Theorems 1 and 3: O(log² T) under diminishing returns, Õ(K√T) for any curves"),
-    entry("tight", "", Feedback::Censored, true, "Theorems 1 and 3, same constants; its indices are confidence bounds"),
+    entry(
+        "sharp",
+        "c=1.1",
+        Feedback::Censored,
+        false,
+        "11.6 K√T + K for any curves; O(log T) under diminishing returns",
+    ),
+    entry(
+        "paper",
+        "",
+        Feedback::Censored,
+        true,
+        "Theorems 1 and 3: O(log² T) under diminishing returns, Õ(K√T) for any curves",
+    ),
+    entry(
+        "tight",
+        "",
+        Feedback::Censored,
+        true,
+        "Theorems 1 and 3, same constants; its indices are confidence bounds",
+    ),
     entry("hoeffding", "", Feedback::Censored, true, "Theorems 1 and 3, same constants"),
     entry("kl-log", "", Feedback::Censored, false, "none known here"),
     entry("thompson", "", Feedback::Censored, false, "Theorem 3's bound on the Bayesian regret"),
@@ -135,9 +157,27 @@ pub const LEARNERS: [LearnerEntry; 15] = [
     entry("explore-then-commit", "rounds=T^(2/3)", Feedback::Censored, true, "none for any curves"),
     entry("uniform", "", Feedback::Bandit, false, "none; the even split"),
     entry("full", "", Feedback::Full, true, "Theorems 1 and 3; shows the price of censoring"),
-    entry("oful", "", Feedback::Bandit, true, "Õ(K√T); √T cannot be beaten under bandit feedback (Theorem 2); also: linucb"),
-    entry("grid-ucb", "units=auto", Feedback::Bandit, false, "O(√(arms T log T)) against the best split of its grid"),
-    entry("lattimore", "", Feedback::Censored, true, "none; of the original O(log² T) for rewards 1 and min(1, x/ν), ν unknown"),
+    entry(
+        "oful",
+        "",
+        Feedback::Bandit,
+        true,
+        "Õ(K√T); √T cannot be beaten under bandit feedback (Theorem 2); also: linucb",
+    ),
+    entry(
+        "grid-ucb",
+        "units=auto",
+        Feedback::Bandit,
+        false,
+        "O(√(arms T log T)) against the best split of its grid",
+    ),
+    entry(
+        "lattimore",
+        "",
+        Feedback::Censored,
+        true,
+        "none; of the original O(log² T) for rewards 1 and min(1, x/ν), ν unknown",
+    ),
 ];
 
 /// Other names that are understood, for what they stand for.
@@ -147,31 +187,42 @@ impl FromStr for LearnerSpec {
     type Err = LearnerError;
 
     fn from_str(text: &str) -> Result<Self, LearnerError> {
-        Self::parse(text).map_err(|message| LearnerError(format!("learner `{}`: {message}", crate::problem::one_line(text))))
+        Self::parse(text).map_err(|message| {
+            LearnerError(format!("learner `{}`: {message}", crate::problem::one_line(text)))
+        })
     }
 }
 
 impl LearnerSpec {
     fn parse(text: &str) -> Result<Self, String> {
-        let names = LEARNERS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
+        let names =
+            LEARNERS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
         let mut named = Named::parse(text, &names.collect::<Vec<_>>())?;
         let alias = ALIASES.iter().find(|(alias, _)| *alias == named.name);
         let spec = match alias.map_or(named.name, |(_, name)| *name) {
             "paper" => Self::Paper,
-            "sharp" => Self::Sharp { c: named.number("c", 0.5..=100.0)?.unwrap_or(sharp::DEFAULT_FACTOR) },
+            "sharp" => {
+                Self::Sharp { c: named.number("c", 0.5..=100.0)?.unwrap_or(sharp::DEFAULT_FACTOR) }
+            }
             "tight" => Self::Tight,
             "hoeffding" => Self::Hoeffding,
             "kl-log" => Self::KlLog,
             "thompson" => Self::Thompson,
             "greedy" => Self::Greedy,
-            "epsilon-greedy" => Self::EpsilonGreedy { epsilon: named.number("epsilon", 0.0..=1.0)?.unwrap_or(DEFAULT_EPSILON) },
-            "explore-then-commit" => Self::ExploreThenCommit { rounds: named.whole("rounds", 1..=u64::MAX)? },
+            "epsilon-greedy" => Self::EpsilonGreedy {
+                epsilon: named.number("epsilon", 0.0..=1.0)?.unwrap_or(DEFAULT_EPSILON),
+            },
+            "explore-then-commit" => {
+                Self::ExploreThenCommit { rounds: named.whole("rounds", 1..=u64::MAX)? }
+            }
             "uniform" => Self::Uniform,
             "full" => Self::Full,
             "cucb" => Self::Cucb,
             "oful" => Self::Oful,
             "lattimore" => Self::Lattimore,
-            _ => Self::GridUcb { units: named.whole("units", 1..=10_000)?.map(|units| units as u32) },
+            _ => {
+                Self::GridUcb { units: named.whole("units", 1..=10_000)?.map(|units| units as u32) }
+            }
         };
         named.finish()?;
         Ok(spec)
@@ -206,9 +257,15 @@ impl LearnerSpec {
         }
     }
 
-    /// One learner that is those of several replications: it has a place for each task of each. None unless the index of a task
-    /// depends on nothing but the round and what was seen of the task itself, without draws.
-    pub(crate) fn build_many(&self, tasks: usize, horizon: u64, replications: usize) -> Option<Box<dyn Learner>> {
+    /// One learner that is those of several replications: it has a place for each task of each.
+    /// None unless the index of a task depends on nothing but the round and what was seen of the
+    /// task itself, without draws.
+    pub(crate) fn build_many(
+        &self,
+        tasks: usize,
+        horizon: u64,
+        replications: usize,
+    ) -> Option<Box<dyn Learner>> {
         match *self {
             Self::Paper => Some(Paper::learner(tasks, horizon, replications)),
             Self::Sharp { c } => Some(Sharp::learner(tasks * replications, c)),
@@ -220,14 +277,22 @@ impl LearnerSpec {
         }
     }
 
-    /// The learner itself, for a problem. `feedback` is what it will be shown; `seed` is for its own draws.
+    /// The learner itself, for a problem. `feedback` is what it will be shown; `seed` is for its
+    /// own draws.
     ///
     /// # Errors
     /// If it needs more feedback than it will get, a horizon that is not given, or too fine a grid.
-    pub fn build(&self, problem: &Problem, horizon: Option<u64>, feedback: Feedback, seed: u64) -> Result<Box<dyn Learner>, LearnerError> {
+    pub fn build(
+        &self,
+        problem: &Problem,
+        horizon: Option<u64>,
+        feedback: Feedback,
+        seed: u64,
+    ) -> Result<Box<dyn Learner>, LearnerError> {
         let entry = self.entry();
         if !feedback.covers(entry.feedback) {
-            let message = format!("needs {} feedback and would get {feedback} feedback only", entry.feedback);
+            let message =
+                format!("needs {} feedback and would get {feedback} feedback only", entry.feedback);
             return Err(LearnerError(format!("learner `{self}`: {message}")));
         }
         let known = horizon.or(problem.horizon());
@@ -246,9 +311,10 @@ impl LearnerSpec {
             Self::Thompson => Thompson::learner(tasks, seed),
             Self::Greedy => Greedy::learner(tasks),
             Self::EpsilonGreedy { epsilon } => EpsilonGreedy::learner(tasks, epsilon, seed),
-            Self::ExploreThenCommit { rounds } => {
-                ExploreThenCommit::learner(tasks, rounds.unwrap_or_else(|| explore_then_commit::default_rounds(tasks, horizon)))
-            }
+            Self::ExploreThenCommit { rounds } => ExploreThenCommit::learner(
+                tasks,
+                rounds.unwrap_or_else(|| explore_then_commit::default_rounds(tasks, horizon)),
+            ),
             Self::Uniform => Uniform::learner(problem),
             Self::Full => full::learner(tasks, horizon),
             Self::Cucb => Cucb::learner(tasks),
@@ -264,8 +330,12 @@ impl std::fmt::Display for LearnerSpec {
         formatter.write_str(self.name())?;
         match self {
             Self::Sharp { c } if *c != sharp::DEFAULT_FACTOR => write!(formatter, ":c={c}"),
-            Self::EpsilonGreedy { epsilon } if *epsilon != DEFAULT_EPSILON => write!(formatter, ":epsilon={epsilon}"),
-            Self::ExploreThenCommit { rounds: Some(rounds) } => write!(formatter, ":rounds={rounds}"),
+            Self::EpsilonGreedy { epsilon } if *epsilon != DEFAULT_EPSILON => {
+                write!(formatter, ":epsilon={epsilon}")
+            }
+            Self::ExploreThenCommit { rounds: Some(rounds) } => {
+                write!(formatter, ":rounds={rounds}")
+            }
             Self::GridUcb { units: Some(units) } => write!(formatter, ":units={units}"),
             _ => Ok(()),
         }

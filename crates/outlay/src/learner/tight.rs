@@ -1,10 +1,11 @@
-//! `tight`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's inequality.
+//! `tight`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's
+//! inequality.
 //!
-//! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`; 1 before the first
-//! completion.
+//! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S)
+//! log(1-m)`; 1 before the first completion.
 //!
-//! Guarantee: the paper's Theorems 1 and 3 with their constants; with probability 1 - 1/(KT) every index of every round is above its
-//! mean. The proof is in docs/proof-tight.md.
+//! Guarantee: the paper's Theorems 1 and 3 with their constants; with probability 1 - 1/(KT) every
+//! index of every round is above its mean. The proof is in docs/proof-tight.md.
 
 use super::Learner;
 use super::counting::{Batch, Counting, Index, MANY};
@@ -42,7 +43,8 @@ impl Loop for Levels<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let changed = self.completions.iter().zip(self.sums).zip(self.means.iter_mut().zip(self.levels));
+        let changed =
+            self.completions.iter().zip(self.sums).zip(self.means.iter_mut().zip(self.levels));
         for ((&completions, &sum), (to_mean, level)) in changed {
             let (completions, sum) = (completions as f64, sum as f64);
             *to_mean = mean(completions, sum);
@@ -75,15 +77,18 @@ impl Tight {
     fn refresh(&mut self, counts: &Counts) {
         let count = self.changed.len();
         if count >= MANY {
-            let (completions, sums) = self.batch.gather(self.changed.iter().map(|&task| counts.of(task)));
+            let (completions, sums) =
+                self.batch.gather(self.changed.iter().map(|&task| counts.of(task)));
             let (means, levels) = (&mut self.means[..], &mut self.levels[..]);
             vectorised(Levels { base: self.base, completions, sums, means, levels });
         }
         for (place, &task) in self.changed.iter().enumerate() {
-            let (completions, reward_sum) = (counts.completions(task) as f64, counts.reward_sum(task));
+            let (completions, reward_sum) =
+                (counts.completions(task) as f64, counts.reward_sum(task));
             if count < MANY || !is_series_good(completions, reward_sum) {
                 self.means[place] = counts.mean(task);
-                self.levels[place] = (self.base + mixture_cost(completions, reward_sum)) / completions;
+                self.levels[place] =
+                    (self.base + mixture_cost(completions, reward_sum)) / completions;
             }
         }
         kl::upper_all(&self.means[..count], &self.levels[..count], &mut self.uppers[..count]);
@@ -123,11 +128,14 @@ pub(super) fn level(tasks: usize, horizon: f64, completions: f64, reward_sum: f6
     base(tasks, horizon) + mixture_cost(completions, reward_sum)
 }
 
-/// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most `log(N+1)`.
+/// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most
+/// `log(N+1)`.
 fn mixture_cost(completions: f64, reward_sum: f64) -> f64 {
     let failures = (completions - reward_sum).max(0.0);
     if !is_series_good(completions, reward_sum) {
-        return ln(completions + 1.0) + excess_over_power(completions) - excess_over_power(reward_sum) - excess_over_power(failures);
+        return ln(completions + 1.0) + excess_over_power(completions)
+            - excess_over_power(reward_sum)
+            - excess_over_power(failures);
     }
     series_cost(completions, reward_sum)
 }
@@ -149,7 +157,8 @@ fn series_cost(completions: f64, reward_sum: f64) -> f64 {
 /// Stirling's series is good to the last digit from here on.
 const SERIES_FROM: f64 = 16.0;
 
-/// `log Γ(x+1) - x log x + x`: what the factorial has beyond the power, made small so that differences keep their digits.
+/// `log Γ(x+1) - x log x + x`: what the factorial has beyond the power, made small so that
+/// differences keep their digits.
 fn excess_over_power(x: f64) -> f64 {
     if x < SERIES_FROM {
         let power = if x > 0.0 { x * ln(x) } else { 0.0 };
@@ -163,7 +172,11 @@ fn excess_over_power(x: f64) -> f64 {
 fn stirling(x: f64) -> f64 {
     let inverse = 1.0 / x;
     let square = inverse * inverse;
-    inverse * (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square * (1.0 / 1188.0)))))
+    inverse
+        * (1.0 / 12.0
+            - square
+                * (1.0 / 360.0
+                    - square * (1.0 / 1260.0 - square * (1.0 / 1680.0 - square * (1.0 / 1188.0)))))
 }
 
 #[cfg(test)]
@@ -178,19 +191,28 @@ mod tests {
                 let sum = share * completions;
                 let rest = completions - sum;
                 let power = |x: f64| if x > 0.0 { x * (x / completions).ln() } else { 0.0 };
-                let log_beta = ln_gamma(sum + 1.0) + ln_gamma(rest + 1.0) - ln_gamma(completions + 2.0);
+                let log_beta =
+                    ln_gamma(sum + 1.0) + ln_gamma(rest + 1.0) - ln_gamma(completions + 2.0);
                 let definition = -log_beta + power(sum) + power(rest);
                 let cost = mixture_cost(completions, sum);
                 // The definition itself loses digits to its large terms.
-                assert!((cost - definition).abs() <= 1e-14 * (10.0 + completions), "{completions} {share}: {cost} {definition}");
-                assert!(cost <= (completions + 1.0).ln() + 1e-12 && cost >= 0.0, "{completions} {share}: {cost}");
+                assert!(
+                    (cost - definition).abs() <= 1e-14 * (10.0 + completions),
+                    "{completions} {share}: {cost} {definition}"
+                );
+                assert!(
+                    cost <= (completions + 1.0).ln() + 1e-12 && cost >= 0.0,
+                    "{completions} {share}: {cost}"
+                );
             }
         }
     }
 
     #[test]
     fn the_series_meets_the_function() {
-        let below = statrs::function::gamma::ln_gamma(SERIES_FROM + 1.0) - SERIES_FROM * SERIES_FROM.ln() + SERIES_FROM;
+        let below = statrs::function::gamma::ln_gamma(SERIES_FROM + 1.0)
+            - SERIES_FROM * SERIES_FROM.ln()
+            + SERIES_FROM;
         assert!((excess_over_power(SERIES_FROM) - below).abs() < 1e-13);
     }
 }

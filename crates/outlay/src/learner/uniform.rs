@@ -36,10 +36,12 @@ impl Learner for Uniform {
     }
 }
 
-/// Gives every task that is there the same, as far as its bounds allow: one level for all, raised to a task's `min` and lowered to
-/// its `max`. A task whose share stays below its `at_least` gets nothing, and the others share what that leaves.
+/// Gives every task that is there the same, as far as its bounds allow: one level for all, raised
+/// to a task's `min` and lowered to its `max`. A task whose share stays below its `at_least` gets
+/// nothing, and the others share what that leaves.
 ///
-/// The slices have one place a task; lower bounds must fit into the budget, as they do in a checked problem.
+/// The slices have one place a task; lower bounds must fit into the budget, as they do in a checked
+/// problem.
 pub fn even_split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>, spend: &mut [f64]) {
     let has = |task: usize| available.is_none_or(|available| available[task]);
     // NaN marks a task that gets nothing.
@@ -49,9 +51,12 @@ pub fn even_split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>, sp
     loop {
         let level = even_level(bounds, budget, spend);
         let share = |task: usize| level.clamp(bounds[task].min, bounds[task].max);
-        let too_little = |task: &usize| !spend[*task].is_nan() && share(*task) < bounds[*task].at_least;
+        let too_little =
+            |task: &usize| !spend[*task].is_nan() && share(*task) < bounds[*task].at_least;
         // The neediest goes first, so that what it leaves may still lift the others.
-        let neediest = (0..spend.len()).filter(too_little).max_by(|&one, &other| bounds[one].at_least.total_cmp(&bounds[other].at_least));
+        let neediest = (0..spend.len())
+            .filter(too_little)
+            .max_by(|&one, &other| bounds[one].at_least.total_cmp(&bounds[other].at_least));
         let Some(neediest) = neediest else {
             for (task, amount) in spend.iter_mut().enumerate() {
                 *amount = if amount.is_nan() { 0.0 } else { share(task) };
@@ -62,19 +67,29 @@ pub fn even_split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>, sp
     }
 }
 
-/// The level at which the tasks that take part spend the budget; the largest maximum if they cannot.
+/// The level at which the tasks that take part spend the budget; the largest maximum if they
+/// cannot.
 fn even_level(bounds: &[Bounds], budget: f64, marks: &[f64]) -> f64 {
-    let takers = || bounds.iter().zip(marks).filter(|(_, mark)| !mark.is_nan()).map(|(bounds, _)| bounds);
+    let takers =
+        || bounds.iter().zip(marks).filter(|(_, mark)| !mark.is_nan()).map(|(bounds, _)| bounds);
     let count = takers().count() as f64;
-    let spent = |level: f64| takers().map(|bounds| level.clamp(bounds.min, bounds.max)).sum::<f64>();
+    let spent =
+        |level: f64| takers().map(|bounds| level.clamp(bounds.min, bounds.max)).sum::<f64>();
     if count == 0.0 || takers().all(|bounds| bounds.min == 0.0 && bounds.max * count >= budget) {
         return if count > 0.0 { budget / count } else { 0.0 };
     }
-    // Between its breakpoints the spend is linear in the level: find the piece, then the point on it.
+    // Between its breakpoints the spend is linear in the level: find the piece, then the point on
+    // it.
     let mut low = 0.0;
     let mut high = budget;
-    for point in takers().flat_map(|bounds| [bounds.min, bounds.max]).filter(|point| *point < budget) {
-        if spent(point) <= budget { low = f64::max(low, point) } else { high = f64::min(high, point) }
+    for point in
+        takers().flat_map(|bounds| [bounds.min, bounds.max]).filter(|point| *point < budget)
+    {
+        if spent(point) <= budget {
+            low = f64::max(low, point)
+        } else {
+            high = f64::min(high, point)
+        }
     }
     let (below, above) = (spent(low), spent(high));
     if above <= budget { high } else { low + (high - low) * (budget - below) / (above - below) }

@@ -3,17 +3,20 @@
 /// Completions that the curves hardly explain.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Doubt {
-    /// If the curves were right, completions this far from what was expected would have at most this probability.
+    /// If the curves were right, completions this far from what was expected would have at most
+    /// this probability.
     pub probability: f64,
 }
 
 impl Doubt {
-    /// A task is doubted at a probability below this, shared by the tasks: with right curves a look warns once in a thousand at most.
+    /// A task is doubted at a probability below this, shared by the tasks: with right curves a look
+    /// warns once in a thousand at most.
     pub const LEVEL: f64 = 0.001;
 }
 
-/// A bound on the probability of at least (or, below the mean, at most) `completions` successes in independent rounds with these
-/// chances; 1 if as many were to be expected. Chernoff: it holds for any number of rounds, unlike a normal approximation.
+/// A bound on the probability of at least (or, below the mean, at most) `completions` successes in
+/// independent rounds with these chances; 1 if as many were to be expected. Chernoff: it holds for
+/// any number of rounds, unlike a normal approximation.
 pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
     let expected: f64 = chances.iter().sum();
     let seen = completions as f64;
@@ -40,7 +43,8 @@ pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
     }
     let tilt = 0.5 * (low + high);
     let growth = tilt.exp_m1();
-    let exponent: f64 = chances.iter().map(|chance| (chance * growth).ln_1p()).sum::<f64>() - tilt * seen;
+    let exponent: f64 =
+        chances.iter().map(|chance| (chance * growth).ln_1p()).sum::<f64>() - tilt * seen;
     exponent.min(0.0).exp()
 }
 
@@ -72,7 +76,8 @@ mod tests {
         let expected: f64 = chances.iter().sum();
         for count in 0..=chances.len() {
             let above = count as f64 > expected;
-            let exact = if above { at_least(&chances, count) } else { 1.0 - at_least(&chances, count + 1) };
+            let exact =
+                if above { at_least(&chances, count) } else { 1.0 - at_least(&chances, count + 1) };
             let bound = tail_bound(&chances, count as u64);
             assert!(bound >= exact - 1e-12, "{count}: {bound} below {exact}");
             assert!(bound <= 40.0 * exact.max(1e-300), "{count}: {bound} far above {exact}");

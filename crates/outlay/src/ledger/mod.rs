@@ -1,7 +1,8 @@
 //! The daily loop: rounds handed out, outcomes told, all of it on record.
 //!
-//! A [`Campaign`] forgets what it was told once it has learnt from it. A ledger remembers: what is told twice is taken once, what
-//! contradicts is refused, what was told last can be taken back, and what happened can be held against the curves.
+//! A [`Campaign`] forgets what it was told once it has learnt from it. A ledger remembers: what is
+//! told twice is taken once, what contradicts is refused, what was told last can be taken back, and
+//! what happened can be held against the curves.
 //!
 //! ```
 //! use outlay::ledger::{Entry, Ledger, Settings};
@@ -126,7 +127,8 @@ pub struct HandedOut {
     pub budget: f64,
     /// Which tasks are in it.
     pub available: Vec<bool>,
-    /// The split with its certificate, in shares of the largest reward; zeros but for the spends if the learner named it itself.
+    /// The split with its certificate, in shares of the largest reward; zeros but for the spends if
+    /// the learner named it itself.
     pub allocation: Allocation,
     /// What the guards did, if there are any; costs in shares of the largest reward.
     pub guards: Option<GuardReport>,
@@ -146,13 +148,22 @@ impl Ledger {
     /// A ledger with nothing in it.
     ///
     /// # Errors
-    /// If the learner or the guards do not fit the problem, or a curve is a function that no record can hold.
+    /// If the learner or the guards do not fit the problem, or a curve is a function that no record
+    /// can hold.
     pub fn new(problem: &Problem, settings: Settings) -> Result<Self, LedgerError> {
-        serde_json::to_value(problem).map_err(|error| LedgerError::Record(format!("problem: cannot be kept: {error}")))?;
+        serde_json::to_value(problem)
+            .map_err(|error| LedgerError::Record(format!("problem: cannot be kept: {error}")))?;
         let feedback = settings.learner.entry().feedback;
-        let mut campaign = Campaign::new(problem, &settings.learner, settings.horizon, feedback, settings.seed)?;
+        let mut campaign =
+            Campaign::new(problem, &settings.learner, settings.horizon, feedback, settings.seed)?;
         campaign.guard(problem, settings.guards)?;
-        Ok(Self { problem: problem.clone(), settings, campaign, rounds: Vec::new(), tells: Vec::new() })
+        Ok(Self {
+            problem: problem.clone(),
+            settings,
+            campaign,
+            rounds: Vec::new(),
+            tells: Vec::new(),
+        })
     }
 
     /// The problem it was opened for.
@@ -188,12 +199,18 @@ impl Ledger {
     /// Hands out the next round: `budget`, or else the problem's; `without` these tasks.
     ///
     /// # Errors
-    /// If a task is not known or must be given something, or the budget does not cover the lower bounds. Nothing is handed out then.
-    pub fn next(&mut self, budget: Option<f64>, without: &[&str]) -> Result<HandedOut, LedgerError> {
+    /// If a task is not known or must be given something, or the budget does not cover the lower
+    /// bounds. Nothing is handed out then.
+    pub fn next(
+        &mut self,
+        budget: Option<f64>,
+        without: &[&str],
+    ) -> Result<HandedOut, LedgerError> {
         let budget = budget.unwrap_or(self.problem.budget());
         let available = self.available(without)?;
         let ticket = self.campaign.allocate(budget, available.as_deref())?;
-        let (round, allocation, guards) = (ticket.round, ticket.allocation.clone(), ticket.guards.copied());
+        let (round, allocation, guards) =
+            (ticket.round, ticket.allocation.clone(), ticket.guards.copied());
         let tasks = self.problem.tasks().len();
         self.rounds.push(Round {
             budget,
@@ -202,7 +219,13 @@ impl Ledger {
             success: allocation.success.clone(),
             told: vec![None; tasks],
         });
-        Ok(HandedOut { round, budget, available: available.unwrap_or_else(|| vec![true; tasks]), allocation, guards })
+        Ok(HandedOut {
+            round,
+            budget,
+            available: available.unwrap_or_else(|| vec![true; tasks]),
+            allocation,
+            guards,
+        })
     }
 
     fn available(&self, without: &[&str]) -> Result<Option<Vec<bool>>, LedgerError> {
@@ -235,6 +258,10 @@ impl Round {
 
     /// How many outcomes are still to come.
     fn waiting(&self) -> usize {
-        self.told.iter().enumerate().filter(|(task, known)| known.is_none() && self.has(*task)).count()
+        self.told
+            .iter()
+            .enumerate()
+            .filter(|(task, known)| known.is_none() && self.has(*task))
+            .count()
     }
 }

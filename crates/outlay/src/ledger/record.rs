@@ -1,5 +1,5 @@
-//! A ledger as a versioned JSON document: the problem, the settings, the rounds, what was told. One line a round, so that two of
-//! them can be compared by eye.
+//! A ledger as a versioned JSON document: the problem, the settings, the rounds, what was told. One
+//! line a round, so that two of them can be compared by eye.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,11 +54,14 @@ struct OutcomeRecord {
 }
 
 impl Ledger {
-    /// As a JSON document that [`Ledger::from_json`] reads back to a ledger that goes on as this one would, bit for bit.
+    /// As a JSON document that [`Ledger::from_json`] reads back to a ledger that goes on as this
+    /// one would, bit for bit.
     #[must_use]
     pub fn to_json(&self) -> String {
         let Settings { learner, horizon, seed, guards } = &self.settings;
-        let lines = |lines: Vec<String>| if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) };
+        let lines = |lines: Vec<String>| {
+            if lines.is_empty() { "[]".to_owned() } else { format!("[\n{}\n]", lines.join(",\n")) }
+        };
         let fields = [
             ("version", VERSION.to_string()),
             ("problem", json(&self.problem)),
@@ -66,11 +69,15 @@ impl Ledger {
             ("horizon", json(horizon)),
             ("seed", seed.to_string()),
             ("guards", json(guards)),
-            ("rounds", lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect())),
+            (
+                "rounds",
+                lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect()),
+            ),
             ("tells", lines(self.tells.iter().map(|tell| json(&self.tell_record(tell))).collect())),
             ("search", json(&self.campaign.warmth())),
         ];
-        let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
+        let fields: Vec<String> =
+            fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
         format!("{{\n{}\n}}\n", fields.join(",\n"))
     }
 
@@ -79,23 +86,40 @@ impl Ledger {
     /// # Errors
     /// If it is not the record of a ledger, is of a later version, or does not fit together.
     pub fn from_json(text: &str) -> Result<Self, LedgerError> {
-        let value: serde_json::Value = serde_json::from_str(text).map_err(|error| LedgerError::Record(format!("is not JSON: {error}")))?;
+        let value: serde_json::Value = serde_json::from_str(text)
+            .map_err(|error| LedgerError::Record(format!("is not JSON: {error}")))?;
         match value.get("version").and_then(serde_json::Value::as_u64) {
             Some(VERSION) => {}
             Some(version) => {
-                let message = format!("version {version} is not known here, only {VERSION}: a newer outlay wrote it");
+                let message = format!(
+                    "version {version} is not known here, only {VERSION}: a newer outlay wrote it"
+                );
                 return Err(LedgerError::Record(message));
             }
-            None => return Err(LedgerError::Record("has no version, so it is not the record of a ledger".to_owned())),
+            None => {
+                return Err(LedgerError::Record(
+                    "has no version, so it is not the record of a ledger".to_owned(),
+                ));
+            }
         }
-        let document = Document::deserialize(value).map_err(|error| LedgerError::Record(error.to_string()))?;
+        let document =
+            Document::deserialize(value).map_err(|error| LedgerError::Record(error.to_string()))?;
         document.ledger()
     }
 
     fn round_record(&self, round: &Round) -> RoundRecord {
         let names = self.problem.tasks().iter().map(crate::problem::Task::name);
-        let without = names.enumerate().filter(|(task, _)| !round.has(*task)).map(|(_, name)| name.to_owned()).collect();
-        RoundRecord { budget: round.budget, without, spend: round.spend.clone(), success: round.success.clone() }
+        let without = names
+            .enumerate()
+            .filter(|(task, _)| !round.has(*task))
+            .map(|(_, name)| name.to_owned())
+            .collect();
+        RoundRecord {
+            budget: round.budget,
+            without,
+            spend: round.spend.clone(),
+            success: round.success.clone(),
+        }
     }
 
     fn tell_record(&self, tell: &Tell) -> TellRecord {
@@ -111,20 +135,38 @@ impl Ledger {
 
 impl Document {
     fn ledger(self) -> Result<Ledger, LedgerError> {
-        let problem = Problem::from_json(&self.problem.to_string(), &NoFiles).map_err(|errors| LedgerError::Record(errors.to_string()))?;
+        let problem = Problem::from_json(&self.problem.to_string(), &NoFiles)
+            .map_err(|errors| LedgerError::Record(errors.to_string()))?;
         let learner = self.learner.parse().map_err(crate::campaign::CampaignError::from)?;
-        let ledger = Ledger::new(&problem, Settings { learner, horizon: self.horizon, seed: self.seed, guards: self.guards })?;
-        let rounds = self.rounds.iter().enumerate().map(|(place, round)| round.read(&ledger, place + 1)).collect::<Result<Vec<_>, _>>()?;
-        let positions: std::collections::HashMap<&str, usize> =
-            problem.tasks().iter().enumerate().map(|(position, task)| (task.name(), position)).collect();
+        let ledger = Ledger::new(
+            &problem,
+            Settings { learner, horizon: self.horizon, seed: self.seed, guards: self.guards },
+        )?;
+        let rounds = self
+            .rounds
+            .iter()
+            .enumerate()
+            .map(|(place, round)| round.read(&ledger, place + 1))
+            .collect::<Result<Vec<_>, _>>()?;
+        let positions: std::collections::HashMap<&str, usize> = problem
+            .tasks()
+            .iter()
+            .enumerate()
+            .map(|(position, task)| (task.name(), position))
+            .collect();
         let entry = |outcome: &OutcomeRecord| {
             let OutcomeRecord { round, completed, reward, .. } = *outcome;
             let task = positions.get(outcome.task.as_str()).copied();
-            let task = task.ok_or_else(|| LedgerError::Record(format!("tells: no task is named {}", outcome.task)))?;
+            let task = task.ok_or_else(|| {
+                LedgerError::Record(format!("tells: no task is named {}", outcome.task))
+            })?;
             Ok(Entry { round, task, completed, reward })
         };
         let tell = |tell: &TellRecord| -> Result<Tell, LedgerError> {
-            Ok(Tell { after: tell.after, entries: tell.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()? })
+            Ok(Tell {
+                after: tell.after,
+                entries: tell.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()?,
+            })
         };
         let tells = self.tells.iter().map(tell).collect::<Result<Vec<_>, _>>()?;
         ledger.replay(&rounds, &tells, &self.search)
@@ -141,7 +183,10 @@ impl RoundRecord {
         if self.spend.len() != tasks || self.success.len() != tasks {
             return Err(damaged("needs one spend and one success a task"));
         }
-        if !(is_amount(&self.budget) && self.spend.iter().all(is_amount) && self.success.iter().all(is_chance)) {
+        if !(is_amount(&self.budget)
+            && self.spend.iter().all(is_amount)
+            && self.success.iter().all(is_chance))
+        {
             return Err(damaged("a number is out of range"));
         }
         Ok(Round {

@@ -1,12 +1,14 @@
-//! A ledger made again from what is on record, by the same path that made it the first time. Loading, taking back and looking ahead
-//! all go this way, so that there is one truth: what was handed out and what was told.
+//! A ledger made again from what is on record, by the same path that made it the first time.
+//! Loading, taking back and looking ahead all go this way, so that there is one truth: what was
+//! handed out and what was told.
 
 use super::{Ledger, LedgerError, Round, Tell, Told};
 use crate::oracle::Warmth;
 
 impl Ledger {
-    /// Takes back the last [`Ledger::tell`] that brought something new; rounds handed out since stay handed out. Returns how many
-    /// outcomes that were. What is told again afterwards meets a ledger that never heard of it.
+    /// Takes back the last [`Ledger::tell`] that brought something new; rounds handed out since
+    /// stay handed out. Returns how many outcomes that were. What is told again afterwards meets a
+    /// ledger that never heard of it.
     ///
     /// # Errors
     /// If nothing has been told.
@@ -24,11 +26,20 @@ impl Ledger {
     }
 
     /// Goes through what is on record in the order in which it happened.
-    pub(super) fn replay(mut self, rounds: &[Round], tells: &[Tell], warmth: &Warmth) -> Result<Self, LedgerError> {
+    pub(super) fn replay(
+        mut self,
+        rounds: &[Round],
+        tells: &[Tell],
+        warmth: &Warmth,
+    ) -> Result<Self, LedgerError> {
         let mut handed_out = 0;
         for tell in tells {
-            let until = usize::try_from(tell.after).ok().filter(|until| *until >= handed_out && *until <= rounds.len());
-            let until = until.ok_or_else(|| LedgerError::Record(format!("tells: after {} does not fit the rounds", tell.after)))?;
+            let until = usize::try_from(tell.after)
+                .ok()
+                .filter(|until| *until >= handed_out && *until <= rounds.len());
+            let until = until.ok_or_else(|| {
+                LedgerError::Record(format!("tells: after {} does not fit the rounds", tell.after))
+            })?;
             self.take_up(&rounds[handed_out..until])?;
             handed_out = until;
             let told = self.tell(&tell.entries)?;
@@ -43,7 +54,12 @@ impl Ledger {
 
     fn take_up(&mut self, rounds: &[Round]) -> Result<(), LedgerError> {
         for round in rounds {
-            self.campaign.take_up(round.budget, round.available.as_deref(), &round.spend, &round.success)?;
+            self.campaign.take_up(
+                round.budget,
+                round.available.as_deref(),
+                &round.spend,
+                &round.success,
+            )?;
             self.rounds.push(Round { told: vec![None; round.spend.len()], ..round.clone() });
         }
         Ok(())

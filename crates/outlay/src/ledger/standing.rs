@@ -1,4 +1,5 @@
-//! Where things stand: what each task got and gave, what is still open, and whether the curves can be right.
+//! Where things stand: what each task got and gave, what is still open, and whether the curves can
+//! be right.
 
 use super::doubt::tail_bound;
 use super::{Doubt, HandedOut, Ledger, LedgerError, Round};
@@ -14,7 +15,8 @@ pub struct Standing {
     pub spend: f64,
     /// What was told to have come back, in the problem's unit.
     pub gain: f64,
-    /// What would be handed out next with the problem's budget; absent if the budget does not cover the lower bounds.
+    /// What would be handed out next with the problem's budget; absent if the budget does not cover
+    /// the lower bounds.
     pub ahead: Option<HandedOut>,
     /// One a task, in the problem's order.
     pub tasks: Vec<TaskStanding>,
@@ -37,11 +39,13 @@ pub struct TaskStanding {
     pub gain: f64,
     /// Mean reward of a success; absent before the first.
     pub mean: Option<f64>,
-    /// What the learner hopes a success to bring: it decides the next split. Absent if the learner has no weights.
+    /// What the learner hopes a success to bring: it decides the next split. Absent if the learner
+    /// has no weights.
     pub index: Option<f64>,
     /// What the index adds to the mean for what is not known yet; absent without a mean.
     pub bonus: Option<f64>,
-    /// What it would get in the next round with the problem's budget; absent if there is no such round.
+    /// What it would get in the next round with the problem's budget; absent if there is no such
+    /// round.
     pub next: Option<f64>,
     /// Absent: completions agree with the curve.
     pub doubt: Option<Doubt>,
@@ -56,7 +60,10 @@ impl Ledger {
         // What would come next is found on a copy: looking hands nothing out.
         let mut ahead = self.replayed(&self.tells)?;
         let next = ahead.next(None, &[]).ok();
-        let weights = next.as_ref().filter(|_| !self.settings.learner.names_its_splits()).map(|_| ahead.campaign.weights());
+        let weights = next
+            .as_ref()
+            .filter(|_| !self.settings.learner.names_its_splits())
+            .map(|_| ahead.campaign.weights());
         let spend = self.rounds.iter().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {
             let index = weights.map(|weights| weights[task] * self.problem.reward_max());
@@ -64,7 +71,11 @@ impl Ledger {
             self.task_standing(task, spend, index, next)
         });
         let tasks: Vec<TaskStanding> = tasks.collect();
-        let open = self.rounds.iter().enumerate().map(|(place, round)| (place as u64 + 1, round.waiting()));
+        let open = self
+            .rounds
+            .iter()
+            .enumerate()
+            .map(|(place, round)| (place as u64 + 1, round.waiting()));
         Ok(Standing {
             rounds: self.rounds(),
             open: open.filter(|(_, waiting)| *waiting > 0).collect(),
@@ -75,13 +86,22 @@ impl Ledger {
         })
     }
 
-    fn task_standing(&self, task: usize, total: f64, index: Option<f64>, next: Option<f64>) -> TaskStanding {
+    fn task_standing(
+        &self,
+        task: usize,
+        total: f64,
+        index: Option<f64>,
+        next: Option<f64>,
+    ) -> TaskStanding {
         let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
         let told = |round: &&Round| round.told[task].is_some();
-        let chances: Vec<f64> = self.rounds.iter().filter(told).map(|round| round.success[task]).collect();
+        let chances: Vec<f64> =
+            self.rounds.iter().filter(told).map(|round| round.success[task]).collect();
         let known = || self.rounds.iter().filter_map(|round| round.told[task]);
         let completions = known().filter(|known| known.completed).count() as u64;
-        let gain = known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>() + 0.0;
+        let gain =
+            known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>()
+                + 0.0;
         let mean = (completions > 0).then(|| gain / completions as f64);
         // Too many or too few, in any of the tasks.
         let probability = 2.0 * tail_bound(&chances, completions);

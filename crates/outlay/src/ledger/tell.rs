@@ -12,8 +12,9 @@ pub struct Entry {
     pub task: usize,
     /// Whether it succeeded.
     pub completed: bool,
-    /// What it brought, in the unit of the problem's `reward_max`. Of a failure only a learner that sees everything is told what it
-    /// would have brought; for all others a zero there says nothing.
+    /// What it brought, in the unit of the problem's `reward_max`. Of a failure only a learner that
+    /// sees everything is told what it would have brought; for all others a zero there says
+    /// nothing.
     pub reward: Option<f64>,
 }
 
@@ -66,13 +67,24 @@ impl Ledger {
                 last => format!("round {round} was never handed out: rounds go from 1 to {last}"),
             });
         };
-        let name = self.problem.tasks().get(task).ok_or_else(|| format!("task {task} does not exist"))?.name();
+        let name = self
+            .problem
+            .tasks()
+            .get(task)
+            .ok_or_else(|| format!("task {task} does not exist"))?
+            .name();
         if !handed_out.has(task) {
-            return Err(format!("task {name} was left out of round {round}, so nothing can have come back"));
+            return Err(format!(
+                "task {name} was left out of round {round}, so nothing can have come back"
+            ));
         }
         let known = Known { completed: entry.completed, reward: self.shown_reward(entry, name)? };
         match self.known(entry).filter(|before| *before != known) {
-            Some(before) => Err(format!("round {round}, task {name}: {} now, but {} before", known.in_words(), before.in_words())),
+            Some(before) => Err(format!(
+                "round {round}, task {name}: {} now, but {} before",
+                known.in_words(),
+                before.in_words()
+            )),
             None => Ok(known),
         }
     }
@@ -82,14 +94,19 @@ impl Ledger {
         let most = self.problem.reward_max();
         let sees_all = self.feedback() == Feedback::Full;
         match entry.reward {
-            None if entry.completed => Err(format!("task {name} completed, but its reward is missing: give what it brought, or 0")),
-            None if sees_all => Err(format!("task {name}: its reward is missing; {} is shown every reward", self.settings.learner)),
-            Some(reward) if !(reward >= 0.0 && reward <= most) => {
-                Err(format!("reward of {name}: must be between 0 and reward_max {most}, not {reward}"))
-            }
-            Some(reward) if !entry.completed && !sees_all && reward != 0.0 => {
-                Err(format!("task {name} failed, but has the reward {reward}: only a success shows its reward"))
-            }
+            None if entry.completed => Err(format!(
+                "task {name} completed, but its reward is missing: give what it brought, or 0"
+            )),
+            None if sees_all => Err(format!(
+                "task {name}: its reward is missing; {} is shown every reward",
+                self.settings.learner
+            )),
+            Some(reward) if !(reward >= 0.0 && reward <= most) => Err(format!(
+                "reward of {name}: must be between 0 and reward_max {most}, not {reward}"
+            )),
+            Some(reward) if !entry.completed && !sees_all && reward != 0.0 => Err(format!(
+                "task {name} failed, but has the reward {reward}: only a success shows its reward"
+            )),
             reward => Ok(reward.filter(|_| entry.completed || sees_all)),
         }
     }
@@ -101,7 +118,8 @@ impl Ledger {
 
     /// Puts an outcome on record, or takes it off.
     fn put(&mut self, entry: &Entry, known: Option<Known>) {
-        let place = entry.round.checked_sub(1).and_then(|place| self.rounds.get_mut(place as usize));
+        let place =
+            entry.round.checked_sub(1).and_then(|place| self.rounds.get_mut(place as usize));
         if let Some(told) = place.and_then(|round| round.told.get_mut(entry.task)) {
             *told = known;
         }
@@ -113,7 +131,8 @@ impl Ledger {
             return self.learn_gains(entries);
         }
         for entry in entries {
-            let reward = Reward::from_share(entry.reward.unwrap_or(0.0) / self.problem.reward_max());
+            let reward =
+                Reward::from_share(entry.reward.unwrap_or(0.0) / self.problem.reward_max());
             let outcome = match (entry.completed, self.feedback()) {
                 (true, _) => Outcome::Done(reward),
                 (false, Feedback::Full) => Outcome::Forgone(reward),
@@ -130,9 +149,14 @@ impl Ledger {
         rounds.sort_unstable();
         rounds.dedup();
         for number in rounds {
-            let Some(round) = self.round(number).filter(|round| round.waiting() == 0) else { continue };
-            let units = |known: &Known| Reward::from_share(known.reward.unwrap_or(0.0) / self.problem.reward_max()).units();
-            let gain: u64 = round.told.iter().flatten().filter(|known| known.completed).map(units).sum();
+            let Some(round) = self.round(number).filter(|round| round.waiting() == 0) else {
+                continue;
+            };
+            let units = |known: &Known| {
+                Reward::from_share(known.reward.unwrap_or(0.0) / self.problem.reward_max()).units()
+            };
+            let gain: u64 =
+                round.told.iter().flatten().filter(|known| known.completed).map(units).sum();
             self.campaign.observe_gain(number, gain as f64 / Reward::UNITS as f64)?;
         }
         Ok(())

@@ -1,8 +1,10 @@
-//! Branch and bound: where one task lies inside a chord of its envelope, its domain is cut in two and both parts are tried.
+//! Branch and bound: where one task lies inside a chord of its envelope, its domain is cut in two
+//! and both parts are tried.
 //!
-//! Best bound first. A node is a chain of cuts; its relaxation is the same price search on narrower domains. Among tasks with
-//! equal curves and bounds the one with more weight need not get less than another, so a cut on one carries over to its
-//! class: the search is over *how many* of them are funded, not which.
+//! Best bound first. A node is a chain of cuts; its relaxation is the same price search on narrower
+//! domains. Among tasks with equal curves and bounds the one with more weight need not get less
+//! than another, so a cut on one carries over to its class: the search is over *how many* of them
+//! are funded, not which.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -55,8 +57,8 @@ pub(super) struct Tree {
     touched: Vec<u32>,
     /// Those of them that are S-shaped and in flat arrays.
     aside: Vec<u32>,
-    /// Domains for which an envelope was made, by this node or earlier ones: class, low, high. The envelopes are behind those of the
-    /// coordinates, in the same order.
+    /// Domains for which an envelope was made, by this node or earlier ones: class, low, high. The
+    /// envelopes are behind those of the coordinates, in the same order.
     made: Vec<(u32, f64, f64)>,
 }
 
@@ -79,7 +81,8 @@ pub(super) struct Searched {
 }
 
 const ROOT: u32 = 0;
-/// So many envelopes of narrowed domains are kept for the nodes to come; most are made by a node's ancestors.
+/// So many envelopes of narrowed domains are kept for the nodes to come; most are made by a node's
+/// ancestors.
 const MADE: usize = 64;
 
 impl Tree {
@@ -100,10 +103,22 @@ impl Tree {
         self.high.clone_from(&model.high);
         // A node writes only what may differ from the root.
         trial.copy_from_slice(best);
-        let mut found = Searched { value: root.value, bound: root.bound, split_price: root.price, nodes: 1 };
+        let mut found =
+            Searched { value: root.value, bound: root.bound, split_price: root.price, nodes: 1 };
         // Bounds of nodes that cannot be cut any further.
         let mut closed = f64::NEG_INFINITY;
-        self.add(Node { parent: ROOT, coordinate: 0, cut: 0.0, at_least: false, fractional: None, price: 0.0 }, root, root.bound);
+        self.add(
+            Node {
+                parent: ROOT,
+                coordinate: 0,
+                cut: 0.0,
+                at_least: false,
+                fractional: None,
+                price: 0.0,
+            },
+            root,
+            root.bound,
+        );
         while let Some(open) = self.open.peek().copied() {
             if open.bound <= found.value + stop.slack || found.nodes >= stop.max_nodes {
                 break;
@@ -113,7 +128,11 @@ impl Tree {
             let cut = node.fractional.and_then(|(coordinate, spend)| {
                 self.narrow_domains(model, open.node);
                 let coordinate = coordinate as usize;
-                let split = model.coordinates[coordinate].split(self.low[coordinate], self.high[coordinate], spend);
+                let split = model.coordinates[coordinate].split(
+                    self.low[coordinate],
+                    self.high[coordinate],
+                    spend,
+                );
                 self.restore(model);
                 split.map(|(left, right)| (coordinate as u32, left, right))
             });
@@ -122,7 +141,14 @@ impl Tree {
                 continue;
             };
             for (cut, at_least) in [(left, false), (right, true)] {
-                let child = Node { parent: open.node, coordinate, cut, at_least, fractional: None, price: node.price };
+                let child = Node {
+                    parent: open.node,
+                    coordinate,
+                    cut,
+                    at_least,
+                    fractional: None,
+                    price: node.price,
+                };
                 self.visit(model, relaxation, child, open.bound, &mut found, best, trial);
             }
         }
@@ -131,7 +157,10 @@ impl Tree {
         found
     }
 
-    #[allow(clippy::too_many_arguments, reason = "the parts of one search, each with its own owner")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the parts of one search, each with its own owner"
+    )]
     fn visit(
         &mut self,
         model: &mut Model,
@@ -146,8 +175,14 @@ impl Tree {
         self.nodes.push(child);
         let place = self.nodes.len() as u32 - 1;
         let free = self.narrow(model, place);
-        let relaxed =
-            free.map(|free| relaxation.solve(View { free, aside: &self.aside, ..model.view() }, Some(child.price), found.value, trial));
+        let relaxed = free.map(|free| {
+            relaxation.solve(
+                View { free, aside: &self.aside, ..model.view() },
+                Some(child.price),
+                found.value,
+                trial,
+            )
+        });
         self.restore(model);
         self.nodes.pop();
         let Some(relaxed) = relaxed else { return };
@@ -169,13 +204,15 @@ impl Tree {
         self.nodes.push(Node { fractional, price: relaxed.price, ..node });
     }
 
-    /// Narrows the domains to those of a node, and makes their envelopes; returns what its lower bounds leave of the budget, if they fit.
+    /// Narrows the domains to those of a node, and makes their envelopes; returns what its lower
+    /// bounds leave of the budget, if they fit.
     fn narrow(&mut self, model: &mut Model, place: u32) -> Option<f64> {
         self.narrow_domains(model, place);
         self.touched.sort_unstable();
         self.touched.dedup();
         self.aside.clear();
-        self.aside.extend(self.touched.iter().filter(|&&coordinate| model.sigmoids.has(coordinate)));
+        self.aside
+            .extend(self.touched.iter().filter(|&&coordinate| model.sigmoids.has(coordinate)));
         self.remake(model)
     }
 

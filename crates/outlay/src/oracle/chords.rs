@@ -1,5 +1,5 @@
-//! The chords of all envelopes, in flat arrays: what they come to at a price is one pass of vector instructions, quicker for a
-//! hundred of them than dropping those that are settled.
+//! The chords of all envelopes, in flat arrays: what they come to at a price is one pass of vector
+//! instructions, quicker for a hundred of them than dropping those that are settled.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -12,7 +12,8 @@ pub(super) struct Chord {
     pub(super) jump: f64,
 }
 
-/// Many chords. Once sealed their number is a multiple of four: the last may be no chords, which jump by nothing at price zero.
+/// Many chords. Once sealed their number is a multiple of four: the last may be no chords, which
+/// jump by nothing at price zero.
 #[derive(Debug, Default)]
 pub(super) struct Chords {
     price: Vec<f64>,
@@ -65,7 +66,8 @@ impl Chords {
         with_four(Arch::new(), Taken { chords: self, price })
     }
 
-    /// What all chords from `high` on come to, and whether there are any strictly between `low` and `high`.
+    /// What all chords from `high` on come to, and whether there are any strictly between `low` and
+    /// `high`.
     #[inline(always)]
     pub(super) fn between(&self, low: f64, high: f64) -> (f64, bool) {
         if self.is_empty() {
@@ -80,9 +82,11 @@ impl Chords {
         listed.extend(all.filter(|chord| chord.price > low && chord.price < high));
     }
 
-    /// Drops the chords outside a bracket and returns what those above it come to; nothing happens if there are few.
+    /// Drops the chords outside a bracket and returns what those above it come to; nothing happens
+    /// if there are few.
     ///
-    /// A search that begins with many drops to its end: chords above its bracket are never half settled.
+    /// A search that begins with many drops to its end: chords above its bracket are never half
+    /// settled.
     pub(super) fn narrow(&mut self, below: f64, above: f64) -> Option<f64> {
         if !self.are_many {
             return None;
@@ -153,7 +157,9 @@ mod tests {
     use super::*;
 
     fn some(count: usize) -> (Vec<Chord>, Chords) {
-        let list: Vec<Chord> = (0..count).map(|n| Chord { price: ((n * 37) % 101) as f64 / 8.0, jump: 1.0 + (n % 7) as f64 }).collect();
+        let list: Vec<Chord> = (0..count)
+            .map(|n| Chord { price: ((n * 37) % 101) as f64 / 8.0, jump: 1.0 + (n % 7) as f64 })
+            .collect();
         let mut chords = Chords::default();
         list.iter().for_each(|&chord| chords.push(chord));
         chords.seal();
@@ -165,12 +171,19 @@ mod tests {
     fn passes_agree_with_plain_sums() {
         for count in [0, 1, 3, 4, 33, 300, 1001] {
             let (list, mut chords) = some(count);
-            let sum = |keep: &dyn Fn(&Chord) -> bool| list.iter().filter(|chord| keep(chord)).map(|chord| chord.jump).sum::<f64>();
+            let sum = |keep: &dyn Fn(&Chord) -> bool| {
+                list.iter().filter(|chord| keep(chord)).map(|chord| chord.jump).sum::<f64>()
+            };
             for at in [0.0, 0.125, 3.0, 6.3, 12.5, 20.0, f64::INFINITY] {
                 let expected = (sum(&|chord| chord.price > at), sum(&|chord| chord.price == at));
                 assert_eq!(chords.taken(at), expected, "{count} at {at}");
-                let inside = list.iter().filter(|chord| chord.price > 3.0 && chord.price < at).count();
-                assert_eq!(chords.between(3.0, at), (sum(&|chord| chord.price >= at), inside > 0), "{count} up to {at}");
+                let inside =
+                    list.iter().filter(|chord| chord.price > 3.0 && chord.price < at).count();
+                assert_eq!(
+                    chords.between(3.0, at),
+                    (sum(&|chord| chord.price >= at), inside > 0),
+                    "{count} up to {at}"
+                );
                 let mut listed = Vec::new();
                 chords.list_between(3.0, at, &mut listed);
                 assert_eq!(listed.len(), inside);

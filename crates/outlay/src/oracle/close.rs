@@ -1,5 +1,5 @@
-//! Logarithms of what is close to one and exponentials of what is close to zero: short series, quicker than the library's functions,
-//! which answer for the rest.
+//! Logarithms of what is close to one and exponentials of what is close to zero: short series,
+//! quicker than the library's functions, which answer for the rest.
 
 /// `ln(a / b)`.
 #[inline(always)]
@@ -8,7 +8,8 @@ pub(super) fn log_ratio(a: f64, b: f64) -> f64 {
     let s = (a - b) / (a + b);
     let t = s * s;
     if t < 1e-3 {
-        let (twice, tail) = (s + s, (1.0 / 3.0 + t * (1.0 / 5.0)) + (t * t) * (1.0 / 7.0 + t * (1.0 / 9.0)));
+        let (twice, tail) =
+            (s + s, (1.0 / 3.0 + t * (1.0 / 5.0)) + (t * t) * (1.0 / 7.0 + t * (1.0 / 9.0)));
         twice + (twice * t) * tail
     } else {
         (a / b).ln()
@@ -40,7 +41,11 @@ mod tests {
             assert!((exp(x) / x.exp() - 1.0).abs() <= 3.0 * f64::EPSILON, "{x}");
             assert!((log_ratio(x.exp() * 3.0, 3.0) - x).abs() <= 3.0 * f64::EPSILON, "{x}");
         }
-        assert!(log_ratio(0.0, 1.0) == f64::NEG_INFINITY && log_ratio(f64::NAN, 1.0).is_nan() && exp(f64::NAN).is_nan());
+        assert!(
+            log_ratio(0.0, 1.0) == f64::NEG_INFINITY
+                && log_ratio(f64::NAN, 1.0).is_nan()
+                && exp(f64::NAN).is_nan()
+        );
         assert_eq!((exp(f64::NEG_INFINITY), exp(f64::INFINITY)), (0.0, f64::INFINITY));
     }
 }

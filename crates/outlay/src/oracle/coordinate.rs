@@ -1,4 +1,5 @@
-//! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain that splits can narrow.
+//! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain
+//! that splits can narrow.
 
 use crate::curve::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
 use crate::problem::Bounds;
@@ -21,7 +22,8 @@ pub(super) struct Coordinate {
 /// The form of a curve before its weight is known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
-    /// Points with increasing spend, the first at zero; linear between them, or constant up to the next.
+    /// Points with increasing spend, the first at zero; linear between them, or constant up to the
+    /// next.
     Points { spend: Vec<f64>, success: Vec<f64>, linear: bool },
     /// Convex up to the inflection, concave beyond it.
     Smooth(Smooth),
@@ -46,7 +48,8 @@ impl Smooth {
         }
     }
 
-    /// The spend on the concave branch with this slope, and its fall per unit of the slope's logarithm.
+    /// The spend on the concave branch with this slope, and its fall per unit of the slope's
+    /// logarithm.
     pub(super) fn at_slope(&self, slope: f64) -> (f64, f64) {
         match self {
             Self::Power(curve) => curve.at_slope(slope),
@@ -56,14 +59,16 @@ impl Smooth {
         }
     }
 
-    /// By how much less a spend between its bounds falls, a unit of the slope's logarithm later, given its fall here.
+    /// By how much less a spend between its bounds falls, a unit of the slope's logarithm later,
+    /// given its fall here.
     pub(super) fn bend(&self, spend: f64, fall: f64) -> f64 {
         match self {
             Self::Power(_) => fall * fall / spend,
             Self::Exponential(_) => 0.0,
             Self::Hill(curve) => {
                 let per_steepness = 1.0 / curve.steepness();
-                // How fast the logarithm of the slope falls with the odds' logarithm, and from it the chance of success.
+                // How fast the logarithm of the slope falls with the odds' logarithm, and from it
+                // the chance of success.
                 let rate = spend * per_steepness / fall;
                 let success = 0.5 * (rate + 1.0 - per_steepness);
                 fall / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)
@@ -85,24 +90,33 @@ impl Smooth {
 }
 
 impl Form {
-    /// The form of a curve. A user's own function is a single cell from zero on until it is refined.
+    /// The form of a curve. A user's own function is a single cell from zero on until it is
+    /// refined.
     pub(super) fn of(curve: &Curve) -> Self {
         match curve.family() {
-            Family::Power(power) if power.exponent() < 1.0 => Self::Smooth(Smooth::Power(power.clone())),
+            Family::Power(power) if power.exponent() < 1.0 => {
+                Self::Smooth(Smooth::Power(power.clone()))
+            }
             Family::Power(power) => Self::ramp(power.scale()),
             Family::Saturating(saturating) => Self::ramp(saturating.full_at()),
-            Family::Exponential(exponential) => Self::Smooth(Smooth::Exponential(exponential.clone())),
+            Family::Exponential(exponential) => {
+                Self::Smooth(Smooth::Exponential(exponential.clone()))
+            }
             Family::Hill(hill) => Self::Smooth(Smooth::Hill(hill.clone())),
             Family::Logistic(logistic) => Self::Smooth(Smooth::Logistic(logistic.clone())),
             Family::Threshold(threshold) => Self::staircase(&[threshold.at()], &[1.0]),
             Family::Steps(steps) => Self::staircase(steps.at(), steps.heights()),
             Family::Empirical(empirical) => Self::staircase(empirical.at(), empirical.heights()),
-            Family::Piecewise(piecewise) => {
-                Self::Points { spend: piecewise.spend().to_vec(), success: piecewise.heights().to_vec(), linear: true }
-            }
-            Family::Custom(custom) => {
-                Self::Points { spend: vec![0.0], success: vec![1.0], linear: custom.shape() != DeclaredShape::Monotone }
-            }
+            Family::Piecewise(piecewise) => Self::Points {
+                spend: piecewise.spend().to_vec(),
+                success: piecewise.heights().to_vec(),
+                linear: true,
+            },
+            Family::Custom(custom) => Self::Points {
+                spend: vec![0.0],
+                success: vec![1.0],
+                linear: custom.shape() != DeclaredShape::Monotone,
+            },
         }
     }
 
@@ -155,7 +169,14 @@ impl Coordinate {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
         // Beyond saturation nothing is gained, but a bound may ask for it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
-        Self { task, form: Form::of(curve), at_least: bounds.at_least, min: bounds.min, max, class: 0 }
+        Self {
+            task,
+            form: Form::of(curve),
+            at_least: bounds.at_least,
+            min: bounds.min,
+            max,
+            class: 0,
+        }
     }
 
     /// The least allowed spend with the same success, if the curve is a staircase.
@@ -177,12 +198,17 @@ impl Coordinate {
             Form::Points { spend: points, linear: false, .. } => {
                 let after = points.partition_point(|&point| point <= spend);
                 let right = *points.get(after)?;
-                (right <= high).then(|| (if after == 0 { low } else { points[after - 1].max(low) }, right))
+                (right <= high)
+                    .then(|| (if after == 0 { low } else { points[after - 1].max(low) }, right))
             }
             Form::Points { spend: points, .. } => {
                 let from = points.partition_point(|&point| point <= low);
                 let to = points.partition_point(|&point| point < high);
-                let nearest = points.get(from..to)?.iter().copied().min_by(|a, b| (a - spend).abs().total_cmp(&(b - spend).abs()))?;
+                let nearest = points
+                    .get(from..to)?
+                    .iter()
+                    .copied()
+                    .min_by(|a, b| (a - spend).abs().total_cmp(&(b - spend).abs()))?;
                 Some((nearest, nearest))
             }
             Form::Smooth(smooth) => {
@@ -190,8 +216,9 @@ impl Coordinate {
                 if low >= inflection {
                     return None;
                 }
-                // Beyond the inflection the curve is its own envelope. Before it: at the point itself, where the envelope then meets the
-                // curve on both sides, but never so close to an end that the cut is no progress.
+                // Beyond the inflection the curve is its own envelope. Before it: at the point
+                // itself, where the envelope then meets the curve on both sides, but never so close
+                // to an end that the cut is no progress.
                 let end = high.min(inflection);
                 let margin = NO_PROGRESS * (end - low);
                 let last = if high > inflection { inflection } else { end - margin };

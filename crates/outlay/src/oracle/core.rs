@@ -1,10 +1,12 @@
 //! The exact search over steps: which jumps to pay for when every curve is a staircase.
 //!
-//! This is the multiple-choice knapsack. The price found by the relaxation gives every choice a *loss* against the best one
-//! for its task at that price; a choice whose loss exceeds the gap cannot be part of a better split. What remains, the core,
-//! is searched by lists of partial choices (Nemhauser and Ullmann's lists with the bounds of Pisinger's core algorithm):
-//! a partial choice is dropped if another spends no more and gains no less, or if even the best completion cannot beat the
-//! split already known. Spends are whole multiples of the budget's 2^-60, so sums are exact and equal jumps really are equal.
+//! This is the multiple-choice knapsack. The price found by the relaxation gives every choice a
+//! *loss* against the best one for its task at that price; a choice whose loss exceeds the gap
+//! cannot be part of a better split. What remains, the core, is searched by lists of partial
+//! choices (Nemhauser and Ullmann's lists with the bounds of Pisinger's core algorithm): a partial
+//! choice is dropped if another spends no more and gains no less, or if even the best completion
+//! cannot beat the split already known. Spends are whole multiples of the budget's 2^-60, so sums
+//! are exact and equal jumps really are equal.
 
 use super::counted;
 use super::stairs::{CAPACITY, Level, Root, Stairs, Terms, UNITS, units};
@@ -30,7 +32,8 @@ struct Departure {
     to: u32,
 }
 
-/// Another level for one coordinate: change of spend, change of value, and what it loses at the price.
+/// Another level for one coordinate: change of spend, change of value, and what it loses at the
+/// price.
 #[derive(Debug, Clone, Copy)]
 struct Choice {
     to: u32,
@@ -39,7 +42,8 @@ struct Choice {
     loss: f64,
 }
 
-/// A coordinate with choices left, and the least loss per unit of spend freed or added from here to the end of the order.
+/// A coordinate with choices left, and the least loss per unit of spend freed or added from here to
+/// the end of the order.
 #[derive(Debug, Clone, Copy)]
 struct Stage {
     coordinate: u32,
@@ -94,9 +98,11 @@ struct Found {
 const NONE: u32 = u32::MAX;
 /// So many new partial choices are weeded before more are made.
 const CROWDED: usize = 1 << 20;
-/// Partial choices of a stage with no more choices than this are merged; those of others are sorted.
+/// Partial choices of a stage with no more choices than this are merged; those of others are
+/// sorted.
 const MERGED: u32 = 4;
-/// The split known is improved by the choices of so many coordinates first, and then by those that lose so many times more.
+/// The split known is improved by the choices of so many coordinates first, and then by those that
+/// lose so many times more.
 const FIRST_CORE: usize = 96;
 const WIDER: f64 = 16.0;
 /// So many coordinates are asked what they lose at least.
@@ -107,8 +113,15 @@ const COUNTED: u64 = 1 << 15;
 const NEGLIGIBLE: f64 = 1e-14;
 
 impl CoreSearch {
-    /// The best split of staircases: the levels chosen. Steps are settled to the last digit unless a coarse tolerance is asked for.
-    pub(super) fn solve(&mut self, stairs: &mut Stairs, terms: Terms<'_>, last_price: Option<f64>, options: &Options) -> Outcome {
+    /// The best split of staircases: the levels chosen. Steps are settled to the last digit unless
+    /// a coarse tolerance is asked for.
+    pub(super) fn solve(
+        &mut self,
+        stairs: &mut Stairs,
+        terms: Terms<'_>,
+        last_price: Option<f64>,
+        options: &Options,
+    ) -> Outcome {
         let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
         let root = stairs.relax(terms, last_price);
         let Root { price, mut bound, mut value, left, .. } = root;
@@ -121,7 +134,8 @@ impl CoreSearch {
         Outcome { value, bound, price, split_price: price, is_flat: true, left, nodes: 1, states }
     }
 
-    /// Writes the split that departs from the homes along a trail; none stands for the split that was known.
+    /// Writes the split that departs from the homes along a trail; none stands for the split that
+    /// was known.
     fn write(&self, trail: Option<u32>, stairs: &mut Stairs) {
         let Some(mut at) = trail else { return };
         stairs.chosen.clone_from(&stairs.home);
@@ -150,12 +164,17 @@ impl CoreSearch {
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
             let work = self.states.len() as u64 * u64::from(stage.last - stage.first);
-            let is_crowded = run.states + self.states.len() as u64 > run.patience() || run.states + work > max_states;
+            let is_crowded = run.states + self.states.len() as u64 > run.patience()
+                || run.states + work > max_states;
             if cap.is_none() && is_crowded {
                 cap = Some(self.count(&mut run, &mut best, options));
             }
-            let is_closed = cap.is_some_and(|cap| cap <= run.value * (1.0 + options.tolerance.max(NEGLIGIBLE)));
-            if is_closed || run.states + work > max_states || self.trail.len() as u64 + work >= u64::from(NONE) {
+            let is_closed =
+                cap.is_some_and(|cap| cap <= run.value * (1.0 + options.tolerance.max(NEGLIGIBLE)));
+            if is_closed
+                || run.states + work > max_states
+                || self.trail.len() as u64 + work >= u64::from(NONE)
+            {
                 run.keep_open(&self.states, &stage);
                 break;
             }
@@ -167,8 +186,9 @@ impl CoreSearch {
         Found { value: run.value, bound, states: run.states, trail }
     }
 
-    /// The bound that counts chords, and perhaps a better split from the search under the prices that prove it. Where there are so many
-    /// partial choices that this is called for, what was asked for is enough: the last digit is far.
+    /// The bound that counts chords, and perhaps a better split from the search under the prices
+    /// that prove it. Where there are so many partial choices that this is called for, what was
+    /// asked for is enough: the last digit is far.
     fn count(&mut self, run: &mut Run<'_>, best: &mut State, options: &Options) -> f64 {
         let Start { stairs, terms, root } = run.start;
         let tolerance = options.tolerance.max(NEGLIGIBLE);
@@ -179,7 +199,11 @@ impl CoreSearch {
                 bound = bound.max(case.bound);
                 continue;
             }
-            let known = Known { value: run.value, tolerance: run.tolerance, max_states: options.max_states.saturating_sub(run.states) };
+            let known = Known {
+                value: run.value,
+                tolerance: run.tolerance,
+                max_states: options.max_states.saturating_sub(run.states),
+            };
             let found = self.tally.run(stairs, terms, case, known);
             run.states += found.states;
             bound = bound.max(found.bound);
@@ -194,7 +218,14 @@ impl CoreSearch {
     fn take_tally(&mut self, run: &mut Run<'_>, best: &mut State) {
         let Start { stairs, terms, root } = run.start;
         let (mut trail, mut spend, mut gain) = (NONE, run.origin, Sum::default());
-        for (coordinate, (&to, &from)) in self.tally.levels.iter().zip(&stairs.home).enumerate().filter(|(_, (to, from))| to != from) {
+        for (coordinate, (&to, &from)) in self
+            .tally
+            .levels
+            .iter()
+            .zip(&stairs.home)
+            .enumerate()
+            .filter(|(_, (to, from))| to != from)
+        {
             let choice = run.choice(terms.weights[coordinate], stairs.level(from), to);
             gain.add(choice.gain);
             spend += choice.shift;
@@ -207,8 +238,9 @@ impl CoreSearch {
         }
     }
 
-    /// Lists the choices that matter. The fewer of them the better the split known: so that one is first improved by the choices that
-    /// lose least, then by more of them, until all are listed that lose less than what is still open.
+    /// Lists the choices that matter. The fewer of them the better the split known: so that one is
+    /// first improved by the choices that lose least, then by more of them, until all are listed
+    /// that lose less than what is still open.
     fn gather(&mut self, run: &mut Run<'_>, best: &mut State) {
         let mut limit = self.first_limit(&run.start.stairs.least).min(run.gap());
         loop {
@@ -218,7 +250,8 @@ impl CoreSearch {
                 run.drop_bound(run.start.root.bound - dropped);
                 return;
             }
-            // Never less than a share of what is open: where many lose nothing at all, times nothing is nothing.
+            // Never less than a share of what is open: where many lose nothing at all, times
+            // nothing is nothing.
             limit = (limit * WIDER).max(run.gap() / (WIDER * WIDER)).min(run.gap());
         }
     }
@@ -256,11 +289,18 @@ impl CoreSearch {
 
     fn collect_from(&mut self, coordinate: usize, run: &Run<'_>, limit: f64) -> f64 {
         let stairs = run.start.stairs;
-        let (weight, (corners, home)) = (run.start.terms.weights[coordinate], stairs.corners(coordinate));
+        let (weight, (corners, home)) =
+            (run.start.terms.weights[coordinate], stairs.corners(coordinate));
         let from = corners[home];
         let departure = |to: u32| run.choice(weight, stairs.level(from), to);
-        let left = corners[..home].iter().rposition(|&corner| departure(corner).loss >= limit).unwrap_or(0);
-        let right = corners[home..].iter().position(|&corner| departure(corner).loss >= limit).map(|offset| home + offset);
+        let left = corners[..home]
+            .iter()
+            .rposition(|&corner| departure(corner).loss >= limit)
+            .unwrap_or(0);
+        let right = corners[home..]
+            .iter()
+            .position(|&corner| departure(corner).loss >= limit)
+            .map(|offset| home + offset);
         let right = right.unwrap_or(corners.len() - 1);
         let mut dropped = f64::INFINITY;
         for to in (corners[left]..from).chain(from + 1..corners[right] + 1) {
@@ -274,13 +314,15 @@ impl CoreSearch {
         dropped
     }
 
-    /// Looks for a better split one or two departures from the start: the better the split, the smaller the core.
+    /// Looks for a better split one or two departures from the start: the better the split, the
+    /// smaller the core.
     fn exchange(&mut self, run: &mut Run<'_>, best: &mut State) {
         self.index_singles();
         let room = CAPACITY - run.origin;
         let mut pair = None;
         let mut fits = self.singles.len();
-        // A single departure first, then pairs in the order of the first one's spend: what fits beside it becomes less and less.
+        // A single departure first, then pairs in the order of the first one's spend: what fits
+        // beside it becomes less and less.
         for position in std::iter::once(None).chain((0..self.singles.len()).map(Some)) {
             let (shift, gain) = position.map_or((0, 0.0), |position| {
                 let choice = self.choices[self.singles[position].1 as usize];
@@ -292,8 +334,11 @@ impl CoreSearch {
             while fits > 0 && self.singles[fits - 1].0 > room - shift {
                 fits -= 1;
             }
-            let Some(partner) = fits.checked_sub(1).map(|last| self.fitting[last] as usize) else { continue };
-            let same = position.is_some_and(|position| self.singles[position].2 == self.singles[partner].2);
+            let Some(partner) = fits.checked_sub(1).map(|last| self.fitting[last] as usize) else {
+                continue;
+            };
+            let same = position
+                .is_some_and(|position| self.singles[position].2 == self.singles[partner].2);
             let gain = gain + self.choices[self.singles[partner].1 as usize].gain;
             let spend = run.origin + shift + self.singles[partner].0;
             if !same && run.improves(spend, gain) {
@@ -305,8 +350,16 @@ impl CoreSearch {
             for single in position.into_iter().chain([partner]) {
                 let (_, choice, stage) = self.singles[single];
                 let coordinate = self.stages[stage as usize].coordinate;
-                let before = if single == partner && position.is_some() { self.trail.len() as u32 - 1 } else { NONE };
-                self.trail.push(Departure { before, coordinate, to: self.choices[choice as usize].to });
+                let before = if single == partner && position.is_some() {
+                    self.trail.len() as u32 - 1
+                } else {
+                    NONE
+                };
+                self.trail.push(Departure {
+                    before,
+                    coordinate,
+                    to: self.choices[choice as usize].to,
+                });
             }
             *best = State { spend, gain, trail: self.trail.len() as u32 - 1, choice: NONE };
         }
@@ -332,36 +385,45 @@ impl CoreSearch {
         }
     }
 
-    /// Completes partial choices by the best single departure of a later stage that fits: a better split, found early,
-    /// makes most of the search unnecessary.
+    /// Completes partial choices by the best single departure of a later stage that fits: a better
+    /// split, found early, makes most of the search unnecessary.
     fn complete(&mut self, position: usize, run: &mut Run<'_>, best: &mut State) {
         let mut found = None;
         let mut fits = self.singles.len();
         for state in &self.states {
-            // They are in the order of their spends: what fits into the first may not into the next.
+            // They are in the order of their spends: what fits into the first may not into the
+            // next.
             let room = CAPACITY - state.spend;
             while fits > 0 && self.singles[fits - 1].0 > room {
                 fits -= 1;
             }
             let Some(last) = fits.checked_sub(1) else { break };
             let (shift, choice, stage) = self.singles[self.fitting[last] as usize];
-            let (spend, gain) = (state.spend + shift, state.gain + self.choices[choice as usize].gain);
+            let (spend, gain) =
+                (state.spend + shift, state.gain + self.choices[choice as usize].gain);
             if stage as usize > position && run.improves(spend, gain) {
                 run.value = run.start.root.home_value + gain;
-                found = Some((State { spend, gain, trail: state.trail, choice: NONE }, choice, stage));
+                found =
+                    Some((State { spend, gain, trail: state.trail, choice: NONE }, choice, stage));
             }
         }
         if let Some((state, choice, stage)) = found {
             let coordinate = self.stages[stage as usize].coordinate;
-            self.trail.push(Departure { before: state.trail, coordinate, to: self.choices[choice as usize].to });
+            self.trail.push(Departure {
+                before: state.trail,
+                coordinate,
+                to: self.choices[choice as usize].to,
+            });
             *best = State { trail: self.trail.len() as u32 - 1, ..state };
         }
     }
 
-    /// Drops the choices that cannot be part of a better split: even the cheapest way back to the budget costs too much.
+    /// Drops the choices that cannot be part of a better split: even the cheapest way back to the
+    /// budget costs too much.
     fn prune(&mut self, run: &mut Run<'_>) {
         let Some(&first) = self.stages.first() else { return };
-        let (up, down) = (first.ratio_up.min(first.least_up), first.ratio_down.min(first.least_down));
+        let (up, down) =
+            (first.ratio_up.min(first.least_up), first.ratio_down.min(first.least_down));
         let mut kept = 0;
         for stage in &mut self.stages {
             let begin = kept;
@@ -384,15 +446,22 @@ impl CoreSearch {
         self.stages.retain_mut(|entry| {
             let keeps = entry.last > entry.first;
             if keeps {
-                *entry = stage(entry.coordinate as usize, entry.first as usize, &choices[..entry.last as usize]);
+                *entry = stage(
+                    entry.coordinate as usize,
+                    entry.first as usize,
+                    &choices[..entry.last as usize],
+                );
             }
             keeps
         });
     }
 
-    /// Puts the coordinates where a departure is cheapest first, and says at each stage how cheap the rest can be.
+    /// Puts the coordinates where a departure is cheapest first, and says at each stage how cheap
+    /// the rest can be.
     fn order(&mut self) {
-        self.stages.sort_unstable_by(|a, b| a.ease.total_cmp(&b.ease).then(a.coordinate.cmp(&b.coordinate)));
+        self.stages.sort_unstable_by(|a, b| {
+            a.ease.total_cmp(&b.ease).then(a.coordinate.cmp(&b.coordinate))
+        });
         let (mut up, mut down) = (f64::INFINITY, f64::INFINITY);
         for stage in self.stages.iter_mut().rev() {
             up = up.min(stage.ratio_up);
@@ -402,13 +471,17 @@ impl CoreSearch {
         }
         // What counts after a stage is the rest without it.
         for position in 0..self.stages.len() {
-            let (up, down) = self.stages.get(position + 1).map_or((f64::INFINITY, f64::INFINITY), |next| (next.least_up, next.least_down));
+            let (up, down) = self
+                .stages
+                .get(position + 1)
+                .map_or((f64::INFINITY, f64::INFINITY), |next| (next.least_up, next.least_down));
             self.stages[position].least_up = up;
             self.stages[position].least_down = down;
         }
     }
 
-    /// Adds the choices of one stage to every partial choice, and drops what is dominated or hopeless.
+    /// Adds the choices of one stage to every partial choice, and drops what is dominated or
+    /// hopeless.
     fn expand(&mut self, stage: Stage, run: &mut Run<'_>, best: &mut State) {
         self.next.clear();
         for &state in &self.states {
@@ -433,7 +506,11 @@ impl CoreSearch {
                 self.next.push(State { spend, gain, trail: state.trail, choice: position });
                 if better {
                     run.value = run.start.root.home_value + gain;
-                    self.trail.push(Departure { before: state.trail, coordinate: stage.coordinate, to: choice.to });
+                    self.trail.push(Departure {
+                        before: state.trail,
+                        coordinate: stage.coordinate,
+                        to: choice.to,
+                    });
                     *best = State { spend, gain, trail: self.trail.len() as u32 - 1, choice: NONE };
                 }
             }
@@ -455,7 +532,8 @@ impl CoreSearch {
         std::mem::swap(&mut self.states, &mut self.next);
     }
 
-    /// Merges two runs of new partial choices, each in the order of its spends; the second begins at `second`.
+    /// Merges two runs of new partial choices, each in the order of its spends; the second begins
+    /// at `second`.
     fn merge(&mut self, second: usize) {
         self.merged.clear();
         let (mut one, mut other) = self.next.split_at(second);
@@ -490,8 +568,8 @@ impl CoreSearch {
     }
 }
 
-/// Empties lists that take turns and gives all of them the room of the largest: who holds what is a matter of chance, and a round like
-/// an earlier one must not need more.
+/// Empties lists that take turns and gives all of them the room of the largest: who holds what is a
+/// matter of chance, and a round like an earlier one must not need more.
 pub(super) fn even_out<T, const LISTS: usize>(lists: [&mut Vec<T>; LISTS]) {
     let most = lists.iter().map(|list| list.capacity()).max().unwrap_or(0);
     for list in lists {
@@ -569,12 +647,14 @@ impl<'a> Run<'a> {
 
     fn choice(&self, weight: f64, from: Level, to: u32) -> Choice {
         let level = self.start.stairs.level(to);
-        let shift = units(level.spend, self.units_per_spend) - units(from.spend, self.units_per_spend);
+        let shift =
+            units(level.spend, self.units_per_spend) - units(from.spend, self.units_per_spend);
         let gain = weight * (level.success - from.success);
         Choice { to, shift, gain, loss: (self.unit_price * shift as f64 - gain).max(0.0) }
     }
 
-    /// So many partial choices are made before chords are counted: about as many as counting takes time.
+    /// So many partial choices are made before chords are counted: about as many as counting takes
+    /// time.
     fn patience(&self) -> u64 {
         COUNTED.max(4 * self.start.stairs.levels().len() as u64)
     }
@@ -587,7 +667,8 @@ impl<'a> Run<'a> {
     fn best_completion(&self, spend: i64, gain: f64, least_up: f64, least_down: f64) -> f64 {
         let loss = self.unit_price * (spend - self.origin) as f64 - gain;
         let room = (CAPACITY - spend) as f64;
-        let penalty = if room >= 0.0 { room * self.unit_price.min(least_up) } else { -room * least_down };
+        let penalty =
+            if room >= 0.0 { room * self.unit_price.min(least_up) } else { -room * least_down };
         self.start.root.bound - loss - penalty
     }
 

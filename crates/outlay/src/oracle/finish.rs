@@ -1,4 +1,5 @@
-//! From the search's split to the answer: every unit accounted for, the value taken from the curves themselves.
+//! From the search's split to the answer: every unit accounted for, the value taken from the curves
+//! themselves.
 
 use super::model::Model;
 use super::stack::Stack;
@@ -13,7 +14,14 @@ const ROUNDING_GAP: f64 = 1e-12;
 const BUDGET_ULPS: f64 = 4.0;
 
 /// `success` is that of the first relaxation's split.
-pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: Outcome, options: &Options, answer: &mut Allocation) {
+pub(super) fn finish(
+    model: &Model,
+    best: &mut [f64],
+    success: &[f64],
+    outcome: Outcome,
+    options: &Options,
+    answer: &mut Allocation,
+) {
     let tasks = model.curves.len();
     let upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
@@ -30,7 +38,8 @@ pub(super) fn finish(model: &Model, best: &mut [f64], success: &[f64], outcome: 
         answer.spend.copy_from_slice(&best[..tasks]);
         let left = Settlement { model, spend: &mut answer.spend }.settle(outcome, options.leftover);
         write_success(model, options.leftover, answer);
-        answer.value = sum(model.values.iter().zip(&answer.success).map(|(value, success)| value * success));
+        answer.value =
+            sum(model.values.iter().zip(&answer.success).map(|(value, success)| value * success));
         answer.unspent = left;
         answer.unspent_reason = (left > 0.0).then(|| reason(model, &answer.spend));
     }
@@ -68,7 +77,8 @@ fn expand(model: &Model, best: &mut [f64]) {
     }
 }
 
-/// Each task's success at its spend. Of staircases the levels that were bought say it, unless leftovers were spent on top.
+/// Each task's success at its spend. Of staircases the levels that were bought say it, unless
+/// leftovers were spent on top.
 fn write_success(model: &Model, leftover: Leftover, answer: &mut Allocation) {
     let stairs = model.stairs.as_ref().filter(|_| leftover == Leftover::Keep);
     if stairs.is_some_and(|stairs| stairs.write_success(&mut answer.success)) {
@@ -77,7 +87,9 @@ fn write_success(model: &Model, leftover: Leftover, answer: &mut Allocation) {
         }
         return;
     }
-    for ((success, curve), &spend) in answer.success.iter_mut().zip(&model.curves).zip(&answer.spend) {
+    for ((success, curve), &spend) in
+        answer.success.iter_mut().zip(&model.curves).zip(&answer.spend)
+    {
         *success = curve.success(spend);
     }
 }
@@ -99,7 +111,8 @@ impl Settlement<'_> {
             self.order_equals();
         }
         let mut left = self.left();
-        // Above price zero something may still be bought, but never by steps: their search has tried everything that fits.
+        // Above price zero something may still be bought, but never by steps: their search has
+        // tried everything that fits.
         if left > self.negligible() && outcome.price > 0.0 && !self.model.is_all_steps() {
             self.spend_usefully(left);
             left = self.left();
@@ -126,13 +139,15 @@ impl Settlement<'_> {
     /// Steps pay for nothing beyond the jump that they reach.
     fn trim_steps(&mut self) {
         let tasks = self.spend.len();
-        for coordinate in self.model.coordinates.iter().filter(|coordinate| coordinate.task < tasks) {
+        for coordinate in self.model.coordinates.iter().filter(|coordinate| coordinate.task < tasks)
+        {
             self.spend[coordinate.task] = coordinate.trimmed(self.spend[coordinate.task]);
         }
     }
 
-    /// Among tasks with equal curves, bounds and weights the lowest index gets most. Classes are ranked by weight and index,
-    /// and spends are nearly in that order already, so insertion is the right sort.
+    /// Among tasks with equal curves, bounds and weights the lowest index gets most. Classes are
+    /// ranked by weight and index, and spends are nearly in that order already, so insertion is the
+    /// right sort.
     fn order_equals(&mut self) {
         let model = self.model;
         let equal = |a: u32, b: u32| model.weights[a as usize] == model.weights[b as usize];
@@ -157,7 +172,11 @@ impl Settlement<'_> {
             let worth = |task: usize| {
                 let (curve, spend) = (&self.model.curves[task], self.spend[task]);
                 let room = self.room(task).min(curve.saturates_at() - spend).min(left);
-                let gain = if room > 0.0 { self.model.values[task] * (curve.success(spend + room) - curve.success(spend)) } else { 0.0 };
+                let gain = if room > 0.0 {
+                    self.model.values[task] * (curve.success(spend + room) - curve.success(spend))
+                } else {
+                    0.0
+                };
                 (gain, room)
             };
             let mut choice = (0.0, 0.0, 0);
@@ -175,7 +194,8 @@ impl Settlement<'_> {
         }
     }
 
-    /// How much more a task may be given; a task at zero that needs "at least" so much may not be given less.
+    /// How much more a task may be given; a task at zero that needs "at least" so much may not be
+    /// given less.
     fn room(&self, task: usize) -> f64 {
         let bounds = self.model.bounds[task];
         if self.spend[task] < bounds.at_least { 0.0 } else { bounds.max - self.spend[task] }
@@ -196,7 +216,8 @@ impl Settlement<'_> {
         self.spend[task] = (self.spend[task] + step).min(self.model.bounds[task].max);
     }
 
-    /// Takes back what rounding overspent: from smooth tasks, and from jumps no more than leaves them reached.
+    /// Takes back what rounding overspent: from smooth tasks, and from jumps no more than leaves
+    /// them reached.
     fn take_back(&mut self, mut over: f64) {
         for task in 0..self.spend.len() {
             if !(over > 0.0) {
@@ -221,24 +242,33 @@ impl Settlement<'_> {
     }
 }
 
-/// Where one task takes all that is free, many prices prove the same bound; the one that says what budget is worth is that
-/// task's own: its slope, or if that is steeper than its chord, the chord.
+/// Where one task takes all that is free, many prices prove the same bound; the one that says what
+/// budget is worth is that task's own: its slope, or if that is steeper than its chord, the chord.
 fn sole_taker_price(model: &Model, spend: &[f64], outcome: Outcome) -> f64 {
     if !outcome.is_flat || outcome.price == 0.0 || model.free == 0.0 {
         return 0.0;
     }
-    let takes_all = |task: &usize| spend[*task] - model.bounds[*task].min >= model.free * (1.0 - 1e-12);
-    let Some(task) = (0..spend.len()).find(takes_all).filter(|&task| spend[task] < model.bounds[task].max) else { return 0.0 };
+    let takes_all =
+        |task: &usize| spend[*task] - model.bounds[*task].min >= model.free * (1.0 - 1e-12);
+    let Some(task) =
+        (0..spend.len()).find(takes_all).filter(|&task| spend[task] < model.bounds[task].max)
+    else {
+        return 0.0;
+    };
     let (curve, min) = (&model.curves[task], model.bounds[task].min);
     let chord = (curve.success(spend[task]) - curve.success(min)) / (spend[task] - min);
     model.values[task] * curve.slope(spend[task]).min(chord)
 }
 
-/// Whether the rest is unspent because tasks are at their `max`, or because no curve rises any more.
+/// Whether the rest is unspent because tasks are at their `max`, or because no curve rises any
+/// more.
 fn reason(model: &Model, spend: &[f64]) -> UnspentReason {
     let wants_more = |task: usize| {
         let (curve, max) = (&model.curves[task], model.bounds[task].max);
-        model.values[task] > 0.0 && spend[task] >= max && curve.saturates_at() > max && curve.height() > 0.0
+        model.values[task] > 0.0
+            && spend[task] >= max
+            && curve.saturates_at() > max
+            && curve.height() > 0.0
     };
     if (0..spend.len()).any(wants_more) { UnspentReason::AtMax } else { UnspentReason::CurveFlat }
 }

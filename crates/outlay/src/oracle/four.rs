@@ -1,8 +1,9 @@
 //! Four numbers side by side, with the machine's vector instructions where it has them.
 //!
-//! A product is fused with a sum only where that is said ([`Four::times_plus`]), and sums have a fixed order: every machine gives the
-//! same bits, whatever its vectors. Exponential and logarithm are branch-free polynomials after the usual reduction of the argument, right to
-//! two units in the last place, far below what the price search can see.
+//! A product is fused with a sum only where that is said ([`Four::times_plus`]), and sums have a
+//! fixed order: every machine gives the same bits, whatever its vectors. Exponential and logarithm
+//! are branch-free polynomials after the usual reduction of the argument, right to two units in the
+//! last place, far below what the price search can see.
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 use std::ops::{Add, Div, Mul, Sub};
@@ -104,7 +105,8 @@ impl<S: Simd> Four<S> {
         (a + c) + (b + d)
     }
 
-    /// `self * factor + term`, rounded once: half the instructions of a polynomial and two thirds of its latency.
+    /// `self * factor + term`, rounded once: half the instructions of a polynomial and two thirds
+    /// of its latency.
     #[inline(always)]
     pub(super) fn times_plus(self, factor: Self, term: Self) -> Self {
         Self { lanes: self.simd.mul_add_f64s(self.lanes, factor.lanes, term.lanes), ..self }
@@ -153,7 +155,10 @@ impl<S: Simd> Four<S> {
         let r4 = r2 * r2;
         let low = r2.times_plus(pair(0.5, 1.0 / 6.0), r + 1.0);
         let middle = r2.times_plus(pair(1.0 / 720.0, 1.0 / 5_040.0), pair(1.0 / 24.0, 1.0 / 120.0));
-        let high = r2.times_plus(pair(1.0 / 3_628_800.0, 1.0 / 39_916_800.0), pair(1.0 / 40_320.0, 1.0 / 362_880.0));
+        let high = r2.times_plus(
+            pair(1.0 / 3_628_800.0, 1.0 / 39_916_800.0),
+            pair(1.0 / 40_320.0, 1.0 / 362_880.0),
+        );
         let top = pair(1.0 / 479_001_600.0, 1.0 / 6_227_020_800.0);
         let series = (r4 * r4).times_plus(r4.times_plus(top, high), r4.times_plus(middle, low));
         self.where_above(number(-708.0), series * whole.power_of_two(), number(0.0))
@@ -170,8 +175,8 @@ impl<S: Simd> Four<S> {
         self.where_above(number(-708.0), series * whole.power_of_two(), number(0.0))
     }
 
-    /// A whole number and a rest, within half of `ln 2` of zero: the whole number times `ln 2` and the rest make up this number, or
-    /// the nearest whose exponential is a normal number.
+    /// A whole number and a rest, within half of `ln 2` of zero: the whole number times `ln 2` and
+    /// the rest make up this number, or the nearest whose exponential is a normal number.
     #[inline(always)]
     fn reduced(self) -> (Self, Self) {
         let number = |number: f64| Self::splat(self.simd, number);
@@ -184,7 +189,8 @@ impl<S: Simd> Four<S> {
     #[inline(always)]
     fn power_of_two(self) -> Self {
         let simd = self.simd;
-        // Behind 1.5 * 2^20 a whole number stands in the low bits of the upper half: shifted, it is the exponent.
+        // Behind 1.5 * 2^20 a whole number stands in the low bits of the upper half: shifted, it is
+        // the exponent.
         let halves: S::u32s = cast((self + UPPER_ROUNDER).lanes);
         let exponent = simd.wrapping_dyn_shl_u32s(halves, simd.splat_u32s(20));
         let lanes: S::f64s = cast(simd.add_u64s(cast(exponent), simd.splat_u64s(1.0f64.to_bits())));
@@ -216,7 +222,8 @@ impl<S: Simd> Four<S> {
         let x2 = x * x;
         let x4 = x2 * x2;
         let low = x2.times_plus(pair(1.0 / 6.0, 1.0 / 24.0), pair(1.0, 0.5));
-        let middle = x2.times_plus(pair(1.0 / 5_040.0, 1.0 / 40_320.0), pair(1.0 / 120.0, 1.0 / 720.0));
+        let middle =
+            x2.times_plus(pair(1.0 / 5_040.0, 1.0 / 40_320.0), pair(1.0 / 120.0, 1.0 / 720.0));
         let high = pair(1.0 / 362_880.0, 1.0 / 3_628_800.0);
         self * x4.times_plus(x4.times_plus(high, middle), low)
     }
@@ -268,7 +275,8 @@ impl<S: Simd> Four<S> {
         let number = |number: f64| Self::splat(simd, number);
         let bits: S::u64s = cast(self.lanes);
         let one = simd.splat_u64s(1.0f64.to_bits());
-        let mantissa = simd.or_u64s(simd.and_u64s(bits, simd.splat_u64s(0x000f_ffff_ffff_ffff)), one);
+        let mantissa =
+            simd.or_u64s(simd.and_u64s(bits, simd.splat_u64s(0x000f_ffff_ffff_ffff)), one);
         let high = Self { simd, lanes: cast(mantissa) };
         // The exponent as a number: its bits in the upper half, behind those of 2^20.
         let exponent = simd.and_u64s(bits, simd.splat_u64s(0x7ff0_0000_0000_0000));
@@ -395,7 +403,8 @@ impl<S: Simd> Four<S> {
         self.where_above(number(-708.0), sigmoid, number(0.0))
     }
 
-    /// `1 - e^-x` for numbers that are not negative, without losing the digits of small ones: right to ten units in the last place.
+    /// `1 - e^-x` for numbers that are not negative, without losing the digits of small ones: right
+    /// to ten units in the last place.
     #[inline(always)]
     pub(super) fn one_less_decay(self) -> Self {
         let number = |number: f64| Self::splat(self.simd, number);
@@ -405,9 +414,15 @@ impl<S: Simd> Four<S> {
         let x2 = x * x;
         let x4 = x2 * x2;
         let low = x2.times_plus(pair(1.0 / 6.0, 1.0 / 24.0), pair(1.0, 0.5));
-        let high = x2.times_plus(pair(1.0 / 5_040.0, 1.0 / 40_320.0), pair(1.0 / 120.0, 1.0 / 720.0));
-        let series = (x4 * x4).times_plus(pair(1.0 / 362_880.0, 1.0 / 3_628_800.0), x4.times_plus(high, low));
-        self.where_above(number(SMALL), number(1.0) - (number(0.0) - self).exp(), number(0.0) - x * series)
+        let high =
+            x2.times_plus(pair(1.0 / 5_040.0, 1.0 / 40_320.0), pair(1.0 / 120.0, 1.0 / 720.0));
+        let series = (x4 * x4)
+            .times_plus(pair(1.0 / 362_880.0, 1.0 / 3_628_800.0), x4.times_plus(high, low));
+        self.where_above(
+            number(SMALL),
+            number(1.0) - (number(0.0) - self).exp(),
+            number(0.0) - x * series,
+        )
     }
 }
 
@@ -426,13 +441,18 @@ mod tests {
                 let x = f64::from(step) * 0.010_01;
                 let [exp, ..] = Four::splat(simd, x).exp().to_array();
                 let [ln, ..] = Four::splat(simd, exp).ln().to_array();
-                worst = [worst[0].max((exp / x.exp() - 1.0).abs()), worst[1].max((ln - exp.ln()).abs() / x.abs().max(1.0))];
+                worst = [
+                    worst[0].max((exp / x.exp() - 1.0).abs()),
+                    worst[1].max((ln - exp.ln()).abs() / x.abs().max(1.0)),
+                ];
                 let [rough, ..] = Four::splat(simd, x).exp_roughly().to_array();
                 assert!((rough / x.exp() - 1.0).abs() <= 1e-4, "{x}");
                 bits.extend([exp.to_bits(), ln.to_bits(), rough.to_bits()]);
             }
             assert!(worst[0] <= 2.0 * f64::EPSILON && worst[1] <= 4.0 * f64::EPSILON, "{worst:?}");
-            let of = |x: f64| (Four::splat(simd, x).exp().to_array()[3], Four::splat(simd, x).ln().to_array()[3]);
+            let of = |x: f64| {
+                (Four::splat(simd, x).exp().to_array()[3], Four::splat(simd, x).ln().to_array()[3])
+            };
             assert_eq!(of(0.0), (1.0, f64::NEG_INFINITY));
             assert_eq!(of(-1000.0), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NEG_INFINITY), (0.0, f64::NEG_INFINITY));
@@ -442,7 +462,11 @@ mod tests {
                 let [decay, ..] = Four::splat(simd, x).one_less_decay().to_array();
                 assert!((decay / -(-x).exp_m1() - 1.0).abs() <= 10.0 * f64::EPSILON, "{x}");
                 let [sigmoid, ..] = Four::splat(simd, -x).sigmoid().to_array();
-                assert!((sigmoid - 1.0 / (1.0 + x.exp())).abs() <= 4.0 * f64::EPSILON * sigmoid || x > 708.0 && sigmoid == 0.0, "{x}");
+                assert!(
+                    (sigmoid - 1.0 / (1.0 + x.exp())).abs() <= 4.0 * f64::EPSILON * sigmoid
+                        || x > 708.0 && sigmoid == 0.0,
+                    "{x}"
+                );
                 let [root, ..] = Four::splat(simd, x).sqrt().to_array();
                 bits.extend([decay.to_bits(), sigmoid.to_bits(), root.to_bits()]);
             }

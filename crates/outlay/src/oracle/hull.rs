@@ -1,7 +1,8 @@
-//! The concave envelope of a curve on a domain: corners joined by chords, then perhaps a smooth concave branch.
+//! The concave envelope of a curve on a domain: corners joined by chords, then perhaps a smooth
+//! concave branch.
 //!
-//! One linear constraint means that the envelope is all the price search needs, and that at its solution at most one task
-//! lies on the inside of a chord, where the envelope is above the curve.
+//! One linear constraint means that the envelope is all the price search needs, and that at its
+//! solution at most one task lies on the inside of a chord, where the envelope is above the curve.
 
 use super::coordinate::{Coordinate, Form, Smooth};
 
@@ -10,7 +11,8 @@ use super::coordinate::{Coordinate, Form, Smooth};
 pub(super) struct Corner {
     pub(super) spend: f64,
     pub(super) success: f64,
-    /// Slope of the chord to the next corner or to the branch; infinite if the branch starts right here, zero if nothing follows.
+    /// Slope of the chord to the next corner or to the branch; infinite if the branch starts right
+    /// here, zero if nothing follows.
     pub(super) slope: f64,
     /// The curve itself runs along that chord, so any point on it is as good as the envelope says.
     pub(super) exact: bool,
@@ -45,12 +47,20 @@ impl Hull {
         self.low = low;
         self.high = high;
         match &coordinate.form {
-            Form::Points { spend, success, linear } => self.build_points(coordinate, spend, success, *linear),
+            Form::Points { spend, success, linear } => {
+                self.build_points(coordinate, spend, success, *linear)
+            }
             Form::Smooth(smooth) => self.build_smooth(smooth, coordinate.at_least),
         }
     }
 
-    fn build_points(&mut self, coordinate: &Coordinate, spend: &[f64], success: &[f64], linear: bool) {
+    fn build_points(
+        &mut self,
+        coordinate: &Coordinate,
+        spend: &[f64],
+        success: &[f64],
+        linear: bool,
+    ) {
         let (low, high) = (self.low, self.high);
         let mut from = low;
         self.push(low, coordinate.form.success(low), false);
@@ -71,7 +81,8 @@ impl Hull {
         }
     }
 
-    /// Adds a point to the right; corners that fall below the new chord go. `joined`: the curve runs straight to it.
+    /// Adds a point to the right; corners that fall below the new chord go. `joined`: the curve
+    /// runs straight to it.
     fn push(&mut self, spend: f64, success: f64, joined: bool) {
         let mut straight = joined && !self.skipped;
         while let Some(&last) = self.corners.last() {
@@ -133,7 +144,8 @@ impl Hull {
                 break;
             }
             let (slope, touch) = tangent(smooth, corner.spend, corner.success, start, end);
-            let before = self.corners.len().checked_sub(2).map(|position| self.corners[position].slope);
+            let before =
+                self.corners.len().checked_sub(2).map(|position| self.corners[position].slope);
             if before.is_some_and(|before| before <= slope) {
                 self.corners.pop();
                 continue;
@@ -150,7 +162,8 @@ impl Hull {
         self.branch = Some(branch);
     }
 
-    /// Moves the right end of the domain, if that leaves everything but the end of the branch as it is.
+    /// Moves the right end of the domain, if that leaves everything but the end of the branch as it
+    /// is.
     pub(super) fn move_end(&mut self, coordinate: &Coordinate, high: f64) -> bool {
         if high == self.high {
             return true;
@@ -162,7 +175,11 @@ impl Hull {
                     return false;
                 }
             }
-            (Form::Smooth(_), Some(branch)) if branch.touch < high.min(self.high) && branch.start < high => branch.end = high,
+            (Form::Smooth(_), Some(branch))
+                if branch.touch < high.min(self.high) && branch.start < high =>
+            {
+                branch.end = high
+            }
             (Form::Smooth(_), _) => return false,
         }
         self.high = high;
@@ -170,17 +187,24 @@ impl Hull {
     }
 }
 
-/// The largest slope of a line from `(spend, success)` to a point of the concave branch on `[start, end]`, and that point.
+/// The largest slope of a line from `(spend, success)` to a point of the concave branch on `[start,
+/// end]`, and that point.
 ///
-/// Where the domain ends does not matter to a line that touches before; so the search does not look at it unless it must, and a hull
-/// whose end was moved is, to the last bit, the one that would be built there.
+/// Where the domain ends does not matter to a line that touches before; so the search does not look
+/// at it unless it must, and a hull whose end was moved is, to the last bit, the one that would be
+/// built there.
 fn tangent(smooth: &Smooth, spend: f64, success: f64, start: f64, end: f64) -> (f64, f64) {
     let (slope, touch) = steepest(smooth, (spend, success), start, (start, f64::MAX));
-    if slope > 0.0 && touch <= end { (slope, touch) } else { steepest(smooth, (spend, success), end, (start, end)) }
+    if slope > 0.0 && touch <= end {
+        (slope, touch)
+    } else {
+        steepest(smooth, (spend, success), end, (start, end))
+    }
 }
 
-/// The same on a range of the branch, beginning at `first`. Each step moves to the branch's best point for the current slope and takes
-/// the slope to it (Dinkelbach): the slopes rise and converge faster than linearly.
+/// The same on a range of the branch, beginning at `first`. Each step moves to the branch's best
+/// point for the current slope and takes the slope to it (Dinkelbach): the slopes rise and converge
+/// faster than linearly.
 fn steepest(smooth: &Smooth, corner: (f64, f64), first: f64, range: (f64, f64)) -> (f64, f64) {
     let slope_to = |point: f64| (smooth.success(point) - corner.1) / (point - corner.0);
     let (mut touch, mut slope) = (first, slope_to(first));

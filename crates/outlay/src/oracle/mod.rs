@@ -72,7 +72,13 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { tolerance: DEFAULT_TOLERANCE, max_nodes: 20_000, max_states: 2_000_000, max_evaluations: 100_000, leftover: Leftover::Keep }
+        Self {
+            tolerance: DEFAULT_TOLERANCE,
+            max_nodes: 20_000,
+            max_states: 2_000_000,
+            max_evaluations: 100_000,
+            leftover: Leftover::Keep,
+        }
     }
 }
 
@@ -105,7 +111,8 @@ pub struct Allocation {
     pub budget: f64,
     /// What each task gets, in the tasks' order.
     pub spend: Vec<f64>,
-    /// Each task's chance of success at its spend, floor and ceiling included: its curve's `success(spend)`, up to rounding.
+    /// Each task's chance of success at its spend, floor and ceiling included: its curve's
+    /// `success(spend)`, up to rounding.
     pub success: Vec<f64>,
     /// Expected reward of the round.
     pub value: f64,
@@ -142,18 +149,25 @@ impl Allocation {
         }
     }
 
-    /// Replaces the spends, and each task's success with them; the rest of the certificate is the caller's to mend.
+    /// Replaces the spends, and each task's success with them; the rest of the certificate is the
+    /// caller's to mend.
     pub fn set_spend(&mut self, problem: &Problem, spend: &[f64]) {
         self.spend.clear();
         self.spend.extend_from_slice(spend);
         self.success.clear();
-        self.success.extend(problem.tasks().iter().zip(spend).map(|(task, &spend)| task.curve().success(spend)));
+        self.success.extend(
+            problem.tasks().iter().zip(spend).map(|(task, &spend)| task.curve().success(spend)),
+        );
     }
 
     /// `(upper_bound - value) / upper_bound`: no split is better by more than this share.
     #[must_use]
     pub fn gap(&self) -> f64 {
-        if self.upper_bound > 0.0 { (self.upper_bound - self.value).max(0.0) / self.upper_bound } else { 0.0 }
+        if self.upper_bound > 0.0 {
+            (self.upper_bound - self.value).max(0.0) / self.upper_bound
+        } else {
+            0.0
+        }
     }
 }
 
@@ -227,7 +241,8 @@ pub enum AllocationError {
     },
 }
 
-/// What an oracle remembers of earlier calls, to be kept and handed to another: see [`Oracle::warmth`].
+/// What an oracle remembers of earlier calls, to be kept and handed to another: see
+/// [`Oracle::warmth`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Warmth {
     price: Option<f64>,
@@ -239,8 +254,9 @@ pub struct Warmth {
 
 /// Solves one problem again and again, for other values and budgets.
 ///
-/// It keeps its buffers and the last price: after the first call nothing is allocated, and a call with similar values is
-/// faster than the first. The answer does not depend on what was asked before beyond rounding.
+/// It keeps its buffers and the last price: after the first call nothing is allocated, and a call
+/// with similar values is faster than the first. The answer does not depend on what was asked
+/// before beyond rounding.
 ///
 /// ```
 /// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec};
@@ -267,7 +283,8 @@ pub struct Oracle {
     best: Vec<f64>,
     trial: Vec<f64>,
     last_price: Option<f64>,
-    /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one threshold.
+    /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one
+    /// threshold.
     roots: Option<Roots>,
     nearby: Option<Nearby>,
     ranked: Option<Ranked>,
@@ -335,8 +352,8 @@ impl Oracle {
         }
     }
 
-    /// Lets one call use so many threads, where that is worth it: from 100,000 concave tasks on. The answer has the same bits for any
-    /// number of threads.
+    /// Lets one call use so many threads, where that is worth it: from 100,000 concave tasks on.
+    /// The answer has the same bits for any number of threads.
     pub fn use_threads(&mut self, threads: NonZeroUsize) {
         self.crowd.iter_mut().for_each(|crowd| crowd.use_threads(threads));
     }
@@ -354,7 +371,8 @@ impl Oracle {
         &self.allocation
     }
 
-    /// All that it remembers of earlier calls: where the next one starts. See [`Oracle::start_from`].
+    /// All that it remembers of earlier calls: where the next one starts. See
+    /// [`Oracle::start_from`].
     #[must_use]
     pub fn warmth(&self) -> Warmth {
         Warmth {
@@ -364,11 +382,15 @@ impl Oracle {
         }
     }
 
-    /// Makes the next calls answer as they would in the oracle of the same problem whose [`warmth`](Oracle::warmth) this is: to the
-    /// last bit. What does not fit the problem is ignored, and the next call then starts cold.
+    /// Makes the next calls answer as they would in the oracle of the same problem whose
+    /// [`warmth`](Oracle::warmth) this is: to the last bit. What does not fit the problem is
+    /// ignored, and the next call then starts cold.
     pub fn start_from(&mut self, warmth: &Warmth) {
         self.forget();
-        self.last_price = warmth.price.filter(|price| *price >= 0.0 && price.is_finite()).map(|price| price / self.model.unit);
+        self.last_price = warmth
+            .price
+            .filter(|price| *price >= 0.0 && price.is_finite())
+            .map(|price| price / self.model.unit);
         if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warmth.nearby) {
             nearby.start_from(warmth);
         }
@@ -377,13 +399,22 @@ impl Oracle {
         }
     }
 
-    /// The spends of [`Oracle::allocate`] with their certificate, without each task's chance of success: for thousands of concave
-    /// tasks or more a third of the work is saved. [`Oracle::last`] then has the success of an earlier call.
+    /// The spends of [`Oracle::allocate`] with their certificate, without each task's chance of
+    /// success: for thousands of concave tasks or more a third of the work is saved.
+    /// [`Oracle::last`] then has the success of an earlier call.
     ///
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
-    pub fn allocate_spend(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
-        if self.crowd.is_some() && options.tolerance >= 0.0 && self.allocate_crowd(values, budget, options) {
+    pub fn allocate_spend(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<&Allocation, AllocationError> {
+        if self.crowd.is_some()
+            && options.tolerance >= 0.0
+            && self.allocate_crowd(values, budget, options)
+        {
             return Ok(&self.allocation);
         }
         self.allocate(values, budget, options)
@@ -393,7 +424,12 @@ impl Oracle {
     ///
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
-    pub fn allocate(&mut self, values: &[f64], budget: f64, options: &Options) -> Result<&Allocation, AllocationError> {
+    pub fn allocate(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<&Allocation, AllocationError> {
         if self.allocate_quickly(values, budget, options) {
             return Ok(&self.allocation);
         }
@@ -403,10 +439,19 @@ impl Oracle {
         self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
         // The last price was in that call's unit of value.
         self.last_price = self.last_price.map(|price| price * (unit / self.model.unit));
-        let outcome = if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
+        let outcome =
+            if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_price = Some(outcome.price);
-        let outcome = Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
-        finish::finish(&self.model, &mut self.best, self.relaxation.success(), outcome, options, &mut self.allocation);
+        let outcome =
+            Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
+        finish::finish(
+            &self.model,
+            &mut self.best,
+            self.relaxation.success(),
+            outcome,
+            options,
+            &mut self.allocation,
+        );
         Ok(&self.allocation)
     }
 
@@ -422,11 +467,17 @@ impl Oracle {
         if self.crowd.is_some() {
             let is_found = self.allocate_crowd(values, budget, options);
             if let Some(crowd) = self.crowd.as_mut().filter(|_| is_found) {
-                crowd.write_success(&self.model.curves, values, &self.allocation.spend, &mut self.allocation.success);
+                crowd.write_success(
+                    &self.model.curves,
+                    values,
+                    &self.allocation.spend,
+                    &mut self.allocation.success,
+                );
             }
             return is_found;
         }
-        let mut call = Call { values, budget, spend: &mut answer.spend, success: &mut answer.success };
+        let mut call =
+            Call { values, budget, spend: &mut answer.spend, success: &mut answer.success };
         let found = if let Some(roots) = &mut self.roots {
             roots.allocate(&mut call)
         } else {
@@ -440,7 +491,9 @@ impl Oracle {
     fn allocate_crowd(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let start = self.crowd_start(values, budget);
         let (Some(crowd), answer) = (&mut self.crowd, &mut self.allocation) else { return false };
-        let Some(found) = crowd.allocate(values, budget, &mut answer.spend, start) else { return false };
+        let Some(found) = crowd.allocate(values, budget, &mut answer.spend, start) else {
+            return false;
+        };
         self.accept(found, budget, options)
     }
 
@@ -449,7 +502,8 @@ impl Oracle {
         if !self.crowd.as_ref().is_some_and(Crowd::is_cold) {
             return None;
         }
-        let last = self.last_price.map(|price| price * self.model.unit).filter(|&price| price > 0.0);
+        let last =
+            self.last_price.map(|price| price * self.model.unit).filter(|&price| price > 0.0);
         last.or_else(|| {
             let is_good = self.check(values, budget, &Options::default()).is_ok();
             self.model.load_sample(if is_good { values } else { return None }, budget);
@@ -458,9 +512,15 @@ impl Oracle {
     }
 
     /// Takes what a quick way has found; always true.
-    fn accept(&mut self, Found { value, upper_bound, price }: Found, budget: f64, options: &Options) -> bool {
+    fn accept(
+        &mut self,
+        Found { value, upper_bound, price }: Found,
+        budget: f64,
+        options: &Options,
+    ) -> bool {
         let answer = &mut self.allocation;
-        (answer.budget, answer.value, answer.upper_bound, answer.price) = (budget, value, upper_bound, price);
+        (answer.budget, answer.value, answer.upper_bound, answer.price) =
+            (budget, value, upper_bound, price);
         (answer.unspent, answer.unspent_reason) = (0.0, None);
         (answer.nodes, answer.states) = (1, 0);
         answer.status = finish::status(answer, options.tolerance);
@@ -473,7 +533,12 @@ impl Oracle {
         if let Some(stairs) = self.model.stairs.take() {
             return self.search_steps(stairs, options);
         }
-        let root = self.relaxation.solve(self.model.view(), self.last_price, f64::NEG_INFINITY, &mut self.best);
+        let root = self.relaxation.solve(
+            self.model.view(),
+            self.last_price,
+            f64::NEG_INFINITY,
+            &mut self.best,
+        );
         let slack = options.tolerance * (root.value + self.model.constant);
         let settled = Outcome {
             value: root.value,
@@ -493,8 +558,22 @@ impl Oracle {
         }
         self.model.rank_classes();
         let stop = Stop { slack, max_nodes: options.max_nodes };
-        let found = self.tree.run(&mut self.model, &mut self.relaxation, root, stop, &mut self.best, &mut self.trial);
-        Outcome { value: found.value, bound: found.bound, split_price: found.split_price, nodes: found.nodes, left: None, ..settled }
+        let found = self.tree.run(
+            &mut self.model,
+            &mut self.relaxation,
+            root,
+            stop,
+            &mut self.best,
+            &mut self.trial,
+        );
+        Outcome {
+            value: found.value,
+            bound: found.bound,
+            split_price: found.split_price,
+            nodes: found.nodes,
+            left: None,
+            ..settled
+        }
     }
 
     /// The exact search, when every task is a staircase.
@@ -515,11 +594,15 @@ impl Oracle {
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {
         let model = &self.model;
         if values.len() != model.curves.len() {
-            return Err(AllocationError::ValueCount { expected: model.curves.len(), got: values.len() });
+            return Err(AllocationError::ValueCount {
+                expected: model.curves.len(),
+                got: values.len(),
+            });
         }
         if !are_good(values) {
             let bad = values.iter().enumerate().find(|(_, value)| !is_good(value));
-            return bad.map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
+            return bad
+                .map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
         }
         if !(options.tolerance >= 0.0) {
             return Err(AllocationError::BadTolerance(options.tolerance));
@@ -534,13 +617,18 @@ impl Oracle {
             return Err(AllocationError::BadBudget(budget));
         }
         if !covers(budget, model.min_total) {
-            return Err(AllocationError::Infeasible { needed: model.min_total, budget, culprits: culprits(model) });
+            return Err(AllocationError::Infeasible {
+                needed: model.min_total,
+                budget,
+                culprits: culprits(model),
+            });
         }
         Ok(())
     }
 }
 
-/// Whether a budget is enough for lower bounds that need so much together; sums that are above it only by rounding are.
+/// Whether a budget is enough for lower bounds that need so much together; sums that are above it
+/// only by rounding are.
 pub(crate) fn covers(budget: f64, needed: f64) -> bool {
     needed <= budget * (1.0 + 1e-12)
 }
@@ -566,9 +654,14 @@ fn are_good(values: &[f64]) -> bool {
 /// The tasks with the largest lower bounds, for a message.
 fn culprits(model: &Model) -> String {
     const NAMED: usize = 5;
-    let mut tasks: Vec<usize> = (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();
+    let mut tasks: Vec<usize> =
+        (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();
     tasks.sort_by(|&a, &b| model.bounds[b].min.total_cmp(&model.bounds[a].min));
-    let named: Vec<String> = tasks.iter().take(NAMED).map(|&task| format!("{} {}", model.names[task], model.bounds[task].min)).collect();
+    let named: Vec<String> = tasks
+        .iter()
+        .take(NAMED)
+        .map(|&task| format!("{} {}", model.names[task], model.bounds[task].min))
+        .collect();
     let rest = tasks.len().saturating_sub(NAMED);
     if rest > 0 { format!("{} and {rest} more", named.join(", ")) } else { named.join(", ") }
 }

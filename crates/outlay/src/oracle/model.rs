@@ -1,4 +1,5 @@
-//! A problem arranged for the search: smooth concave tasks in bulk, the others one by one, equal thresholds stacked.
+//! A problem arranged for the search: smooth concave tasks in bulk, the others one by one, equal
+//! thresholds stacked.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -44,8 +45,8 @@ pub(super) struct Model {
 
     /// The values of the call, divided by `unit`.
     pub(super) values: Vec<f64>,
-    /// A power of two near the largest value: products of values and slopes then stay within floating point, and dividing
-    /// by it changes no digit.
+    /// A power of two near the largest value: products of values and slopes then stay within
+    /// floating point, and dividing by it changes no digit.
     pub(super) unit: f64,
     /// What a success of each coordinate is worth; one for a stack.
     pub(super) weights: Vec<f64>,
@@ -79,11 +80,15 @@ impl Model {
         let stacks = stack_equal_thresholds(&mut coordinates, &curves);
         let classes = classify(&mut coordinates, &curves);
         let is_custom = |curve: &Curve| matches!(curve.family(), Family::Custom(_));
-        let is_stairs =
-            batches.len() == 0 && coordinates.iter().all(|coordinate| coordinate.form.is_steps()) && !curves.iter().any(is_custom);
+        let is_stairs = batches.len() == 0
+            && coordinates.iter().all(|coordinate| coordinate.form.is_steps())
+            && !curves.iter().any(is_custom);
         let count = coordinates.len();
         let plain = &coordinates[..count - stacks.len()];
-        let heights = plain.iter().map(|coordinate| (coordinate.task as u32, curves[coordinate.task].height())).collect();
+        let heights = plain
+            .iter()
+            .map(|coordinate| (coordinate.task as u32, curves[coordinate.task].height()))
+            .collect();
         let sigmoids = Sigmoids::new(&coordinates, &curves);
         let mut rank = vec![0; count];
         for class in &classes {
@@ -141,7 +146,8 @@ impl Model {
         self.values.iter_mut().zip(values).for_each(|(scaled, value)| *scaled = value * per_unit);
         let values = std::mem::take(&mut self.values);
         if self.has_floors {
-            self.constant = sum(self.curves.iter().zip(&values).map(|(curve, value)| value * curve.floor()));
+            self.constant =
+                sum(self.curves.iter().zip(&values).map(|(curve, value)| value * curve.floor()));
         }
         let last = (self.budget, self.free);
         self.budget = budget;
@@ -164,7 +170,8 @@ impl Model {
             *weight = values[task as usize] * height;
         }
         self.values = values;
-        // With the same budget all domains, and the envelopes of all but stacks, are what they were.
+        // With the same budget all domains, and the envelopes of all but stacks, are what they
+        // were.
         let is_moved = last != (self.budget, self.free) || self.is_new;
         self.is_new = false;
         if is_moved {
@@ -185,7 +192,11 @@ impl Model {
         let low = coordinate.min;
         let most = low + self.free;
         let asks_for_digits = coordinate.form.is_steps() || coordinate.at_least > most;
-        let high = coordinate.max.min(if asks_for_digits { within_budget(low, self.free, self.budget) } else { most });
+        let high = coordinate.max.min(if asks_for_digits {
+            within_budget(low, self.free, self.budget)
+        } else {
+            most
+        });
         (self.low[position], self.high[position]) = (low, high);
         let hull = &mut self.hulls[position];
         if is_stack || hull.corners.is_empty() || !hull.move_end(coordinate, high) {
@@ -198,7 +209,9 @@ impl Model {
     pub(super) fn rank_classes(&mut self) {
         let weights = &self.weights;
         for class in self.classes.iter_mut().filter(|class| class.len() > 1) {
-            class.sort_unstable_by(|&a, &b| weights[b as usize].total_cmp(&weights[a as usize]).then(a.cmp(&b)));
+            class.sort_unstable_by(|&a, &b| {
+                weights[b as usize].total_cmp(&weights[a as usize]).then(a.cmp(&b))
+            });
             for (position, &coordinate) in class.iter().enumerate() {
                 self.rank[coordinate as usize] = position as u32;
             }
@@ -223,7 +236,8 @@ impl Model {
         }
     }
 
-    /// What equal thresholds that the budget does not reach would pay per unit: below it a price proves nothing.
+    /// What equal thresholds that the budget does not reach would pay per unit: below it a price
+    /// proves nothing.
     pub(super) fn unaffordable_price(&self) -> f64 {
         self.stacks.iter().map(Stack::next_price).fold(0.0, f64::max)
     }
@@ -235,11 +249,13 @@ impl Model {
 
     /// Whether every task is a staircase, so that the exact search over steps applies.
     pub(super) fn is_all_steps(&self) -> bool {
-        self.batches.len() == 0 && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
+        self.batches.len() == 0
+            && self.coordinates.iter().all(|coordinate| coordinate.form.is_steps())
     }
 }
 
-/// The largest of numbers that are not negative, in a form that the compiler turns into vector instructions.
+/// The largest of numbers that are not negative, in a form that the compiler turns into vector
+/// instructions.
 fn largest(numbers: &[f64]) -> f64 {
     let larger = |a: f64, b: f64| if a > b { a } else { b };
     let (chunks, rest) = numbers.as_chunks::<8>();
@@ -252,13 +268,18 @@ fn largest(numbers: &[f64]) -> f64 {
     rest.iter().chain(&lanes).copied().fold(0.0, larger)
 }
 
-/// The power of two with the same exponent, within the range where its inverse is one too; one for zero.
+/// The power of two with the same exponent, within the range where its inverse is one too; one for
+/// zero.
 fn power_of_two_near(number: f64) -> f64 {
-    if number > 0.0 { f64::from_bits(number.clamp(1e-300, 1e300).to_bits() & f64::INFINITY.to_bits()) } else { 1.0 }
+    if number > 0.0 {
+        f64::from_bits(number.clamp(1e-300, 1e300).to_bits() & f64::INFINITY.to_bits())
+    } else {
+        1.0
+    }
 }
 
-/// The most a task may get if the others get their least. A sum of decimals may miss by its last digits what a jump needs or
-/// `at_least` asks for: those are granted.
+/// The most a task may get if the others get their least. A sum of decimals may miss by its last
+/// digits what a jump needs or `at_least` asks for: those are granted.
 pub(super) fn within_budget(min: f64, free: f64, budget: f64) -> f64 {
     min + free + 4.0 * f64::EPSILON * budget
 }
@@ -281,12 +302,14 @@ fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batc
     Some(sample).filter(|sample| sample.len() > 0)
 }
 
-/// Joins the coordinates that are one jump at the same spend, without bounds, into stacks at the end of the list.
+/// Joins the coordinates that are one jump at the same spend, without bounds, into stacks at the
+/// end of the list.
 fn stack_equal_thresholds(coordinates: &mut Vec<Coordinate>, curves: &[Curve]) -> Vec<Stack> {
     let mut groups: HashMap<u64, Vec<Member>> = HashMap::new();
     let jump = |coordinate: &Coordinate| match &coordinate.form {
         Form::Points { spend, success, linear: false } if spend.len() == 2 => {
-            let free = coordinate.at_least == 0.0 && coordinate.min == 0.0 && coordinate.max >= spend[1];
+            let free =
+                coordinate.at_least == 0.0 && coordinate.min == 0.0 && coordinate.max >= spend[1];
             free.then(|| (spend[1], success[0], success[1]))
         }
         _ => None,
@@ -294,18 +317,32 @@ fn stack_equal_thresholds(coordinates: &mut Vec<Coordinate>, curves: &[Curve]) -
     for coordinate in coordinates.iter() {
         if let Some((at, before, after)) = jump(coordinate) {
             let height = curves[coordinate.task].height();
-            let member = Member { task: coordinate.task as u32, before: height * before, after: height * after };
+            let member = Member {
+                task: coordinate.task as u32,
+                before: height * before,
+                after: height * after,
+            };
             groups.entry(at.to_bits()).or_default().push(member);
         }
     }
     groups.retain(|_, members| members.len() > 1);
-    coordinates.retain(|coordinate| jump(coordinate).is_none_or(|(at, ..)| !groups.contains_key(&at.to_bits())));
-    let mut stacks: Vec<Stack> = groups.into_iter().map(|(at, members)| Stack::new(f64::from_bits(at), members)).collect();
+    coordinates.retain(|coordinate| {
+        jump(coordinate).is_none_or(|(at, ..)| !groups.contains_key(&at.to_bits()))
+    });
+    let mut stacks: Vec<Stack> =
+        groups.into_iter().map(|(at, members)| Stack::new(f64::from_bits(at), members)).collect();
     stacks.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
     for position in 0..stacks.len() {
         let form = Form::Points { spend: vec![0.0], success: vec![0.0], linear: false };
         let task = curves.len() + position;
-        coordinates.push(Coordinate { task, form, at_least: 0.0, min: 0.0, max: f64::INFINITY, class: 0 });
+        coordinates.push(Coordinate {
+            task,
+            form,
+            at_least: 0.0,
+            min: 0.0,
+            max: f64::INFINITY,
+            class: 0,
+        });
     }
     stacks
 }
@@ -316,12 +353,17 @@ fn classify(coordinates: &mut [Coordinate], curves: &[Curve]) -> Vec<Vec<u32>> {
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for position in 0..coordinates.len() {
         let coordinate = &coordinates[position];
-        // A user's function is refined on its own, and a stack is written anew in every call: each is alone in its class.
-        let is_alone = curves.get(coordinate.task).is_none_or(|curve| matches!(curve.family(), Family::Custom(_)));
-        let mut alike = if is_alone { None } else { Some(seen.entry(fingerprint(coordinate)).or_default()) };
+        // A user's function is refined on its own, and a stack is written anew in every call: each
+        // is alone in its class.
+        let is_alone = curves
+            .get(coordinate.task)
+            .is_none_or(|curve| matches!(curve.family(), Family::Custom(_)));
+        let mut alike =
+            if is_alone { None } else { Some(seen.entry(fingerprint(coordinate)).or_default()) };
         let equal = |&class: &u32| {
             let other = &coordinates[classes[class as usize][0] as usize];
-            let bounds = |coordinate: &Coordinate| (coordinate.min, coordinate.max, coordinate.at_least);
+            let bounds =
+                |coordinate: &Coordinate| (coordinate.min, coordinate.max, coordinate.at_least);
             other.form == coordinate.form && bounds(other) == bounds(coordinate)
         };
         let known = alike.as_ref().and_then(|alike| alike.iter().copied().find(equal));
@@ -344,11 +386,19 @@ fn fingerprint(coordinate: &Coordinate) -> u64 {
     add(coordinate.max);
     add(coordinate.at_least);
     match &coordinate.form {
-        Form::Points { spend, success, .. } => spend.iter().chain(success).for_each(|&number| add(number)),
-        Form::Smooth(Smooth::Power(power)) => [power.exponent(), power.scale()].into_iter().for_each(add),
+        Form::Points { spend, success, .. } => {
+            spend.iter().chain(success).for_each(|&number| add(number))
+        }
+        Form::Smooth(Smooth::Power(power)) => {
+            [power.exponent(), power.scale()].into_iter().for_each(add)
+        }
         Form::Smooth(Smooth::Exponential(exponential)) => add(exponential.scale()),
-        Form::Smooth(Smooth::Hill(hill)) => [hill.half_at(), hill.steepness()].into_iter().for_each(add),
-        Form::Smooth(Smooth::Logistic(logistic)) => [logistic.mid(), logistic.width()].into_iter().for_each(add),
+        Form::Smooth(Smooth::Hill(hill)) => {
+            [hill.half_at(), hill.steepness()].into_iter().for_each(add)
+        }
+        Form::Smooth(Smooth::Logistic(logistic)) => {
+            [logistic.mid(), logistic.width()].into_iter().for_each(add)
+        }
     }
     hasher.finish()
 }

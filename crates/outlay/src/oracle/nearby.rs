@@ -1,10 +1,13 @@
-//! Power tasks alone, between their bounds, when little has changed since an earlier call: what a learner asks in every round.
+//! Power tasks alone, between their bounds, when little has changed since an earlier call: what a
+//! learner asks in every round.
 //!
-//! An *anchor* holds values, a price and each task's wish at it, worked out in full. A task's wish is the value to the power
-//! `elasticity`, divided by as high a power of the price; near the anchor both powers are short polynomials. One pass reads the
-//! wishes at the last price and how their sum goes on (its first five moments in the elasticity); the price follows from that to
-//! 1e-11 of the budget or better; a second pass moves the wishes there and adds up spend and value. A call too far away makes a new
-//! anchor. A call that this does not fit, because some task wants to be at a bound, is left to the general search.
+//! An *anchor* holds values, a price and each task's wish at it, worked out in full. A task's wish
+//! is the value to the power `elasticity`, divided by as high a power of the price; near the anchor
+//! both powers are short polynomials. One pass reads the wishes at the last price and how their sum
+//! goes on (its first five moments in the elasticity); the price follows from that to 1e-11 of the
+//! budget or better; a second pass moves the wishes there and adds up spend and value. A call too
+//! far away makes a new anchor. A call that this does not fit, because some task wants to be at a
+//! bound, is left to the general search.
 
 use std::ops::{Add, Mul, Sub};
 
@@ -122,11 +125,12 @@ const FEWEST: usize = 2;
 pub(super) const LEAST_SPEND: f64 = 1e-90;
 const LEAST_VALUE: f64 = 1e-90;
 const MOST_VALUE: f64 = 1e90;
-/// A remainder up to this share of the budget, and this share of its own spend, goes to the softest task: its slope then stays the
-/// price to the last digit.
+/// A remainder up to this share of the budget, and this share of its own spend, goes to the softest
+/// task: its slope then stays the price to the last digit.
 pub(super) const ABSORBABLE: f64 = 1e-11;
 pub(super) const UNNOTICED: f64 = 1e-8;
-/// So close to the budget the total itself is a good enough series in the price's logarithm: what is left out is below 1e-12.
+/// So close to the budget the total itself is a good enough series in the price's logarithm: what
+/// is left out is below 1e-12.
 pub(super) const NEXT_DOOR: f64 = 3e-3;
 /// Trials of the price for one call, and for one anchor.
 const MAX_MOVES: usize = 6;
@@ -148,10 +152,21 @@ impl Nearby {
             most_elastic = most_elastic.max(elasticity);
         }
         let (anchor, last) = (None, Price::default());
-        Some(Self { arch: Arch::new(), tasks, fours, most_elastic, anchor, last, softest: 0, pause: 0, next_pause: 1 })
+        Some(Self {
+            arch: Arch::new(),
+            tasks,
+            fours,
+            most_elastic,
+            anchor,
+            last,
+            softest: 0,
+            pause: 0,
+            next_pause: 1,
+        })
     }
 
-    /// The best split, if all tasks are between their bounds in it. `start` is a price to begin with.
+    /// The best split, if all tasks are between their bounds in it. `start` is a price to begin
+    /// with.
     ///
     /// Values and budget need not be checked: nothing is found for bad ones.
     pub(super) fn allocate(&mut self, call: &mut Call<'_>, start: Option<f64>) -> Option<Found> {
@@ -159,7 +174,9 @@ impl Nearby {
             self.pause -= 1;
             return None;
         }
-        let is_known = call.values.len() == self.tasks && call.budget >= LEAST_SPEND && call.budget.is_finite();
+        let is_known = call.values.len() == self.tasks
+            && call.budget >= LEAST_SPEND
+            && call.budget.is_finite();
         let start = start.filter(|_| is_known)?;
         let mut found = if self.anchor.is_some() { self.try_near(call) } else { None };
         if found.is_none() && self.make_anchor(call.values, call.budget, start) {
@@ -193,10 +210,20 @@ impl Nearby {
 
     /// Goes on as whoever remembered this would have.
     pub(super) fn start_from(&mut self, warmth: &Warmth) {
-        (self.pause, self.next_pause) = (warmth.pause.min(LONGEST_PAUSE), warmth.next_pause.clamp(1, LONGEST_PAUSE));
-        let Some(AnchorWarmth { log_price, values, last_log_price, last_price }) = &warmth.anchor else { return };
-        let are_sound = values.len() == self.tasks && values.iter().all(|value| (LEAST_VALUE..MOST_VALUE).contains(value));
-        if !(are_sound && log_price.is_finite() && last_log_price.is_finite() && *last_price > 0.0 && last_price.is_finite()) {
+        (self.pause, self.next_pause) =
+            (warmth.pause.min(LONGEST_PAUSE), warmth.next_pause.clamp(1, LONGEST_PAUSE));
+        let Some(AnchorWarmth { log_price, values, last_log_price, last_price }) = &warmth.anchor
+        else {
+            return;
+        };
+        let are_sound = values.len() == self.tasks
+            && values.iter().all(|value| (LEAST_VALUE..MOST_VALUE).contains(value));
+        if !(are_sound
+            && log_price.is_finite()
+            && last_log_price.is_finite()
+            && *last_price > 0.0
+            && last_price.is_finite())
+        {
             return;
         }
         self.set_values(values);
@@ -206,12 +233,14 @@ impl Nearby {
         self.softest = self.find_softest();
     }
 
-    /// Goes on as if its last call had ended at this price: others have worked out the calls since, near the same anchor.
+    /// Goes on as if its last call had ended at this price: others have worked out the calls since,
+    /// near the same anchor.
     pub(super) fn goes_on_at(&mut self, last: Price) {
         self.last = last;
     }
 
-    /// The anchor, where the last call ended and who takes remainders; none if the next call is not tried.
+    /// The anchor, where the last call ended and who takes remainders; none if the next call is not
+    /// tried.
     pub(super) fn anchored(&self) -> Option<Anchored> {
         let anchor = self.anchor.filter(|_| self.pause == 0)?;
         Some(Anchored { anchor, last: self.last, softest: self.softest })
@@ -254,7 +283,8 @@ impl Nearby {
         Some(found)
     }
 
-    /// Works out values, price and wishes in full; false if there is no price at which the wishes come close to the budget.
+    /// Works out values, price and wishes in full; false if there is no price at which the wishes
+    /// come close to the budget.
     fn make_anchor(&mut self, values: &[f64], budget: f64, start: f64) -> bool {
         if !values.iter().all(|value| (LEAST_VALUE..MOST_VALUE).contains(value)) {
             return false;
@@ -281,7 +311,9 @@ impl Nearby {
     }
 
     fn find_softest(&self) -> usize {
-        let fall = |task: usize| self.fours[task / 4].elasticity[task % 4] * self.fours[task / 4].wish[task % 4];
+        let fall = |task: usize| {
+            self.fours[task / 4].elasticity[task % 4] * self.fours[task / 4].wish[task % 4]
+        };
         (0..self.tasks).fold(0, |best, task| if fall(task) > fall(best) { task } else { best })
     }
 }
@@ -325,7 +357,8 @@ impl Tasks {
 struct Moments([f64; 5]);
 
 impl Moments {
-    /// The step of the price's logarithm at which the wishes add up to `target`, up to the fifth power of the step.
+    /// The step of the price's logarithm at which the wishes add up to `target`, up to the fifth
+    /// power of the step.
     #[inline(always)]
     fn step_to(self, target: f64) -> Option<f64> {
         let [total, first, second, third, fourth] = self.0;
@@ -337,16 +370,23 @@ impl Moments {
         if bend.abs() < NEXT_DOOR && step.is_finite() {
             return Some(step);
         }
-        // Further away the logarithm of the total is the better series, with the cumulants of the elasticity as coefficients.
+        // Further away the logarithm of the total is the better series, with the cumulants of the
+        // elasticity as coefficients.
         let over = 1.0 / total;
-        let (mean, second, third, fourth) = (first * over, second * over, third * over, fourth * over);
+        let (mean, second, third, fourth) =
+            (first * over, second * over, third * over, fourth * over);
         let square = mean * mean;
         let variance = second - square;
         let skewness = third - mean * (3.0 * second - 2.0 * square);
-        let fourth = fourth - 4.0 * mean * third - 3.0 * second * second + square * (12.0 * second - 6.0 * square);
+        let fourth = fourth - 4.0 * mean * third - 3.0 * second * second
+            + square * (12.0 * second - 6.0 * square);
         let over_mean = total * over_first;
         let missing = log_ratio(total, target) * over_mean;
-        let (a, b, c) = (variance * over_mean * 0.5, skewness * over_mean * (1.0 / 6.0), fourth * over_mean * (1.0 / 24.0));
+        let (a, b, c) = (
+            variance * over_mean * 0.5,
+            skewness * over_mean * (1.0 / 6.0),
+            fourth * over_mean * (1.0 / 24.0),
+        );
         let step = reversed(missing, a, b, c);
         // Far away the series says nothing, but its beginning is Newton's step.
         let is_near = (missing * a).abs() < 0.25 && step.is_finite();
@@ -360,12 +400,17 @@ pub(super) struct NextDoor<N> {
     pub(super) step: N,
 }
 
-/// The step to `target` of one call, or of one call a lane. `over_first` is one over the second moment.
+/// The step to `target` of one call, or of one call a lane. `over_first` is one over the second
+/// moment.
 #[inline(always)]
 pub(super) fn next_door<N: Number>(moments: [N; 5], over_first: N, target: f64) -> NextDoor<N> {
     let [total, _, second, third, fourth] = moments;
     let newton = (total - target) * over_first;
-    let (a, b, c) = (second * over_first * 0.5, third * over_first * (1.0 / 6.0), fourth * over_first * (1.0 / 24.0));
+    let (a, b, c) = (
+        second * over_first * 0.5,
+        third * over_first * (1.0 / 6.0),
+        fourth * over_first * (1.0 / 24.0),
+    );
     NextDoor { bend: newton * a, step: reversed(newton, a, b, c) }
 }
 
@@ -443,9 +488,12 @@ impl WithSimd for Solve<'_, '_> {
                 return None;
             }
             let left = call.budget - settled.spend;
-            if left.abs() <= (ABSORBABLE * call.budget).min(UNNOTICED * call.spend[nearby.softest]) {
+            if left.abs() <= (ABSORBABLE * call.budget).min(UNNOTICED * call.spend[nearby.softest])
+            {
                 let found = finish(call, nearby.softest, price.price, left, settled);
-                return nearby.is_inside(nearby.softest, call.spend[nearby.softest]).then_some((price, found));
+                return nearby
+                    .is_inside(nearby.softest, call.spend[nearby.softest])
+                    .then_some((price, found));
             }
             step = -left / moments.0[1];
         }
@@ -458,11 +506,13 @@ fn exp_small<S: Simd>(simd: S, number: f64) -> f64 {
     Four::splat(simd, number).exp_small().to_array()[0]
 }
 
-/// Writes the wishes for new values, at a price whose logarithm is `moved` away from the anchor's; none if that is too far.
+/// Writes the wishes for new values, at a price whose logarithm is `moved` away from the anchor's;
+/// none if that is too far.
 #[inline(always)]
 fn read<S: Simd>(simd: S, fours: &mut [Tasks], values: &[f64], moved: f64) -> Option<Moments> {
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
-    let (zero, one, moved) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0), Four::splat(simd, moved));
+    let (zero, one, moved) =
+        (Four::splat(simd, 0.0), Four::splat(simd, 1.0), Four::splat(simd, moved));
     let limit = Four::splat(simd, SMALL * SMALL);
     let mut sums = [zero; 5];
     let mut far = zero;
@@ -479,10 +529,16 @@ fn read<S: Simd>(simd: S, fours: &mut [Tasks], values: &[f64], moved: f64) -> Op
     (far.total() == 0.0).then(|| Moments(sums.map(Four::total)))
 }
 
-/// What the wishes are multiplied by when the value comes from the anchor's and the price's logarithm moves. Both series are exact if the
-/// distance, which comes first, is below `SMALL * SMALL`; a value that is no number is not.
+/// What the wishes are multiplied by when the value comes from the anchor's and the price's
+/// logarithm moves. Both series are exact if the distance, which comes first, is below `SMALL *
+/// SMALL`; a value that is no number is not.
 #[inline(always)]
-pub(super) fn near<S: Simd>(value: Four<S>, anchor: Four<S>, elasticity: Four<S>, moved: Four<S>) -> (Four<S>, Four<S>) {
+pub(super) fn near<S: Simd>(
+    value: Four<S>,
+    anchor: Four<S>,
+    elasticity: Four<S>,
+    moved: Four<S>,
+) -> (Four<S>, Four<S>) {
     let ratio = value.ln_ratio(anchor);
     let exponent = elasticity * (ratio - moved);
     (ratio * ratio * 4.0 + exponent * exponent, exponent.exp_small())
@@ -507,13 +563,21 @@ struct Settled {
 
 /// Moves the wishes by a step of the price's logarithm, writes spend and success, and adds up.
 #[inline(always)]
-fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64, price: f64) -> Settled {
+fn settle<S: Simd>(
+    simd: S,
+    fours: &mut [Tasks],
+    call: &mut Call<'_>,
+    step: f64,
+    price: f64,
+) -> Settled {
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
     let (one, mut inside) = (Four::splat(simd, 1.0), Four::splat(simd, 0.0));
     let (mut spends, mut worths) = (FourSums::new(simd), FourSums::new(simd));
     let (back, price) = (Four::splat(simd, -step), Four::splat(simd, price));
     let answers = call.spend.chunks_mut(4).zip(call.success.chunks_mut(4));
-    for ((tasks, values), (spend, success)) in fours.iter_mut().zip(call.values.chunks(4)).zip(answers) {
+    for ((tasks, values), (spend, success)) in
+        fours.iter_mut().zip(call.values.chunks(4)).zip(answers)
+    {
         let value = load_values(simd, tasks, values);
         let wish = load(&tasks.trial) * (load(&tasks.elasticity) * back).exp_small();
         inside = inside + wish.where_between(load(&tasks.low), load(&tasks.high), one);
@@ -530,13 +594,23 @@ fn settle<S: Simd>(simd: S, fours: &mut [Tasks], call: &mut Call<'_>, step: f64,
 
 /// On the curve's own slope value = price * spend / exponent, above what the floor is worth.
 #[inline(always)]
-pub(super) fn worth<S: Simd>(wish: Four<S>, over_exponent: Four<S>, price: Four<S>, floor_worth: Four<S>) -> Four<S> {
+pub(super) fn worth<S: Simd>(
+    wish: Four<S>,
+    over_exponent: Four<S>,
+    price: Four<S>,
+    floor_worth: Four<S>,
+) -> Four<S> {
     wish * (over_exponent * price) + floor_worth
 }
 
 /// No division here: the draws of the round wait for this.
 #[inline(always)]
-pub(super) fn success_at<S: Simd>(wish: Four<S>, per_worth: Four<S>, price: Four<S>, floor: Four<S>) -> Four<S> {
+pub(super) fn success_at<S: Simd>(
+    wish: Four<S>,
+    per_worth: Four<S>,
+    price: Four<S>,
+    floor: Four<S>,
+) -> Four<S> {
     wish.times_plus(per_worth * price, floor)
 }
 

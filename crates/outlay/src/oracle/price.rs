@@ -1,9 +1,10 @@
 //! The price search: the multiplier at which the tasks' wishes add up to the budget.
 //!
-//! At a price every task takes the spend that is best for it alone. Total spend falls as the price rises: smoothly where
-//! tasks are on a concave branch, by a jump where one leaves a corner of its envelope. Each trial measures the smooth part at
-//! one price; the next price solves a model of how it goes on, in which the jumps are exactly where they are. Where there are many
-//! jumps, those outside the bracket are settled and never looked at again.
+//! At a price every task takes the spend that is best for it alone. Total spend falls as the price
+//! rises: smoothly where tasks are on a concave branch, by a jump where one leaves a corner of its
+//! envelope. Each trial measures the smooth part at one price; the next price solves a model of how
+//! it goes on, in which the jumps are exactly where they are. Where there are many jumps, those
+//! outside the bracket are settled and never looked at again.
 
 use super::batch::{Batches, Settled, Split};
 use super::chords::{Chord, Chords};
@@ -33,7 +34,8 @@ pub(super) struct View<'a> {
     pub(super) sigmoids: Option<&'a Sigmoids>,
     /// The coordinates that are not among them.
     pub(super) others: &'a [u32],
-    /// Those among them whose domain is narrowed: they too are looked at one by one. Empty in the first search of a call.
+    /// Those among them whose domain is narrowed: they too are looked at one by one. Empty in the
+    /// first search of a call.
     pub(super) aside: &'a [u32],
     /// What the lower bounds leave of the budget: all spends here are counted above them.
     pub(super) free: f64,
@@ -74,8 +76,8 @@ pub(super) struct PriceSearch {
     jumps: Vec<Chord>,
     /// What the power tasks wish at the price tried last.
     wishes: Vec<f64>,
-    /// The S-shaped tasks that may be on their branch, and the jumps with which they join it: in the first search of a call those of
-    /// all, later on of those who ride.
+    /// The S-shaped tasks that may be on their branch, and the jumps with which they join it: in
+    /// the first search of a call those of all, later on of those who ride.
     riding: Riding,
     leaps: Chords,
     /// The most that all S-shaped tasks can usefully take.
@@ -109,15 +111,17 @@ impl Bracket {
     }
 }
 
-/// Total spend this close to what is free, as a share of it, counts as found: the sums themselves are no more exact.
+/// Total spend this close to what is free, as a share of it, counts as found: the sums themselves
+/// are no more exact.
 const CLOSE: f64 = 2e-14;
 /// A sample says no more than this about all tasks.
 const SAMPLE_CLOSE: f64 = 0.02;
-/// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED` of its worth.
+/// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED`
+/// of its worth.
 const ABSORBABLE: f64 = 1e-11;
 const ABSORBED: f64 = 1e-15;
-/// A step of the price up to this share, for as small a share of the spend, is taken without another trial: the model's
-/// error is its square.
+/// A step of the price up to this share, for as small a share of the spend, is taken without
+/// another trial: the model's error is its square.
 const LAST_STEP: f64 = 1e-6;
 /// A model is trusted this often; then the bracket is halved every other time, which always ends.
 const TRUSTED_TRIALS: usize = 16;
@@ -125,12 +129,14 @@ const TRUSTED_TRIALS: usize = 16;
 const MAX_TRIALS: usize = 2400;
 
 impl PriceSearch {
-    /// A price at which smallest wishes are within the budget and largest ones exhaust it; zero if all wishes fit.
+    /// A price at which smallest wishes are within the budget and largest ones exhaust it; zero if
+    /// all wishes fit.
     pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
         let usable = |price: &f64| price.is_finite() && *price > 0.0;
         let start = start.filter(usable).or_else(|| self.sample_price(view)).filter(usable);
         let reach = self.load(view);
-        let price = if reach < view.free * (1.0 - CLOSE) { 0.0 } else { self.search(view, start, CLOSE) };
+        let price =
+            if reach < view.free * (1.0 - CLOSE) { 0.0 } else { self.search(view, start, CLOSE) };
         if price == 0.0 {
             view.batches.respond(f64::NEG_INFINITY, &mut self.wishes);
         }
@@ -153,7 +159,15 @@ impl PriceSearch {
         let sample = view.sample?;
         let share = sample.len() as f64 / (view.batches.len() + view.coordinates.len()) as f64;
         let coordinates = &view.coordinates[..0];
-        let small = View { batches: sample, sample: None, coordinates, sigmoids: None, others: &[], free: view.free * share, ..view };
+        let small = View {
+            batches: sample,
+            sample: None,
+            coordinates,
+            sigmoids: None,
+            others: &[],
+            free: view.free * share,
+            ..view
+        };
         self.load(small);
         Some(self.search(small, None, SAMPLE_CLOSE))
     }
@@ -195,25 +209,28 @@ impl PriceSearch {
         price
     }
 
-    /// Whether a step is so small, with no jump in between, that the model is as good as another trial; if so, takes it.
+    /// Whether a step is so small, with no jump in between, that the model is as good as another
+    /// trial; if so, takes it.
     fn is_last_step(&mut self, view: View<'_>, trial: Trial, to: f64) -> bool {
         let step = to / trial.price - 1.0;
         let is_small = step.abs() <= LAST_STEP && missed(view, trial) <= LAST_STEP * view.free;
         is_small && self.jumps.is_empty() && view.batches.nudge(step.ln_1p(), &mut self.wishes)
     }
 
-    /// Whether the budget lies between the smallest and largest wishes, or misses them by what can be absorbed: a remainder r
-    /// given to a task of average fall f costs price r² / 2f.
+    /// Whether the budget lies between the smallest and largest wishes, or misses them by what can
+    /// be absorbed: a remainder r given to a task of average fall f costs price r² / 2f.
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
         let missed = missed(view, trial);
         let count = (view.batches.smooth_len() + self.riders.len() + self.riding.len()) as f64;
-        missed * missed * count <= ABSORBED * view.free * trial.smooth.total().fall && missed <= ABSORBABLE * view.free
+        missed * missed * count <= ABSORBED * view.free * trial.smooth.total().fall
+            && missed <= ABSORBABLE * view.free
     }
 
     /// Where the budget is met above a trial that spends too much, by the model.
     fn model_above(&mut self, trial: Trial, free: f64, bracket: Bracket) -> f64 {
         self.jumps.clear();
-        // Those who ride leave at their tie, and their jump with them; until then it is part of the smooth total.
+        // Those who ride leave at their tie, and their jump with them; until then it is part of the
+        // smooth total.
         let mut riding = self.leaps.taken(trial.price).0;
         for rider in self.riders.iter().filter(|rider| rider.tie.is_finite()) {
             self.jumps.push(Chord { price: rider.tie, jump: rider.touch - rider.base });
@@ -226,21 +243,36 @@ impl PriceSearch {
     fn model_below(&mut self, trial: Trial, free: f64, bracket: Bracket) -> f64 {
         self.jumps.clear();
         let joining = self.riders.iter().filter(|rider| rider.tie < trial.price);
-        self.jumps.extend(joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
+        self.jumps.extend(
+            joining.map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }),
+        );
         self.solve_model(trial, free - self.settled, bracket, false)
     }
 
-    /// The price at which the smooth part, by its model from a trial, and the jumps above it add up to `target`: the chords, and
-    /// those that riders were given.
+    /// The price at which the smooth part, by its model from a trial, and the jumps above it add up
+    /// to `target`: the chords, and those that riders were given.
     ///
-    /// First as if no jump lay in between; if some do, the answer is among them or between two of them: they are halved around
-    /// their median until one is the answer or none is left.
+    /// First as if no jump lay in between; if some do, the answer is among them or between two of
+    /// them: they are halved around their median until one is the answer or none is left.
     ///
-    /// `counts_leaps`: the target includes the leaps above the trial, those of tasks that already ride.
-    fn solve_model(&mut self, trial: Trial, mut target: f64, bracket: Bracket, counts_leaps: bool) -> f64 {
+    /// `counts_leaps`: the target includes the leaps above the trial, those of tasks that already
+    /// ride.
+    fn solve_model(
+        &mut self,
+        trial: Trial,
+        mut target: f64,
+        bracket: Bracket,
+        counts_leaps: bool,
+    ) -> f64 {
         let Trial { price, smooth, .. } = trial;
         let leapt = if counts_leaps { self.leaps.taken(price).0 } else { 0.0 };
-        let taken = trial.taken + leapt + self.jumps.iter().map(|jump| if jump.price > price { jump.jump } else { 0.0 }).sum::<f64>();
+        let taken = trial.taken
+            + leapt
+            + self
+                .jumps
+                .iter()
+                .map(|jump| if jump.price > price { jump.jump } else { 0.0 })
+                .sum::<f64>();
         let straight = price * exp(smooth.step_to(target - taken));
         let (low, high) = match straight {
             straight if !(straight > 0.0) => (bracket.below, bracket.above),
@@ -268,7 +300,8 @@ impl PriceSearch {
         let mut jumps = &mut self.jumps[..];
         while !jumps.is_empty() {
             let middle = jumps.len() / 2;
-            let (left, pivot, right) = jumps.select_nth_unstable_by(middle, |a, b| a.price.total_cmp(&b.price));
+            let (left, pivot, right) =
+                jumps.select_nth_unstable_by(middle, |a, b| a.price.total_cmp(&b.price));
             let (at, mut tied) = (pivot.price, pivot.jump);
             let mut above = 0.0;
             for chord in right.iter() {
@@ -278,10 +311,12 @@ impl PriceSearch {
                     tied += chord.jump;
                 }
             }
-            // The smooth part is convex in the logarithm, which is at most the ratio less one: often that settles it.
+            // The smooth part is convex in the logarithm, which is at most the ratio less one:
+            // often that settles it.
             let ratio = at / price;
             let tangent = here.spend - here.fall * (ratio - 1.0);
-            let low = above + if above + tangent > target { tangent } else { smooth.after(ratio.ln()).spend };
+            let low = above
+                + if above + tangent > target { tangent } else { smooth.after(ratio.ln()).spend };
             if low > target {
                 jumps = right;
             } else if low + tied < target {
@@ -294,7 +329,8 @@ impl PriceSearch {
         price * exp(smooth.step_to(target))
     }
 
-    /// Reads the chords and riders; returns the most that all tasks can usefully take above their lower bounds.
+    /// Reads the chords and riders; returns the most that all tasks can usefully take above their
+    /// lower bounds.
     fn load(&mut self, view: View<'_>) -> f64 {
         self.chords.clear();
         self.riders.clear();
@@ -305,11 +341,19 @@ impl PriceSearch {
             let weight = view.weights[coordinate];
             let Some(last) = hull.corners.last().filter(|_| weight > 0.0) else { continue };
             for pair in hull.corners.windows(2) {
-                self.chords.push(Chord { price: weight * pair[0].slope, jump: pair[1].spend - pair[0].spend });
+                self.chords.push(Chord {
+                    price: weight * pair[0].slope,
+                    jump: pair[1].spend - pair[0].spend,
+                });
             }
             if let Some(branch) = hull.branch {
                 let (tie, base) = (weight * last.slope, last.spend);
-                self.riders.push(Rider { coordinate: coordinate as u32, tie, base, touch: branch.touch });
+                self.riders.push(Rider {
+                    coordinate: coordinate as u32,
+                    tie,
+                    base,
+                    touch: branch.touch,
+                });
                 reach += branch.end - hull.low;
             } else {
                 reach += last.spend - hull.low;
@@ -319,7 +363,8 @@ impl PriceSearch {
         reach
     }
 
-    /// Reads the leaps, and sets aside whose domain is narrowed; returns the most that the others can usefully take.
+    /// Reads the leaps, and sets aside whose domain is narrowed; returns the most that the others
+    /// can usefully take.
     fn load_sigmoids(&mut self, view: View<'_>) -> f64 {
         self.leaps.clear();
         let Some(sigmoids) = view.sigmoids else { return 0.0 };
@@ -328,7 +373,8 @@ impl PriceSearch {
             self.sigmoid_reach = sigmoids.reach();
         }
         self.load_leaps(view, sigmoids);
-        self.sigmoid_reach - view.aside.iter().map(|&coordinate| sigmoids.reach_of(coordinate)).sum::<f64>()
+        self.sigmoid_reach
+            - view.aside.iter().map(|&coordinate| sigmoids.reach_of(coordinate)).sum::<f64>()
     }
 
     fn first_price(&mut self, view: View<'_>) -> f64 {
@@ -344,9 +390,18 @@ impl PriceSearch {
     /// Where the budget is met if every rider jumps and then stands still.
     fn model_all(&mut self, free: f64) -> f64 {
         self.jumps.clear();
-        self.jumps.extend(self.riders.iter().map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }));
+        self.jumps.extend(
+            self.riders
+                .iter()
+                .map(|rider| Chord { price: rider.tie, jump: rider.touch - rider.base }),
+        );
         let (price, (taken, tied)) = (1.0, self.chords.taken(1.0));
-        self.solve_model(Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() }, free, Bracket::ALL, true)
+        self.solve_model(
+            Trial { price, low: taken, high: taken, taken, tied, smooth: SmoothModel::default() },
+            free,
+            Bracket::ALL,
+            true,
+        )
     }
 
     fn evaluate(&mut self, view: View<'_>, price: f64) -> Trial {
@@ -358,7 +413,9 @@ impl PriceSearch {
             if rider.tie > price {
                 linear.spend += spend - rider.base;
                 linear.fall += fall;
-                if let (Form::Smooth(smooth), true) = (&view.coordinates[rider.coordinate as usize].form, fall > 0.0) {
+                if let (Form::Smooth(smooth), true) =
+                    (&view.coordinates[rider.coordinate as usize].form, fall > 0.0)
+                {
                     bend += smooth.bend(spend, fall);
                 }
             } else {
@@ -373,10 +430,18 @@ impl PriceSearch {
             joining += ridden.joining;
         }
         let low = self.settled + taken + power.spend + linear.spend;
-        Trial { price, low, high: low + joining, taken, tied, smooth: SmoothModel { power, linear, bend } }
+        Trial {
+            price,
+            low,
+            high: low + joining,
+            taken,
+            tied,
+            smooth: SmoothModel { power, linear, bend },
+        }
     }
 
-    /// Reads the leaps of all, or where there are many and another search has picked those who ride, of these.
+    /// Reads the leaps of all, or where there are many and another search has picked those who
+    /// ride, of these.
     fn load_leaps(&mut self, view: View<'_>, sigmoids: &Sigmoids) {
         self.leaps.clear();
         if view.aside.is_empty() || sigmoids.are_few() {
@@ -396,12 +461,20 @@ impl PriceSearch {
         self.riding.respond(sigmoids, price, view.aside)
     }
 
-    /// Writes their spends at a price that they responded to, and adds up; those tied there stay low and are handed to `tied`.
-    pub(super) fn settle(&mut self, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(Taker)) {
+    /// Writes their spends at a price that they responded to, and adds up; those tied there stay
+    /// low and are handed to `tied`.
+    pub(super) fn settle(
+        &mut self,
+        at: Settlement<'_>,
+        split: &mut Split<'_>,
+        settled: &mut Settled,
+        tied: impl FnMut(Taker),
+    ) {
         self.riding.settle(at, split, settled, tied);
     }
 
-    /// Drops what lies outside a bracket; true if the chords above it are settled now, and false if there are too few for that.
+    /// Drops what lies outside a bracket; true if the chords above it are settled now, and false if
+    /// there are too few for that.
     fn narrow(&mut self, bracket: Bracket) -> bool {
         self.riders.retain(|rider| rider.tie > bracket.below);
         self.leaps.narrow(bracket.below, bracket.above);
@@ -419,12 +492,19 @@ fn missed(view: View<'_>, trial: Trial) -> f64 {
 /// Spend of a coordinate on its branch at a price, and its fall.
 pub(super) fn on_branch(view: View<'_>, coordinate: usize, price: f64) -> (f64, f64) {
     let hull = view.hull(coordinate);
-    let (Some(branch), Form::Smooth(smooth)) = (hull.branch, &view.coordinates[coordinate].form) else { return (0.0, 0.0) };
+    let (Some(branch), Form::Smooth(smooth)) = (hull.branch, &view.coordinates[coordinate].form)
+    else {
+        return (0.0, 0.0);
+    };
     if !(price > 0.0) {
         return (branch.end, 0.0);
     }
     let (spend, fall) = smooth.at_slope(price / view.weights[coordinate]);
-    if spend > branch.start && spend < branch.end { (spend, fall) } else { (spend.clamp(branch.start, branch.end), 0.0) }
+    if spend > branch.start && spend < branch.end {
+        (spend, fall)
+    } else {
+        (spend.clamp(branch.start, branch.end), 0.0)
+    }
 }
 
 /// A price between the two that halves the bracket in digits.
@@ -432,7 +512,11 @@ fn middle(Bracket { below, above }: Bracket) -> f64 {
     match (below > 0.0, above.is_finite()) {
         (true, true) => {
             let geometric = below.sqrt() * above.sqrt();
-            if geometric > below && geometric < above { geometric } else { below + 0.5 * (above - below) }
+            if geometric > below && geometric < above {
+                geometric
+            } else {
+                below + 0.5 * (above - below)
+            }
         }
         (true, false) => below * 1e4,
         (false, true) => above * 1e-4,

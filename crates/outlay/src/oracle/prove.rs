@@ -1,8 +1,8 @@
 //! Proving a bound without the search that found it.
 //!
-//! Where curves are not concave the price alone leaves a gap. Cutting the domain of one task in two and pricing each part on
-//! its own closes it. This does so from the curves alone, by halving and without any of the search's machinery: slow, plain,
-//! and independent.
+//! Where curves are not concave the price alone leaves a gap. Cutting the domain of one task in two
+//! and pricing each part on its own closes it. This does so from the curves alone, by halving and
+//! without any of the search's machinery: slow, plain, and independent.
 
 use super::Allocation;
 use super::model::within_budget;
@@ -32,9 +32,11 @@ struct Part {
 /// Halvings of the price's logarithm: enough for the whole range of prices.
 const PRICE_HALVINGS: usize = 90;
 
-/// Proves the allocation's `upper_bound` from the curves alone, cutting the domain into at most `max_parts` parts.
+/// Proves the allocation's `upper_bound` from the curves alone, cutting the domain into at most
+/// `max_parts` parts.
 ///
-/// The result is a true bound whether or not the proof is complete. It costs about a hundred passes over all tasks per part.
+/// The result is a true bound whether or not the proof is complete. It costs about a hundred passes
+/// over all tasks per part.
 ///
 /// ```
 /// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec, oracle::prove};
@@ -81,7 +83,10 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
 /// The two sides of a cut: at most, and at least, `at`.
 fn halves(bounds: Bounds, at: f64) -> [Bounds; 2] {
     if bounds.min == 0.0 && bounds.at_least > 0.0 {
-        return [Bounds { max: 0.0, ..bounds }, Bounds { min: bounds.at_least, at_least: 0.0, ..bounds }];
+        return [
+            Bounds { max: 0.0, ..bounds },
+            Bounds { min: bounds.at_least, at_least: 0.0, ..bounds },
+        ];
     }
     [Bounds { max: at, ..bounds }, Bounds { min: at, ..bounds }]
 }
@@ -89,7 +94,9 @@ fn halves(bounds: Bounds, at: f64) -> [Bounds; 2] {
 /// The best price for a part, the bound it proves, and the task whose wish jumps most at it.
 fn price_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds>) -> Part {
     let tasks = problem.tasks();
-    let wish = |price: f64, task: usize| best_surplus(tasks[task].curve(), values[task], price, bounds[task]);
+    let wish = |price: f64, task: usize| {
+        best_surplus(tasks[task].curve(), values[task], price, bounds[task])
+    };
     let total = |price: f64| {
         let mut spend = 0.0;
         let surplus = sum((0..tasks.len()).map(|task| {
@@ -100,7 +107,8 @@ fn price_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds
         let bound = surplus + price * budget;
         (bound + 16.0 * f64::EPSILON * (bound.abs() + price * budget), spend)
     };
-    // The price lies below the value of everything per smallest step of budget; start wide and halve in digits.
+    // The price lies below the value of everything per smallest step of budget; start wide and
+    // halve in digits.
     let worth = values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let (mut low, mut high) = ((worth / budget).ln() - 45.0, (worth / budget).ln() + 45.0);
     let (mut best, _) = total(0.0);
@@ -115,7 +123,11 @@ fn price_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds
         }
     }
     let jump = |task: usize| (wish(low.exp(), task).1, wish(high.exp(), task).1);
-    let cut = (0..tasks.len()).map(|task| (task, jump(task))).max_by(|a, b| (a.1.0 - a.1.1).total_cmp(&(b.1.0 - b.1.1)));
-    let cut = cut.filter(|(_, (more, less))| more - less > 1e-12 * budget).map(|(task, (more, less))| (task, 0.5 * (more + less)));
+    let cut = (0..tasks.len())
+        .map(|task| (task, jump(task)))
+        .max_by(|a, b| (a.1.0 - a.1.1).total_cmp(&(b.1.0 - b.1.1)));
+    let cut = cut
+        .filter(|(_, (more, less))| more - less > 1e-12 * budget)
+        .map(|(task, (more, less))| (task, 0.5 * (more + less)));
     Part { bounds, bound: best, cut }
 }

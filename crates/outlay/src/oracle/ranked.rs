@@ -1,7 +1,9 @@
-//! Equal thresholds alone, of which the budget funds a few: the K-armed bandit and the paper's M-sets.
+//! Equal thresholds alone, of which the budget funds a few: the K-armed bandit and the paper's
+//! M-sets.
 //!
-//! The worthiest are funded, of equals the first. Nothing needs to be searched: the price is what the last one funded pays per
-//! unit. Calls with many to fund, or with something to settle about rounding or leftovers, are left to the general search.
+//! The worthiest are funded, of equals the first. Nothing needs to be searched: the price is what
+//! the last one funded pays per unit. Calls with many to fund, or with something to settle about
+//! rounding or leftovers, are left to the general search.
 
 use super::model::Model;
 use super::relaxation::ROUNDING;
@@ -47,7 +49,12 @@ impl Plan {
         let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64;
         let funded = if is_fit { (affordable as usize).min(tasks) } else { 0 };
         let left = budget - at * funded as f64;
-        Self { budget, funded: if left >= 0.0 { funded } else { 0 }, left, is_left: left > finish::negligible(budget) }
+        Self {
+            budget,
+            funded: if left >= 0.0 { funded } else { 0 },
+            left,
+            is_left: left > finish::negligible(budget),
+        }
     }
 }
 
@@ -58,7 +65,8 @@ struct Gain {
     gain: f64,
 }
 
-/// So many of the largest gains are looked for at most, that of the first task not funded among them.
+/// So many of the largest gains are looked for at most, that of the first task not funded among
+/// them.
 const MOST_RANKED: usize = 9;
 /// Gains within these limits cannot leave the floating-point numbers.
 const LEAST_GAIN: f64 = 1e-90;
@@ -71,7 +79,9 @@ impl Ranked {
         if stack.len() != model.curves.len() {
             return None;
         }
-        let success = |spend: f64| model.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>();
+        let success = |spend: f64| {
+            model.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>()
+        };
         let (lost, won) = (success(0.0), success(stack.at));
         let rise = won.iter().zip(&lost).map(|(won, lost)| won - lost).collect();
         Some(Self {
@@ -88,10 +98,17 @@ impl Ranked {
         })
     }
 
-    /// Writes the best split and returns true, or returns false and leaves the call to the general search.
+    /// Writes the best split and returns true, or returns false and leaves the call to the general
+    /// search.
     ///
     /// Values and budget need not be checked: bad ones are left to the general search.
-    pub(super) fn allocate(&mut self, values: &[f64], budget: f64, options: &Options, answer: &mut Allocation) -> bool {
+    pub(super) fn allocate(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+        answer: &mut Allocation,
+    ) -> bool {
         if budget != self.plan.budget {
             self.plan = Plan::new(budget, self.at, self.rise.len());
         }
@@ -100,7 +117,8 @@ impl Ranked {
         if !is_fit || (is_left && options.leftover == Leftover::Spend) {
             return false;
         }
-        // Where budget is left, the first task that cannot be funded says what more of it would be worth.
+        // Where budget is left, the first task that cannot be funded says what more of it would be
+        // worth.
         let count = funded + usize::from(is_left);
         let are_good = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
         if !are_good {
@@ -112,7 +130,8 @@ impl Ranked {
         }
         let price = if is_left { 0.0 } else { last / self.at };
         let worth = self.write(values, funded, answer);
-        // At its own price the last one may as well get nothing: the others' worth, and the budget's, are what is added up.
+        // At its own price the last one may as well get nothing: the others' worth, and the
+        // budget's, are what is added up.
         let (bound, others) = (worth + price * left, if is_left { worth } else { worth - last });
         answer.budget = budget;
         answer.value = worth;
@@ -130,14 +149,18 @@ impl Ranked {
         self.written = 0;
     }
 
-    /// Finds the tasks with the largest gains, `count` of them, of equals the first; gain zero where there are fewer. False if a value
-    /// is bad.
+    /// Finds the tasks with the largest gains, `count` of them, of equals the first; gain zero
+    /// where there are fewer. False if a value is bad.
     ///
-    /// A pass for each of them: who is best is not foreseen by any processor, and passes do not branch on it.
+    /// A pass for each of them: who is best is not foreseen by any processor, and passes do not
+    /// branch on it.
     fn rank(&mut self, values: &[f64], count: usize) -> bool {
         let mut are_good = true;
         for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
-            #[allow(clippy::manual_range_contains, reason = "a range asks twice, with a branch between")]
+            #[allow(
+                clippy::manual_range_contains,
+                reason = "a range asks twice, with a branch between"
+            )]
             let is_good = (value >= 0.0) & (value < MOST_VALUE);
             are_good &= is_good;
             *gain = value * rise;
@@ -151,16 +174,21 @@ impl Ranked {
         are_good
     }
 
-    /// [`Ranked::rank`] for one task, the bandit's choice: nothing needs to be kept to look for a second one.
+    /// [`Ranked::rank`] for one task, the bandit's choice: nothing needs to be kept to look for a
+    /// second one.
     fn find_best(&mut self, values: &[f64]) -> bool {
         let mut are_good = true;
         let mut gain = |value: f64, rise: f64| {
-            #[allow(clippy::manual_range_contains, reason = "a range asks twice, with a branch between")]
+            #[allow(
+                clippy::manual_range_contains,
+                reason = "a range asks twice, with a branch between"
+            )]
             let is_good = (value >= 0.0) & (value < MOST_VALUE);
             are_good &= is_good;
             value * rise
         };
-        let ((values_by_four, values_left), (rises_by_four, rises_left)) = (values.as_chunks::<4>(), self.rise.as_chunks::<4>());
+        let ((values_by_four, values_left), (rises_by_four, rises_left)) =
+            (values.as_chunks::<4>(), self.rise.as_chunks::<4>());
         let mut lanes = [0.0; 4];
         for (values, rises) in values_by_four.iter().zip(rises_by_four) {
             for lane in 0..4 {

@@ -1,8 +1,9 @@
 //! Checking an answer without trusting the search: from the price and the curves alone.
 //!
-//! For every price `p >= 0`, budget times `p` plus each task's best surplus `value F(x) - p x` is at least the value of any
-//! split. That takes one line per task and no search, and it is how anybody can check `upper_bound` of a concave problem, or
-//! how far a search had to lower it otherwise.
+//! For every price `p >= 0`, budget times `p` plus each task's best surplus `value F(x) - p x` is
+//! at least the value of any split. That takes one line per task and no search, and it is how
+//! anybody can check `upper_bound` of a concave problem, or how far a search had to lower it
+//! otherwise.
 
 use super::Allocation;
 use super::model::within_budget;
@@ -17,8 +18,9 @@ pub struct Recheck {
     pub value: f64,
     /// What the price alone proves: no split is worth more.
     pub price_bound: f64,
-    /// Whether the price alone already proves the allocation's `upper_bound` (up to rounding). If not, the search lowered it by
-    /// trying the alternatives, and `price_bound` is what can be said without it.
+    /// Whether the price alone already proves the allocation's `upper_bound` (up to rounding). If
+    /// not, the search lowered it by trying the alternatives, and `price_bound` is what can be said
+    /// without it.
     pub price_proves_bound: bool,
 }
 
@@ -73,11 +75,16 @@ pub enum RecheckError {
 /// Two sums of the same terms differ by less than this share.
 pub(super) const ROUNDING: f64 = 1e-12;
 
-/// Checks an allocation against its problem: bounds, budget, value, and the bound that its price proves.
+/// Checks an allocation against its problem: bounds, budget, value, and the bound that its price
+/// proves.
 ///
 /// # Errors
 /// The first thing that is wrong.
-pub fn recheck(problem: &Problem, values: &[f64], allocation: &Allocation) -> Result<Recheck, RecheckError> {
+pub fn recheck(
+    problem: &Problem,
+    values: &[f64],
+    allocation: &Allocation,
+) -> Result<Recheck, RecheckError> {
     let tasks = problem.tasks();
     if allocation.spend.len() != tasks.len() || values.len() != tasks.len() {
         return Err(RecheckError::Length { expected: tasks.len(), got: allocation.spend.len() });
@@ -87,13 +94,20 @@ pub fn recheck(problem: &Problem, values: &[f64], allocation: &Allocation) -> Re
             return Err(RecheckError::OutOfBounds { task: task.name().to_owned(), spend });
         }
     }
-    let (spend, unspent, budget) = (sum(allocation.spend.iter().copied()), allocation.unspent, allocation.budget);
+    let (spend, unspent, budget) =
+        (sum(allocation.spend.iter().copied()), allocation.unspent, allocation.budget);
     // Lower bounds may exceed the budget by rounding; then they are what is spent.
-    let excess = (sum(tasks.iter().map(|task| task.bounds().min)) - budget).clamp(0.0, ROUNDING * budget);
-    if !((spend + unspent - budget).abs() <= 4.0 * f64::EPSILON * budget + excess && unspent >= 0.0) {
+    let excess =
+        (sum(tasks.iter().map(|task| task.bounds().min)) - budget).clamp(0.0, ROUNDING * budget);
+    if !((spend + unspent - budget).abs() <= 4.0 * f64::EPSILON * budget + excess && unspent >= 0.0)
+    {
         return Err(RecheckError::Budget { spend, unspent, budget });
     }
-    let value = sum(tasks.iter().zip(values).zip(&allocation.spend).map(|((task, value), &spend)| value * task.curve().success(spend)));
+    let value = sum(tasks
+        .iter()
+        .zip(values)
+        .zip(&allocation.spend)
+        .map(|((task, value), &spend)| value * task.curve().success(spend)));
     if !((value - allocation.value).abs() <= ROUNDING * value.max(allocation.value)) {
         return Err(RecheckError::Value { claimed: allocation.value, actual: value });
     }
@@ -119,11 +133,14 @@ pub fn price_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -
 }
 
 fn is_allowed(bounds: Bounds, spend: f64) -> bool {
-    spend.is_finite() && spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
+    spend.is_finite()
+        && spend >= bounds.min
+        && spend <= bounds.max
+        && (spend == 0.0 || spend >= bounds.at_least)
 }
 
-/// The most of `value F(x) - price x` over the allowed spends, and where: at an end, at a corner or jump, or where the slope is
-/// the price.
+/// The most of `value F(x) - price x` over the allowed spends, and where: at an end, at a corner or
+/// jump, or where the slope is the price.
 pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> (f64, f64) {
     let from = if bounds.min == 0.0 { bounds.at_least } else { bounds.min };
     let surplus = |spend: f64| value * curve.success(spend) - price * spend;
@@ -141,7 +158,9 @@ pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds
     offer(from);
     offer(bounds.max);
     let slope = price / (value * curve.height());
-    let smooth = |at_slope: &dyn Fn(f64) -> (f64, f64)| if slope > 0.0 && slope.is_finite() { at_slope(slope).0 } else { from };
+    let smooth = |at_slope: &dyn Fn(f64) -> (f64, f64)| {
+        if slope > 0.0 && slope.is_finite() { at_slope(slope).0 } else { from }
+    };
     match curve.family() {
         Family::Power(power) => {
             offer(power.scale());
@@ -165,8 +184,8 @@ pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds
     best
 }
 
-/// An upper bound on the surplus of a function known only to be nondecreasing: the cell that promises most is halved until
-/// it promises no more than what is reached, or this often.
+/// An upper bound on the surplus of a function known only to be nondecreasing: the cell that
+/// promises most is halved until it promises no more than what is reached, or this often.
 fn bounded_surplus(curve: &Curve, value: f64, price: f64, from: f64, to: f64) -> f64 {
     const HALVINGS: usize = 20_000;
     let promise = |from: f64, to_success: f64| value * to_success - price * from;
@@ -182,7 +201,11 @@ fn bounded_surplus(curve: &Curve, value: f64, price: f64, from: f64, to: f64) ->
         cells.pop();
         reached = reached.max(promise(middle, curve.success(middle)));
         cells.push((Ordered(promise(left, curve.success(middle))), Ordered(left), Ordered(middle)));
-        cells.push((Ordered(promise(middle, curve.success(right))), Ordered(middle), Ordered(right)));
+        cells.push((
+            Ordered(promise(middle, curve.success(right))),
+            Ordered(middle),
+            Ordered(right),
+        ));
     }
     cells.peek().map_or(reached, |cell| cell.0.0.max(reached))
 }

@@ -1,8 +1,9 @@
 //! Users' own functions: known at points, bounded in between, refined where it matters.
 //!
-//! Between two evaluated spends a nondecreasing function lies between its two values; a declared shape narrows that. The
-//! search runs on the *upper* limits, so its bound holds for the function itself; the split it returns is then valued with
-//! the function. Where the two differ, cells are cut, and the search runs again.
+//! Between two evaluated spends a nondecreasing function lies between its two values; a declared
+//! shape narrows that. The search runs on the *upper* limits, so its bound holds for the function
+//! itself; the split it returns is then valued with the function. Where the two differ, cells are
+//! cut, and the search runs again.
 
 use super::coordinate::Form;
 use super::model::Model;
@@ -40,8 +41,16 @@ impl Refinement {
     pub(super) fn new(model: &Model) -> Self {
         let mut grids = Vec::new();
         for (position, coordinate) in model.coordinates.iter().enumerate() {
-            if let Some(Family::Custom(custom)) = model.curves.get(coordinate.task).map(crate::Curve::family) {
-                let grid = Grid { coordinate: position, custom: custom.clone(), spend: Vec::new(), success: Vec::new(), evaluations: 0 };
+            if let Some(Family::Custom(custom)) =
+                model.curves.get(coordinate.task).map(crate::Curve::family)
+            {
+                let grid = Grid {
+                    coordinate: position,
+                    custom: custom.clone(),
+                    spend: Vec::new(),
+                    success: Vec::new(),
+                    evaluations: 0,
+                };
                 grids.push(grid);
             }
         }
@@ -58,7 +67,8 @@ impl Refinement {
 }
 
 impl Oracle {
-    /// Searches, values, refines, until the bound and the value meet or the evaluations are used up.
+    /// Searches, values, refines, until the bound and the value meet or the evaluations are used
+    /// up.
     pub(super) fn refine(&mut self, options: &Options) -> Result<Outcome, AllocationError> {
         let before = self.refinement.evaluations();
         for grid in &mut self.refinement.grids {
@@ -78,7 +88,11 @@ impl Oracle {
         let mut tolerance = FIRST_TOLERANCE.max(options.tolerance);
         for _ in 0..MAX_ROUNDS {
             // Far from the end there is no point in solving the limits to the last digit.
-            let inner = Options { tolerance: 0.5 * tolerance, max_nodes: options.max_nodes.saturating_sub(answer.nodes), ..*options };
+            let inner = Options {
+                tolerance: 0.5 * tolerance,
+                max_nodes: options.max_nodes.saturating_sub(answer.nodes),
+                ..*options
+            };
             self.rebuild(Limit::Upper)?;
             let upper = self.search(&inner);
             self.last_price = Some(upper.price);
@@ -88,13 +102,15 @@ impl Oracle {
             answer.price = upper.price;
             let (gap, scale) = (answer.bound - answer.value, answer.value + self.model.constant);
             let cuts = self.find_cuts(upper.split_price, gap, options.tolerance * scale);
-            // A split on the upper limits may stop just short of every jump; one on the lower limits cannot.
+            // A split on the upper limits may stop just short of every jump; one on the lower
+            // limits cannot.
             self.rebuild(Limit::Lower)?;
             let lower = self.search(&inner);
             let value = self.truth(lower.value);
             self.take(&mut answer, lower, value);
             let (gap, scale) = (answer.bound - answer.value, answer.value + self.model.constant);
-            let room = options.max_evaluations.saturating_sub(self.refinement.evaluations() - before);
+            let room =
+                options.max_evaluations.saturating_sub(self.refinement.evaluations() - before);
             if gap <= options.tolerance * scale || room == 0 || answer.nodes >= options.max_nodes {
                 break;
             }
@@ -123,7 +139,8 @@ impl Oracle {
         }
     }
 
-    /// Where to evaluate next: the middles of cells, around the split in `best`, that may be part of a better one.
+    /// Where to evaluate next: the middles of cells, around the split in `best`, that may be part
+    /// of a better one.
     fn find_cuts(&self, price: f64, gap: f64, slack: f64) -> Vec<(usize, f64)> {
         // Each function may stay uncertain by its share of the gap that is allowed.
         let small = 0.25 * slack / self.refinement.grids.len() as f64;
@@ -131,7 +148,9 @@ impl Oracle {
         for (position, grid) in self.refinement.grids.iter().enumerate() {
             let weight = self.model.weights[grid.coordinate];
             let spend = self.best[self.model.coordinates[grid.coordinate].task];
-            grid.promising_cells(weight, price, spend, gap, small, |cut| cuts.push((position, cut)));
+            grid.promising_cells(weight, price, spend, gap, small, |cut| {
+                cuts.push((position, cut))
+            });
         }
         cuts
     }
@@ -149,13 +168,15 @@ impl Oracle {
         Ok(())
     }
 
-    /// What the split in `best`, worth `limited` by the limits, is worth by the functions themselves.
+    /// What the split in `best`, worth `limited` by the limits, is worth by the functions
+    /// themselves.
     fn truth(&mut self, limited: f64) -> f64 {
         let mut value = limited;
         for grid in &mut self.refinement.grids {
             let coordinate = &self.model.coordinates[grid.coordinate];
             let spend = self.best[coordinate.task];
-            value += self.model.weights[grid.coordinate] * (grid.evaluate(spend) - coordinate.form.success(spend));
+            value += self.model.weights[grid.coordinate]
+                * (grid.evaluate(spend) - coordinate.form.success(spend));
         }
         value
     }
@@ -194,9 +215,17 @@ impl Grid {
         self.evaluate(high);
     }
 
-    /// Offers the middles of the cells around `spend` whose best point, by the upper limit, loses less than `gap` at this
-    /// price, and whose two values still differ by more than `small`.
-    fn promising_cells(&self, weight: f64, price: f64, spend: f64, gap: f64, small: f64, mut offer: impl FnMut(f64)) {
+    /// Offers the middles of the cells around `spend` whose best point, by the upper limit, loses
+    /// less than `gap` at this price, and whose two values still differ by more than `small`.
+    fn promising_cells(
+        &self,
+        weight: f64,
+        price: f64,
+        spend: f64,
+        gap: f64,
+        small: f64,
+        mut offer: impl FnMut(f64),
+    ) {
         let cells = self.spend.len() - 1;
         let home = self.spend.partition_point(|&point| point <= spend).clamp(1, cells) - 1;
         let surplus = |cell: usize| {
@@ -238,28 +267,44 @@ impl Grid {
 
     /// Holds the values against what the curve was declared to be.
     fn check(&self, task: &str) -> Result<(), AllocationError> {
-        let slope = |cell: usize| (self.success[cell + 1] - self.success[cell]) / (self.spend[cell + 1] - self.spend[cell]);
+        let slope = |cell: usize| {
+            (self.success[cell + 1] - self.success[cell])
+                / (self.spend[cell + 1] - self.spend[cell])
+        };
         for cell in 0..self.spend.len() - 1 {
             let (low, high) = (self.success[cell], self.success[cell + 1]);
             if high < low - SHAPE_ROUNDING {
                 let at = self.spend[cell + 1];
-                return Err(AllocationError::Decreasing { task: task.to_owned(), at, low: high, high: low });
+                return Err(AllocationError::Decreasing {
+                    task: task.to_owned(),
+                    at,
+                    low: high,
+                    high: low,
+                });
             }
             let width = self.spend[cell + 1] - self.spend[cell];
             let broken = match self.custom.shape() {
-                DeclaredShape::Lipschitz(constant) => high - low > constant * width + SHAPE_ROUNDING,
+                DeclaredShape::Lipschitz(constant) => {
+                    high - low > constant * width + SHAPE_ROUNDING
+                }
                 DeclaredShape::Concave => {
                     cell > 0 && {
                         // How far the point between the two cells lies below the chord over both.
                         let before = self.spend[cell] - self.spend[cell - 1];
-                        (slope(cell) - slope(cell - 1)) * (width * before / (width + before)) > SHAPE_ROUNDING
+                        (slope(cell) - slope(cell - 1)) * (width * before / (width + before))
+                            > SHAPE_ROUNDING
                     }
                 }
                 DeclaredShape::Monotone => false,
             };
             if broken {
                 let (from, to) = (self.spend[cell], self.spend[cell + 1]);
-                return Err(AllocationError::NotAsDeclared { task: task.to_owned(), shape: self.custom.shape(), from, to });
+                return Err(AllocationError::NotAsDeclared {
+                    task: task.to_owned(),
+                    shape: self.custom.shape(),
+                    from,
+                    to,
+                });
             }
         }
         Ok(())
@@ -269,8 +314,13 @@ impl Grid {
     fn write_limit(&self, limit: Limit, form: &mut Form) {
         let Form::Points { spend, success, linear } = form else { return };
         let shape = self.custom.shape();
-        // Chords of a concave function lie below it; otherwise only the last value is sure to be kept.
-        *linear = if limit == Limit::Upper { shape != DeclaredShape::Monotone } else { shape == DeclaredShape::Concave };
+        // Chords of a concave function lie below it; otherwise only the last value is sure to be
+        // kept.
+        *linear = if limit == Limit::Upper {
+            shape != DeclaredShape::Monotone
+        } else {
+            shape == DeclaredShape::Concave
+        };
         if limit == Limit::Lower {
             spend.clone_from(&self.spend);
             success.clone_from(&self.success);
@@ -308,15 +358,21 @@ impl Grid {
         add(self.spend[last], self.success[last]);
     }
 
-    /// Where the neighbouring chords, prolonged into a cell, meet: a concave function stays below both.
+    /// Where the neighbouring chords, prolonged into a cell, meet: a concave function stays below
+    /// both.
     fn concave_peak(&self, cell: usize) -> (f64, f64) {
-        let slope = |cell: usize| (self.success[cell + 1] - self.success[cell]) / (self.spend[cell + 1] - self.spend[cell]);
+        let slope = |cell: usize| {
+            (self.success[cell + 1] - self.success[cell])
+                / (self.spend[cell + 1] - self.spend[cell])
+        };
         let (from, to) = (self.spend[cell], self.spend[cell + 1]);
         let (low, high) = (self.success[cell], self.success[cell + 1]);
         let right = if cell + 2 < self.spend.len() { slope(cell + 1).max(0.0) } else { 0.0 };
-        // Prolonging a short chord magnifies the rounding of its two values: the peak is raised by as much.
+        // Prolonging a short chord magnifies the rounding of its two values: the peak is raised by
+        // as much.
         let width = |cell: usize| self.spend[cell + 1] - self.spend[cell];
-        let right_error = if cell + 2 < self.spend.len() { width(cell) / width(cell + 1) } else { 0.0 };
+        let right_error =
+            if cell + 2 < self.spend.len() { width(cell) / width(cell + 1) } else { 0.0 };
         let rounding = |left_error: f64| 4.0 * f64::EPSILON * (1.0 + left_error + right_error);
         let Some(left) = cell.checked_sub(1).map(slope) else {
             // Nothing to the left: prolong the right chord all the way.

@@ -1,4 +1,5 @@
-//! One relaxed problem: price, spends, the bound they prove, and the one task that may lie inside a chord.
+//! One relaxed problem: price, spends, the bound they prove, and the one task that may lie inside a
+//! chord.
 
 use super::batch::{Call, Settled, Split};
 use super::coordinate::Coordinate;
@@ -40,7 +41,8 @@ pub(super) struct Relaxation {
     tied: Vec<Tied>,
     /// Each task's chance of success at its spend.
     success: Vec<f64>,
-    /// S-shaped tasks that were set aside in the last relaxation: what was written for them is not theirs any more.
+    /// S-shaped tasks that were set aside in the last relaxation: what was written for them is not
+    /// theirs any more.
     stale: Vec<u32>,
 }
 
@@ -48,7 +50,8 @@ pub(super) struct Relaxation {
 pub(super) const ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// A remainder up to this share of what is free may go to the task that it disturbs least.
 const SMALL_REMAINDER: f64 = 1e-6;
-/// A step of this share of a spend, and of how fast it falls with the price, changes the slope by less than can be seen.
+/// A step of this share of a spend, and of how fast it falls with the price, changes the slope by
+/// less than can be seen.
 const UNNOTICED: f64 = 1e-9;
 
 impl Relaxation {
@@ -57,14 +60,21 @@ impl Relaxation {
         &self.success
     }
 
-    /// About the price of the whole problem, from a sample of its tasks; none if they are too few for one.
+    /// About the price of the whole problem, from a sample of its tasks; none if they are too few
+    /// for one.
     pub(super) fn sample_price(&mut self, view: View<'_>) -> Option<f64> {
         self.search.sample_price(view)
     }
 
-    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`; of one that cannot be worth more than `enough`
-    /// only the bound is told.
-    pub(super) fn solve(&mut self, view: View<'_>, start: Option<f64>, enough: f64, spend: &mut [f64]) -> Relaxed {
+    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`; of one
+    /// that cannot be worth more than `enough` only the bound is told.
+    pub(super) fn solve(
+        &mut self,
+        view: View<'_>,
+        start: Option<f64>,
+        enough: f64,
+        spend: &mut [f64],
+    ) -> Relaxed {
         self.success.resize(view.curves.len(), 0.0);
         if !(view.free > 0.0) {
             return self.pinned(view, spend);
@@ -76,9 +86,17 @@ impl Relaxation {
         let call = Call { price, log_price: price.ln(), wishes: search.wishes() };
         tied.clear();
         view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
-            tied.push(Tied { coordinate: None, task, from, to, exact: true, weight: view.values[task] });
+            tied.push(Tied {
+                coordinate: None,
+                task,
+                from,
+                to,
+                exact: true,
+                weight: view.values[task],
+            });
         });
-        let ridden = view.sigmoids.map(|sigmoids| search.respond(view, sigmoids, price)).unwrap_or_default();
+        let ridden =
+            view.sigmoids.map(|sigmoids| search.respond(view, sigmoids, price)).unwrap_or_default();
         rest_stale(view, stale, &mut split);
         for coordinate in view.one_by_one() {
             settle(view, coordinate, price, &mut split, &mut settled, tied);
@@ -91,7 +109,14 @@ impl Relaxation {
         let bound = worth + price * (view.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * view.free + worth);
         if bound <= enough {
-            return Relaxed { price, bound, value: f64::NEG_INFINITY, left: 0.0, is_flat: false, fractional: None };
+            return Relaxed {
+                price,
+                bound,
+                value: f64::NEG_INFINITY,
+                left: 0.0,
+                is_flat: false,
+                fractional: None,
+            };
         }
         settle_sigmoids(view, price, search, &mut split, &mut settled, tied);
         let fractional = fill(view, price, view.free - wished, &mut split, &mut settled, tied);
@@ -111,16 +136,31 @@ impl Relaxation {
         let mut split = Split { spend, success: &mut self.success };
         let mut settled = Settled::default();
         self.search.wish_nothing(view);
-        let call = Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: self.search.wishes() };
+        let call =
+            Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: self.search.wishes() };
         view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
         self.tied.clear();
         rest_stale(view, &mut self.stale, &mut split);
         for coordinate in view.one_by_one() {
             settle(view, coordinate, f64::INFINITY, &mut split, &mut settled, &mut self.tied);
         }
-        settle_sigmoids(view, f64::INFINITY, &mut self.search, &mut split, &mut settled, &mut self.tied);
+        settle_sigmoids(
+            view,
+            f64::INFINITY,
+            &mut self.search,
+            &mut split,
+            &mut settled,
+            &mut self.tied,
+        );
         let value = settled.value.value();
-        Relaxed { price: 0.0, bound: value + ROUNDING * value, value, left: 0.0, is_flat: true, fractional: None }
+        Relaxed {
+            price: 0.0,
+            bound: value + ROUNDING * value,
+            value,
+            left: 0.0,
+            is_flat: true,
+            fractional: None,
+        }
     }
 }
 
@@ -131,7 +171,8 @@ fn rest_stale(view: View<'_>, stale: &mut Vec<u32>, split: &mut Split<'_>) {
     stale.extend_from_slice(view.aside);
 }
 
-/// Writes the smallest best spends of the S-shaped tasks that are not set aside; those with a larger one are added to `tied`.
+/// Writes the smallest best spends of the S-shaped tasks that are not set aside; those with a
+/// larger one are added to `tied`.
 fn settle_sigmoids(
     view: View<'_>,
     price: f64,
@@ -143,16 +184,35 @@ fn settle_sigmoids(
     let Some(sigmoids) = view.sigmoids else { return };
     let at = Settlement { sigmoids, price, aside: view.aside, is_first: view.aside.is_empty() };
     search.settle(at, split, settled, |Taker { coordinate, task, from, to }| {
-        tied.push(Tied { coordinate: Some(coordinate), task, from, to, exact: false, weight: view.weights[coordinate] });
+        tied.push(Tied {
+            coordinate: Some(coordinate),
+            task,
+            from,
+            to,
+            exact: false,
+            weight: view.weights[coordinate],
+        });
     });
 }
 
-/// The smallest best spend of a coordinate at a price; if there is a larger one, it is added to `tied`.
-fn settle(view: View<'_>, coordinate: usize, price: f64, split: &mut Split<'_>, settled: &mut Settled, tied: &mut Vec<Tied>) {
+/// The smallest best spend of a coordinate at a price; if there is a larger one, it is added to
+/// `tied`.
+fn settle(
+    view: View<'_>,
+    coordinate: usize,
+    price: f64,
+    split: &mut Split<'_>,
+    settled: &mut Settled,
+    tied: &mut Vec<Tied>,
+) {
     let hull = view.hull(coordinate);
     let weight = view.weights[coordinate];
     let task = view.coordinates[coordinate].task;
-    let position = if weight > 0.0 { hull.corners.partition_point(|corner| weight * corner.slope > price) } else { 0 };
+    let position = if weight > 0.0 {
+        hull.corners.partition_point(|corner| weight * corner.slope > price)
+    } else {
+        0
+    };
     let (taken, success) = if position == hull.corners.len() {
         let (taken, fall) = on_branch(view, coordinate, price);
         settled.offer(task, fall);
@@ -160,8 +220,18 @@ fn settle(view: View<'_>, coordinate: usize, price: f64, split: &mut Split<'_>, 
     } else {
         let corner = hull.corners[position];
         if weight > 0.0 && price > 0.0 && weight * corner.slope == price {
-            let to = hull.corners.get(position + 1).map_or_else(|| on_branch(view, coordinate, price).0, |next| next.spend);
-            tied.push(Tied { coordinate: Some(coordinate), task, from: corner.spend, to, exact: corner.exact, weight });
+            let to = hull
+                .corners
+                .get(position + 1)
+                .map_or_else(|| on_branch(view, coordinate, price).0, |next| next.spend);
+            tied.push(Tied {
+                coordinate: Some(coordinate),
+                task,
+                from: corner.spend,
+                to,
+                exact: corner.exact,
+                weight,
+            });
         }
         (corner.spend, corner.success)
     };
@@ -170,7 +240,8 @@ fn settle(view: View<'_>, coordinate: usize, price: f64, split: &mut Split<'_>, 
     settled.value.add(weight * success);
 }
 
-/// Spends what is left on the tied tasks, those with more weight and lower index first; at most one is left half-way.
+/// Spends what is left on the tied tasks, those with more weight and lower index first; at most one
+/// is left half-way.
 fn fill(
     view: View<'_>,
     price: f64,
@@ -179,7 +250,9 @@ fn fill(
     settled: &mut Settled,
     tied: &mut [Tied],
 ) -> Option<(usize, f64)> {
-    tied.sort_unstable_by(|a, b| a.exact.cmp(&b.exact).then_with(|| b.weight.total_cmp(&a.weight)).then(a.task.cmp(&b.task)));
+    tied.sort_unstable_by(|a, b| {
+        a.exact.cmp(&b.exact).then_with(|| b.weight.total_cmp(&a.weight)).then(a.task.cmp(&b.task))
+    });
     let mut halfway = None;
     for &Tied { coordinate, task, from, to, exact, .. } in &*tied {
         let fits = to - from <= left;
@@ -210,7 +283,14 @@ fn fill(
 }
 
 /// Moves a coordinate and books the change.
-fn advance(view: View<'_>, coordinate: usize, from: f64, to: f64, split: &mut Split<'_>, settled: &mut Settled) {
+fn advance(
+    view: View<'_>,
+    coordinate: usize,
+    from: f64,
+    to: f64,
+    split: &mut Split<'_>,
+    settled: &mut Settled,
+) {
     let Coordinate { task, ref form, .. } = view.coordinates[coordinate];
     let success = form.success(to);
     split.set(view.curves, task, to, success);
@@ -225,13 +305,15 @@ fn absorb(view: View<'_>, price: f64, split: &mut Split<'_>, settled: &mut Settl
         return;
     }
     let task = settled.softest;
-    let (from, bounds, curve, value) = (split.spend[task], view.bounds[task], &view.curves[task], view.values[task]);
+    let (from, bounds, curve, value) =
+        (split.spend[task], view.bounds[task], &view.curves[task], view.values[task]);
     let to = (from + left).clamp(bounds.min.max(bounds.at_least), bounds.max);
     split.spend[task] = to;
     settled.above.add(to - from);
     let is_unnoticed = (to - from).abs() <= UNNOTICED * from.min(settled.softness);
     if is_unnoticed && to < curve.saturates_at() {
-        // The task is on its curve's own slope, which is the price: so short a way changes it by less than rounding.
+        // The task is on its curve's own slope, which is the price: so short a way changes it by
+        // less than rounding.
         let gain = price * (to - from);
         split.success[task] += gain / value;
         settled.value.add(gain);

@@ -1,8 +1,9 @@
 //! Square roots alone, between their bounds: the best split in closed form.
 //!
-//! A task worth `v * h * sqrt(x / s)` wants `v² h² / (4 s p²)` at the price `p`: spends are as the *claims* `v² h² / s`, whatever the
-//! price, and the price follows from their sum. No logarithm, no search, and nothing to remember between calls. A call in which some
-//! task wants to be at a bound is left to the general search.
+//! A task worth `v * h * sqrt(x / s)` wants `v² h² / (4 s p²)` at the price `p`: spends are as the
+//! *claims* `v² h² / s`, whatever the price, and the price follows from their sum. No logarithm, no
+//! search, and nothing to remember between calls. A call in which some task wants to be at a bound
+//! is left to the general search.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -38,7 +39,8 @@ struct Tasks {
 
 /// Below this many tasks one of them takes everything.
 const FEWEST: usize = 2;
-/// Values, budgets and claims within these limits cannot leave the floating-point numbers, squared and multiplied.
+/// Values, budgets and claims within these limits cannot leave the floating-point numbers, squared
+/// and multiplied.
 const LEAST: f64 = 1e-75;
 const MOST: f64 = 1e75;
 /// Spends above this keep their digits.
@@ -68,14 +70,22 @@ impl Roots {
 }
 
 impl Tasks {
-    const NONE: Self =
-        Self { claim: [0.0; 4], floor: [0.0; 4], low: [-1.0; 4], high: [1.0; 4], filler: [1.0; 4], value: [1.0; 4], claimed: [0.0; 4] };
+    const NONE: Self = Self {
+        claim: [0.0; 4],
+        floor: [0.0; 4],
+        low: [-1.0; 4],
+        high: [1.0; 4],
+        filler: [1.0; 4],
+        value: [1.0; 4],
+        claimed: [0.0; 4],
+    };
 
     /// Puts a task into a lane; nothing if it is no square root.
     fn set(&mut self, lane: usize, curve: &Curve, bounds: Bounds) -> Option<()> {
         let Family::Power(power) = curve.family() else { return None };
         let claim = curve.height() * curve.height() / power.scale();
-        let fits = power.exponent() == 0.5 && bounds.at_least == 0.0 && (LEAST..MOST).contains(&claim);
+        let fits =
+            power.exponent() == 0.5 && bounds.at_least == 0.0 && (LEAST..MOST).contains(&claim);
         self.claim[lane] = claim;
         self.floor[lane] = curve.floor();
         self.low[lane] = bounds.min.max(LEAST_SPEND);
@@ -97,14 +107,16 @@ impl WithSimd for Solve<'_, '_> {
     fn with_simd<S: Simd>(self, simd: S) -> Option<Found> {
         let Self { fours, call } = self;
         let claims = claim(simd, fours, call.values)?;
-        // What one unit of claim is given. Its root is one over twice the price, which has more digits of its own.
+        // What one unit of claim is given. Its root is one over twice the price, which has more
+        // digits of its own.
         let grant = call.budget / claims;
         let (root, price) = (grant.sqrt(), 0.5 * (claims / call.budget).sqrt());
         let settled = settle(simd, fours, call, grant, root);
         if !(settled.is_between_bounds && price > LEAST && price < MOST) {
             return None;
         }
-        // Rounding is all that is left. It goes to the largest spend, at the price: too little to change its slope.
+        // Rounding is all that is left. It goes to the largest spend, at the price: too little to
+        // change its slope.
         let left = call.budget - settled.spend;
         let largest = settled.largest;
         let (tasks, lane, given) = (&fours[largest / 4], largest % 4, call.spend[largest] + left);
@@ -152,14 +164,21 @@ struct Settled {
 
 /// Writes spend and success, and adds up.
 #[inline(always)]
-fn settle<S: Simd>(simd: S, fours: &[Tasks], call: &mut Call<'_>, grant: f64, root: f64) -> Settled {
+fn settle<S: Simd>(
+    simd: S,
+    fours: &[Tasks],
+    call: &mut Call<'_>,
+    grant: f64,
+    root: f64,
+) -> Settled {
     let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
     let (one, mut inside) = (Four::splat(simd, 1.0), Four::splat(simd, 0.0));
     let (mut spends, mut floors) = (FourSums::new(simd), FourSums::new(simd));
     let (mut largest, mut most) = (0, 0.0);
     let answers = call.spend.chunks_mut(4).zip(call.success.chunks_mut(4));
     for (first, (tasks, (spend, success))) in fours.iter().zip(answers).enumerate() {
-        let (value, claimed, floor) = (load(&tasks.value), load(&tasks.claimed), load(&tasks.floor));
+        let (value, claimed, floor) =
+            (load(&tasks.value), load(&tasks.claimed), load(&tasks.floor));
         let given = value * claimed * grant;
         inside = inside + given.where_between(load(&tasks.low), load(&tasks.high), one);
         spends.add(given);
@@ -173,5 +192,10 @@ fn settle<S: Simd>(simd: S, fours: &[Tasks], call: &mut Call<'_>, grant: f64, ro
         }
     }
     let is_between_bounds = inside.total() == 4.0 * fours.len() as f64;
-    Settled { spend: spends.total().value(), floors: floors.total().value(), largest, is_between_bounds }
+    Settled {
+        spend: spends.total().value(),
+        floors: floors.total().value(),
+        largest,
+        is_between_bounds,
+    }
 }

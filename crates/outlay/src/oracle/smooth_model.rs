@@ -3,8 +3,9 @@
 use super::batch::Response;
 use super::close::{exp, log_ratio};
 
-/// How the smooth part goes on from a trial: part of it as a power of the price, part of it linearly in its logarithm. Exact for
-/// one power task, and for exponential tasks between their bounds. S-shaped tasks are linear with a bend.
+/// How the smooth part goes on from a trial: part of it as a power of the price, part of it
+/// linearly in its logarithm. Exact for one power task, and for exponential tasks between their
+/// bounds. S-shaped tasks are linear with a bend.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SmoothModel {
     pub(super) power: Response,
@@ -15,7 +16,10 @@ pub(super) struct SmoothModel {
 
 impl SmoothModel {
     pub(super) fn total(self) -> Response {
-        Response { spend: self.power.spend + self.linear.spend, fall: self.power.fall + self.linear.fall }
+        Response {
+            spend: self.power.spend + self.linear.spend,
+            fall: self.power.fall + self.linear.fall,
+        }
     }
 
     /// Spend and fall where the price's logarithm is larger by `step`.

@@ -1,7 +1,9 @@
-//! Equal thresholds joined: among tasks that all need the same spend, the worthiest are funded first.
+//! Equal thresholds joined: among tasks that all need the same spend, the worthiest are funded
+//! first.
 //!
-//! A group of tasks with one and the same jump is one staircase whose n-th step is worth the n-th largest weight. Its
-//! envelope is itself at every step, so the paper's M-sets, where all tasks are equal, are solved by the first relaxation.
+//! A group of tasks with one and the same jump is one staircase whose n-th step is worth the n-th
+//! largest weight. Its envelope is itself at every step, so the paper's M-sets, where all tasks are
+//! equal, are solved by the first relaxation.
 
 use super::coordinate::Form;
 use crate::curve::REACH;
@@ -51,11 +53,13 @@ impl Stack {
             self.order.select_nth_unstable_by(funded - 1, first);
         }
         self.order[..funded].sort_unstable_by(first);
-        self.next_price = self.order[funded..].iter().map(|&member| gain(member)).fold(0.0, f64::max) / self.at;
+        self.next_price =
+            self.order[funded..].iter().map(|&member| gain(member)).fold(0.0, f64::max) / self.at;
         spend.clear();
         success.clear();
         spend.push(0.0);
-        success.push(members.iter().map(|member| values[member.task as usize] * member.before).sum());
+        success
+            .push(members.iter().map(|member| values[member.task as usize] * member.before).sum());
         for (position, &member) in self.order[..funded].iter().enumerate() {
             let gain = gain(member);
             if !(gain > 0.0) {
@@ -80,7 +84,8 @@ impl Stack {
     pub(super) fn expand(&self, total: f64, spend: &mut [f64]) {
         let funded = (total / (self.at * REACH)) as usize;
         for (position, &member) in self.order.iter().enumerate() {
-            spend[self.members[member as usize].task as usize] = if position < funded { self.at } else { 0.0 };
+            spend[self.members[member as usize].task as usize] =
+                if position < funded { self.at } else { 0.0 };
         }
     }
 }

@@ -1,7 +1,9 @@
-//! All staircases of a problem in flat arrays, and the relaxation over them: price, split and bound.
+//! All staircases of a problem in flat arrays, and the relaxation over them: price, split and
+//! bound.
 //!
-//! Where every task is a staircase a call is a few passes over these arrays. What a jump costs is counted in whole units, so that
-//! sums do not depend on their order: the price found is one and the same wherever the search for it began.
+//! Where every task is a staircase a call is a few passes over these arrays. What a jump costs is
+//! counted in whole units, so that sums do not depend on their order: the price found is one and
+//! the same wherever the search for it began.
 
 use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
@@ -24,8 +26,8 @@ struct Chord {
     coordinate: u32,
 }
 
-/// A chord in the search for the price: below `price` the task takes `jump` units more. Sums of jumps saturate: they are only compared
-/// with what is free.
+/// A chord in the search for the price: below `price` the task takes `jump` units more. Sums of
+/// jumps saturate: they are only compared with what is free.
 #[derive(Debug, Clone, Copy)]
 struct Offer {
     price: f64,
@@ -38,22 +40,26 @@ pub(super) struct Stairs {
     /// Where each coordinate's levels begin, and where the last one's end.
     starts: Vec<u32>,
     levels: Vec<Level>,
-    /// The task, or the place after the tasks, that each coordinate stands for, and its curve's floor and height.
+    /// The task, or the place after the tasks, that each coordinate stands for, and its curve's
+    /// floor and height.
     tasks: Vec<u32>,
     floors: Vec<f64>,
     heights: Vec<f64>,
-    /// Where each coordinate's corners begin, and the level that each corner is. Chord `c` of coordinate `k` leaves corner `c + k`.
+    /// Where each coordinate's corners begin, and the level that each corner is. Chord `c` of
+    /// coordinate `k` leaves corner `c + k`.
     turns: Vec<u32>,
     corners: Vec<u32>,
     chords: Vec<Chord>,
     /// What each chord costs, in units of the budget for which it was counted.
     jumps: Vec<i64>,
     counted_for: f64,
-    /// What was free, and the budget, when the levels were listed, and what has to be free for all levels to be within it.
+    /// What was free, and the budget, when the levels were listed, and what has to be free for all
+    /// levels to be within it.
     free: f64,
     budget: f64,
     widest: f64,
-    /// Whether a spend may reach a jump that is no level of its own: only the curves know what is reached.
+    /// Whether a spend may reach a jump that is no level of its own: only the curves know what is
+    /// reached.
     has_twins: bool,
 
     /// Prices of the chords in this call.
@@ -96,7 +102,8 @@ pub(super) struct Terms<'a> {
 
 /// The budget in units: spends and their sums are whole numbers of them.
 pub(super) const UNITS: f64 = (1u64 << 60) as f64;
-/// Jumps whose spends add up to the budget but for rounding do fit: a jump counts as reached 2^-40 before its spend.
+/// Jumps whose spends add up to the budget but for rounding do fit: a jump counts as reached 2^-40
+/// before its spend.
 pub(super) const CAPACITY: i64 = (1 << 60) + (1 << 20);
 /// Total spend this close to what is free, as a share of it, counts as all of it.
 const CLOSE: f64 = 2e-14;
@@ -111,14 +118,24 @@ pub(super) fn units(spend: f64, units_per_spend: f64) -> i64 {
 }
 
 impl Stairs {
-    /// Lists the levels that this much budget allows. The last coordinates, from `plain` on, change from call to call.
-    pub(super) fn load(&mut self, coordinates: &[Coordinate], curves: &[Curve], plain: usize, free: f64, budget: f64) {
-        let is_listed = self.starts.len() > plain && (free == self.free && budget == self.budget || self.widest <= free.min(self.free));
+    /// Lists the levels that this much budget allows. The last coordinates, from `plain` on, change
+    /// from call to call.
+    pub(super) fn load(
+        &mut self,
+        coordinates: &[Coordinate],
+        curves: &[Curve],
+        plain: usize,
+        free: f64,
+        budget: f64,
+    ) {
+        let is_listed = self.starts.len() > plain
+            && (free == self.free && budget == self.budget || self.widest <= free.min(self.free));
         let kept = if is_listed { plain } else { 0 };
         if !is_listed {
             self.tasks.clear();
             self.tasks.extend(coordinates.iter().map(|coordinate| coordinate.task as u32));
-            let plain_curves = || coordinates[..plain].iter().map(|coordinate| &curves[coordinate.task]);
+            let plain_curves =
+                || coordinates[..plain].iter().map(|coordinate| &curves[coordinate.task]);
             self.floors.clear();
             self.floors.extend(plain_curves().map(Curve::floor));
             self.heights.clear();
@@ -148,7 +165,8 @@ impl Stairs {
     fn truncate(&mut self, coordinates: usize) {
         self.starts.truncate(coordinates + 1);
         self.turns.truncate(coordinates + 1);
-        let (levels, corners) = (self.starts.last().copied().unwrap_or(0), self.turns.last().copied().unwrap_or(0));
+        let (levels, corners) =
+            (self.starts.last().copied().unwrap_or(0), self.turns.last().copied().unwrap_or(0));
         self.levels.truncate(levels as usize);
         self.corners.truncate(corners as usize);
         self.chords.truncate(corners as usize - coordinates.min(corners as usize));
@@ -171,7 +189,10 @@ impl Stairs {
             self.levels.push(Level { spend: from, success: coordinate.form.success(from) });
         }
         let is_shut = low == 0.0 && coordinate.at_least > high;
-        let (begin, end) = (spend.partition_point(|&point| point <= from), spend.partition_point(|&point| point <= high));
+        let (begin, end) = (
+            spend.partition_point(|&point| point <= from),
+            spend.partition_point(|&point| point <= high),
+        );
         if !is_shut {
             let more = spend[begin.min(end)..end].iter().zip(&success[begin.min(end)..end]);
             self.levels.extend(more.map(|(&spend, &success)| Level { spend, success }));
@@ -189,7 +210,8 @@ impl Stairs {
             self.corners.push(level as u32);
         }
         let owner = self.starts.len() as u32 - 1;
-        let slopes = self.hull.corners[..self.hull.corners.len() - 1].iter().map(|corner| corner.slope);
+        let slopes =
+            self.hull.corners[..self.hull.corners.len() - 1].iter().map(|corner| corner.slope);
         self.chords.extend(slopes.map(|slope| Chord { slope, coordinate: owner }));
         self.starts.push(self.levels.len() as u32);
         self.turns.push(self.corners.len() as u32);
@@ -214,14 +236,20 @@ impl Stairs {
 
     /// The corners of a coordinate as levels, and which of them is its home.
     pub(super) fn corners(&self, coordinate: usize) -> (&[u32], usize) {
-        let corners = &self.corners[self.turns[coordinate] as usize..self.turns[coordinate + 1] as usize];
+        let corners =
+            &self.corners[self.turns[coordinate] as usize..self.turns[coordinate + 1] as usize];
         (corners, self.home_corner[coordinate] as usize)
     }
 
-    /// Solves the relaxation and writes homes, what leaving them costs, and a split within the budget.
+    /// Solves the relaxation and writes homes, what leaving them costs, and a split within the
+    /// budget.
     pub(super) fn relax(&mut self, terms: Terms<'_>, last_price: Option<f64>) -> Root {
         let per_spend = UNITS / terms.budget;
-        let price = if terms.free > 0.0 { self.find_price(terms, per_spend, last_price) } else { f64::INFINITY };
+        let price = if terms.free > 0.0 {
+            self.find_price(terms, per_spend, last_price)
+        } else {
+            f64::INFINITY
+        };
         self.go_home(price);
         let (mut value, mut above, mut home_units) = (Sum::default(), Sum::default(), 0);
         self.least.clear();
@@ -241,18 +269,35 @@ impl Stairs {
         if !(terms.free > 0.0) {
             self.chosen.clone_from(&self.home);
             let bound = worth + ROUNDING * worth;
-            return Root { price: 0.0, bound, value: worth, left: 0.0, home_value: worth, home_units, is_settled: true };
+            return Root {
+                price: 0.0,
+                bound,
+                value: worth,
+                left: 0.0,
+                home_value: worth,
+                home_units,
+                is_settled: true,
+            };
         }
         // The dual function at this price: what is free at its price, and each task's best surplus.
         let bound = worth + price * (terms.free - wished);
         let bound = bound + ROUNDING * (bound.abs() + price * terms.free + worth);
-        let mut root = Root { price, bound, value: worth, left: 0.0, home_value: worth, home_units, is_settled: true };
+        let mut root = Root {
+            price,
+            bound,
+            value: worth,
+            left: 0.0,
+            home_value: worth,
+            home_units,
+            is_settled: true,
+        };
         self.fill(terms, per_spend, &mut value, &mut above, &mut root);
         root.left = terms.free - above.value();
         root
     }
 
-    /// Each coordinate's corner at a price: the chords above it are taken, those exactly there are listed.
+    /// Each coordinate's corner at a price: the chords above it are taken, those exactly there are
+    /// listed.
     fn go_home(&mut self, price: f64) {
         let count = self.len();
         self.home.resize(count, 0);
@@ -270,13 +315,24 @@ impl Stairs {
         }
     }
 
-    /// Spends what is left on the tied coordinates, those with more weight and lower index first; at most one is left half-way.
-    fn fill(&mut self, terms: Terms<'_>, per_spend: f64, value: &mut Sum, above: &mut Sum, root: &mut Root) {
+    /// Spends what is left on the tied coordinates, those with more weight and lower index first;
+    /// at most one is left half-way.
+    fn fill(
+        &mut self,
+        terms: Terms<'_>,
+        per_spend: f64,
+        value: &mut Sum,
+        above: &mut Sum,
+        root: &mut Root,
+    ) {
         let mut tied = std::mem::take(&mut self.tied);
         let key = |place: &u32| self.chords[*place as usize].coordinate as usize;
         tied.sort_unstable_by(|a, b| {
             let (first, second) = (key(a), key(b));
-            terms.weights[second].total_cmp(&terms.weights[first]).then(self.tasks[first].cmp(&self.tasks[second])).then(a.cmp(b))
+            terms.weights[second]
+                .total_cmp(&terms.weights[first])
+                .then(self.tasks[first].cmp(&self.tasks[second]))
+                .then(a.cmp(b))
         });
         let mut halfway = None;
         for &place in &tied {
@@ -305,7 +361,8 @@ impl Stairs {
             // The most that fits: a level under the chord.
             let here = self.level(self.home[coordinate]);
             let room = CAPACITY - root.home_units + units(here.spend, per_spend);
-            let later = &self.levels[self.home[coordinate] as usize + 1..self.starts[coordinate + 1] as usize];
+            let later = &self.levels
+                [self.home[coordinate] as usize + 1..self.starts[coordinate + 1] as usize];
             let fitting = later.partition_point(|level| units(level.spend, per_spend) <= room);
             self.chosen[coordinate] += fitting as u32;
             let there = self.level(self.chosen[coordinate]);
@@ -316,7 +373,8 @@ impl Stairs {
         self.tied = tied;
     }
 
-    /// The highest price at which what is taken, ties included, comes to all that is free; zero if everything does not.
+    /// The highest price at which what is taken, ties included, comes to all that is free; zero if
+    /// everything does not.
     fn find_price(&mut self, terms: Terms<'_>, per_spend: f64, last_price: Option<f64>) -> f64 {
         self.count_jumps(terms.budget, per_spend);
         let target = units(terms.free * (1.0 - CLOSE), per_spend);
@@ -331,7 +389,10 @@ impl Stairs {
             return 0.0;
         }
         let near = last_price.filter(|price| *price > 0.0 && price.is_finite());
-        let (mut low, mut high) = near.map_or_else(|| self.sampled_bracket(target), |price| (price * (1.0 - DRIFT), price * (1.0 + DRIFT)));
+        let (mut low, mut high) = near.map_or_else(
+            || self.sampled_bracket(target),
+            |price| (price * (1.0 - DRIFT), price * (1.0 + DRIFT)),
+        );
         loop {
             let (above, inside) = self.offers_between(low, high);
             if above >= target {
@@ -352,7 +413,8 @@ impl Stairs {
         self.jumps.clear();
         for place in 0..self.chords.len() {
             let corner = place + self.chords[place].coordinate as usize;
-            let cost = |corner: usize| units(self.levels[self.corners[corner] as usize].spend, per_spend);
+            let cost =
+                |corner: usize| units(self.levels[self.corners[corner] as usize].spend, per_spend);
             self.jumps.push(cost(corner + 1) - cost(corner));
         }
     }
@@ -364,8 +426,11 @@ impl Stairs {
             return (0.0, f64::INFINITY);
         }
         self.offers.clear();
-        self.offers
-            .extend((0..self.chords.len()).step_by(stride).map(|place| Offer { price: self.prices[place], jump: self.jumps[place] }));
+        self.offers.extend(
+            (0..self.chords.len())
+                .step_by(stride)
+                .map(|place| Offer { price: self.prices[place], jump: self.jumps[place] }),
+        );
         self.offers.sort_unstable_by(|a, b| b.price.total_cmp(&a.price));
         let mut taken = 0;
         let place = self.offers.iter().position(|offer| {
@@ -374,12 +439,14 @@ impl Stairs {
         });
         let place = place.unwrap_or(self.offers.len());
         const SPREAD: usize = 16;
-        let high = place.checked_sub(SPREAD).map_or(f64::INFINITY, |place| self.offers[place].price);
+        let high =
+            place.checked_sub(SPREAD).map_or(f64::INFINITY, |place| self.offers[place].price);
         let low = self.offers.get(place + SPREAD).map_or(0.0, |offer| offer.price);
         (low, high)
     }
 
-    /// Lists the chords with a price above `low` and up to `high`; returns what those above come to, and what the listed ones do.
+    /// Lists the chords with a price above `low` and up to `high`; returns what those above come
+    /// to, and what the listed ones do.
     fn offers_between(&mut self, low: f64, high: f64) -> (i64, i64) {
         let (mut above, mut inside, mut count) = (0i64, 0i64, 0);
         self.offers.resize(self.prices.len() + 1, Offer { price: 0.0, jump: 0 });
@@ -401,7 +468,8 @@ impl Stairs {
         let mut best = 0.0;
         while !offers.is_empty() {
             let middle = offers.len() / 2;
-            let (below, pivot, above) = offers.select_nth_unstable_by(middle, |a, b| a.price.total_cmp(&b.price));
+            let (below, pivot, above) =
+                offers.select_nth_unstable_by(middle, |a, b| a.price.total_cmp(&b.price));
             let beyond = above.iter().fold(0i64, |sum, offer| sum.saturating_add(offer.jump));
             if beyond >= target {
                 offers = above;
@@ -416,19 +484,24 @@ impl Stairs {
         best
     }
 
-    /// Among equals the first get most: exchanges the levels of tasks with equal curves, bounds and weights.
+    /// Among equals the first get most: exchanges the levels of tasks with equal curves, bounds and
+    /// weights.
     pub(super) fn order_equals(&mut self, classes: &[Vec<u32>], weights: &[f64]) {
         for class in classes.iter().filter(|class| class.len() > 1) {
             for position in 1..class.len() {
                 let mut place = position;
-                while place > 0 && weights[class[place - 1] as usize] == weights[class[place] as usize] {
+                while place > 0
+                    && weights[class[place - 1] as usize] == weights[class[place] as usize]
+                {
                     let (first, second) = (class[place - 1] as usize, class[place] as usize);
-                    let steps = |coordinate: usize| self.chosen[coordinate] - self.starts[coordinate];
+                    let steps =
+                        |coordinate: usize| self.chosen[coordinate] - self.starts[coordinate];
                     let (one, other) = (steps(first), steps(second));
                     if one >= other {
                         break;
                     }
-                    (self.chosen[first], self.chosen[second]) = (self.starts[first] + other, self.starts[second] + one);
+                    (self.chosen[first], self.chosen[second]) =
+                        (self.starts[first] + other, self.starts[second] + one);
                     place -= 1;
                 }
             }
@@ -442,7 +515,8 @@ impl Stairs {
         }
     }
 
-    /// Each task's success by its level; false, and nothing written, if only the curves can tell. Stacks have no say here.
+    /// Each task's success by its level; false, and nothing written, if only the curves can tell.
+    /// Stacks have no say here.
     pub(super) fn write_success(&self, success: &mut [f64]) -> bool {
         if self.has_twins {
             return false;
@@ -455,8 +529,9 @@ impl Stairs {
     }
 }
 
-/// What a coordinate loses at least by leaving its home. Losses at the corners of the envelope grow away from the home, and a level
-/// under a chord loses at least as much as the chord's better end: only the levels around the home need be asked.
+/// What a coordinate loses at least by leaving its home. Losses at the corners of the envelope grow
+/// away from the home, and a level under a chord loses at least as much as the chord's better end:
+/// only the levels around the home need be asked.
 fn least_loss(levels: &[Level], corners: &[u32], home: usize, weight: f64, price: f64) -> f64 {
     if !(weight > 0.0) {
         return f64::INFINITY;
@@ -464,7 +539,9 @@ fn least_loss(levels: &[Level], corners: &[u32], home: usize, weight: f64, price
     let (first, at) = (corners[home.max(1) - 1] as usize, corners[home] as usize);
     let last = corners[(home + 1).min(corners.len() - 1)] as usize;
     let surplus = |level: &Level| weight * level.success - price * level.spend;
-    let most = |levels: &[Level]| levels.iter().map(surplus).fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b });
+    let most = |levels: &[Level]| {
+        levels.iter().map(surplus).fold(f64::NEG_INFINITY, |a, b| if a > b { a } else { b })
+    };
     let (below, above) = (most(&levels[first..at]), most(&levels[at + 1..last + 1]));
     surplus(&levels[at]) - if below > above { below } else { above }
 }
@@ -472,5 +549,6 @@ fn least_loss(levels: &[Level], corners: &[u32], home: usize, weight: f64, price
 /// What has to be free for a coordinate to have all its levels.
 fn reach(coordinate: &Coordinate) -> f64 {
     let Form::Points { spend, .. } = &coordinate.form else { return 0.0 };
-    spend.last().copied().unwrap_or(0.0).max(coordinate.at_least).min(coordinate.max) - coordinate.min
+    spend.last().copied().unwrap_or(0.0).max(coordinate.at_least).min(coordinate.max)
+        - coordinate.min
 }

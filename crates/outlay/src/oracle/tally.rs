@@ -1,10 +1,12 @@
 //! The exact search under two prices: one on spend, one on the number of chords taken.
 //!
-//! At the pair of prices that proves a bound (see [`counted`](super::counted)) every level of a task has a loss against its best one,
-//! and few are below what is still open, even where at the price alone nearly all are. Their combinations are listed like those of
-//! the core: a partial choice is dropped if one with the same number of chords spends no more and gains no less, or if it cannot beat
-//! the split already known. Splits that take a number of chords from the other side of the limit are not meant by the bound, but where
-//! one is within the budget and better, it is taken.
+//! At the pair of prices that proves a bound (see [`counted`](super::counted)) every level of a
+//! task has a loss against its best one, and few are below what is still open, even where at the
+//! price alone nearly all are. Their combinations are listed like those of the core: a partial
+//! choice is dropped if one with the same number of chords spends no more and gains no less, or if
+//! it cannot beat the split already known. Splits that take a number of chords from the other side
+//! of the limit are not meant by the bound, but where one is within the budget and better, it is
+//! taken.
 
 use super::core::even_out;
 use super::counted::{Counted, Priced};
@@ -101,9 +103,16 @@ const MOST_CHOICES: usize = 1 << 9;
 const MOST_STATES: u64 = 1 << 18;
 
 impl Tally {
-    /// Improves what is known and lowers the bound, if the prices tell the levels apart. First with the choices that lose least: a better
-    /// split leaves fewer of them. What is proved is proved by the last pass, with all that lose less than is open.
-    pub(super) fn run(&mut self, stairs: &Stairs, terms: Terms<'_>, counted: Counted, known: Known) -> Tallied {
+    /// Improves what is known and lowers the bound, if the prices tell the levels apart. First with
+    /// the choices that lose least: a better split leaves fewer of them. What is proved is proved
+    /// by the last pass, with all that lose less than is open.
+    pub(super) fn run(
+        &mut self,
+        stairs: &Stairs,
+        terms: Terms<'_>,
+        counted: Counted,
+        known: Known,
+    ) -> Tallied {
         let mut run = self.start(stairs, terms, counted, known);
         let mut states = 0;
         let mut limit = self.first_limit(stairs, terms, counted);
@@ -130,7 +139,13 @@ impl Tally {
     fn search(&mut self, run: &mut Run, states: &mut u64, max_states: u64) -> bool {
         self.trail.clear();
         even_out([&mut self.states, &mut self.next]);
-        self.states.push(State { spend: run.home_units, gain: 0.0, loss: 0.0, count: 0, trail: NONE });
+        self.states.push(State {
+            spend: run.home_units,
+            gain: 0.0,
+            loss: 0.0,
+            count: 0,
+            trail: NONE,
+        });
         run.try_split(&self.states[0]);
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
@@ -186,12 +201,20 @@ impl Tally {
             self.homes.push(best);
         }
         let unit_price = counted.price / per_spend;
-        let (bound, home_value, value, tolerance) = (counted.bound, home_value.value(), known.value, known.tolerance);
+        let (bound, home_value, value, tolerance) =
+            (counted.bound, home_value.value(), known.value, known.tolerance);
         Run { bound, unit_price, home_units, home_value, value, tolerance, lost: 0.0, best: None }
     }
 
     /// Lists the choices that lose less than `limit`; false if there are too many.
-    fn collect(&mut self, stairs: &Stairs, terms: Terms<'_>, counted: Counted, limit: f64, run: &mut Run) -> bool {
+    fn collect(
+        &mut self,
+        stairs: &Stairs,
+        terms: Terms<'_>,
+        counted: Counted,
+        limit: f64,
+        run: &mut Run,
+    ) -> bool {
         let per_spend = UNITS / terms.budget;
         self.choices.clear();
         self.stages.clear();
@@ -207,8 +230,16 @@ impl Tally {
                 } else if level != home {
                     let to = stairs.level(level);
                     let shift = units(to.spend, per_spend) - units(from.spend, per_spend);
-                    let (gain, count) = (weight * (to.success - from.success), count as i32 - here.count as i32);
-                    self.choices.push(Choice { coordinate: coordinate as u32, to: level, shift, count, gain, loss });
+                    let (gain, count) =
+                        (weight * (to.success - from.success), count as i32 - here.count as i32);
+                    self.choices.push(Choice {
+                        coordinate: coordinate as u32,
+                        to: level,
+                        shift,
+                        count,
+                        gain,
+                        loss,
+                    });
                 }
             });
             if self.choices.len() > MOST_CHOICES {
@@ -222,7 +253,8 @@ impl Tally {
         true
     }
 
-    /// Puts the coordinates where a departure is cheapest first, and says at each stage how cheap the rest can be.
+    /// Puts the coordinates where a departure is cheapest first, and says at each stage how cheap
+    /// the rest can be.
     fn order(&mut self) {
         self.stages.sort_unstable_by(|a, b| a.ease.total_cmp(&b.ease).then(a.first.cmp(&b.first)));
         let (mut up, mut down) = (f64::INFINITY, f64::INFINITY);
@@ -295,10 +327,12 @@ impl Run {
         is_better
     }
 
-    /// Whether a partial choice can still come to more than is known, with the stages after this one.
+    /// Whether a partial choice can still come to more than is known, with the stages after this
+    /// one.
     fn hopeful(&mut self, state: &State, stage: Stage) -> bool {
         let room = (CAPACITY - state.spend) as f64;
-        let penalty = if room >= 0.0 { room * self.unit_price.min(stage.up) } else { -room * stage.down };
+        let penalty =
+            if room >= 0.0 { room * self.unit_price.min(stage.up) } else { -room * stage.down };
         let bound = self.bound - state.loss - penalty;
         if bound > self.threshold() {
             return true;
@@ -328,38 +362,62 @@ mod tests {
 
     /// A number between zero and one that depends on both arguments.
     fn number(seed: u64, place: u64) -> f64 {
-        let mut bits = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place.wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mut bits =
+            seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ place.wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((bits ^ (bits >> 29)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Tasks with one or two jumps, each worth a fixed amount and so much per unit, and values that are nearly equal.
+    /// Tasks with one or two jumps, each worth a fixed amount and so much per unit, and values that
+    /// are nearly equal.
     fn model(seed: u64) -> Model {
         let tasks = 3 + seed % 6;
         let curve = |task: u64| {
             let first = 0.05 + number(seed, 10 * task);
             let second = first + 0.05 + number(seed, 10 * task + 1);
-            let (at, success) = (vec![first / tasks as f64, second / tasks as f64], vec![0.1 + 0.3 * first, 0.2 + 0.3 * second]);
+            let (at, success) = (
+                vec![first / tasks as f64, second / tasks as f64],
+                vec![0.1 + 0.3 * first, 0.2 + 0.3 * second],
+            );
             let jumps = if (task + seed).is_multiple_of(3) { 2 } else { 1 };
             Curve::steps(at[..jumps].to_vec(), success[..jumps].to_vec()).unwrap()
         };
         let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), curve(task))).collect();
-        let values: Vec<f64> = (0..tasks).map(|task| 1.0 + 0.05 * number(seed, 10 * task + 2)).collect();
-        let mut model = Model::new(&ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap());
+        let values: Vec<f64> =
+            (0..tasks).map(|task| 1.0 + 0.05 * number(seed, 10 * task + 2)).collect();
+        let mut model =
+            Model::new(&ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap());
         model.load(&values, 0.5, true);
         model
     }
 
-    /// The most that all splits are worth which take up to `limit` chords, and of those that take more.
+    /// The most that all splits are worth which take up to `limit` chords, and of those that take
+    /// more.
     fn truth(stairs: &Stairs, weights: &[f64], limit: usize) -> [f64; 2] {
-        fn go(stairs: &Stairs, weights: &[f64], coordinate: usize, left: f64, count: usize, worth: f64, best: &mut dyn FnMut(usize, f64)) {
+        fn go(
+            stairs: &Stairs,
+            weights: &[f64],
+            coordinate: usize,
+            left: f64,
+            count: usize,
+            worth: f64,
+            best: &mut dyn FnMut(usize, f64),
+        ) {
             let Some(weight) = weights.get(coordinate) else { return best(count, worth) };
             let (corners, _) = stairs.corners(coordinate);
             for level in corners[0]..stairs.end(coordinate) as u32 {
                 let there = stairs.level(level);
                 let chords = corners.partition_point(|corner| *corner <= level) - 1;
                 if there.spend <= left + 1e-13 {
-                    go(stairs, weights, coordinate + 1, left - there.spend, count + chords, worth + weight * there.success, best);
+                    go(
+                        stairs,
+                        weights,
+                        coordinate + 1,
+                        left - there.spend,
+                        count + chords,
+                        worth + weight * there.success,
+                        best,
+                    );
                 }
             }
         }
@@ -371,7 +429,8 @@ mod tests {
         found
     }
 
-    /// Both cases' bounds hold for all their splits, before the search and after it, and mostly the search ends at the best split.
+    /// Both cases' bounds hold for all their splits, before the search and after it, and mostly the
+    /// search ends at the best split.
     #[test]
     fn both_cases_are_searched_exactly() {
         let (mut tally, mut open, mut closed) = (Tally::default(), 0, 0);
@@ -387,18 +446,35 @@ mod tests {
             let truth = truth(&stairs, &model.weights, limit);
             let most = truth[0].max(truth[1]);
             for (case, truth) in counted::bounds(&stairs, terms, root, 0.0).into_iter().zip(truth) {
-                assert!(case.bound >= truth * (1.0 - 1e-13), "seed {seed}: {} below {truth}", case.bound);
+                assert!(
+                    case.bound >= truth * (1.0 - 1e-13),
+                    "seed {seed}: {} below {truth}",
+                    case.bound
+                );
                 let known = Known { value: 0.5 * root.value, tolerance: 1e-14, max_states: 10_000 };
                 let found = tally.run(&stairs, terms, case, known);
-                assert!(found.bound >= truth * (1.0 - 1e-13), "seed {seed}: {} below {truth} after the search", found.bound);
+                assert!(
+                    found.bound >= truth * (1.0 - 1e-13),
+                    "seed {seed}: {} below {truth} after the search",
+                    found.bound
+                );
                 if found.is_better {
                     let levels = tally.levels.iter().map(|&level| stairs.level(level));
                     let spend: f64 = levels.clone().map(|level| level.spend).sum();
-                    let value: f64 = levels.zip(&model.weights).map(|(level, weight)| weight * level.success).sum();
-                    assert!(spend <= 0.5 * (1.0 + 1e-12) && value <= most * (1.0 + 1e-12), "seed {seed}: {value} for {spend}");
+                    let value: f64 = levels
+                        .zip(&model.weights)
+                        .map(|(level, weight)| weight * level.success)
+                        .sum();
+                    assert!(
+                        spend <= 0.5 * (1.0 + 1e-12) && value <= most * (1.0 + 1e-12),
+                        "seed {seed}: {value} for {spend}"
+                    );
                     let is_exact = found.bound <= value * (1.0 + 1e-11);
                     (open, closed) = if is_exact { (open, closed + 1) } else { (open + 1, closed) };
-                    assert!(!is_exact || value >= truth * (1.0 - 1e-12), "seed {seed}: {value} passes for {truth}");
+                    assert!(
+                        !is_exact || value >= truth * (1.0 - 1e-12),
+                        "seed {seed}: {value} passes for {truth}"
+                    );
                 }
             }
         }

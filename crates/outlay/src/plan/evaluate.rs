@@ -20,8 +20,8 @@ pub struct Evaluation {
     pub violations: Vec<Violation>,
     /// The best split of the budget.
     pub best: Comparison,
-    /// The best split of what the plan itself spends, if that is not the budget: what moving alone would bring. Absent also
-    /// if the plan spends less than the tasks' `min` together.
+    /// The best split of what the plan itself spends, if that is not the budget: what moving alone
+    /// would bring. Absent also if the plan spends less than the tasks' `min` together.
     pub best_for_total: Option<Comparison>,
 }
 
@@ -67,19 +67,27 @@ pub enum PlanError {
 
 /// The value of giving task `k` `plan[k]`, and the best split of `budget` to compare it with.
 ///
-/// The comparison is at the budget, whatever the plan spends; if it spends more or less, `best_for_total` compares at the
-/// plan's own total as well.
+/// The comparison is at the budget, whatever the plan spends; if it spends more or less,
+/// `best_for_total` compares at the plan's own total as well.
 ///
 /// # Errors
-/// If the plan has the wrong length or a spend that is no amount, or the best split cannot be found.
-pub fn evaluate(problem: &Problem, values: &[f64], budget: f64, plan: &[f64], options: &Options) -> Result<Evaluation, PlanError> {
+/// If the plan has the wrong length or a spend that is no amount, or the best split cannot be
+/// found.
+pub fn evaluate(
+    problem: &Problem,
+    values: &[f64],
+    budget: f64,
+    plan: &[f64],
+    options: &Options,
+) -> Result<Evaluation, PlanError> {
     require_amounts(problem, plan)?;
     let mut oracle = Oracle::new(problem);
     let best = oracle.allocate(values, budget, options)?.clone();
     let total = sum(plan.iter().copied());
     let value = value_of(problem, values, plan);
     let violations = violations(problem, budget, plan);
-    let within_bounds = violations.iter().all(|violation| matches!(violation, Violation::OverBudget { .. }));
+    let within_bounds =
+        violations.iter().all(|violation| matches!(violation, Violation::OverBudget { .. }));
     let compare = |best, feasible| Comparison::new(problem, best, plan, total, value, feasible);
     let best_for_total = if (total - budget).abs() <= budget * SLACK {
         None
@@ -98,14 +106,22 @@ fn require_amounts(problem: &Problem, plan: &[f64]) -> Result<(), PlanError> {
     if plan.len() != problem.tasks().len() {
         return Err(PlanError::SpendCount { expected: problem.tasks().len(), got: plan.len() });
     }
-    match problem.tasks().iter().zip(plan).find(|(_, spend)| !(**spend >= 0.0 && spend.is_finite())) {
+    match problem.tasks().iter().zip(plan).find(|(_, spend)| !(**spend >= 0.0 && spend.is_finite()))
+    {
         Some((task, &spend)) => Err(PlanError::BadSpend { task: task.name().to_owned(), spend }),
         None => Ok(()),
     }
 }
 
 impl Comparison {
-    fn new(problem: &Problem, mut allocation: Allocation, plan: &[f64], total: f64, value: f64, feasible: bool) -> Self {
+    fn new(
+        problem: &Problem,
+        mut allocation: Allocation,
+        plan: &[f64],
+        total: f64,
+        value: f64,
+        feasible: bool,
+    ) -> Self {
         let keeps_plan = feasible && is_at_least_as_good(&allocation, total, value);
         if keeps_plan {
             adopt(problem, &mut allocation, plan, total, value);
@@ -124,7 +140,8 @@ impl Comparison {
 /// Whether the plan is worth more than the search found, or as much for no more money.
 fn is_at_least_as_good(allocation: &Allocation, total: f64, value: f64) -> bool {
     let found_total = allocation.budget - allocation.unspent;
-    value > allocation.value || (value >= allocation.value * (1.0 - SLACK) && total <= found_total * (1.0 + SLACK))
+    value > allocation.value
+        || (value >= allocation.value * (1.0 - SLACK) && total <= found_total * (1.0 + SLACK))
 }
 
 /// Makes the plan the answer; the upper bound and the price stay what the search proved.
@@ -147,13 +164,20 @@ mod tests {
 
     fn two_jobs(budget: f64) -> Problem {
         let job = |name: &str, at: f64| TaskSpec::new(name, Curve::threshold(at).unwrap());
-        ProblemSpec { budget, tasks: vec![job("small", 2.0), job("large", 6.0)], ..ProblemSpec::default() }.check().unwrap()
+        ProblemSpec {
+            budget,
+            tasks: vec![job("small", 2.0), job("large", 6.0)],
+            ..ProblemSpec::default()
+        }
+        .check()
+        .unwrap()
     }
 
     #[test]
     fn the_lift_and_the_moves_lead_to_the_best_split() {
         let problem = two_jobs(8.0);
-        let evaluation = evaluate(&problem, &[1.0, 2.0], 8.0, &[4.0, 4.0], &Options::default()).unwrap();
+        let evaluation =
+            evaluate(&problem, &[1.0, 2.0], 8.0, &[4.0, 4.0], &Options::default()).unwrap();
         assert_eq!(evaluation.value, 1.0);
         assert_eq!(evaluation.best.allocation.value, 3.0);
         assert_eq!((evaluation.best.lift, evaluation.best.relative_lift), (2.0, Some(2.0)));
@@ -164,7 +188,8 @@ mod tests {
     #[test]
     fn a_plan_that_is_best_is_kept() {
         let problem = two_jobs(8.0);
-        let evaluation = evaluate(&problem, &[1.0, 2.0], 8.0, &[2.0, 6.0], &Options::default()).unwrap();
+        let evaluation =
+            evaluate(&problem, &[1.0, 2.0], 8.0, &[2.0, 6.0], &Options::default()).unwrap();
         assert!(evaluation.best.keeps_plan);
         assert_eq!(evaluation.best.moves, [0.0, 0.0]);
         assert_eq!(evaluation.best.lift, 0.0);
@@ -173,7 +198,8 @@ mod tests {
     #[test]
     fn a_plan_over_budget_is_compared_at_both_totals() {
         let problem = two_jobs(2.0);
-        let evaluation = evaluate(&problem, &[1.0, 2.0], 2.0, &[0.0, 6.0], &Options::default()).unwrap();
+        let evaluation =
+            evaluate(&problem, &[1.0, 2.0], 2.0, &[0.0, 6.0], &Options::default()).unwrap();
         assert_eq!(evaluation.violations, [Violation::OverBudget { total: 6.0, budget: 2.0 }]);
         assert_eq!(evaluation.best.lift, -1.0);
         assert!(!evaluation.best.keeps_plan);
@@ -186,7 +212,8 @@ mod tests {
     #[test]
     fn a_plan_worth_nothing_has_no_relative_lift() {
         let problem = two_jobs(8.0);
-        let evaluation = evaluate(&problem, &[1.0, 2.0], 8.0, &[1.0, 1.0], &Options::default()).unwrap();
+        let evaluation =
+            evaluate(&problem, &[1.0, 2.0], 8.0, &[1.0, 1.0], &Options::default()).unwrap();
         assert_eq!(evaluation.best.relative_lift, None);
         assert_eq!(evaluation.best_for_total.unwrap().allocation.value, 1.0);
     }
@@ -208,7 +235,8 @@ mod tests {
         };
         let comparison = Comparison::new(&two_jobs(8.0), missed, &[2.0, 6.0], 8.0, 3.0, true);
         assert!(comparison.keeps_plan);
-        let Allocation { success, value, upper_bound, unspent, unspent_reason, .. } = comparison.allocation;
+        let Allocation { success, value, upper_bound, unspent, unspent_reason, .. } =
+            comparison.allocation;
         assert_eq!((value, upper_bound, unspent, unspent_reason), (3.0, 3.5, 0.0, None));
         assert_eq!(success, [1.0, 1.0]);
     }
@@ -216,7 +244,8 @@ mod tests {
     #[test]
     fn a_dearer_plan_of_equal_value_is_not_kept() {
         let problem = two_jobs(9.0);
-        let evaluation = evaluate(&problem, &[1.0, 2.0], 9.0, &[3.0, 6.0], &Options::default()).unwrap();
+        let evaluation =
+            evaluate(&problem, &[1.0, 2.0], 9.0, &[3.0, 6.0], &Options::default()).unwrap();
         assert!(!evaluation.best.keeps_plan);
         assert_eq!(evaluation.best.moves, [-1.0, 0.0]);
         assert_eq!(evaluation.best.lift, 0.0);
@@ -225,9 +254,17 @@ mod tests {
     #[test]
     fn plans_that_are_none_are_refused() {
         let problem = two_jobs(8.0);
-        let refuse = |plan: &[f64]| evaluate(&problem, &[1.0, 2.0], 8.0, plan, &Options::default()).unwrap_err().to_string();
+        let refuse = |plan: &[f64]| {
+            evaluate(&problem, &[1.0, 2.0], 8.0, plan, &Options::default()).unwrap_err().to_string()
+        };
         assert_eq!(refuse(&[1.0]), "plan: 1 spends for 2 tasks");
-        assert_eq!(refuse(&[1.0, -2.0]), "plan: large must spend a finite amount that is not negative, not -2");
-        assert_eq!(refuse(&[f64::NAN, 2.0]), "plan: small must spend a finite amount that is not negative, not NaN");
+        assert_eq!(
+            refuse(&[1.0, -2.0]),
+            "plan: large must spend a finite amount that is not negative, not -2"
+        );
+        assert_eq!(
+            refuse(&[f64::NAN, 2.0]),
+            "plan: small must spend a finite amount that is not negative, not NaN"
+        );
     }
 }

@@ -14,14 +14,17 @@ pub fn evenly_spaced(from: f64, to: f64, points: usize) -> Vec<f64> {
     let last = points.saturating_sub(1).max(1) as f64;
     let between = |point: usize| from + (to - from) * (point as f64 / last);
     // The end is given, not computed: it must be what was asked for to the last digit.
-    (0..points).map(|point| if point > 0 && point + 1 == points { to } else { between(point) }).collect()
+    (0..points)
+        .map(|point| if point > 0 && point + 1 == points { to } else { between(point) })
+        .collect()
 }
 
-/// The best split at each of `budgets`, which must not decrease; `each` is called with every one as it is found, and may
-/// break off: then those found so far are returned.
+/// The best split at each of `budgets`, which must not decrease; `each` is called with every one as
+/// it is found, and may break off: then those found so far are returned.
 ///
-/// Value never falls along the way: where a search that hit its limit found less than a smaller budget brings, the
-/// smaller budget's split is used, with the rest on the task that gains most from it.
+/// Value never falls along the way: where a search that hit its limit found less than a smaller
+/// budget brings, the smaller budget's split is used, with the rest on the task that gains most
+/// from it.
 ///
 /// # Errors
 /// If an input is out of range or the lower bounds exceed a budget.
@@ -36,7 +39,10 @@ pub fn frontier(
     let mut points: Vec<Allocation> = Vec::with_capacity(budgets.len());
     for &budget in budgets {
         let mut point = oracle.allocate(values, budget, options)?.clone();
-        if let Some(previous) = points.last().filter(|previous| previous.budget <= budget && previous.value > point.value) {
+        if let Some(previous) = points
+            .last()
+            .filter(|previous| previous.budget <= budget && previous.value > point.value)
+        {
             carry(problem, values, previous, &mut point, options.leftover);
         }
         let goes_on = each(&point);
@@ -49,7 +55,13 @@ pub fn frontier(
 }
 
 /// Replaces `point` by what `previous` did with a smaller budget, plus the rest where it helps.
-fn carry(problem: &Problem, values: &[f64], previous: &Allocation, point: &mut Allocation, leftover: Leftover) {
+fn carry(
+    problem: &Problem,
+    values: &[f64],
+    previous: &Allocation,
+    point: &mut Allocation,
+    leftover: Leftover,
+) {
     let mut spend = previous.spend.clone();
     let rest = (point.budget - sum(spend.iter().copied())).max(0.0);
     let recipient = recipient_of(problem, values, &spend, rest, leftover);
@@ -61,18 +73,27 @@ fn carry(problem: &Problem, values: &[f64], previous: &Allocation, point: &mut A
     point.value = value_of(problem, values, &point.spend).max(previous.value);
     point.upper_bound = point.upper_bound.max(point.value);
     point.unspent = if recipient.is_some() { 0.0 } else { rest };
-    point.unspent_reason = (point.unspent > 0.0).then(|| point.unspent_reason.unwrap_or(UnspentReason::CurveFlat));
+    point.unspent_reason =
+        (point.unspent > 0.0).then(|| point.unspent_reason.unwrap_or(UnspentReason::CurveFlat));
 }
 
-/// The task that gains most from `rest`, the first of equals; none if none gains and leftovers are kept, or none has room.
-fn recipient_of(problem: &Problem, values: &[f64], spend: &[f64], rest: f64, leftover: Leftover) -> Option<usize> {
+/// The task that gains most from `rest`, the first of equals; none if none gains and leftovers are
+/// kept, or none has room.
+fn recipient_of(
+    problem: &Problem,
+    values: &[f64],
+    spend: &[f64],
+    rest: f64,
+    leftover: Leftover,
+) -> Option<usize> {
     let mut best: Option<(usize, f64)> = None;
     for (position, task) in problem.tasks().iter().enumerate() {
         let raised = spend[position] + rest;
         if !allows(task.bounds(), raised) {
             continue;
         }
-        let gain = values[position] * (task.curve().success(raised) - task.curve().success(spend[position]));
+        let gain = values[position]
+            * (task.curve().success(raised) - task.curve().success(spend[position]));
         let helps = gain > 0.0 || leftover == Leftover::Spend;
         if helps && best.is_none_or(|(_, largest)| gain > largest) {
             best = Some((position, gain));
@@ -109,8 +130,12 @@ mod tests {
 
     #[test]
     fn value_rises_with_the_budget() {
-        let curves = [Curve::threshold(3.0), Curve::hill(4.0, 3.0), Curve::exponential(2.0)].map(Result::unwrap);
-        let tasks = curves.into_iter().zip(["job", "video", "search"]).map(|(curve, name)| TaskSpec::new(name, curve));
+        let curves = [Curve::threshold(3.0), Curve::hill(4.0, 3.0), Curve::exponential(2.0)]
+            .map(Result::unwrap);
+        let tasks = curves
+            .into_iter()
+            .zip(["job", "video", "search"])
+            .map(|(curve, name)| TaskSpec::new(name, curve));
         let problem = problem(tasks.collect());
         let mut seen = 0;
         let budgets = evenly_spaced(0.0, 20.0, 21);
@@ -129,11 +154,15 @@ mod tests {
     fn it_breaks_off_when_told_to() {
         let problem = problem(vec![TaskSpec::new("search", Curve::exponential(2.0).unwrap())]);
         let mut left = 2;
-        let points = frontier(&problem, &[1.0], &evenly_spaced(0.0, 20.0, 21), &Options::default(), |_| {
-            left -= 1;
-            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        });
-        assert_eq!(points.unwrap().iter().map(|point| point.budget).collect::<Vec<_>>(), [0.0, 1.0]);
+        let points =
+            frontier(&problem, &[1.0], &evenly_spaced(0.0, 20.0, 21), &Options::default(), |_| {
+                left -= 1;
+                if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+        assert_eq!(
+            points.unwrap().iter().map(|point| point.budget).collect::<Vec<_>>(),
+            [0.0, 1.0]
+        );
     }
 
     #[test]
@@ -153,14 +182,20 @@ mod tests {
     #[test]
     fn a_rest_that_helps_nobody_is_kept_or_spent_as_asked() {
         let tasks = vec![
-            TaskSpec { at_least: Some(9.0), ..TaskSpec::new("video", Curve::exponential(1.0).unwrap()) },
+            TaskSpec {
+                at_least: Some(9.0),
+                ..TaskSpec::new("video", Curve::exponential(1.0).unwrap())
+            },
             TaskSpec::new("job", Curve::threshold(3.0).unwrap()),
         ];
         let problem = problem(tasks);
         let previous = split(3.0, &[0.0, 3.0], 1.0, 1.0);
         let mut kept = split(5.0, &[0.0, 0.0], 0.0, 1.5);
         carry(&problem, &[1.0, 1.0], &previous, &mut kept, Leftover::Keep);
-        assert_eq!((kept.spend, kept.unspent, kept.unspent_reason), (vec![0.0, 3.0], 2.0, Some(UnspentReason::CurveFlat)));
+        assert_eq!(
+            (kept.spend, kept.unspent, kept.unspent_reason),
+            (vec![0.0, 3.0], 2.0, Some(UnspentReason::CurveFlat))
+        );
         let mut spent = split(5.0, &[0.0, 0.0], 0.0, 1.5);
         carry(&problem, &[1.0, 1.0], &previous, &mut spent, Leftover::Spend);
         assert_eq!((spent.spend, spent.unspent, spent.unspent_reason), (vec![0.0, 5.0], 0.0, None));

@@ -1,6 +1,7 @@
 //! Plans: what a given split is worth, what other budgets would buy, and splits in whole units.
 //!
-//! Everything here is a function of a checked problem, the tasks' values and a split; nothing is read or printed.
+//! Everything here is a function of a checked problem, the tasks' values and a split; nothing is
+//! read or printed.
 
 mod evaluate;
 mod frontier;
@@ -17,11 +18,17 @@ pub use violation::{Violation, violations};
 use crate::problem::Problem;
 use crate::sum::sum;
 
-/// Spends this close to a bound, relative to it, count as being at it: sums of decimals are off by a few of the last digits.
+/// Spends this close to a bound, relative to it, count as being at it: sums of decimals are off by
+/// a few of the last digits.
 const SLACK: f64 = 1e-12;
 
 /// The expected reward of one round in which task `k` is given `spend[k]`.
 #[must_use]
 pub fn value_of(problem: &Problem, values: &[f64], spend: &[f64]) -> f64 {
-    sum(problem.tasks().iter().zip(values).zip(spend).map(|((task, value), &spend)| value * task.curve().success(spend)))
+    sum(problem
+        .tasks()
+        .iter()
+        .zip(values)
+        .zip(spend)
+        .map(|((task, value), &spend)| value * task.curve().success(spend)))
 }

@@ -36,13 +36,17 @@ impl BindingBound {
 
     /// The bound that a spend touches; `unit` is what spends are rounded to, zero if they are not.
     fn of(bounds: Bounds, spend: f64, unit: f64) -> Option<Self> {
-        let touches = |bound: f64| (spend - bound).abs() <= bound * SLACK || (spend - bound).abs() < unit * (1.0 - SLACK);
+        let touches = |bound: f64| {
+            (spend - bound).abs() <= bound * SLACK || (spend - bound).abs() < unit * (1.0 - SLACK)
+        };
         match bounds {
             Bounds { max: 0.0, .. } => Some(Self::Excluded),
             Bounds { min, max, .. } if min == max => Some(Self::Fixed),
             Bounds { max, .. } if spend > 0.0 && max.is_finite() && touches(max) => Some(Self::Max),
             Bounds { min, .. } if min > 0.0 && touches(min) => Some(Self::Min),
-            Bounds { at_least, .. } if at_least > 0.0 && spend > 0.0 && touches(at_least) => Some(Self::AtLeast),
+            Bounds { at_least, .. } if at_least > 0.0 && spend > 0.0 && touches(at_least) => {
+                Some(Self::AtLeast)
+            }
             _ => None,
         }
     }
@@ -65,9 +69,16 @@ pub struct TaskOutcome {
     pub bound: Option<BindingBound>,
 }
 
-/// The outcome of every task when task `k` is given `spend[k]` out of `budget`, in multiples of `unit` (zero: any amount).
+/// The outcome of every task when task `k` is given `spend[k]` out of `budget`, in multiples of
+/// `unit` (zero: any amount).
 #[must_use]
-pub fn outcomes(problem: &Problem, values: &[f64], budget: f64, spend: &[f64], unit: f64) -> Vec<TaskOutcome> {
+pub fn outcomes(
+    problem: &Problem,
+    values: &[f64],
+    budget: f64,
+    spend: &[f64],
+    unit: f64,
+) -> Vec<TaskOutcome> {
     let tasks = problem.tasks().iter().zip(values).zip(spend);
     tasks
         .map(|((task, &value), &spend)| {
@@ -95,8 +106,14 @@ mod tests {
         assert_eq!(BindingBound::of(bounds, 2.0, 0.0), Some(BindingBound::Min));
         assert_eq!(BindingBound::of(bounds, 8.0, 0.0), Some(BindingBound::Max));
         assert_eq!(BindingBound::of(bounds, 5.0, 0.0), None);
-        assert_eq!(BindingBound::of(Bounds { min: 3.0, max: 3.0, at_least: 0.0 }, 3.0, 0.0), Some(BindingBound::Fixed));
-        assert_eq!(BindingBound::of(Bounds { max: 0.0, ..Bounds::NONE }, 0.0, 0.0), Some(BindingBound::Excluded));
+        assert_eq!(
+            BindingBound::of(Bounds { min: 3.0, max: 3.0, at_least: 0.0 }, 3.0, 0.0),
+            Some(BindingBound::Fixed)
+        );
+        assert_eq!(
+            BindingBound::of(Bounds { max: 0.0, ..Bounds::NONE }, 0.0, 0.0),
+            Some(BindingBound::Excluded)
+        );
         let at_least = Bounds { at_least: 4.0, ..Bounds::NONE };
         assert_eq!(BindingBound::of(at_least, 4.0, 0.0), Some(BindingBound::AtLeast));
         assert_eq!(BindingBound::of(at_least, 0.0, 0.0), None);

@@ -1,8 +1,9 @@
 //! A split in whole units: cents, seats, machine-minutes.
 //!
-//! Largest remainder first, as everybody expects. That alone would round some job just below the spend it needs and lose
-//! its whole success, so single units are then moved from where they are missed least to where they bring most, as long as
-//! that gains. What rounding still costs is stated.
+//! Largest remainder first, as everybody expects. That alone would round some job just below the
+//! spend it needs and lose its whole success, so single units are then moved from where they are
+//! missed least to where they bring most, as long as that gains. What rounding still costs is
+//! stated.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -85,12 +86,19 @@ pub enum RoundingError {
     },
 }
 
-/// Rounds `allocation` to multiples of `unit` that add up to its budget, or to the last whole unit below it. Bounds are
-/// kept. An allocation that leaves budget unspent is rounded up where that helps and leaves the rest.
+/// Rounds `allocation` to multiples of `unit` that add up to its budget, or to the last whole unit
+/// below it. Bounds are kept. An allocation that leaves budget unspent is rounded up where that
+/// helps and leaves the rest.
 ///
 /// # Errors
-/// If `unit` is no positive amount or too small for the budget, or the bounds leave no multiple of it.
-pub fn round(problem: &Problem, values: &[f64], allocation: &Allocation, unit: f64) -> Result<Rounded, RoundingError> {
+/// If `unit` is no positive amount or too small for the budget, or the bounds leave no multiple of
+/// it.
+pub fn round(
+    problem: &Problem,
+    values: &[f64],
+    allocation: &Allocation,
+    unit: f64,
+) -> Result<Rounded, RoundingError> {
     let budget = allocation.budget;
     let unit = Unit::new(unit, budget)?;
     let mut units = Units::new(problem, values, &allocation.spend, unit, budget)?;
@@ -110,7 +118,8 @@ pub fn round(problem: &Problem, values: &[f64], allocation: &Allocation, unit: f
     })
 }
 
-/// The unit, with amounts that are the nearest floating-point number to the decimal meant: 7 cents are 7/100, not 7 * 0.01.
+/// The unit, with amounts that are the nearest floating-point number to the decimal meant: 7 cents
+/// are 7/100, not 7 * 0.01.
 #[derive(Debug, Clone, Copy)]
 struct Unit {
     size: f64,
@@ -137,7 +146,11 @@ impl Unit {
     fn count(self, amount: f64) -> f64 {
         let count = self.per_one.map_or_else(|| amount / self.size, |per_one| amount * per_one);
         let whole = count.round();
-        if (count - whole).abs() <= (whole * super::SLACK).clamp(1e-9, 0.25) { whole } else { count }
+        if (count - whole).abs() <= (whole * super::SLACK).clamp(1e-9, 0.25) {
+            whole
+        } else {
+            count
+        }
     }
 
     fn floor(self, amount: f64) -> i64 {
@@ -171,7 +184,8 @@ impl Range {
         self.least <= count && count <= self.most && (count == 0 || count >= self.first)
     }
 
-    /// The allowed count next to `count`: down to the bounds, but up to the first count that is not nothing.
+    /// The allowed count next to `count`: down to the bounds, but up to the first count that is not
+    /// nothing.
     fn nearest(self, count: i64, is_something: bool) -> i64 {
         let within = count.clamp(self.least, self.most);
         if self.allows(within) {
@@ -197,7 +211,13 @@ struct Units<'a> {
 
 impl<'a> Units<'a> {
     /// Every spend rounded down, then into its bounds.
-    fn new(problem: &'a Problem, values: &'a [f64], spend: &[f64], unit: Unit, budget: f64) -> Result<Self, RoundingError> {
+    fn new(
+        problem: &'a Problem,
+        values: &'a [f64],
+        spend: &[f64],
+        unit: Unit,
+        budget: f64,
+    ) -> Result<Self, RoundingError> {
         let mut ranges = Vec::with_capacity(spend.len());
         for task in problem.tasks() {
             let bounds = task.bounds();
@@ -212,7 +232,11 @@ impl<'a> Units<'a> {
         if ranges.iter().map(|range| range.least).sum::<i64>() > available {
             return Err(infeasible(problem, &ranges, unit, budget));
         }
-        let counts: Vec<i64> = ranges.iter().zip(spend).map(|(range, &spend)| range.nearest(unit.floor(spend), spend > 0.0)).collect();
+        let counts: Vec<i64> = ranges
+            .iter()
+            .zip(spend)
+            .map(|(range, &spend)| range.nearest(unit.floor(spend), spend > 0.0))
+            .collect();
         let spare = available - counts.iter().sum::<i64>();
         Ok(Self { problem, values, unit, ranges, counts, spare })
     }
@@ -224,13 +248,17 @@ impl<'a> Units<'a> {
     /// What one more unit brings the task, if it may have one.
     fn gain(&self, task: usize) -> Option<f64> {
         let count = self.counts[task];
-        self.ranges[task].allows(count + 1).then(|| self.worth(task, count + 1) - self.worth(task, count))
+        self.ranges[task]
+            .allows(count + 1)
+            .then(|| self.worth(task, count + 1) - self.worth(task, count))
     }
 
     /// What one unit less costs the task, if it may lose one.
     fn loss(&self, task: usize) -> Option<f64> {
         let count = self.counts[task];
-        self.ranges[task].allows(count - 1).then(|| self.worth(task, count) - self.worth(task, count - 1))
+        self.ranges[task]
+            .allows(count - 1)
+            .then(|| self.worth(task, count) - self.worth(task, count - 1))
     }
 
     fn shift(&mut self, task: usize, change: i64) {
@@ -260,11 +288,13 @@ impl<'a> Units<'a> {
     fn least_missed(&self) -> Option<usize> {
         let may_go = |&task: &usize| self.counts[task] > 0 && self.ranges[task].allows(0);
         let missed = |task: usize| self.worth(task, self.counts[task]) - self.worth(task, 0);
-        (0..self.counts.len()).filter(may_go).min_by(|&one, &other| missed(one).total_cmp(&missed(other)))
+        (0..self.counts.len())
+            .filter(may_go)
+            .min_by(|&one, &other| missed(one).total_cmp(&missed(other)))
     }
 
-    /// The spare units, one each: first to tasks that go by steps, by what the unit brings them, then by falling
-    /// remainder. What bounds still leave over goes to the first tasks with room.
+    /// The spare units, one each: first to tasks that go by steps, by what the unit brings them,
+    /// then by falling remainder. What bounds still leave over goes to the first tasks with room.
     fn give_by_remainder(&mut self, spend: &[f64]) {
         let rank = |task: usize| {
             let is_step = matches!(self.problem.tasks()[task].curve().shape(), Shape::Steps { .. });
@@ -278,12 +308,16 @@ impl<'a> Units<'a> {
             other_gain.total_cmp(&gain).then(other_remainder.total_cmp(&remainder))
         });
         for &task in &order {
-            if self.spare > 0 && ranks[task].1 > 0.0 && self.ranges[task].allows(self.counts[task] + 1) {
+            if self.spare > 0
+                && ranks[task].1 > 0.0
+                && self.ranges[task].allows(self.counts[task] + 1)
+            {
                 self.shift(task, 1);
             }
         }
         for &task in &order {
-            let (room, raised) = (self.ranges[task].most - self.counts[task], self.counts[task] + self.spare);
+            let (room, raised) =
+                (self.ranges[task].most - self.counts[task], self.counts[task] + self.spare);
             let given = room.min(self.spare);
             if given > 0 && self.ranges[task].allows(raised.min(self.ranges[task].most)) {
                 self.shift(task, given);
@@ -291,17 +325,26 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// Moves single units, spare ones first, to where they bring most from where they are missed least.
+    /// Moves single units, spare ones first, to where they bring most from where they are missed
+    /// least.
     fn improve(&mut self) {
-        let noise = NOISE * (0..self.counts.len()).map(|task| self.worth(task, self.counts[task])).sum::<f64>();
+        let noise = NOISE
+            * (0..self.counts.len()).map(|task| self.worth(task, self.counts[task])).sum::<f64>();
         let mut takers = Queue::dearest(self.counts.len(), |task| self.gain(task));
         let mut donors = Queue::cheapest(self.counts.len(), |task| self.loss(task));
         for _ in 0..MAX_MOVES {
-            let Some((taker, gain)) = takers.pop(|task| self.gain(task)).filter(|(_, gain)| *gain > noise) else { break };
+            let Some((taker, gain)) =
+                takers.pop(|task| self.gain(task)).filter(|(_, gain)| *gain > noise)
+            else {
+                break;
+            };
             if self.spare > 0 {
                 self.shift(taker, 1);
             } else {
-                let Some((donor, loss)) = donors.pop_other_than(taker, |task| self.loss(task)) else { break };
+                let Some((donor, loss)) = donors.pop_other_than(taker, |task| self.loss(task))
+                else {
+                    break;
+                };
                 if gain - loss <= noise {
                     break;
                 }
@@ -318,11 +361,23 @@ impl<'a> Units<'a> {
 
 fn infeasible(problem: &Problem, ranges: &[Range], unit: Unit, budget: f64) -> RoundingError {
     const NAMED: usize = 5;
-    let mut held: Vec<(usize, i64)> = ranges.iter().map(|range| range.least).enumerate().filter(|(_, least)| *least > 0).collect();
+    let mut held: Vec<(usize, i64)> = ranges
+        .iter()
+        .map(|range| range.least)
+        .enumerate()
+        .filter(|(_, least)| *least > 0)
+        .collect();
     held.sort_by_key(|&(_, least)| std::cmp::Reverse(least));
-    let named: Vec<String> =
-        held.iter().take(NAMED).map(|&(task, least)| format!("{} {}", problem.tasks()[task].name(), unit.amount(least))).collect();
-    let more = if held.len() > NAMED { format!(" and {} more", held.len() - NAMED) } else { String::new() };
+    let named: Vec<String> = held
+        .iter()
+        .take(NAMED)
+        .map(|&(task, least)| format!("{} {}", problem.tasks()[task].name(), unit.amount(least)))
+        .collect();
+    let more = if held.len() > NAMED {
+        format!(" and {} more", held.len() - NAMED)
+    } else {
+        String::new()
+    };
     RoundingError::Infeasible {
         unit: unit.size,
         needed: unit.amount(ranges.iter().map(|range| range.least).sum()),
@@ -331,7 +386,8 @@ fn infeasible(problem: &Problem, ranges: &[Range], unit: Unit, budget: f64) -> R
     }
 }
 
-/// Tasks by gain or loss. Entries are not updated in place: one whose amount is no longer the task's is skipped.
+/// Tasks by gain or loss. Entries are not updated in place: one whose amount is no longer the
+/// task's is skipped.
 struct Queue {
     heap: BinaryHeap<Entry>,
     /// 1 for largest first, -1 for smallest first.
@@ -368,7 +424,8 @@ impl Queue {
     }
 
     fn new(sign: f64, tasks: usize, amount: impl Fn(usize) -> Option<f64>) -> Self {
-        let heap = (0..tasks).filter_map(|task| Some(Entry { key: sign * amount(task)?, task })).collect();
+        let heap =
+            (0..tasks).filter_map(|task| Some(Entry { key: sign * amount(task)?, task })).collect();
         Self { heap, sign }
     }
 
@@ -380,13 +437,19 @@ impl Queue {
     fn pop(&mut self, amount: impl Fn(usize) -> Option<f64>) -> Option<(usize, f64)> {
         loop {
             let entry = self.heap.pop()?;
-            if let Some(current) = amount(entry.task).filter(|current| self.sign * current == entry.key) {
+            if let Some(current) =
+                amount(entry.task).filter(|current| self.sign * current == entry.key)
+            {
                 return Some((entry.task, current));
             }
         }
     }
 
-    fn pop_other_than(&mut self, task: usize, amount: impl Fn(usize) -> Option<f64>) -> Option<(usize, f64)> {
+    fn pop_other_than(
+        &mut self,
+        task: usize,
+        amount: impl Fn(usize) -> Option<f64>,
+    ) -> Option<(usize, f64)> {
         let mut set_aside = None;
         let found = loop {
             match self.pop(&amount) {
@@ -432,9 +495,11 @@ mod tests {
     #[test]
     fn equal_thirds_of_a_hundred_add_up() {
         let curve = Curve::exponential(50.0).unwrap();
-        let problem = problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+        let problem =
+            problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
         let third = 100.0 / 3.0;
-        let rounded = round(&problem, &[1.0; 3], &split(&problem, &[1.0; 3], &[third; 3]), 0.01).unwrap();
+        let rounded =
+            round(&problem, &[1.0; 3], &split(&problem, &[1.0; 3], &[third; 3]), 0.01).unwrap();
         assert_eq!(rounded.spend, [33.34, 33.33, 33.33]);
         assert_eq!(rounded.unspent, 0.0);
         assert!(rounded.loss() >= 0.0 && rounded.loss() < 1e-8);
@@ -443,25 +508,38 @@ mod tests {
     #[test]
     fn a_budget_that_is_no_multiple_leaves_its_rest() {
         let curve = Curve::exponential(50.0).unwrap();
-        let problem = problem(12.5, vec![TaskSpec::new("a", curve.clone()), TaskSpec::new("b", curve)]);
-        let rounded = round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[6.25, 6.25]), 5.0).unwrap();
+        let problem =
+            problem(12.5, vec![TaskSpec::new("a", curve.clone()), TaskSpec::new("b", curve)]);
+        let rounded =
+            round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[6.25, 6.25]), 5.0).unwrap();
         assert_eq!(rounded.spend, [5.0, 5.0]);
         assert_eq!(rounded.unspent, 2.5);
     }
 
     #[test]
     fn a_threshold_is_rounded_up_at_the_cost_of_a_smooth_task() {
-        let tasks = vec![TaskSpec::new("job", Curve::threshold(33.3).unwrap()), TaskSpec::new("ads", Curve::exponential(50.0).unwrap())];
+        let tasks = vec![
+            TaskSpec::new("job", Curve::threshold(33.3).unwrap()),
+            TaskSpec::new("ads", Curve::exponential(50.0).unwrap()),
+        ];
         let problem = problem(100.0, tasks);
-        let rounded = round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[33.3, 66.7]), 1.0).unwrap();
+        let rounded =
+            round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[33.3, 66.7]), 1.0).unwrap();
         assert_eq!(rounded.spend, [34.0, 66.0]);
     }
 
     #[test]
     fn thresholds_that_no_longer_fit_together_do_not_all_fail() {
         let curve = Curve::threshold(33.3).unwrap();
-        let problem = problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
-        let rounded = round(&problem, &[1.0, 2.0, 3.0], &split(&problem, &[1.0, 2.0, 3.0], &[33.3, 33.3, 33.4]), 1.0).unwrap();
+        let problem =
+            problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+        let rounded = round(
+            &problem,
+            &[1.0, 2.0, 3.0],
+            &split(&problem, &[1.0, 2.0, 3.0], &[33.3, 33.3, 33.4]),
+            1.0,
+        )
+        .unwrap();
         assert_eq!(rounded.value, 5.0);
         assert_eq!(rounded.loss(), 1.0);
     }
@@ -469,7 +547,10 @@ mod tests {
     #[test]
     fn the_most_valuable_thresholds_are_kept() {
         let curve = Curve::threshold(0.25).unwrap();
-        let problem = problem(1.0, ["a", "b", "c", "d"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+        let problem = problem(
+            1.0,
+            ["a", "b", "c", "d"].map(|name| TaskSpec::new(name, curve.clone())).to_vec(),
+        );
         let values = [0.9, 0.55, 0.8, 0.6];
         let rounded = round(&problem, &values, &split(&problem, &values, &[0.25; 4]), 0.1).unwrap();
         assert_eq!(rounded.spend, [0.3, 0.1, 0.3, 0.3]);
@@ -478,24 +559,49 @@ mod tests {
     #[test]
     fn bounds_are_rounded_inwards_or_refused() {
         let curve = Curve::exponential(50.0).unwrap();
-        let bounded = TaskSpec { min: Some(10.5), max: Some(20.5), ..TaskSpec::new("a", curve.clone()) };
-        let problem_of = |first: TaskSpec| problem(100.0, vec![first, TaskSpec::new("b", curve.clone())]);
+        let bounded =
+            TaskSpec { min: Some(10.5), max: Some(20.5), ..TaskSpec::new("a", curve.clone()) };
+        let problem_of =
+            |first: TaskSpec| problem(100.0, vec![first, TaskSpec::new("b", curve.clone())]);
         let low = problem_of(bounded.clone());
-        assert_eq!(round(&low, &[0.0, 1.0], &split(&low, &[0.0, 1.0], &[10.5, 89.5]), 1.0).unwrap().spend, [11.0, 89.0]);
-        assert_eq!(round(&low, &[1.0, 0.0], &split(&low, &[1.0, 0.0], &[20.5, 79.5]), 1.0).unwrap().spend, [20.0, 80.0]);
+        assert_eq!(
+            round(&low, &[0.0, 1.0], &split(&low, &[0.0, 1.0], &[10.5, 89.5]), 1.0).unwrap().spend,
+            [11.0, 89.0]
+        );
+        assert_eq!(
+            round(&low, &[1.0, 0.0], &split(&low, &[1.0, 0.0], &[20.5, 79.5]), 1.0).unwrap().spend,
+            [20.0, 80.0]
+        );
         let fixed = problem_of(TaskSpec { fixed: Some(10.5), ..TaskSpec::new("a", curve.clone()) });
-        let error = round(&fixed, &[1.0; 2], &split(&fixed, &[1.0; 2], &[10.5, 89.5]), 1.0).unwrap_err();
-        assert_eq!(error.to_string(), "a: no multiple of 1 lies between its min 10.5 and its max 10.5");
+        let error =
+            round(&fixed, &[1.0; 2], &split(&fixed, &[1.0; 2], &[10.5, 89.5]), 1.0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a: no multiple of 1 lies between its min 10.5 and its max 10.5"
+        );
         let tight = problem_of(TaskSpec { min: Some(97.0), ..TaskSpec::new("a", curve.clone()) });
-        let error = round(&tight, &[1.0; 2], &split(&tight, &[1.0; 2], &[97.0, 3.0]), 30.0).unwrap_err();
-        assert_eq!(error.to_string(), "in multiples of 30 the sum of min = 120 > budget 100: a 120");
+        let error =
+            round(&tight, &[1.0; 2], &split(&tight, &[1.0; 2], &[97.0, 3.0]), 30.0).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "in multiples of 30 the sum of min = 120 > budget 100: a 120"
+        );
     }
 
     #[test]
     fn zero_or_at_least_stays_zero_or_at_least() {
-        let tasks = ["a", "b", "c"].map(|name| TaskSpec { at_least: Some(33.0), ..TaskSpec::new(name, Curve::exponential(50.0).unwrap()) });
+        let tasks = ["a", "b", "c"].map(|name| TaskSpec {
+            at_least: Some(33.0),
+            ..TaskSpec::new(name, Curve::exponential(50.0).unwrap())
+        });
         let problem = problem(100.0, tasks.to_vec());
-        let rounded = round(&problem, &[1.0, 2.0, 3.0], &split(&problem, &[1.0, 2.0, 3.0], &[33.0, 33.0, 34.0]), 10.0).unwrap();
+        let rounded = round(
+            &problem,
+            &[1.0, 2.0, 3.0],
+            &split(&problem, &[1.0, 2.0, 3.0], &[33.0, 33.0, 34.0]),
+            10.0,
+        )
+        .unwrap();
         assert_eq!(rounded.spend[0], 0.0);
         assert!(rounded.spend[1] >= 40.0 && rounded.spend[2] >= 40.0);
         assert_eq!(rounded.spend.iter().sum::<f64>(), 100.0);
@@ -506,38 +612,48 @@ mod tests {
         let problem = problem(100.0, vec![TaskSpec::new("a", Curve::exponential(50.0).unwrap())]);
         let allocation = split(&problem, &[1.0], &[100.0]);
         for unit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(round(&problem, &[1.0], &allocation, unit), Err(RoundingError::BadUnit(_))));
+            assert!(matches!(
+                round(&problem, &[1.0], &allocation, unit),
+                Err(RoundingError::BadUnit(_))
+            ));
         }
-        assert!(matches!(round(&problem, &[1.0], &allocation, 1e-300), Err(RoundingError::TooSmall { .. })));
+        assert!(matches!(
+            round(&problem, &[1.0], &allocation, 1e-300),
+            Err(RoundingError::TooSmall { .. })
+        ));
     }
 
     /// Tasks of every kind with a share of the budget that respects their bounds.
     fn any_split() -> impl Strategy<Value = (Problem, Vec<f64>, Allocation)> {
         let task = (0..4_usize, 0.1..1.0_f64, 0.05..1.0_f64, 0..4_usize);
-        proptest::collection::vec(task, 1..12).prop_flat_map(|tasks| (Just(tasks), 1.0..5000.0_f64)).prop_map(|(tasks, budget)| {
-            let weight: f64 = tasks.iter().map(|task| task.1).sum();
-            let spend: Vec<f64> = tasks.iter().map(|task| budget * task.1 / weight).collect();
-            let specs = tasks.iter().zip(&spend).enumerate().map(|(position, (&(family, _, at, bound), &spend))| {
-                let curve = match family {
-                    0 => Curve::threshold(spend * at),
-                    1 => Curve::hill(budget * at, 3.0),
-                    2 => Curve::exponential(budget * at),
-                    _ => Curve::saturating(spend * at),
-                };
-                let mut spec = TaskSpec::new(format!("task {position}"), curve.unwrap());
-                match bound {
-                    1 => spec.min = Some(spend * at),
-                    2 => spec.max = Some(spend / at),
-                    3 => spec.at_least = Some(spend * at),
-                    _ => {}
-                }
-                spec
-            });
-            let problem = problem(budget, specs.collect());
-            let values: Vec<f64> = tasks.iter().map(|task| task.1).collect();
-            let allocation = split(&problem, &values, &spend);
-            (problem, values, allocation)
-        })
+        proptest::collection::vec(task, 1..12)
+            .prop_flat_map(|tasks| (Just(tasks), 1.0..5000.0_f64))
+            .prop_map(|(tasks, budget)| {
+                let weight: f64 = tasks.iter().map(|task| task.1).sum();
+                let spend: Vec<f64> = tasks.iter().map(|task| budget * task.1 / weight).collect();
+                let specs = tasks.iter().zip(&spend).enumerate().map(
+                    |(position, (&(family, _, at, bound), &spend))| {
+                        let curve = match family {
+                            0 => Curve::threshold(spend * at),
+                            1 => Curve::hill(budget * at, 3.0),
+                            2 => Curve::exponential(budget * at),
+                            _ => Curve::saturating(spend * at),
+                        };
+                        let mut spec = TaskSpec::new(format!("task {position}"), curve.unwrap());
+                        match bound {
+                            1 => spec.min = Some(spend * at),
+                            2 => spec.max = Some(spend / at),
+                            3 => spec.at_least = Some(spend * at),
+                            _ => {}
+                        }
+                        spec
+                    },
+                );
+                let problem = problem(budget, specs.collect());
+                let values: Vec<f64> = tasks.iter().map(|task| task.1).collect();
+                let allocation = split(&problem, &values, &spend);
+                (problem, values, allocation)
+            })
     }
 
     proptest! {

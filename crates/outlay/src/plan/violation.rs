@@ -29,32 +29,48 @@ pub enum Violation {
 impl std::fmt::Display for Violation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::OverBudget { total, budget } => write!(formatter, "the plan spends {total}, more than the budget {budget}"),
+            Self::OverBudget { total, budget } => {
+                write!(formatter, "the plan spends {total}, more than the budget {budget}")
+            }
             Self::OutOfBounds { task, spend, bounds } => {
                 write!(formatter, "{task} spends {spend}, ")?;
                 match *bounds {
                     Bounds { max: 0.0, .. } => write!(formatter, "but is excluded"),
-                    Bounds { min, max, .. } if min == max => write!(formatter, "but is fixed at {min}"),
-                    Bounds { min, .. } if *spend < min => write!(formatter, "less than its min {min}"),
-                    Bounds { max, .. } if *spend > max => write!(formatter, "more than its max {max}"),
-                    Bounds { at_least, .. } => write!(formatter, "neither nothing nor at least {at_least}"),
+                    Bounds { min, max, .. } if min == max => {
+                        write!(formatter, "but is fixed at {min}")
+                    }
+                    Bounds { min, .. } if *spend < min => {
+                        write!(formatter, "less than its min {min}")
+                    }
+                    Bounds { max, .. } if *spend > max => {
+                        write!(formatter, "more than its max {max}")
+                    }
+                    Bounds { at_least, .. } => {
+                        write!(formatter, "neither nothing nor at least {at_least}")
+                    }
                 }
             }
         }
     }
 }
 
-/// Everything that giving task `k` `spend[k]` breaks; the budget first, then the tasks in their order.
+/// Everything that giving task `k` `spend[k]` breaks; the budget first, then the tasks in their
+/// order.
 #[must_use]
 pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violation> {
     let total = sum(spend.iter().copied());
-    let over_budget = (total > budget * (1.0 + SLACK)).then_some(Violation::OverBudget { total, budget });
+    let over_budget =
+        (total > budget * (1.0 + SLACK)).then_some(Violation::OverBudget { total, budget });
     let out_of_bounds = problem
         .tasks()
         .iter()
         .zip(spend)
         .filter(|(task, spend)| !allows(task.bounds(), **spend))
-        .map(|(task, &spend)| Violation::OutOfBounds { task: task.name().to_owned(), spend, bounds: task.bounds() });
+        .map(|(task, &spend)| Violation::OutOfBounds {
+            task: task.name().to_owned(),
+            spend,
+            bounds: task.bounds(),
+        });
     over_budget.into_iter().chain(out_of_bounds).collect()
 }
 
@@ -78,8 +94,14 @@ mod tests {
         assert_eq!(broken(4.0, 2.0, 3.0, 0.0), "tv spends 4, more than its max 3");
         assert_eq!(broken(4.0, 3.0, 3.0, 0.0), "tv spends 4, but is fixed at 3");
         assert_eq!(broken(4.0, 0.0, 0.0, 0.0), "tv spends 4, but is excluded");
-        assert_eq!(broken(4.0, 0.0, f64::INFINITY, 5.0), "tv spends 4, neither nothing nor at least 5");
-        assert_eq!(Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(), "the plan spends 3, more than the budget 2");
+        assert_eq!(
+            broken(4.0, 0.0, f64::INFINITY, 5.0),
+            "tv spends 4, neither nothing nor at least 5"
+        );
+        assert_eq!(
+            Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(),
+            "the plan spends 3, more than the budget 2"
+        );
     }
 
     #[test]

@@ -17,8 +17,8 @@ impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
     ///
     /// # Errors
-    /// Every field that is wrong, with its path: numbers out of range, names missing or taken, bounds that contradict each
-    /// other or cannot all be met.
+    /// Every field that is wrong, with its path: numbers out of range, names missing or taken,
+    /// bounds that contradict each other or cannot all be met.
     pub fn check(self) -> Result<Problem, ProblemErrors> {
         let mut faults = Faults::default();
         let problem = check_into(self, &mut faults);
@@ -37,14 +37,19 @@ pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
     if !faults.has("reward_max") {
         require_positive(faults, "reward_max", spec.reward_max);
     }
-    if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| faults.has(path)) {
+    if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| faults.has(path))
+    {
         faults.add("task", "there is none: a problem needs at least one task");
     }
     check_names(&spec.tasks, faults);
     // Against a wrong limit every reward would be wrong.
     let reward_max = if faults.has("reward_max") { f64::INFINITY } else { spec.reward_max };
-    let bounds: Vec<Bounds> =
-        spec.tasks.iter().enumerate().map(|(position, task)| check_task(task, position, reward_max, faults)).collect();
+    let bounds: Vec<Bounds> = spec
+        .tasks
+        .iter()
+        .enumerate()
+        .map(|(position, task)| check_task(task, position, reward_max, faults))
+        .collect();
     if !faults.has("budget") {
         check_lower_bounds(&spec, &bounds, faults);
     }
@@ -97,7 +102,10 @@ fn check_names(tasks: &[TaskSpec], faults: &mut Faults) {
             Entry::Occupied(entry) => {
                 let owner = *entry.get();
                 let place = tasks.get(owner).map(|first| origin(first, owner)).unwrap_or_default();
-                let message = format!("`{}` is already the name of {place}: names must differ", one_line(name));
+                let message = format!(
+                    "`{}` is already the name of {place}: names must differ",
+                    one_line(name)
+                );
                 faults.add(path(task, position, "name"), message);
             }
         }
@@ -111,10 +119,14 @@ fn check_task(task: &TaskSpec, position: usize, reward_max: f64, faults: &mut Fa
         require_amount(faults, || place(field), number);
     }
     if let Some(law) = &task.reward {
-        check_reward(law, reward_max, &mut |field, message| faults.add(place(&format!("reward.{field}")), message));
+        check_reward(law, reward_max, &mut |field, message| {
+            faults.add(place(&format!("reward.{field}")), message)
+        });
     }
     let mut sound = true;
-    for (field, number) in [("min", task.min), ("max", task.max), ("fixed", task.fixed), ("at_least", task.at_least)] {
+    for (field, number) in
+        [("min", task.min), ("max", task.max), ("fixed", task.fixed), ("at_least", task.at_least)]
+    {
         sound &= require_amount(faults, || place(field), number);
     }
     if !sound {
@@ -131,12 +143,22 @@ fn check_task(task: &TaskSpec, position: usize, reward_max: f64, faults: &mut Fa
 
 /// The bounds that contradict each other: the field to change, and why.
 fn contradiction(task: &TaskSpec) -> Option<(&'static str, String)> {
-    let (min, at_least, max) = (task.min.unwrap_or(0.0), task.at_least.unwrap_or(0.0), task.max.unwrap_or(f64::INFINITY));
+    let (min, at_least, max) =
+        (task.min.unwrap_or(0.0), task.at_least.unwrap_or(0.0), task.max.unwrap_or(f64::INFINITY));
     if let Some(fixed) = task.fixed {
-        let given =
-            [("min", task.min.is_some()), ("max", task.max.is_some()), ("exclude", task.exclude), ("at_least", task.at_least.is_some())];
-        let others: Vec<String> = given.iter().filter(|(_, given)| *given).map(|(field, _)| format!("`{field}`")).collect();
-        return (!others.is_empty()).then(|| ("fixed", format!("{fixed} cannot go with {}: keep one", others.join(", "))));
+        let given = [
+            ("min", task.min.is_some()),
+            ("max", task.max.is_some()),
+            ("exclude", task.exclude),
+            ("at_least", task.at_least.is_some()),
+        ];
+        let others: Vec<String> = given
+            .iter()
+            .filter(|(_, given)| *given)
+            .map(|(field, _)| format!("`{field}`"))
+            .collect();
+        return (!others.is_empty())
+            .then(|| ("fixed", format!("{fixed} cannot go with {}: keep one", others.join(", "))));
     }
     if task.exclude {
         return (min > 0.0).then(|| ("exclude", format!("cannot go with `min` = {min}: keep one")));
@@ -144,7 +166,12 @@ fn contradiction(task: &TaskSpec) -> Option<(&'static str, String)> {
     if min > max {
         return Some(("min", format!("must be at most `max`: {min} > {max}")));
     }
-    (at_least > max).then(|| ("at_least", format!("must be at most `max`: {at_least} > {max} (to spend nothing write `exclude`)")))
+    (at_least > max).then(|| {
+        (
+            "at_least",
+            format!("must be at most `max`: {at_least} > {max} (to spend nothing write `exclude`)"),
+        )
+    })
 }
 
 /// The bounds of a task whose bounds are sound.
@@ -158,9 +185,15 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
         let fixed = amount(task.fixed, 0.0);
         return Bounds { min: fixed, max: fixed, at_least: 0.0 };
     }
-    let (min, max, at_least) = (amount(task.min, 0.0), amount(task.max, f64::INFINITY), amount(task.at_least, 0.0));
-    // Who must be given something cannot be given nothing: "nothing or at least" is then a plain minimum.
-    if min > 0.0 { Bounds { min: min.max(at_least), max, at_least: 0.0 } } else { Bounds { min, max, at_least } }
+    let (min, max, at_least) =
+        (amount(task.min, 0.0), amount(task.max, f64::INFINITY), amount(task.at_least, 0.0));
+    // Who must be given something cannot be given nothing: "nothing or at least" is then a plain
+    // minimum.
+    if min > 0.0 {
+        Bounds { min: min.max(at_least), max, at_least: 0.0 }
+    } else {
+        Bounds { min, max, at_least }
+    }
 }
 
 /// Refuses what must be spent if it is more than there is, naming who asks for it.
@@ -169,8 +202,13 @@ fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], faults: &mut Faults
     if total <= spec.budget * (1.0 + BUDGET_SLACK) {
         return;
     }
-    let mut culprits: Vec<(&TaskSpec, f64)> =
-        spec.tasks.iter().zip(bounds).map(|(task, bounds)| (task, bounds.min)).filter(|(_, min)| *min > 0.0).collect();
+    let mut culprits: Vec<(&TaskSpec, f64)> = spec
+        .tasks
+        .iter()
+        .zip(bounds)
+        .map(|(task, bounds)| (task, bounds.min))
+        .filter(|(_, min)| *min > 0.0)
+        .collect();
     culprits.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let what = if culprits.iter().all(|(task, _)| task.fixed.is_some()) {
         "fixed"
@@ -179,11 +217,18 @@ fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], faults: &mut Faults
     } else {
         "min"
     };
-    let mut list: Vec<String> = culprits.iter().take(MOST_CULPRITS).map(|(task, min)| format!("{} {min}", one_line(&task.name))).collect();
+    let mut list: Vec<String> = culprits
+        .iter()
+        .take(MOST_CULPRITS)
+        .map(|(task, min)| format!("{} {min}", one_line(&task.name)))
+        .collect();
     if culprits.len() > MOST_CULPRITS {
         list.push(format!("and {} more", culprits.len() - MOST_CULPRITS));
     }
-    faults.add("budget", format!("sum of {what} = {total} > budget {}: {}", spec.budget, list.join(", ")));
+    faults.add(
+        "budget",
+        format!("sum of {what} = {total} > budget {}: {}", spec.budget, list.join(", ")),
+    );
 }
 
 /// Checks a law of rewards; `fault` takes the field and what is wrong with it.
@@ -203,7 +248,9 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
         }
         RewardLaw::Beta { mean, concentration } => {
             in_range("mean", *mean);
-            if let Some(concentration) = concentration.filter(|number| !(*number > 0.0 && number.is_finite())) {
+            if let Some(concentration) =
+                concentration.filter(|number| !(*number > 0.0 && number.is_finite()))
+            {
                 fault("concentration", format!("must be positive and finite, not {concentration}"));
             }
         }
@@ -213,10 +260,15 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
                 fault("low", format!("must be at most `high`: {low} > {high}"));
             }
         }
-        RewardLaw::Empirical { samples } if samples.is_empty() => fault("samples", "must have at least one number".to_owned()),
+        RewardLaw::Empirical { samples } if samples.is_empty() => {
+            fault("samples", "must have at least one number".to_owned())
+        }
         RewardLaw::Empirical { samples } => {
             // One is enough: a file in the wrong unit is wrong in every row.
-            let _ = samples.iter().enumerate().all(|(position, sample)| in_range(&format!("samples[{position}]"), *sample));
+            let _ = samples
+                .iter()
+                .enumerate()
+                .all(|(position, sample)| in_range(&format!("samples[{position}]"), *sample));
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Problem files: TOML or JSON text into a [`ProblemSpec`](super::ProblemSpec).
 //!
-//! The text becomes a tree (`node`), the tree is walked to its end (`fields`, `task`, `curve`, `reward`, `samples`), and what is
-//! wrong on the way is collected. What could not be read has a stand-in, so that the rest is still checked.
+//! The text becomes a tree (`node`), the tree is walked to its end (`fields`, `task`, `curve`,
+//! `reward`, `samples`), and what is wrong on the way is collected. What could not be read has a
+//! stand-in, so that the rest is still checked.
 
 mod change;
 mod curve;
@@ -50,11 +51,13 @@ impl Files for NoFiles {
 }
 
 /// The keys of a problem.
-const PROBLEM_KEYS: [&str; 7] = ["budget", "horizon", "reward_max", "leftover", "environment", "task", "tasks"];
+const PROBLEM_KEYS: [&str; 7] =
+    ["budget", "horizon", "reward_max", "leftover", "environment", "task", "tasks"];
 const LEFTOVERS: [(&str, Leftover); 2] = [("keep", Leftover::Keep), ("spend", Leftover::Spend)];
 
 impl Problem {
-    /// The problem written in a TOML document, checked. Files that it names are read through `files`, each once.
+    /// The problem written in a TOML document, checked. Files that it names are read through
+    /// `files`, each once.
     ///
     /// ```
     /// use outlay::{Problem, problem::NoFiles};
@@ -90,7 +93,8 @@ impl Problem {
         checked(&Node::from_toml(text).map_err(alone)?, files)
     }
 
-    /// The problem written in a JSON document with the same keys, checked. A null is a key that is not there.
+    /// The problem written in a JSON document with the same keys, checked. A null is a key that is
+    /// not there.
     ///
     /// # Errors
     /// As [`Problem::from_toml`].
@@ -103,7 +107,8 @@ impl ProblemSpec {
     /// What a TOML document says, before the checks of [`ProblemSpec::check`]: to change it first.
     ///
     /// # Errors
-    /// Everything that cannot be read: syntax, unknown keys, wrong types, curves that are none, files.
+    /// Everything that cannot be read: syntax, unknown keys, wrong types, curves that are none,
+    /// files.
     pub fn from_toml(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
         unchecked(Node::from_toml(text), files)
     }
@@ -123,7 +128,10 @@ fn checked(document: &Node, files: &dyn Files) -> Result<Problem, ProblemErrors>
     faults.settle(problem)
 }
 
-fn unchecked(document: Result<Node, ProblemError>, files: &dyn Files) -> Result<ProblemSpec, ProblemErrors> {
+fn unchecked(
+    document: Result<Node, ProblemError>,
+    files: &dyn Files,
+) -> Result<ProblemSpec, ProblemErrors> {
     let (spec, faults) = read(&document.map_err(alone)?, files)?;
     faults.settle(spec)
 }
@@ -138,7 +146,8 @@ pub(super) struct Reader<'f> {
     pub(super) shelf: Shelf<'f>,
     /// What a power curve's `scale` is when it is not written.
     budget: f64,
-    /// Takes the place of a curve that was refused, so that the rest of its task is checked. Never part of a good problem.
+    /// Takes the place of a curve that was refused, so that the rest of its task is checked. Never
+    /// part of a good problem.
     stand_in: Option<Curve>,
 }
 
@@ -159,7 +168,8 @@ fn read(document: &Node, files: &dyn Files) -> Result<(ProblemSpec, Faults), Pro
     }
     // A budget that is no scale has its own error.
     let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
-    let mut reader = Reader { faults, shelf: Shelf::new(files), budget, stand_in: Curve::saturating(1.0).ok() };
+    let mut reader =
+        Reader { faults, shelf: Shelf::new(files), budget, stand_in: Curve::saturating(1.0).ok() };
     read_tasks(&fields, &mut spec, &mut reader);
     spec.environment = environment::read_environment(&fields, &mut reader);
     Ok((spec, reader.faults))
@@ -171,27 +181,43 @@ fn read_tasks(fields: &Fields<'_>, spec: &mut ProblemSpec, reader: &mut Reader<'
     match fields.get("task") {
         Some(Written::Node(Node::List(tasks))) => {
             for (position, node) in tasks.iter().enumerate() {
-                spec.tasks.extend(task::read_task(Place::Item(&list_place, position), node, position, reader));
+                spec.tasks.extend(task::read_task(
+                    Place::Item(&list_place, position),
+                    node,
+                    position,
+                    reader,
+                ));
             }
         }
-        Some(other) => reader.faults.add(list_place, format!("must be a list of tables, not {other}: in TOML head each task [[task]]")),
+        Some(other) => reader.faults.add(
+            list_place,
+            format!("must be a list of tables, not {other}: in TOML head each task [[task]]"),
+        ),
         None => {}
     }
     let place = fields.at("tasks");
     match fields.get("tasks") {
         Some(Written::Node(node @ Node::Table(_))) => {
             let tasks = Fields::of_node(place, node, &mut reader.faults);
-            spec.tasks.extend(tasks.map(|tasks| read_file(&tasks, spec.tasks.len(), reader)).unwrap_or_default());
+            spec.tasks.extend(
+                tasks.map(|tasks| read_file(&tasks, spec.tasks.len(), reader)).unwrap_or_default(),
+            );
         }
         Some(other) => {
-            let message = format!("must be {{ file = \"tasks.csv\" }}, not {other}: tasks written here are `task`, without s");
+            let message = format!(
+                "must be {{ file = \"tasks.csv\" }}, not {other}: tasks written here are `task`, without s"
+            );
             reader.faults.add(place, message);
         }
         None => {}
     }
 }
 
-fn read_file(tasks: &Fields<'_>, first_position: usize, reader: &mut Reader<'_>) -> Vec<super::TaskSpec> {
+fn read_file(
+    tasks: &Fields<'_>,
+    first_position: usize,
+    reader: &mut Reader<'_>,
+) -> Vec<super::TaskSpec> {
     tasks.refuse_unknown(&["file"], &mut reader.faults);
     tasks.require("file", "`tasks`", &mut reader.faults);
     let Some(file) = tasks.text("file", &mut reader.faults) else {

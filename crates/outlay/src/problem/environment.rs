@@ -66,7 +66,8 @@ pub struct EnvironmentSpec {
     /// How late outcomes arrive; absent: at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelayLaw>,
-    /// The chance that a task is there in a round, for tasks that need not be given anything; absent: 1.
+    /// The chance that a task is there in a round, for tasks that need not be given anything;
+    /// absent: 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<f64>,
 }
@@ -88,18 +89,29 @@ pub(super) fn check_environment(spec: &EnvironmentSpec, needed: f64, faults: &mu
     }
     match &spec.delay {
         Some(DelayLaw::Geometric { mean }) if !(*mean >= 0.0 && *mean <= LONGEST_DELAY) => {
-            faults.add("environment.delay.mean", format!("must be between 0 and {LONGEST_DELAY:e} rounds, not {mean}"));
+            faults.add(
+                "environment.delay.mean",
+                format!("must be between 0 and {LONGEST_DELAY:e} rounds, not {mean}"),
+            );
         }
         Some(DelayLaw::Uniform { low, high }) if low > high => {
             faults.add("environment.delay.low", format!("must be at most `high`: {low} > {high}"));
         }
-        Some(DelayLaw::Constant { rounds: longest } | DelayLaw::Uniform { high: longest, .. }) if *longest as f64 > LONGEST_DELAY => {
-            faults.add("environment.delay", format!("must be at most {LONGEST_DELAY:e} rounds, not {longest}"));
+        Some(DelayLaw::Constant { rounds: longest } | DelayLaw::Uniform { high: longest, .. })
+            if *longest as f64 > LONGEST_DELAY =>
+        {
+            faults.add(
+                "environment.delay",
+                format!("must be at most {LONGEST_DELAY:e} rounds, not {longest}"),
+            );
         }
         _ => {}
     }
     if let Some(available) = spec.available.filter(|chance| !(*chance > 0.0 && *chance <= 1.0)) {
-        faults.add("environment.available", format!("must be a chance above 0 and at most 1, not {available}"));
+        faults.add(
+            "environment.available",
+            format!("must be a chance above 0 and at most 1, not {available}"),
+        );
     }
 }
 
@@ -107,7 +119,10 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
     let mut amount = |field: &str, number: f64| {
         let sound = number >= 0.0 && number.is_finite();
         if !sound {
-            faults.add(format!("environment.budget.{field}"), format!("must be finite and not negative, not {number}"));
+            faults.add(
+                format!("environment.budget.{field}"),
+                format!("must be finite and not negative, not {number}"),
+            );
         }
         sound
     };
@@ -117,7 +132,11 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
             return;
         }
         BudgetLaw::List { amounts } => {
-            if !amounts.iter().enumerate().all(|(position, number)| amount(&format!("amounts[{position}]"), *number)) {
+            if !amounts
+                .iter()
+                .enumerate()
+                .all(|(position, number)| amount(&format!("amounts[{position}]"), *number))
+            {
                 return;
             }
             amounts.iter().copied().fold(f64::INFINITY, f64::min)
@@ -127,13 +146,18 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
                 return;
             }
             if low > high {
-                faults.add("environment.budget.low", format!("must be at most `high`: {low} > {high}"));
+                faults.add(
+                    "environment.budget.low",
+                    format!("must be at most `high`: {low} > {high}"),
+                );
                 return;
             }
             *low
         }
         BudgetLaw::Sine { mean, amplitude, period } => {
-            if [amount("mean", *mean), amount("amplitude", *amplitude), amount("period", *period)] != [true; 3] {
+            if [amount("mean", *mean), amount("amplitude", *amplitude), amount("period", *period)]
+                != [true; 3]
+            {
                 return;
             }
             if *period == 0.0 {
@@ -141,15 +165,21 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
                 return;
             }
             if amplitude > mean {
-                faults
-                    .add("environment.budget.amplitude", format!("must be at most `mean`, or budgets are negative: {amplitude} > {mean}"));
+                faults.add(
+                    "environment.budget.amplitude",
+                    format!(
+                        "must be at most `mean`, or budgets are negative: {amplitude} > {mean}"
+                    ),
+                );
                 return;
             }
             mean - amplitude
         }
     };
     if least < needed {
-        let message = format!("its smallest budget {least} is below what the tasks' min and fixed need: {needed}");
+        let message = format!(
+            "its smallest budget {least} is below what the tasks' min and fixed need: {needed}"
+        );
         faults.add("environment.budget", message);
     }
 }

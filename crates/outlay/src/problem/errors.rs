@@ -6,7 +6,8 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct ProblemError {
-    /// Where: `budget`, `task[2].curve.half_at` (counted from zero), `tasks.csv line 7, max`, `line 3, column 7`.
+    /// Where: `budget`, `task[2].curve.half_at` (counted from zero), `tasks.csv line 7, max`, `line
+    /// 3, column 7`.
     pub path: String,
     /// What is wrong and what would be right, in one line.
     pub message: String,
@@ -49,7 +50,8 @@ impl Faults {
         self.0.push(ProblemError { path: place.to_string(), message: message.into() });
     }
 
-    /// Whether the field at `path` is known to be wrong: then nothing that follows from it is judged.
+    /// Whether the field at `path` is known to be wrong: then nothing that follows from it is
+    /// judged.
     pub(super) fn has(&self, path: &str) -> bool {
         self.0.iter().any(|error| error.path == path)
     }
@@ -78,7 +80,9 @@ impl fmt::Display for Place<'_> {
         match self {
             Self::Top => write!(formatter, "problem"),
             Self::Key(Self::Top, key) => write!(formatter, "{}", one_line(key)),
-            Self::Key(row @ Self::Line { .. }, key) => write!(formatter, "{row}, {}", one_line(key)),
+            Self::Key(row @ Self::Line { .. }, key) => {
+                write!(formatter, "{row}, {}", one_line(key))
+            }
             Self::Key(table, key) => write!(formatter, "{table}.{}", one_line(key)),
             Self::Item(list, position) => write!(formatter, "{list}[{position}]"),
             Self::Line { file, line } => write!(formatter, "{} line {line}", one_line(file)),

@@ -1,7 +1,8 @@
 //! What is to be decided: a budget per round and tasks with their curves.
 //!
-//! [`ProblemSpec`] is what somebody wrote, in Rust or in a file; [`ProblemSpec::check`] turns it into a [`Problem`], or into
-//! *every* error at once, each with the path of its field. Only a `Problem` can be solved.
+//! [`ProblemSpec`] is what somebody wrote, in Rust or in a file; [`ProblemSpec::check`] turns it
+//! into a [`Problem`], or into *every* error at once, each with the path of its field. Only a
+//! `Problem` can be solved.
 //!
 //! # Problem files
 //! [`Problem::from_toml`] and [`Problem::from_json`] read the same keys:
@@ -35,13 +36,15 @@
 //! | `piecewise` | `spend = [...]`, `success = [...]` |
 //! | `empirical` | `samples = [...]`, or `file`, `column` and `where = { column = "value" }` |
 //!
-//! Every family takes `ceiling` and `floor` as well. The laws of a reward are `bernoulli`, `beta` and `constant` (`mean`; for
-//! `beta` also `concentration`), `uniform` (`low`, `high`) and `empirical` (as the curve).
+//! Every family takes `ceiling` and `floor` as well. The laws of a reward are `bernoulli`, `beta`
+//! and `constant` (`mean`; for `beta` also `concentration`), `uniform` (`low`, `high`) and
+//! `empirical` (as the curve).
 //!
-//! Tasks may come from a CSV file, one row a task: `tasks = { file = "tasks.csv" }`. Its columns are named as the keys, those of
-//! the curve bare (`family`, `half_at`, `where.item`), those of the reward as `reward.law`, `reward.mean`. An empty cell is a key
-//! that is not there, and the numbers of a list are separated by `;`. Files are read through [`Files`]; all paths, also those
-//! in a CSV file, are relative to the problem file.
+//! Tasks may come from a CSV file, one row a task: `tasks = { file = "tasks.csv" }`. Its columns
+//! are named as the keys, those of the curve bare (`family`, `half_at`, `where.item`), those of the
+//! reward as `reward.law`, `reward.mean`. An empty cell is a key that is not there, and the numbers
+//! of a list are separated by `;`. Files are read through [`Files`]; all paths, also those in a CSV
+//! file, are relative to the problem file.
 
 mod check;
 mod document;
@@ -132,7 +135,8 @@ pub struct TaskSpec {
     pub at_least: Option<f64>,
     /// What is spent today: where reports compare.
     pub current: Option<f64>,
-    /// Where it was written, for messages: `tasks.csv line 7`. Empty: its place in the list, `task[2]` for the third.
+    /// Where it was written, for messages: `tasks.csv line 7`. Empty: its place in the list,
+    /// `task[2]` for the third.
     pub origin: String,
 }
 
@@ -196,7 +200,8 @@ pub struct Task {
     current: Option<f64>,
 }
 
-/// What a task may be given: between `min` and `max`, and if `at_least` is positive, nothing or at least that.
+/// What a task may be given: between `min` and `max`, and if `at_least` is positive, nothing or at
+/// least that.
 ///
 /// `fixed` is `min = max`, `exclude` is `max = 0`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -226,11 +231,14 @@ impl Bounds {
     /// No bounds.
     pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
 
-    /// Whether a task may be given this; a bound that is missed by no more than the share `slack` counts as met.
+    /// Whether a task may be given this; a bound that is missed by no more than the share `slack`
+    /// counts as met.
     #[must_use]
     pub fn allows(&self, spend: f64, slack: f64) -> bool {
         let reaches = |bound: f64| spend >= bound * (1.0 - slack);
-        reaches(self.min) && spend <= self.max * (1.0 + slack) && (spend == 0.0 || reaches(self.at_least))
+        reaches(self.min)
+            && spend <= self.max * (1.0 + slack)
+            && (spend == 0.0 || reaches(self.at_least))
     }
 }
 
@@ -280,7 +288,8 @@ impl Problem {
 
     /// The same problem with other curves, one a task.
     pub(crate) fn with_curves(&self, curves: Vec<Curve>) -> Self {
-        let tasks = self.tasks.iter().zip(curves).map(|(task, curve)| Task { curve, ..task.clone() });
+        let tasks =
+            self.tasks.iter().zip(curves).map(|(task, curve)| Task { curve, ..task.clone() });
         Self { tasks: tasks.collect(), ..self.clone() }
     }
 

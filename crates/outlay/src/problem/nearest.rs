@@ -7,13 +7,15 @@ const LONGEST_WORD: usize = 64;
 /// How many known words are listed when none is near.
 const MOST_LISTED: usize = 20;
 
-/// What to say after an unknown word: the known one it was probably meant to be, else all the known ones.
+/// What to say after an unknown word: the known one it was probably meant to be, else all the known
+/// ones.
 pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(near) = nearest(written, &known) {
         return format!("did you mean `{}`?", one_line(near));
     }
-    let mut list: Vec<String> = known.iter().take(MOST_LISTED).map(|word| format!("`{}`", one_line(word))).collect();
+    let mut list: Vec<String> =
+        known.iter().take(MOST_LISTED).map(|word| format!("`{}`", one_line(word))).collect();
     if known.len() > MOST_LISTED {
         list.push(format!("and {} more", known.len() - MOST_LISTED));
     }
@@ -24,19 +26,28 @@ pub(crate) fn suggestion<'a>(written: &str, known: impl IntoIterator<Item = &'a 
     }
 }
 
-/// The known word that differs in at most a third of the letters; else one that `written` begins, or that begins `written`.
+/// The known word that differs in at most a third of the letters; else one that `written` begins,
+/// or that begins `written`.
 fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let written: Vec<char> = written.chars().take(LONGEST_WORD + 1).flat_map(char::to_lowercase).collect();
+    let written: Vec<char> =
+        written.chars().take(LONGEST_WORD + 1).flat_map(char::to_lowercase).collect();
     if written.len() > LONGEST_WORD {
         return None;
     }
     let within = |word: &str| word.chars().count().max(written.len()) / 3;
-    let by_distance = known.iter().map(|word| (distance(&written, word), *word)).filter(|(distance, word)| *distance <= within(word));
+    let by_distance = known
+        .iter()
+        .map(|word| (distance(&written, word), *word))
+        .filter(|(distance, word)| *distance <= within(word));
     if let Some((_, near)) = by_distance.min_by_key(|(distance, _)| *distance) {
         return Some(near);
     }
     let written: String = written.into_iter().collect();
-    let begins = |word: &&&str| written.len() >= 3 && word.len() >= 3 && (word.starts_with(&written) || written.starts_with(**word));
+    let begins = |word: &&&str| {
+        written.len() >= 3
+            && word.len() >= 3
+            && (word.starts_with(&written) || written.starts_with(**word))
+    };
     known.iter().find(begins).copied()
 }
 
@@ -48,9 +59,15 @@ fn distance(written: &[char], word: &str) -> usize {
     for (row, letter) in word.chars().take(LONGEST_WORD).flat_map(char::to_lowercase).enumerate() {
         let mut current = vec![row + 1];
         for (column, &other) in written.iter().enumerate() {
-            let at = |line: &[usize], position: usize| line.get(position).copied().unwrap_or(usize::MAX - 1);
-            let mut least = (at(&last, column) + usize::from(letter != other)).min(at(&last, column + 1) + 1).min(at(&current, column) + 1);
-            let swapped = column > 0 && letter_before == Some(other) && written.get(column - 1) == Some(&letter);
+            let at = |line: &[usize], position: usize| {
+                line.get(position).copied().unwrap_or(usize::MAX - 1)
+            };
+            let mut least = (at(&last, column) + usize::from(letter != other))
+                .min(at(&last, column + 1) + 1)
+                .min(at(&current, column) + 1);
+            let swapped = column > 0
+                && letter_before == Some(other)
+                && written.get(column - 1) == Some(&letter);
             if swapped {
                 least = least.min(at(&before_last, column - 1).saturating_add(1));
             }
@@ -109,6 +126,9 @@ mod tests {
         assert_eq!(suggestion("colour", ["file"]), "only `file` is known here");
         assert_eq!(suggestion("colour", []), "none is known here");
         let many: Vec<String> = (0..25).map(|number| format!("column_{number}")).collect();
-        assert!(suggestion("price", many.iter().map(String::as_str)).ends_with("`column_19`, and 5 more"));
+        assert!(
+            suggestion("price", many.iter().map(String::as_str))
+                .ends_with("`column_19`, and 5 more")
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! How far a record is from what the model takes for granted: rewards that have nothing to do with thresholds, rows whose order means
-//! nothing, thresholds that follow the problem's curves.
+//! How far a record is from what the model takes for granted: rewards that have nothing to do with
+//! thresholds, rows whose order means nothing, thresholds that follow the problem's curves.
 
 use serde::Serialize;
 
@@ -18,10 +18,12 @@ pub struct TaskAssumptions {
     pub task: String,
     /// Its rows.
     pub rows: usize,
-    /// Whether rewards depend on thresholds; absent if there is nothing to see: fewer than three rows, or all the same.
+    /// Whether rewards depend on thresholds; absent if there is nothing to see: fewer than three
+    /// rows, or all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependence: Option<Dependence>,
-    /// Whether thresholds change along the rows; of outcome rows, whether success does beyond what the spends explain.
+    /// Whether thresholds change along the rows; of outcome rows, whether success does beyond what
+    /// the spends explain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_drift: Option<Drift>,
     /// Whether rewards change along the rows; of outcome rows, those of successes.
@@ -34,14 +36,15 @@ pub struct TaskAssumptions {
 /// How rewards go with thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dependence {
-    /// Spearman's rank correlation of threshold and reward; of outcome rows, of spend and reward of the successes.
+    /// Spearman's rank correlation of threshold and reward; of outcome rows, of spend and reward of
+    /// the successes.
     pub rank_correlation: f64,
     /// The chance of one as strong if they are independent.
     pub p_value: f64,
     /// Holm's, over all tasks.
     pub adjusted_p_value: f64,
-    /// Where the model errs most: the spend, what successes bring there on average, and what it takes them to bring. Absent for
-    /// outcome rows.
+    /// Where the model errs most: the spend, what successes bring there on average, and what it
+    /// takes them to bring. Absent for outcome rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst: Option<Mistake>,
 }
@@ -77,10 +80,12 @@ pub struct Drift {
 /// How far a curve is from the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
-    /// Of thresholds: the largest difference between the curve and the share of rows that succeed (Kolmogorov and Smirnov). Of outcomes:
-    /// the largest difference between successes seen and expected up to a spend, over all rows.
+    /// Of thresholds: the largest difference between the curve and the share of rows that succeed
+    /// (Kolmogorov and Smirnov). Of outcomes: the largest difference between successes seen and
+    /// expected up to a spend, over all rows.
     pub distance: f64,
-    /// The chance of one as large if the rows follow the curve. It says nothing of a curve that was made from these rows.
+    /// The chance of one as large if the rows follow the curve. It says nothing of a curve that was
+    /// made from these rows.
     pub p_value: f64,
 }
 
@@ -101,8 +106,16 @@ pub fn assumptions(problem: &Problem, record: &Record) -> Vec<TaskAssumptions> {
             }
         })
         .collect();
-    adjust(found.iter_mut().filter_map(|task| task.dependence.as_mut()).map(|found| (found.p_value, &mut found.adjusted_p_value)));
-    let drifts = found.iter_mut().flat_map(|task| [task.threshold_drift.as_mut(), task.reward_drift.as_mut()]).flatten();
+    adjust(
+        found
+            .iter_mut()
+            .filter_map(|task| task.dependence.as_mut())
+            .map(|found| (found.p_value, &mut found.adjusted_p_value)),
+    );
+    let drifts = found
+        .iter_mut()
+        .flat_map(|task| [task.threshold_drift.as_mut(), task.reward_drift.as_mut()])
+        .flatten();
     adjust(drifts.map(|found| (found.p_value, &mut found.adjusted_p_value)));
     found
 }
@@ -138,7 +151,10 @@ impl Seen {
                 let chances = record.successes();
                 let done = || rows.iter().enumerate().filter(|(_, row)| row.success);
                 Self {
-                    hardness: rows.iter().map(|row| chances.value(row.spend) - f64::from(u8::from(row.success))).collect(),
+                    hardness: rows
+                        .iter()
+                        .map(|row| chances.value(row.spend) - f64::from(u8::from(row.success)))
+                        .collect(),
                     rewards: done().filter_map(|(_, row)| row.reward).collect(),
                     prices: done().map(|(_, row)| row.spend).collect(),
                     places: done().map(|(place, _)| place).collect(),
@@ -170,7 +186,12 @@ fn worst(rows: &[ThresholdRow]) -> Option<Mistake> {
         total += same.iter().map(|row| row.reward).sum::<f64>();
         let error = (total - done * mean).abs();
         if done < count && worst.is_none_or(|(largest, _)| error > largest) {
-            let mistake = Mistake { spend: same[0].threshold, success: done / count, mean_of_successes: total / done, mean };
+            let mistake = Mistake {
+                spend: same[0].threshold,
+                success: done / count,
+                mean_of_successes: total / done,
+                mean,
+            };
             worst = Some((error, mistake));
         }
     }
@@ -201,7 +222,8 @@ fn fit_of_thresholds(curve: &Curve, rows: &[ThresholdRow]) -> Fit {
     for same in thresholds.chunk_by(|one, other| one == other) {
         let at = same[0];
         let share = below + same.len() as f64 / count;
-        // Both are constant or rising in between, so they are furthest apart at a threshold or just before it.
+        // Both are constant or rising in between, so they are furthest apart at a threshold or just
+        // before it.
         let just_before = if at > 0.0 { curve.success(at * REACH * REACH) } else { 0.0 };
         distance = distance.max((curve.success(at) - share).abs()).max((just_before - below).abs());
         below = share;
@@ -244,7 +266,8 @@ mod tests {
         let rows = rows(&thresholds.iter().map(|&threshold| (threshold, 0.5)).collect::<Vec<_>>());
         let fit = fit_of_thresholds(&Curve::empirical(thresholds).unwrap(), &rows);
         assert_eq!((fit.distance, fit.p_value), (0.0, 1.0));
-        // Just before 7 the line is at 0.7 and three quarters of the rows are below; at 1 a half is, and the line at 0.1.
+        // Just before 7 the line is at 0.7 and three quarters of the rows are below; at 1 a half
+        // is, and the line at 0.1.
         let fit = fit_of_thresholds(&Curve::saturating(10.0).unwrap(), &rows);
         assert!((fit.distance - 0.45).abs() < 1e-9, "{fit:?}");
     }
@@ -252,7 +275,10 @@ mod tests {
     #[test]
     fn a_jump_is_compared_just_before_it() {
         // The curve jumps at 2; the rows at 1 and at 2.
-        let fit = fit_of_thresholds(&Curve::threshold(2.0).unwrap(), &rows(&[(1.0, 0.5), (2.0, 0.5), (2.0, 0.5), (2.0, 0.5)]));
+        let fit = fit_of_thresholds(
+            &Curve::threshold(2.0).unwrap(),
+            &rows(&[(1.0, 0.5), (2.0, 0.5), (2.0, 0.5), (2.0, 0.5)]),
+        );
         assert!((fit.distance - 0.25).abs() < 1e-9, "{fit:?}");
     }
 

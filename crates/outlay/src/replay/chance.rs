@@ -1,7 +1,8 @@
 //! How much of the price of dependence is the luck of the rows.
 //!
-//! The best split in hindsight knows every row, also what of them is chance: it gains more than the model's even where thresholds and
-//! rewards have nothing to do with each other. How much more is seen by handing each task's rewards to its rows at random.
+//! The best split in hindsight knows every row, also what of them is chance: it gains more than the
+//! model's even where thresholds and rewards have nothing to do with each other. How much more is
+//! seen by handing each task's rewards to its rows at random.
 
 use serde::Serialize;
 
@@ -24,8 +25,8 @@ pub struct Chance {
 }
 
 impl Replay<'_> {
-    /// What the model's split for the recorded curves would lack of the best one by chance. Nothing for outcome rows, whose failures
-    /// have no rewards to hand out.
+    /// What the model's split for the recorded curves would lack of the best one by chance. Nothing
+    /// for outcome rows, whose failures have no rewards to hand out.
     ///
     /// # Errors
     /// If the oracle refuses the budget.
@@ -38,7 +39,13 @@ impl Replay<'_> {
         for permutation in 1..=PERMUTATIONS {
             let record = permuted(self, permutation)?;
             // Chances and mean rewards are what they were, so the model's split is, too.
-            let lost = Splits::best_gain_over(self.problem, &record, self.order, self.rounds, &splits.model_recorded.spend)?;
+            let lost = Splits::best_gain_over(
+                self.problem,
+                &record,
+                self.order,
+                self.rounds,
+                &splits.model_recorded.spend,
+            )?;
             total += lost;
             as_large += u32::from(lost >= seen - 1e-12 * splits.best.gain);
         }

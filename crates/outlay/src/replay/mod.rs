@@ -1,9 +1,11 @@
-//! Learners on recorded outcomes: what really happened to each task, with the dependence that the model does not know.
+//! Learners on recorded outcomes: what really happened to each task, with the dependence that the
+//! model does not know.
 //!
-//! In the model a task's success and its reward are independent, and nothing changes from round to round. A [`Record`] holds rows of
-//! what was: a round replays a row of each task ([`record`]), so that whatever ties thresholds to rewards stays. [`Replay`] lets
-//! learners play a record many times over; [`Splits`] has the fixed splits that they are compared with, the best in hindsight among
-//! them; [`assumptions`] says how far the record is from what the model takes for granted.
+//! In the model a task's success and its reward are independent, and nothing changes from round to
+//! round. A [`Record`] holds rows of what was: a round replays a row of each task ([`record`]), so
+//! that whatever ties thresholds to rewards stays. [`Replay`] lets learners play a record many
+//! times over; [`Splits`] has the fixed splits that they are compared with, the best in hindsight
+//! among them; [`assumptions`] says how far the record is from what the model takes for granted.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

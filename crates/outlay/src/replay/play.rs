@@ -1,4 +1,5 @@
-//! One replication: a learner plays a record from the first round to the last; and many of them, over all cores.
+//! One replication: a learner plays a record from the first round to the last; and many of them,
+//! over all cores.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,7 +51,8 @@ pub struct ReplayJob {
 
 /// What a replication came to, in the problem's unit of reward.
 ///
-/// Where rows are drawn, a round counts with its mean over the draw; in recorded order nothing is drawn, and it counts as it was.
+/// Where rows are drawn, a round counts with its mean over the draw; in recorded order nothing is
+/// drawn, and it counts as it was.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayRun {
     /// Its seed.
@@ -65,7 +67,8 @@ pub struct ReplayRun {
     pub trace: Vec<f64>,
     /// Spend per round of each task.
     pub spend: Vec<f64>,
-    /// The share of all spends that were outside those tried, where the record does not say what they would bring.
+    /// The share of all spends that were outside those tried, where the record does not say what
+    /// they would bring.
     pub outside: f64,
     /// The largest relative gap of the splits played.
     pub oracle_gap: f64,
@@ -78,19 +81,26 @@ impl Replay<'_> {
     /// No learner, no rounds, a learner that cannot be made or must be shown what was not recorded.
     pub fn check(&self) -> Result<(), ReplayError> {
         if self.learners.is_empty() || self.rounds == 0 || self.replications == 0 {
-            return Err(ExperimentError::Empty("a replay needs at least one learner, one round and one replication").into());
+            return Err(ExperimentError::Empty(
+                "a replay needs at least one learner, one round and one replication",
+            )
+            .into());
         }
         if self.record.tasks().len() != self.problem.tasks().len() {
-            return Err(RecordError("the record is of another problem: their tasks differ".to_owned()).into());
+            return Err(RecordError(
+                "the record is of another problem: their tasks differ".to_owned(),
+            )
+            .into());
         }
         for learner in self.learners {
             let feedback = learner.entry().feedback;
             if feedback == Feedback::Full && !self.record.knows_forgone() {
-                let message =
-                    "must be shown what failures would have brought, which some rows do not say: give their reward, or leave it out";
+                let message = "must be shown what failures would have brought, which some rows do not say: give their reward, or leave it out";
                 return Err(RecordError(format!("learner {learner} {message}")).into());
             }
-            learner.build(self.problem, Some(self.rounds), feedback, self.seed).map_err(ExperimentError::from)?;
+            learner
+                .build(self.problem, Some(self.rounds), feedback, self.seed)
+                .map_err(ExperimentError::from)?;
         }
         Ok(())
     }
@@ -107,14 +117,22 @@ impl Replay<'_> {
     #[must_use]
     pub fn jobs(&self) -> Vec<ReplayJob> {
         let learners = self.learners.len();
-        (0..self.replications).flat_map(|replication| (0..learners).map(move |learner| ReplayJob { learner, replication })).collect()
+        (0..self.replications)
+            .flat_map(|replication| {
+                (0..learners).map(move |learner| ReplayJob { learner, replication })
+            })
+            .collect()
     }
 
     /// Plays one job; `None` if `stop` was set before its end.
     ///
     /// # Errors
     /// If the learner cannot be made.
-    pub fn play(&self, job: ReplayJob, stop: &AtomicBool) -> Result<Option<ReplayRun>, ReplayError> {
+    pub fn play(
+        &self,
+        job: ReplayJob,
+        stop: &AtomicBool,
+    ) -> Result<Option<ReplayRun>, ReplayError> {
         self.play_against(&self.splits()?, job, stop)
     }
 
@@ -122,7 +140,12 @@ impl Replay<'_> {
     ///
     /// # Errors
     /// As [`Replay::play`].
-    pub fn play_against(&self, splits: &Splits, job: ReplayJob, stop: &AtomicBool) -> Result<Option<ReplayRun>, ReplayError> {
+    pub fn play_against(
+        &self,
+        splits: &Splits,
+        job: ReplayJob,
+        stop: &AtomicBool,
+    ) -> Result<Option<ReplayRun>, ReplayError> {
         let mut run = Run::new(self, splits, job)?;
         for round in 1..=self.rounds {
             if round % STOP_CHECK == 0 && stop.load(Ordering::Relaxed) {
@@ -133,8 +156,9 @@ impl Replay<'_> {
         Ok(Some(run.finish()))
     }
 
-    /// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread. The order in which they end
-    /// depends on the machine, what they come to does not. Setting `stop` ends it early, without the jobs under way.
+    /// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread.
+    /// The order in which they end depends on the machine, what they come to does not. Setting
+    /// `stop` ends it early, without the jobs under way.
     ///
     /// # Errors
     /// The first that a job meets; the others are then left.
@@ -145,7 +169,13 @@ impl Replay<'_> {
         stop: &AtomicBool,
         finished: impl FnMut(ReplayJob, ReplayRun),
     ) -> Result<(), ReplayError> {
-        on_threads(&self.jobs(), threads, stop, |job| self.play_against(splits, job, stop), finished)
+        on_threads(
+            &self.jobs(),
+            threads,
+            stop,
+            |job| self.play_against(splits, job, stop),
+            finished,
+        )
     }
 }
 
@@ -172,10 +202,20 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(replay: &'a Replay<'a>, splits: &'a Splits, job: ReplayJob) -> Result<Self, ReplayError> {
+    fn new(
+        replay: &'a Replay<'a>,
+        splits: &'a Splits,
+        job: ReplayJob,
+    ) -> Result<Self, ReplayError> {
         let seed = replay.seed.wrapping_add(job.replication);
         let learner = &replay.learners[job.learner];
-        let campaign = Campaign::new(replay.problem, learner, Some(replay.rounds), learner.entry().feedback, seed);
+        let campaign = Campaign::new(
+            replay.problem,
+            learner,
+            Some(replay.rounds),
+            learner.entry().feedback,
+            seed,
+        );
         let tasks = replay.problem.tasks().len();
         Ok(Self {
             replay,
@@ -183,7 +223,12 @@ impl<'a> Run<'a> {
             seed,
             campaign: campaign.map_err(ExperimentError::from)?,
             draws: Draws::new(seed, Purpose::Record),
-            gains: replay.record.tasks().iter().map(|task| task.gains(replay.order, replay.rounds)).collect(),
+            gains: replay
+                .record
+                .tasks()
+                .iter()
+                .map(|task| task.gains(replay.order, replay.rounds))
+                .collect(),
             best_gain: splits.best.gain / replay.problem.reward_max(),
             outcomes: vec![Outcome::Missing; tasks],
             gain: Sum::default(),
@@ -200,13 +245,22 @@ impl<'a> Run<'a> {
     fn play(&mut self, round: u64) -> Result<(), ReplayError> {
         let order = self.replay.order;
         let draws = self.draws.round(round);
-        let ticket = self.campaign.allocate(self.replay.problem.budget(), None).map_err(ExperimentError::from)?;
+        let ticket = self
+            .campaign
+            .allocate(self.replay.problem.budget(), None)
+            .map_err(ExperimentError::from)?;
         self.oracle_gap = self.oracle_gap.max(ticket.allocation.gap());
         let (mut realised, mut mean) = (0, Sum::default());
         let mut best_realised = 0;
-        for (task, (record, &spend)) in self.replay.record.tasks().iter().zip(&ticket.allocation.spend).enumerate() {
+        for (task, (record, &spend)) in
+            self.replay.record.tasks().iter().zip(&ticket.allocation.spend).enumerate()
+        {
             let uniform = draws.uniform(task);
-            let outcome = |spend: f64| record.row(spend, round, order, uniform).map_or(Outcome::Failed, |row| record.outcome(row, spend));
+            let outcome = |spend: f64| {
+                record
+                    .row(spend, round, order, uniform)
+                    .map_or(Outcome::Failed, |row| record.outcome(row, spend))
+            };
             self.outcomes[task] = outcome(spend);
             self.spend[task].add(spend);
             self.outside += u64::from(record.is_outside(spend));

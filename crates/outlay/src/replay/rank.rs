@@ -1,5 +1,5 @@
-//! Tests on ranks: whether two columns rise together, whether a column changes along its rows. Few rows are permuted, with a fixed
-//! seed; for many there are limit laws.
+//! Tests on ranks: whether two columns rise together, whether a column changes along its rows. Few
+//! rows are permuted, with a fixed seed; for many there are limit laws.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
@@ -33,15 +33,17 @@ pub fn ranks(numbers: &[f64]) -> Vec<f64> {
 fn standardised(ranks: &[f64]) -> Option<Vec<f64>> {
     let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
     let squares: f64 = ranks.iter().map(|rank| (rank - mean).powi(2)).sum();
-    (ranks.len() > 2 && squares > 0.0).then(|| ranks.iter().map(|rank| (rank - mean) / squares.sqrt()).collect())
+    (ranks.len() > 2 && squares > 0.0)
+        .then(|| ranks.iter().map(|rank| (rank - mean) / squares.sqrt()).collect())
 }
 
 fn product(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Spearman's rank correlation of two columns, and the chance of one as strong (in either direction) if they are independent. Nothing
-/// if there are less than three rows or all numbers of a column are the same.
+/// Spearman's rank correlation of two columns, and the chance of one as strong (in either
+/// direction) if they are independent. Nothing if there are less than three rows or all numbers of
+/// a column are the same.
 #[must_use]
 pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     let (one, other) = (standardised(&ranks(one))?, standardised(&ranks(other))?);
@@ -56,9 +58,10 @@ pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     Some((correlation, p_value))
 }
 
-/// Where a column changes most: after so many rows, and the chance of a change as large if the order of the rows means nothing. By the
-/// largest sum of ranks away from what it should be (CUSUM; Pettitt's test, with ties). Nothing if there are less than three rows or
-/// all numbers are the same.
+/// Where a column changes most: after so many rows, and the chance of a change as large if the
+/// order of the rows means nothing. By the largest sum of ranks away from what it should be (CUSUM;
+/// Pettitt's test, with ties). Nothing if there are less than three rows or all numbers are the
+/// same.
 #[must_use]
 pub fn change(numbers: &[f64]) -> Option<(usize, f64)> {
     let ranks = standardised(&ranks(numbers))?;
@@ -86,7 +89,8 @@ fn largest_sum(numbers: &[f64]) -> (usize, f64) {
     (after, largest)
 }
 
-/// The chance of a statistic at least as large after permuting the numbers. The order that was seen counts as one of them.
+/// The chance of a statistic at least as large after permuting the numbers. The order that was seen
+/// counts as one of them.
 fn permuted(mut numbers: Vec<f64>, seen: f64, statistic: impl Fn(&[f64]) -> f64) -> f64 {
     let mut bits = Draws::new(SEED, Purpose::Permutation).round(1).many(0);
     let mut as_large = 1;
@@ -100,7 +104,8 @@ fn permuted(mut numbers: Vec<f64>, seen: f64, statistic: impl Fn(&[f64]) -> f64)
 /// Puts numbers in a random order.
 pub(super) fn shuffle(numbers: &mut [f64], bits: &mut ManyBits) {
     for last in (1..numbers.len()).rev() {
-        // The upper half of a product with 64 bits: below `last + 1`, even to one part in 2⁵⁸ for few rows.
+        // The upper half of a product with 64 bits: below `last + 1`, even to one part in 2⁵⁸ for
+        // few rows.
         let place = (u128::from(bits.next_bits()) * (last as u128 + 1)) >> 64;
         numbers.swap(last, place as usize);
     }
@@ -113,7 +118,9 @@ pub fn kolmogorov(beyond: f64) -> f64 {
     if !(beyond > 0.2) {
         return 1.0;
     }
-    let term = |k: i32| (if k % 2 == 1 { 2.0 } else { -2.0 }) * (-2.0 * f64::from(k * k) * beyond * beyond).exp();
+    let term = |k: i32| {
+        (if k % 2 == 1 { 2.0 } else { -2.0 }) * (-2.0 * f64::from(k * k) * beyond * beyond).exp()
+    };
     (1..=60).map(term).sum::<f64>().clamp(0.0, 1.0)
 }
 
@@ -124,11 +131,15 @@ pub fn motion_beyond(beyond: f64) -> f64 {
         return 1.0;
     }
     let square = std::f64::consts::PI.powi(2) / (8.0 * beyond * beyond);
-    let term = |k: i32| (if k % 2 == 0 { 1.0 } else { -1.0 }) / f64::from(2 * k + 1) * (-f64::from((2 * k + 1).pow(2)) * square).exp();
+    let term = |k: i32| {
+        (if k % 2 == 0 { 1.0 } else { -1.0 }) / f64::from(2 * k + 1)
+            * (-f64::from((2 * k + 1).pow(2)) * square).exp()
+    };
     (1.0 - 4.0 / std::f64::consts::PI * (0..200).map(term).sum::<f64>()).clamp(0.0, 1.0)
 }
 
-/// Holm's p-values: each is the level at which its question is answered if all are asked and one false alarm among them counts.
+/// Holm's p-values: each is the level at which its question is answered if all are asked and one
+/// false alarm among them counts.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -154,12 +165,14 @@ mod tests {
 
     #[test]
     fn correlations_by_hand() {
-        let (correlation, p_value) = rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, 4.0, 9.0, 16.0]).unwrap();
+        let (correlation, p_value) =
+            rank_correlation(&[1.0, 2.0, 3.0, 4.0], &[1.0, 4.0, 9.0, 16.0]).unwrap();
         assert!((correlation - 1.0).abs() < 1e-12);
         // 2 of the 24 permutations are as extreme.
         assert!((p_value - 2.0 / 24.0).abs() < 0.01, "{p_value}");
         // 1 - 6 Σd² / n(n² - 1) with d = 1, 1, 0, 0, 0: 1 - 12/120.
-        let (correlation, _) = rank_correlation(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 1.0, 3.0, 4.0, 5.0]).unwrap();
+        let (correlation, _) =
+            rank_correlation(&[1.0, 2.0, 3.0, 4.0, 5.0], &[2.0, 1.0, 3.0, 4.0, 5.0]).unwrap();
         assert!((correlation - 0.9).abs() < 1e-12);
         assert_eq!(rank_correlation(&[1.0, 2.0, 3.0], &[5.0, 5.0, 5.0]), None);
         assert_eq!(rank_correlation(&[1.0, 2.0], &[1.0, 2.0]), None);
@@ -167,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_change_is_found_where_it_is() {
-        let numbers: Vec<f64> = (0..40).map(|row| f64::from(row % 7) + if row < 25 { 0.0 } else { 10.0 }).collect();
+        let numbers: Vec<f64> =
+            (0..40).map(|row| f64::from(row % 7) + if row < 25 { 0.0 } else { 10.0 }).collect();
         let (after, p_value) = change(&numbers).unwrap();
         assert_eq!(after, 25);
         assert!(p_value < 0.001, "{p_value}");
@@ -190,11 +204,15 @@ mod tests {
     fn holm_by_hand() {
         let adjusted = holm(&[0.01, 0.04, 0.03]);
         let expected = [0.03, 0.06, 0.06];
-        assert!(adjusted.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12), "{adjusted:?}");
+        assert!(
+            adjusted.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12),
+            "{adjusted:?}"
+        );
         assert!(holm(&[]).is_empty());
     }
 
-    /// Permutations for few rows and limit laws for many reject at their level if there is nothing to find.
+    /// Permutations for few rows and limit laws for many reject at their level if there is nothing
+    /// to find.
     #[test]
     fn tests_keep_their_level() {
         for count in [12, 50, 51, 200] {
@@ -204,7 +222,9 @@ mod tests {
                 let column = |purpose| {
                     let draws = Draws::new(seed, purpose);
                     // Some ties.
-                    (1..=count).map(|row| (30.0 * draws.round(row).uniform(0)).floor()).collect::<Vec<f64>>()
+                    (1..=count)
+                        .map(|row| (30.0 * draws.round(row).uniform(0)).floor())
+                        .collect::<Vec<f64>>()
                 };
                 let (one, other) = (column(Purpose::Record), column(Purpose::Reward));
                 dependent += u64::from(rank_correlation(&one, &other).unwrap().1 <= 0.05);

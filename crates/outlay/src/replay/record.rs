@@ -1,9 +1,10 @@
 //! What was recorded of each task, and what a round with some spend replays of it.
 //!
-//! Rows come in two kinds. A *threshold* row says what success needed: it is replayed at any spend, and succeeds if the spend reaches
-//! it. An *outcome* row says only what happened at the spend that was tried, so a round with spend x replays a row that was tried with
-//! the nearest spend below x: what succeeded there succeeds with more, and what failed is taken to fail again. Gains are understated
-//! by this, never overstated.
+//! Rows come in two kinds. A *threshold* row says what success needed: it is replayed at any spend,
+//! and succeeds if the spend reaches it. An *outcome* row says only what happened at the spend that
+//! was tried, so a round with spend x replays a row that was tried with the nearest spend below x:
+//! what succeeded there succeeds with more, and what failed is taken to fail again. Gains are
+//! understated by this, never overstated.
 
 use super::Order;
 use super::staircase::{Staircase, rising_pools};
@@ -57,7 +58,8 @@ pub struct TaskRecord {
     rows: TaskRows,
     /// Rewards as shares of the largest.
     rewards: Vec<Option<Reward>>,
-    /// Where a row may be replayed: from the spend of its pool to that of the next. Threshold rows are one pool from 0 on.
+    /// Where a row may be replayed: from the spend of its pool to that of the next. Threshold rows
+    /// are one pool from 0 on.
     pools: Vec<Pool>,
     /// The largest spend of which something is known.
     known_to: f64,
@@ -76,15 +78,22 @@ impl Record {
     /// The record of a problem's tasks, one entry a task.
     ///
     /// # Errors
-    /// If a task has no rows, an amount is negative or not finite, or a reward is missing or above the problem's largest.
+    /// If a task has no rows, an amount is negative or not finite, or a reward is missing or above
+    /// the problem's largest.
     pub fn new(problem: &Problem, tasks: Vec<TaskRows>) -> Result<Self, RecordError> {
         if tasks.len() != problem.tasks().len() {
-            return Err(RecordError(format!("a record of {} tasks for a problem of {}", tasks.len(), problem.tasks().len())));
+            return Err(RecordError(format!(
+                "a record of {} tasks for a problem of {}",
+                tasks.len(),
+                problem.tasks().len()
+            )));
         }
         let named = problem.tasks().iter().zip(tasks);
         let tasks = named.map(|(task, rows)| {
             let record = TaskRecord::new(rows, problem.reward_max());
-            record.map_err(|message| RecordError(format!("task {}: {message}", one_line(task.name()))))
+            record.map_err(|message| {
+                RecordError(format!("task {}: {message}", one_line(task.name())))
+            })
         });
         Ok(Self { tasks: tasks.collect::<Result<_, _>>()? })
     }
@@ -123,7 +132,9 @@ impl Record {
 impl TaskRecord {
     fn new(rows: TaskRows, reward_max: f64) -> Result<Self, String> {
         let given: Vec<(f64, Option<f64>)> = match &rows {
-            TaskRows::Thresholds(rows) => rows.iter().map(|row| (row.threshold, Some(row.reward))).collect(),
+            TaskRows::Thresholds(rows) => {
+                rows.iter().map(|row| (row.threshold, Some(row.reward))).collect()
+            }
             TaskRows::Outcomes(rows) => rows.iter().map(|row| (row.spend, row.reward)).collect(),
         };
         if given.is_empty() {
@@ -135,7 +146,9 @@ impl TaskRecord {
                 return Err(format!("row {row}: must be finite and not negative, not {spend}"));
             }
             if let Some(reward) = reward.filter(|reward| !(0.0..=reward_max).contains(reward)) {
-                return Err(format!("row {row}: reward must be between 0 and reward_max = {reward_max}, not {reward}"));
+                return Err(format!(
+                    "row {row}: reward must be between 0 and reward_max = {reward_max}, not {reward}"
+                ));
             }
         }
         if let TaskRows::Outcomes(rows) = &rows
@@ -143,8 +156,12 @@ impl TaskRecord {
         {
             return Err(format!("row {}: a success without a reward", row + 1));
         }
-        let rewards: Vec<Option<Reward>> = given.iter().map(|(_, reward)| Some(Reward::from_share((*reward)? / reward_max))).collect();
-        let mut record = Self { rows, rewards, pools: Vec::new(), known_to: f64::INFINITY, mean_reward: 0.0 };
+        let rewards: Vec<Option<Reward>> = given
+            .iter()
+            .map(|(_, reward)| Some(Reward::from_share((*reward)? / reward_max)))
+            .collect();
+        let mut record =
+            Self { rows, rewards, pools: Vec::new(), known_to: f64::INFINITY, mean_reward: 0.0 };
         record.pools = record.pooled();
         if let TaskRows::Outcomes(rows) = &record.rows {
             record.known_to = rows.iter().map(|row| row.spend).fold(0.0, f64::max);
@@ -171,7 +188,8 @@ impl TaskRecord {
         &self.rows
     }
 
-    /// The mean reward as a share of the largest: of all threshold rows, of the outcome rows that succeeded.
+    /// The mean reward as a share of the largest: of all threshold rows, of the outcome rows that
+    /// succeeded.
     #[must_use]
     pub fn mean_reward(&self) -> f64 {
         self.mean_reward
@@ -182,8 +200,16 @@ impl TaskRecord {
             TaskRows::Thresholds(_) => true,
             TaskRows::Outcomes(rows) => rows[*row].success,
         };
-        let counted: Vec<u64> = (0..self.len()).filter(counts).filter_map(|row| self.rewards[row]).map(Reward::units).collect();
-        if counted.is_empty() { 0.0 } else { counted.iter().sum::<u64>() as f64 / counted.len() as f64 / Reward::UNITS as f64 }
+        let counted: Vec<u64> = (0..self.len())
+            .filter(counts)
+            .filter_map(|row| self.rewards[row])
+            .map(Reward::units)
+            .collect();
+        if counted.is_empty() {
+            0.0
+        } else {
+            counted.iter().sum::<u64>() as f64 / counted.len() as f64 / Reward::UNITS as f64
+        }
     }
 
     /// What an outcome row brought at the spend that was tried.
@@ -198,7 +224,11 @@ impl TaskRecord {
         match &self.rows {
             TaskRows::Thresholds(rows) => vec![Pool { from: 0.0, rows: (0..rows.len()).collect() }],
             TaskRows::Outcomes(rows) => {
-                let tried: Vec<(f64, u64)> = rows.iter().enumerate().map(|(row, tried)| (tried.spend, self.gain_of(row).units())).collect();
+                let tried: Vec<(f64, u64)> = rows
+                    .iter()
+                    .enumerate()
+                    .map(|(row, tried)| (tried.spend, self.gain_of(row).units()))
+                    .collect();
                 rising_pools(&tried).into_iter().map(|(from, rows)| Pool { from, rows }).collect()
             }
         }
@@ -210,7 +240,8 @@ impl TaskRecord {
         reached.checked_sub(1).map(|last| &self.pools[last])
     }
 
-    /// The row that a round replays; none if nothing was tried with so little. `uniform` draws it unless rows come in their order.
+    /// The row that a round replays; none if nothing was tried with so little. `uniform` draws it
+    /// unless rows come in their order.
     #[must_use]
     pub fn row(&self, spend: f64, round: u64, order: Order, uniform: f64) -> Option<usize> {
         let rows = &self.pool(spend)?.rows;
@@ -235,52 +266,78 @@ impl TaskRecord {
         }
     }
 
-    /// Whether a spend lies outside those that were tried, so that what it would bring is not known.
+    /// Whether a spend lies outside those that were tried, so that what it would bring is not
+    /// known.
     #[must_use]
     pub fn is_outside(&self, spend: f64) -> bool {
         spend > 0.0 && (self.pool(spend).is_none() || spend * REACH > self.known_to)
     }
 
-    /// Mean gain per round as a share of the largest reward, by spend; in recorded order over so many rounds.
+    /// Mean gain per round as a share of the largest reward, by spend; in recorded order over so
+    /// many rounds.
     #[must_use]
     pub fn gains(&self, order: Order, rounds: u64) -> Staircase {
         match &self.rows {
             TaskRows::Thresholds(rows) => {
                 let plays = plays(rows.len(), order, rounds);
                 let weighed = rows.iter().zip(&plays).enumerate();
-                let gains = weighed.map(|(row, (needed, plays))| (needed.threshold, self.gain_of(row).units() as f64 * plays));
-                Staircase::adding_up(gains.collect(), plays.iter().sum::<f64>() * Reward::UNITS as f64)
+                let gains = weighed.map(|(row, (needed, plays))| {
+                    (needed.threshold, self.gain_of(row).units() as f64 * plays)
+                });
+                Staircase::adding_up(
+                    gains.collect(),
+                    plays.iter().sum::<f64>() * Reward::UNITS as f64,
+                )
             }
             TaskRows::Outcomes(_) => {
                 let level = |pool: &Pool| {
                     let plays = plays(pool.rows.len(), order, rounds);
-                    let gains = pool.rows.iter().zip(&plays).map(|(&row, plays)| self.gain_of(row).units() as f64 * plays);
-                    (pool.from, gains.sum::<f64>() / plays.iter().sum::<f64>() / Reward::UNITS as f64)
+                    let gains = pool
+                        .rows
+                        .iter()
+                        .zip(&plays)
+                        .map(|(&row, plays)| self.gain_of(row).units() as f64 * plays);
+                    (
+                        pool.from,
+                        gains.sum::<f64>() / plays.iter().sum::<f64>() / Reward::UNITS as f64,
+                    )
                 };
                 Staircase::new(self.pools.iter().map(level))
             }
         }
     }
 
-    /// The share of rows that succeed, by spend: of outcome rows the nondecreasing one that fits best.
+    /// The share of rows that succeed, by spend: of outcome rows the nondecreasing one that fits
+    /// best.
     #[must_use]
     pub fn successes(&self) -> Staircase {
         match &self.rows {
-            TaskRows::Thresholds(rows) => Staircase::adding_up(rows.iter().map(|row| (row.threshold, 1.0)).collect(), rows.len() as f64),
+            TaskRows::Thresholds(rows) => Staircase::adding_up(
+                rows.iter().map(|row| (row.threshold, 1.0)).collect(),
+                rows.len() as f64,
+            ),
             TaskRows::Outcomes(rows) => {
-                let tried: Vec<(f64, u64)> = rows.iter().map(|row| (row.spend, u64::from(row.success))).collect();
-                let share = |pool: &[usize]| pool.iter().filter(|row| rows[**row].success).count() as f64 / pool.len() as f64;
-                Staircase::new(rising_pools(&tried).into_iter().map(|(from, pool)| (from, share(&pool))))
+                let tried: Vec<(f64, u64)> =
+                    rows.iter().map(|row| (row.spend, u64::from(row.success))).collect();
+                let share = |pool: &[usize]| {
+                    pool.iter().filter(|row| rows[**row].success).count() as f64 / pool.len() as f64
+                };
+                Staircase::new(
+                    rising_pools(&tried).into_iter().map(|(from, pool)| (from, share(&pool))),
+                )
             }
         }
     }
 }
 
-/// How often each of `count` rows is played in so many rounds: drawn rows equally often, rows in their order as it comes out.
+/// How often each of `count` rows is played in so many rounds: drawn rows equally often, rows in
+/// their order as it comes out.
 fn plays(count: usize, order: Order, rounds: u64) -> Vec<f64> {
     let all = count as u64;
     match order {
         Order::Shuffled => vec![1.0; count],
-        Order::Recorded => (0..all).map(|row| (rounds / all + u64::from(row < rounds % all)) as f64).collect(),
+        Order::Recorded => {
+            (0..all).map(|row| (rounds / all + u64::from(row < rounds % all)) as f64).collect()
+        }
     }
 }

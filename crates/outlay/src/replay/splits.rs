@@ -23,18 +23,20 @@ pub struct FixedSplit {
 
 /// The splits that learners are compared with.
 ///
-/// With spend x a task brings G(x) on average, the sum of the rewards whose thresholds are at most x over the number of rows. The
-/// model takes F(x) times the mean reward for it, which is the same only if thresholds and rewards have nothing to do with each other.
+/// With spend x a task brings G(x) on average, the sum of the rewards whose thresholds are at most
+/// x over the number of rows. The model takes F(x) times the mean reward for it, which is the same
+/// only if thresholds and rewards have nothing to do with each other.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Splits {
     /// The best for the record: maximises the sum of the G.
     pub best: FixedSplit,
     /// Nothing is better than `best` by more than this share.
     pub gap: f64,
-    /// The model's best if its curves were the recorded ones: maximises recorded chances times mean rewards. What it lacks is what the
-    /// dependence of thresholds and rewards costs.
+    /// The model's best if its curves were the recorded ones: maximises recorded chances times mean
+    /// rewards. What it lacks is what the dependence of thresholds and rewards costs.
     pub model_recorded: FixedSplit,
-    /// The model's best for the problem's curves and the recorded mean rewards. What it lacks is what the model costs in all.
+    /// The model's best for the problem's curves and the recorded mean rewards. What it lacks is
+    /// what the model costs in all.
     pub model: FixedSplit,
     /// The even split.
     pub even: FixedSplit,
@@ -45,28 +47,49 @@ impl Splits {
     ///
     /// # Errors
     /// If the oracle refuses the budget.
-    pub fn new(problem: &Problem, record: &Record, order: Order, rounds: u64) -> Result<Self, ReplayError> {
-        let gains: Vec<Staircase> = record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
+    pub fn new(
+        problem: &Problem,
+        record: &Record,
+        order: Order,
+        rounds: u64,
+    ) -> Result<Self, ReplayError> {
+        let gains: Vec<Staircase> =
+            record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
         let fixed = |spend: Vec<f64>| {
             let gain = sum(gains.iter().zip(&spend).map(|(gain, &spend)| gain.value(spend)));
             FixedSplit { gain: gain * problem.reward_max(), spend }
         };
         let (best, gap) = allocated(problem, gains.iter())?;
         let means: Vec<f64> = record.tasks().iter().map(|task| task.mean_reward()).collect();
-        let successes: Vec<Staircase> = record.tasks().iter().map(|task| task.successes()).collect();
+        let successes: Vec<Staircase> =
+            record.tasks().iter().map(|task| task.successes()).collect();
         let recorded = allocated_for(problem, successes.iter(), Some(&means))?.0;
         let model = solve(problem, &means)?.0;
         let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
         let mut even = vec![0.0; bounds.len()];
         even_split(&bounds, problem.budget(), None, &mut even);
-        Ok(Self { best: fixed(best), gap, model_recorded: fixed(recorded), model: fixed(model), even: fixed(even) })
+        Ok(Self {
+            best: fixed(best),
+            gap,
+            model_recorded: fixed(recorded),
+            model: fixed(model),
+            even: fixed(even),
+        })
     }
 
     /// What the best split of a record gains more per round than a given one.
-    pub(super) fn best_gain_over(problem: &Problem, record: &Record, order: Order, rounds: u64, spend: &[f64]) -> Result<f64, ReplayError> {
-        let gains: Vec<Staircase> = record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
+    pub(super) fn best_gain_over(
+        problem: &Problem,
+        record: &Record,
+        order: Order,
+        rounds: u64,
+        spend: &[f64],
+    ) -> Result<f64, ReplayError> {
+        let gains: Vec<Staircase> =
+            record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
         let best = allocated(problem, gains.iter())?.0;
-        let gain = |spend: &[f64]| sum(gains.iter().zip(spend).map(|(gain, &spend)| gain.value(spend)));
+        let gain =
+            |spend: &[f64]| sum(gains.iter().zip(spend).map(|(gain, &spend)| gain.value(spend)));
         Ok((gain(&best) - gain(spend)) * problem.reward_max())
     }
 
@@ -76,7 +99,8 @@ impl Splits {
         self.best.gain - self.model_recorded.gain
     }
 
-    /// What the model's assumptions cost its best split per round: curves that are not the recorded ones, and dependence.
+    /// What the model's assumptions cost its best split per round: curves that are not the recorded
+    /// ones, and dependence.
     #[must_use]
     pub fn lost_to_model(&self) -> f64 {
         self.best.gain - self.model.gain
@@ -84,7 +108,10 @@ impl Splits {
 }
 
 /// The best split for staircases of gain, and its gap.
-fn allocated<'a>(problem: &Problem, gains: impl Iterator<Item = &'a Staircase>) -> Result<(Vec<f64>, f64), ReplayError> {
+fn allocated<'a>(
+    problem: &Problem,
+    gains: impl Iterator<Item = &'a Staircase>,
+) -> Result<(Vec<f64>, f64), ReplayError> {
     allocated_for(problem, gains, None)
 }
 
@@ -94,9 +121,11 @@ fn allocated_for<'a>(
     staircases: impl Iterator<Item = &'a Staircase>,
     weights: Option<&[f64]>,
 ) -> Result<(Vec<f64>, f64), ReplayError> {
-    let curves: Vec<(Curve, f64)> = staircases.map(Staircase::curve).collect::<Result<_, CurveError>>().map_err(not_a_curve)?;
+    let curves: Vec<(Curve, f64)> =
+        staircases.map(Staircase::curve).collect::<Result<_, CurveError>>().map_err(not_a_curve)?;
     let weight = |task: usize| weights.map_or(1.0, |weights| weights[task]);
-    let values: Vec<f64> = curves.iter().enumerate().map(|(task, (_, height))| height * weight(task)).collect();
+    let values: Vec<f64> =
+        curves.iter().enumerate().map(|(task, (_, height))| height * weight(task)).collect();
     solve(&problem.with_curves(curves.into_iter().map(|(curve, _)| curve).collect()), &values)
 }
 
@@ -108,6 +137,7 @@ fn not_a_curve(error: CurveError) -> ReplayError {
 fn solve(problem: &Problem, values: &[f64]) -> Result<(Vec<f64>, f64), ReplayError> {
     let mut oracle = Oracle::new(problem);
     let options = Options { leftover: problem.leftover(), ..Options::default() };
-    let best = oracle.allocate(values, problem.budget(), &options).map_err(ExperimentError::from)?;
+    let best =
+        oracle.allocate(values, problem.budget(), &options).map_err(ExperimentError::from)?;
     Ok((best.spend.clone(), best.gap()))
 }

@@ -17,8 +17,8 @@ impl Staircase {
         Self { at, height }
     }
 
-    /// What the parts up to a spend add up to, divided by `whole`: parts are `(spend, part)` in any order. The parts must be whole
-    /// numbers, so that sums are exact.
+    /// What the parts up to a spend add up to, divided by `whole`: parts are `(spend, part)` in any
+    /// order. The parts must be whole numbers, so that sums are exact.
     pub(super) fn adding_up(mut parts: Vec<(f64, f64)>, whole: f64) -> Self {
         parts.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut staircase = Self { at: Vec::new(), height: Vec::new() };
@@ -53,7 +53,8 @@ impl Staircase {
         jumps_reached(&self.at, spend).checked_sub(1).map_or(0.0, |last| self.height[last])
     }
 
-    /// As a curve that ends at 1, and the height that it stands for. Where it falls, the curve stays at the height before.
+    /// As a curve that ends at 1, and the height that it stands for. Where it falls, the curve
+    /// stays at the height before.
     pub(super) fn curve(&self) -> Result<(Curve, f64), CurveError> {
         let most = self.height.iter().copied().fold(0.0, f64::max);
         if most <= 0.0 {
@@ -71,8 +72,8 @@ impl Staircase {
     }
 }
 
-/// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing fit of least squares. Each
-/// pool has its least spend and its rows in their order.
+/// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing
+/// fit of least squares. Each pool has its least spend and its rows in their order.
 pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&one, &other| rows[one].0.total_cmp(&rows[other].0));
@@ -90,7 +91,9 @@ pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
     }
     type Pool = (f64, u128, Vec<usize>);
     // Whole numbers compare exactly.
-    let rises = |before: &Pool, pool: &Pool| before.1 * (pool.2.len() as u128) < pool.1 * before.2.len() as u128;
+    let rises = |before: &Pool, pool: &Pool| {
+        before.1 * (pool.2.len() as u128) < pool.1 * before.2.len() as u128
+    };
     let joined = |(spend, amount, mut rows): Pool, pool: Pool| {
         rows.extend(pool.2);
         (spend, amount + pool.1, rows)
@@ -111,7 +114,10 @@ mod tests {
     fn parts_add_up_by_rising_spend() {
         let staircase = Staircase::adding_up(vec![(3.0, 2.0), (1.0, 1.0), (3.0, 1.0)], 8.0);
         assert_eq!((staircase.at(), staircase.heights()), (&[1.0, 3.0][..], &[0.125, 0.5][..]));
-        assert_eq!([0.5, 1.0, 2.9, 3.0, 9.0].map(|spend| staircase.value(spend)), [0.0, 0.125, 0.125, 0.5, 0.5]);
+        assert_eq!(
+            [0.5, 1.0, 2.9, 3.0, 9.0].map(|spend| staircase.value(spend)),
+            [0.0, 0.125, 0.125, 0.5, 0.5]
+        );
         let (curve, most) = staircase.curve().unwrap();
         assert_eq!((curve.success(1.0), curve.success(3.0), most), (0.25, 1.0, 0.5));
     }

@@ -20,7 +20,8 @@ pub struct LearnerReplay {
     pub late_gain: Statistics,
     /// What the best fixed split gained more, over all rounds.
     pub regret: Statistics,
-    /// What the model's best split gains more per round; negative if the learner found something better.
+    /// What the model's best split gains more per round; negative if the learner found something
+    /// better.
     pub lost_to_learning: f64,
     /// The share of all spends where the record does not say what they would bring.
     pub outside: f64,
@@ -51,7 +52,8 @@ pub struct ReplaySummary {
     pub splits: Splits,
     /// What the model's best split lacks per round of the best one.
     pub lost_to_model: f64,
-    /// What the model's best split would lack with the recorded curves: the price of dependence alone.
+    /// What the model's best split would lack with the recorded curves: the price of dependence
+    /// alone.
     pub lost_to_dependence: f64,
     /// What of that would be seen without any dependence; absent for outcome rows.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,7 +67,11 @@ impl Replay<'_> {
     ///
     /// # Errors
     /// If the oracle refuses the budget.
-    pub fn summary(&self, splits: &Splits, results: &[Vec<ReplayRun>]) -> Result<ReplaySummary, ReplayError> {
+    pub fn summary(
+        &self,
+        splits: &Splits,
+        results: &[Vec<ReplayRun>],
+    ) -> Result<ReplaySummary, ReplayError> {
         let learners = self.learners.iter().zip(results);
         Ok(ReplaySummary {
             tasks: self.problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
@@ -78,14 +84,27 @@ impl Replay<'_> {
             lost_to_dependence: splits.lost_to_dependence(),
             lost_by_chance: self.lost_by_chance(splits)?,
             splits: splits.clone(),
-            learners: learners.map(|(learner, runs)| self.learner(&learner.to_string(), learner.entry().feedback, splits, runs)).collect(),
+            learners: learners
+                .map(|(learner, runs)| {
+                    self.learner(&learner.to_string(), learner.entry().feedback, splits, runs)
+                })
+                .collect(),
         })
     }
 
-    fn learner(&self, name: &str, feedback: Feedback, splits: &Splits, runs: &[ReplayRun]) -> LearnerReplay {
-        let of = |number: fn(&ReplayRun) -> f64| Statistics::of(&runs.iter().map(number).collect::<Vec<f64>>());
+    fn learner(
+        &self,
+        name: &str,
+        feedback: Feedback,
+        splits: &Splits,
+        runs: &[ReplayRun],
+    ) -> LearnerReplay {
+        let of = |number: fn(&ReplayRun) -> f64| {
+            Statistics::of(&runs.iter().map(number).collect::<Vec<f64>>())
+        };
         let gain = of(|run| run.gain);
-        let spend = |task: usize| sum(runs.iter().map(|run| run.spend[task])) / runs.len().max(1) as f64;
+        let spend =
+            |task: usize| sum(runs.iter().map(|run| run.spend[task])) / runs.len().max(1) as f64;
         LearnerReplay {
             learner: name.to_owned(),
             feedback,
@@ -102,7 +121,8 @@ impl Replay<'_> {
 
     fn curve(&self, runs: &[ReplayRun]) -> Vec<CurvePoint> {
         let point = |(place, round): (usize, u64)| {
-            let sample: Vec<f64> = runs.iter().filter_map(|run| run.trace.get(place).copied()).collect();
+            let sample: Vec<f64> =
+                runs.iter().filter_map(|run| run.trace.get(place).copied()).collect();
             let Statistics { mean, low95, high95, q10, q90, .. } = Statistics::of(&sample);
             CurvePoint { round, mean, low95, high95, q10, q90 }
         };

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::family::{is_two_square_roots, plays, pure_powers};
 use super::{
-    AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, m_set_bound, power_proposition, sharp_bound,
-    theorem_2_lower, theorem_4_lower, worst_case_bound,
+    AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, m_set_bound,
+    power_proposition, sharp_bound, theorem_2_lower, theorem_4_lower, worst_case_bound,
 };
 use crate::learner::{LearnerSpec, SHARP_FACTOR};
 use crate::oracle::{AllocationError, Options, Oracle};
@@ -40,7 +40,8 @@ pub struct Bound {
     pub about: String,
     /// The bound, or why there is none here.
     pub value: Result<f64, String>,
-    /// Whether it is no better than the trivial bound. Absent for lower bounds and where there is no value.
+    /// Whether it is no better than the trivial bound. Absent for lower bounds and where there is
+    /// no value.
     pub vacuous: Option<bool>,
 }
 
@@ -49,8 +50,8 @@ pub struct Bound {
 pub struct Guarantees {
     /// The best expected reward of a round, if every mean is known and the budget does not vary.
     pub optimum: Option<f64>,
-    /// What no learner can exceed: in every round the best split against nothing but what must be spent. Means that are not known
-    /// count as the largest reward.
+    /// What no learner can exceed: in every round the best split against nothing but what must be
+    /// spent. Means that are not known count as the largest reward.
     pub trivial: f64,
     /// Tasks whose means are not known.
     pub unknown: Vec<String>,
@@ -90,15 +91,16 @@ pub enum BoundError {
     Allocation(#[from] AllocationError),
 }
 
-/// The means that a problem gives, as shares of its largest reward: that of a task's `reward`, which a learner would meet, else its
-/// `value`.
+/// The means that a problem gives, as shares of its largest reward: that of a task's `reward`,
+/// which a learner would meet, else its `value`.
 #[must_use]
 pub fn means(problem: &Problem) -> Vec<Option<f64>> {
     let mean = |task: &Task| task.reward().map(RewardLaw::mean).or(task.value());
     problem.tasks().iter().map(|task| mean(task).map(|mean| mean / problem.reward_max())).collect()
 }
 
-/// Every bound that covers a problem with these means (shares of the largest reward) over `horizon` rounds.
+/// Every bound that covers a problem with these means (shares of the largest reward) over `horizon`
+/// rounds.
 ///
 /// ```
 /// use outlay::instance::Instance;
@@ -114,19 +116,38 @@ pub fn means(problem: &Problem) -> Vec<Option<f64>> {
 ///
 /// # Errors
 /// If there is not one mean a task, one is outside [0, 1], or the budget cannot be split.
-pub fn guarantees(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<Guarantees, BoundError> {
+pub fn guarantees(
+    problem: &Problem,
+    means: &[Option<f64>],
+    horizon: u64,
+) -> Result<Guarantees, BoundError> {
     check(problem, means, horizon)?;
     let tasks = problem.tasks();
-    let unknown: Vec<String> = tasks.iter().zip(means).filter(|(_, mean)| mean.is_none()).map(|(task, _)| task.name().to_owned()).collect();
+    let unknown: Vec<String> = tasks
+        .iter()
+        .zip(means)
+        .filter(|(_, mean)| mean.is_none())
+        .map(|(task, _)| task.name().to_owned())
+        .collect();
     let highest: Vec<f64> = means.iter().map(|mean| mean.unwrap_or(1.0)).collect();
     let mut oracle = Oracle::new(problem);
     let budget = largest_budget(problem);
     let best = oracle.allocate(&highest, budget, &Options::default())?;
     let (value, ceiling) = (best.value, best.upper_bound);
-    let forced = sum(tasks.iter().zip(&highest).map(|(task, mean)| mean * task.curve().success(task.bounds().min)));
-    let most_mass = oracle.allocate(&vec![1.0; tasks.len()], budget, &Options::default())?.upper_bound;
+    let forced = sum(tasks
+        .iter()
+        .zip(&highest)
+        .map(|(task, mean)| mean * task.curve().success(task.bounds().min)));
+    let most_mass =
+        oracle.allocate(&vec![1.0; tasks.len()], budget, &Options::default())?.upper_bound;
     let diminishing = DiminishingReturns::new(problem);
-    let question = Question { problem, known: unknown.is_empty().then_some(highest), unknown: &unknown, horizon, most_mass };
+    let question = Question {
+        problem,
+        known: unknown.is_empty().then_some(highest),
+        unknown: &unknown,
+        horizon,
+        most_mass,
+    };
     let polylog = question.polylog(&diminishing);
     let trivial = horizon as f64 * (ceiling - forced).max(0.0);
     Ok(Guarantees {
@@ -155,26 +176,46 @@ fn check(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<(), B
     Ok(())
 }
 
-/// The bound that holds for a learner whose runs had this success mass on average (the sum over rounds and tasks of the chance of
-/// success): Theorem 3 from the run itself, or the bound of `sharp`. None for learners without one.
+/// The bound that holds for a learner whose runs had this success mass on average (the sum over
+/// rounds and tasks of the chance of success): Theorem 3 from the run itself, or the bound of
+/// `sharp`. None for learners without one.
 #[must_use]
-pub fn run_bound(problem: &Problem, learner: &LearnerSpec, horizon: u64, success_mass: f64) -> Option<Bound> {
+pub fn run_bound(
+    problem: &Problem,
+    learner: &LearnerSpec,
+    horizon: u64,
+    success_mass: f64,
+) -> Option<Bound> {
     let tasks = problem.tasks().len();
     let bound = |name, source, learners, about: &str, value| {
-        Some(Bound { name, source, side: Side::AtMost, learners, about: about.to_owned(), value, vacuous: None })
+        Some(Bound {
+            name,
+            source,
+            side: Side::AtMost,
+            learners,
+            about: about.to_owned(),
+            value,
+            vacuous: None,
+        })
     };
     let value = |value: f64| late(problem).map_or(Ok(value), Err);
     match learner {
-        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => bound(
-            "Theorem 3, this run",
-            "Theorem 3",
-            PAPER_LEARNERS,
-            "any curves; from the success mass of the run",
-            value(worst_case_bound(tasks, horizon, success_mass)),
-        ),
-        LearnerSpec::Sharp { c } if *c > 0.5 => {
-            bound("sharp, any curves", "proof-sharp.md", "sharp", "any curves", value(sharp_bound(tasks, horizon as f64, *c)))
+        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => {
+            bound(
+                "Theorem 3, this run",
+                "Theorem 3",
+                PAPER_LEARNERS,
+                "any curves; from the success mass of the run",
+                value(worst_case_bound(tasks, horizon, success_mass)),
+            )
         }
+        LearnerSpec::Sharp { c } if *c > 0.5 => bound(
+            "sharp, any curves",
+            "proof-sharp.md",
+            "sharp",
+            "any curves",
+            value(sharp_bound(tasks, horizon as f64, *c)),
+        ),
         _ => None,
     }
 }
@@ -225,18 +266,29 @@ impl Question<'_> {
         if self.horizon < 3 {
             return Err("needs at least 3 rounds".to_owned());
         }
-        let Some(known) = &self.known else { return Err(format!("needs the mean of {}", few(self.unknown))) };
+        let Some(known) = &self.known else {
+            return Err(format!("needs the mean of {}", few(self.unknown)));
+        };
         match known.iter().position(|mean| *mean <= 0.0) {
-            Some(place) => Err(format!("needs positive means; that of {} is 0", self.problem.tasks()[place].name())),
+            Some(place) => Err(format!(
+                "needs positive means; that of {} is 0",
+                self.problem.tasks()[place].name()
+            )),
             None => Ok(known.iter().copied().fold(f64::INFINITY, f64::min)),
         }
     }
 
-    fn polylog(&self, diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>) -> Result<PolylogBound, String> {
-        let returns = diminishing.as_ref().map_err(|_| "strong diminishing returns fail".to_owned())?;
+    fn polylog(
+        &self,
+        diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>,
+    ) -> Result<PolylogBound, String> {
+        let returns =
+            diminishing.as_ref().map_err(|_| "strong diminishing returns fail".to_owned())?;
         self.least_mean()?;
         let means = self.known.as_deref().unwrap_or_default();
-        returns.polylog_bound(means, self.horizon).ok_or_else(|| "the horizon is too short for so many tasks".to_owned())
+        returns
+            .polylog_bound(means, self.horizon)
+            .ok_or_else(|| "the horizon is too short for so many tasks".to_owned())
     }
 
     fn bounds(
@@ -269,7 +321,9 @@ impl Question<'_> {
     fn power_bounds(&self) -> Vec<Bound> {
         let Some(exponents) = pure_powers(self.problem) else { return Vec::new() };
         let too_short = || "the horizon is too short for so many tasks".to_owned();
-        let closed = self.least_mean().and_then(|mean| power_proposition(&exponents, mean, self.horizon).ok_or_else(too_short));
+        let closed = self.least_mean().and_then(|mean| {
+            power_proposition(&exponents, mean, self.horizon).ok_or_else(too_short)
+        });
         let mut bounds = vec![upper(
             "Theorem 1, power curves",
             "prop:explicit:constant",
@@ -283,7 +337,13 @@ impl Question<'_> {
                 false => Err("needs means of at least 1/4 of reward_max".to_owned()),
             });
             let about = "two square roots, means of at least 1/4: order log² T";
-            bounds.push(upper("two square roots", "lemma:explicit:Ktwo", PAPER_LEARNERS, about, value));
+            bounds.push(upper(
+                "two square roots",
+                "lemma:explicit:Ktwo",
+                PAPER_LEARNERS,
+                about,
+                value,
+            ));
         }
         bounds
     }
@@ -309,9 +369,20 @@ impl Question<'_> {
                 value(worst_case_bound(tasks, horizon, tasks as f64 * horizon as f64)),
             ),
         ];
-        if let Some(plays) = plays(self.problem).filter(|_| self.problem.environment().budget.is_none()) {
+        if let Some(plays) =
+            plays(self.problem).filter(|_| self.problem.environment().budget.is_none())
+        {
             let about = format!("M-sets: {plays} of {tasks} tasks succeed in a round");
-            let bound = Bound { about, ..upper("M-sets", "Corollary", PAPER_LEARNERS, "", value(m_set_bound(tasks, plays, horizon))) };
+            let bound = Bound {
+                about,
+                ..upper(
+                    "M-sets",
+                    "Corollary",
+                    PAPER_LEARNERS,
+                    "",
+                    value(m_set_bound(tasks, plays, horizon)),
+                )
+            };
             bounds.push(bound);
         }
         let sharp = value(sharp_bound(tasks, horizon as f64, SHARP_FACTOR));
@@ -330,24 +401,58 @@ impl Question<'_> {
         let mut bounds = Vec::new();
         if is_two_square_roots(self.problem) {
             let about = "two square roots, means 1/2 ± T^(-1/4)/6 one way round or the other; not each problem";
-            let value = theorem_2_lower(self.horizon).ok_or_else(|| "needs at least 4 rounds".to_owned());
-            bounds.push(lower("Theorem 2", "Theorem 2", "every learner that sees only totals", about, value));
+            let value =
+                theorem_2_lower(self.horizon).ok_or_else(|| "needs at least 4 rounds".to_owned());
+            bounds.push(lower(
+                "Theorem 2",
+                "Theorem 2",
+                "every learner that sees only totals",
+                about,
+                value,
+            ));
         }
         let pairs = plays(self.problem).filter(|plays| 2 * plays == self.tasks());
         if let Some(pairs) = pairs {
             let about = "pairs of means 1/2 and 1/2 + 1/√T, on average over which is which; not each problem; constant ours";
-            let value = theorem_4_lower(pairs, self.horizon).ok_or_else(|| "needs at least 16 rounds".to_owned());
-            bounds.push(lower("Theorem 4", "Theorem 4", "every learner, whatever it sees", about, value));
+            let value = theorem_4_lower(pairs, self.horizon)
+                .ok_or_else(|| "needs at least 16 rounds".to_owned());
+            bounds.push(lower(
+                "Theorem 4",
+                "Theorem 4",
+                "every learner, whatever it sees",
+                about,
+                value,
+            ));
         }
         bounds
     }
 }
 
-fn upper(name: &'static str, source: &'static str, learners: &'static str, about: &str, value: Result<f64, String>) -> Bound {
-    Bound { name, source, side: Side::AtMost, learners, about: about.to_owned(), value, vacuous: None }
+fn upper(
+    name: &'static str,
+    source: &'static str,
+    learners: &'static str,
+    about: &str,
+    value: Result<f64, String>,
+) -> Bound {
+    Bound {
+        name,
+        source,
+        side: Side::AtMost,
+        learners,
+        about: about.to_owned(),
+        value,
+        vacuous: None,
+    }
 }
 
-fn lower(name: &'static str, source: &'static str, learners: &'static str, about: &str, value: Result<f64, String>) -> Bound {
+fn lower(
+    name: &'static str,
+    source: &'static str,
+    learners: &'static str,
+    about: &str,
+    value: Result<f64, String>,
+) -> Bound {
     Bound { side: Side::AtLeast, ..upper(name, source, learners, about, value) }
 }
 

@@ -1,4 +1,5 @@
-//! Strong diminishing returns (the paper's Assumption 2) with numbers, and the O(log² T) bound that follows (`thm:boost`).
+//! Strong diminishing returns (the paper's Assumption 2) with numbers, and the O(log² T) bound that
+//! follows (`thm:boost`).
 
 use serde::Serialize;
 
@@ -50,7 +51,8 @@ pub struct DiminishingReturns {
 pub struct PolylogBound {
     /// `μ_inf`: the smallest mean.
     pub least_mean: f64,
-    /// `u_inf`: every task gets at least this share of the budget once the indices are near the means.
+    /// `u_inf`: every task gets at least this share of the budget once the indices are near the
+    /// means.
     pub least_share: f64,
     /// Lipschitz constant there.
     pub lipschitz: f64,
@@ -97,14 +99,20 @@ impl DiminishingReturns {
         for task in problem.tasks() {
             let parts = task.curve().diminishing_returns_failures(budget);
             if !parts.is_empty() {
-                failures.push(AssumptionFailure::Curve { task: task.name().to_owned(), failures: parts });
+                failures.push(AssumptionFailure::Curve {
+                    task: task.name().to_owned(),
+                    failures: parts,
+                });
             }
             if task.bounds() != Bounds::NONE {
                 failures.push(AssumptionFailure::Bounds { task: task.name().to_owned() });
             }
         }
         if failures.is_empty() {
-            Ok(Self { curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(), budget })
+            Ok(Self {
+                curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
+                budget,
+            })
         } else {
             Err(failures)
         }
@@ -115,7 +123,8 @@ impl DiminishingReturns {
         self.curves.iter().map(move |curve| slope_before(curve, spend) * self.budget)
     }
 
-    /// `D_min(ε)`: the smallest slope of any curve up to the share ε. Slopes fall, so it is taken at ε.
+    /// `D_min(ε)`: the smallest slope of any curve up to the share ε. Slopes fall, so it is taken
+    /// at ε.
     #[must_use]
     pub fn d_min(&self, share: f64) -> f64 {
         self.slopes(share).fold(f64::INFINITY, f64::min)
@@ -133,10 +142,14 @@ impl DiminishingReturns {
         self.d_max(share)
     }
 
-    /// `α(ε)`: how strongly concave every curve is from the share ε on. The bend of these families is weakest at the budget.
+    /// `α(ε)`: how strongly concave every curve is from the share ε on. The bend of these families
+    /// is weakest at the budget.
     #[must_use]
     pub fn strong_concavity(&self, _share: f64) -> f64 {
-        self.curves.iter().map(|curve| bend_at(curve, self.budget) * self.budget * self.budget).fold(f64::INFINITY, f64::min)
+        self.curves
+            .iter()
+            .map(|curve| bend_at(curve, self.budget) * self.budget * self.budget)
+            .fold(f64::INFINITY, f64::min)
     }
 
     /// `D_min⁻¹(y)`: the smallest share at which `D_min` is at most `y`; 1 if it nowhere is.
@@ -171,8 +184,8 @@ impl DiminishingReturns {
         self.curves.iter().map(|curve| curve.success(share * self.budget)).fold(1.0, f64::min)
     }
 
-    /// The bound of `thm:boost` for means (shares of the largest reward). None below three rounds, if a mean is zero, or where the
-    /// horizon is so short that the theorem's condition on δ fails.
+    /// The bound of `thm:boost` for means (shares of the largest reward). None below three rounds,
+    /// if a mean is zero, or where the horizon is so short that the theorem's condition on δ fails.
     #[must_use]
     pub fn polylog_bound(&self, means: &[f64], horizon: u64) -> Option<PolylogBound> {
         let least_mean = means.iter().copied().fold(f64::INFINITY, f64::min);
@@ -185,14 +198,25 @@ impl DiminishingReturns {
         }
         let count = tasks as f64;
         let least_share = self.d_min_inverse(2.0 / least_mean * self.d_max(1.0 / count));
-        let (lipschitz, strong_concavity) = (self.lipschitz(least_share), self.strong_concavity(least_share));
+        let (lipschitz, strong_concavity) =
+            (self.lipschitz(least_share), self.strong_concavity(least_share));
         let least_success = self.least_success(least_share);
-        let slow = 32.0 * lipschitz * lipschitz * log_term(tasks, horizon) * count / (least_mean * strong_concavity * least_success);
+        let slow = 32.0 * lipschitz * lipschitz * log_term(tasks, horizon) * count
+            / (least_mean * strong_concavity * least_success);
         let early_share = self.d_min_inverse(2.0 / least_mean * self.d_max(1.0 / (count * count)));
         let early_success = self.least_success(early_share);
         let early = 4.0 * count * count * (100.0 * log_horizon * log_horizon + 1.0) / early_success;
         let regret = slow * log_horizon + 5.0 * count * count + early;
-        Some(PolylogBound { least_mean, least_share, lipschitz, strong_concavity, least_success, early_share, early_success, regret })
+        Some(PolylogBound {
+            least_mean,
+            least_share,
+            lipschitz,
+            strong_concavity,
+            least_success,
+            early_share,
+            early_success,
+            regret,
+        })
     }
 }
 
@@ -201,7 +225,8 @@ fn slope_before(curve: &Curve, spend: f64) -> f64 {
     match curve.family() {
         Family::Power(power) => {
             let relative = spend.min(power.scale()) / power.scale();
-            curve.height() * power.exponent() / power.scale() * relative.powf(power.exponent() - 1.0)
+            curve.height() * power.exponent() / power.scale()
+                * relative.powf(power.exponent() - 1.0)
         }
         _ => curve.slope(spend),
     }
@@ -222,11 +247,15 @@ fn bend_at(curve: &Curve, spend: f64) -> f64 {
     slope_before(curve, spend) * relative
 }
 
-/// The Proposition: the same bound for pure power curves on the whole budget, in closed form and larger.
+/// The Proposition: the same bound for pure power curves on the whole budget, in closed form and
+/// larger.
 #[must_use]
 pub fn power_proposition(exponents: &[f64], least_mean: f64, horizon: u64) -> Option<f64> {
-    let (least, most) = exponents.iter().fold((1.0f64, 0.0f64), |(least, most), exponent| (least.min(*exponent), most.max(*exponent)));
-    let is_covered = exponents.len() >= 2 && least > 0.0 && most < 1.0 && least_mean > 0.0 && horizon >= 3;
+    let (least, most) = exponents.iter().fold((1.0f64, 0.0f64), |(least, most), exponent| {
+        (least.min(*exponent), most.max(*exponent))
+    });
+    let is_covered =
+        exponents.len() >= 2 && least > 0.0 && most < 1.0 && least_mean > 0.0 && horizon >= 3;
     if !is_covered {
         return None;
     }
@@ -234,8 +263,11 @@ pub fn power_proposition(exponents: &[f64], least_mean: f64, horizon: u64) -> Op
     let base = least * least_mean / (2.0 * most);
     let flattest = exponents.iter().map(|exponent| exponent * (1.0 - exponent)).fold(1.0, f64::min);
     let power = (2.0 * (1.0 - least) + most) / (1.0 - most);
-    let slow = 32.0 * count.powf(1.0 + power * (1.0 - least)) / (base.powf(power) * least_mean * flattest);
-    let early = 4.0 * (100.0 * log_horizon * log_horizon + 1.0) * count.powf(2.0 + 2.0 * most * (1.0 - least) / (1.0 - most))
+    let slow =
+        32.0 * count.powf(1.0 + power * (1.0 - least)) / (base.powf(power) * least_mean * flattest);
+    let early = 4.0
+        * (100.0 * log_horizon * log_horizon + 1.0)
+        * count.powf(2.0 + 2.0 * most * (1.0 - least) / (1.0 - most))
         / base.powf(most / (1.0 - most));
     Some(slow * log_term(exponents.len(), horizon) * log_horizon + 5.0 * count * count + early)
 }
@@ -259,8 +291,15 @@ mod tests {
     use crate::{ProblemSpec, TaskSpec};
 
     fn returns(budget: f64, curves: Vec<Curve>) -> DiminishingReturns {
-        let tasks = curves.into_iter().enumerate().map(|(place, curve)| TaskSpec::new(format!("t{place}"), curve)).collect();
-        DiminishingReturns::new(&ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()).unwrap()
+        let tasks = curves
+            .into_iter()
+            .enumerate()
+            .map(|(place, curve)| TaskSpec::new(format!("t{place}"), curve))
+            .collect();
+        DiminishingReturns::new(
+            &ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap(),
+        )
+        .unwrap()
     }
 
     #[test]
@@ -274,35 +313,58 @@ mod tests {
     #[test]
     fn the_general_bound_is_below_the_closed_form() {
         for exponents in [vec![0.5, 0.5], vec![0.3, 0.5, 0.7], vec![0.2; 6]] {
-            let curves = exponents.iter().map(|exponent| Curve::power(*exponent, 7.0).unwrap()).collect();
-            let general = returns(7.0, curves).polylog_bound(&vec![0.4; exponents.len()], 5000).unwrap().regret;
+            let curves =
+                exponents.iter().map(|exponent| Curve::power(*exponent, 7.0).unwrap()).collect();
+            let general = returns(7.0, curves)
+                .polylog_bound(&vec![0.4; exponents.len()], 5000)
+                .unwrap()
+                .regret;
             let closed = power_proposition(&exponents, 0.4, 5000).unwrap();
-            assert!(general <= closed * (1.0 + 1e-9) && general > 0.0, "{exponents:?}: {general} {closed}");
+            assert!(
+                general <= closed * (1.0 + 1e-9) && general > 0.0,
+                "{exponents:?}: {general} {closed}"
+            );
         }
     }
 
     #[test]
     fn quantities_are_those_of_the_curves() {
         // F = sqrt(u): F' = 1/(2 sqrt u), -F'' = 1/4 at 1.
-        let roots = returns(10.0, vec![Curve::power(0.5, 10.0).unwrap(), Curve::power(0.5, 10.0).unwrap()]);
+        let roots =
+            returns(10.0, vec![Curve::power(0.5, 10.0).unwrap(), Curve::power(0.5, 10.0).unwrap()]);
         assert!((roots.d_min(0.25) - 1.0).abs() < 1e-12 && (roots.d_max(0.25) - 1.0).abs() < 1e-12);
         assert!((roots.strong_concavity(0.5) - 0.25).abs() < 1e-12);
         assert!((roots.d_min_inverse(1.0) - 0.25).abs() < 1e-9 && roots.d_min_inverse(0.1) == 1.0);
         // u_inf = D_min⁻¹((2/μ) D_max(1/2)): slope 2/μ · 0.7071, u = (μ/(4 · 0.7071))².
         let bound = roots.polylog_bound(&[0.5, 0.9], 1000).unwrap();
-        assert!((bound.least_share - (0.5f64 / (4.0 * 0.5f64.sqrt())).powi(2)).abs() < 1e-9, "{bound:?}");
+        assert!(
+            (bound.least_share - (0.5f64 / (4.0 * 0.5f64.sqrt())).powi(2)).abs() < 1e-9,
+            "{bound:?}"
+        );
     }
 
     #[test]
     fn bends_are_second_derivatives() {
-        for curve in [Curve::power(0.4, 5.0).unwrap(), Curve::hill(2.0, 0.6).unwrap().with_ceiling(0.8).unwrap()] {
+        for curve in [
+            Curve::power(0.4, 5.0).unwrap(),
+            Curve::hill(2.0, 0.6).unwrap().with_ceiling(0.8).unwrap(),
+        ] {
             for spend in [0.3, 1.0, 3.0] {
                 let step = 1e-4;
-                let numeric = -(curve.success(spend + step) - 2.0 * curve.success(spend) + curve.success(spend - step)) / (step * step);
-                assert!((bend_at(&curve, spend) / numeric - 1.0).abs() < 1e-5, "{curve:?} at {spend}");
+                let numeric = -(curve.success(spend + step) - 2.0 * curve.success(spend)
+                    + curve.success(spend - step))
+                    / (step * step);
+                assert!(
+                    (bend_at(&curve, spend) / numeric - 1.0).abs() < 1e-5,
+                    "{curve:?} at {spend}"
+                );
             }
-            let bends: Vec<f64> = (1..50).map(|place| bend_at(&curve, 0.1 * f64::from(place))).collect();
-            assert!(bends.is_sorted_by(|one, other| one >= other), "the bend is weakest at the end");
+            let bends: Vec<f64> =
+                (1..50).map(|place| bend_at(&curve, 0.1 * f64::from(place))).collect();
+            assert!(
+                bends.is_sorted_by(|one, other| one >= other),
+                "the bend is weakest at the end"
+            );
         }
     }
 
@@ -314,7 +376,14 @@ mod tests {
             TaskSpec::new("line", Curve::saturating(2.0).unwrap()),
         ];
         let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
-        let failures: Vec<String> = DiminishingReturns::new(&problem).unwrap_err().iter().map(ToString::to_string).collect();
-        assert_eq!(failures, ["capped: has bounds of its own", "line: finite slope at zero, not strongly concave"]);
+        let failures: Vec<String> = DiminishingReturns::new(&problem)
+            .unwrap_err()
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(
+            failures,
+            ["capped: has bounds of its own", "line: finite slope at zero, not strongly concave"]
+        );
     }
 }

@@ -17,8 +17,8 @@ use std::cmp::Ordering;
 pub struct Dyadic {
     /// Exactly 1; there are no digits then.
     is_one: bool,
-    /// The digits after the point, 64 a word, the first digit the highest bit of the first word. The last word is never 0, so that
-    /// equal numbers are written the same.
+    /// The digits after the point, 64 a word, the first digit the highest bit of the first word.
+    /// The last word is never 0, so that equal numbers are written the same.
     words: Vec<u64>,
 }
 
@@ -60,15 +60,20 @@ impl Dyadic {
         if self.is_one {
             return 1.0;
         }
-        // What lies beyond the smallest float is 0 in it. From the last word on, so that nothing is lost on the way.
+        // What lies beyond the smallest float is 0 in it. From the last word on, so that nothing is
+        // lost on the way.
         let held = &self.words[..self.words.len().min(18)];
-        held.iter().rev().fold(0.0, |behind, word| (behind + *word as f64) / 18_446_744_073_709_551_616.0)
+        held.iter()
+            .rev()
+            .fold(0.0, |behind, word| (behind + *word as f64) / 18_446_744_073_709_551_616.0)
     }
 
     /// Digits after the point.
     #[must_use]
     pub fn bits(&self) -> u64 {
-        self.words.last().map_or(0, |last| 64 * self.words.len() as u64 - u64::from(last.trailing_zeros()))
+        self.words
+            .last()
+            .map_or(0, |last| 64 * self.words.len() as u64 - u64::from(last.trailing_zeros()))
     }
 
     /// Digit `place` after the point, counted from 0.
@@ -80,7 +85,11 @@ impl Dyadic {
     /// Digits `64 position` to `64 position + 63` after the point.
     #[must_use]
     pub fn word(&self, position: u64) -> u64 {
-        usize::try_from(position).ok().and_then(|position| self.words.get(position)).copied().unwrap_or(0)
+        usize::try_from(position)
+            .ok()
+            .and_then(|position| self.words.get(position))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Halfway between the two.
@@ -90,7 +99,9 @@ impl Dyadic {
         let mut sum = vec![0; length + 1];
         let mut carry = 0;
         for position in (0..length).rev() {
-            let total = u128::from(one.word(position as u64)) + u128::from(other.word(position as u64)) + carry;
+            let total = u128::from(one.word(position as u64))
+                + u128::from(other.word(position as u64))
+                + carry;
             sum[position] = total as u64;
             carry = total >> 64;
         }
@@ -116,12 +127,14 @@ impl Dyadic {
         let mut words = vec![0; length];
         let mut borrow = false;
         for position in (0..length).rev() {
-            let (less, under) = large.word(position as u64).overflowing_sub(small.word(position as u64));
+            let (less, under) =
+                large.word(position as u64).overflowing_sub(small.word(position as u64));
             let (less, under_again) = less.overflowing_sub(u64::from(borrow));
             words[position] = less;
             borrow = under || under_again;
         }
-        // A borrow that is left comes out of the whole part: the large one is then 1 and the small one above 0.
+        // A borrow that is left comes out of the whole part: the large one is then 1 and the small
+        // one above 0.
         Self::from_words(words)
     }
 
@@ -140,7 +153,8 @@ impl Dyadic {
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Words are compared like letters; a number that another one begins with is the smaller, as its last word is not 0.
+        // Words are compared like letters; a number that another one begins with is the smaller, as
+        // its last word is not 0.
         self.is_one.cmp(&other.is_one).then_with(|| self.words.cmp(&other.words))
     }
 }
@@ -171,7 +185,13 @@ mod tests {
     fn multiples() -> impl Strategy<Value = u128> {
         let any = 0..=1_u128 << SCALE;
         // Short numbers and the ends, too.
-        prop_oneof![any, (0..=64_u128).prop_map(|short| short << (SCALE - 6)), Just(0), Just(1), Just(1 << SCALE)]
+        prop_oneof![
+            any,
+            (0..=64_u128).prop_map(|short| short << (SCALE - 6)),
+            Just(0),
+            Just(1),
+            Just(1 << SCALE)
+        ]
     }
 
     proptest! {
@@ -231,7 +251,12 @@ mod tests {
 
     #[test]
     fn floats_outside_are_the_nearer_end() {
-        for (float, exact) in [(-1.0, Dyadic::ZERO), (f64::NAN, Dyadic::ZERO), (2.0, Dyadic::ONE), (f64::INFINITY, Dyadic::ONE)] {
+        for (float, exact) in [
+            (-1.0, Dyadic::ZERO),
+            (f64::NAN, Dyadic::ZERO),
+            (2.0, Dyadic::ONE),
+            (f64::INFINITY, Dyadic::ONE),
+        ] {
             assert_eq!(Dyadic::from_f64(float), exact);
         }
         assert_eq!(Dyadic::from_words(vec![0, 0]), Dyadic::ZERO);

@@ -3,13 +3,19 @@
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 
-/// Thresholds are equal, and a share of the budget is a whole number, up to this relative error: 1/3 three times is not quite 1.
+/// Thresholds are equal, and a share of the budget is a whole number, up to this relative error:
+/// 1/3 three times is not quite 1.
 const ROUNDING: f64 = 1e-9;
 
-/// The exponents, if every curve is a pure power on the whole budget: `(x/budget)^exponent` with an exponent below one, no bounds.
+/// The exponents, if every curve is a pure power on the whole budget: `(x/budget)^exponent` with an
+/// exponent below one, no bounds.
 pub(super) fn pure_powers(problem: &Problem) -> Option<Vec<f64>> {
     let exponent = |curve: &Curve| match curve.family() {
-        Family::Power(power) if power.scale() == problem.budget() && power.exponent() < 1.0 && is_bare(curve) => Some(power.exponent()),
+        Family::Power(power)
+            if power.scale() == problem.budget() && power.exponent() < 1.0 && is_bare(curve) =>
+        {
+            Some(power.exponent())
+        }
         _ => None,
     };
     let tasks = problem.tasks().iter();
@@ -21,13 +27,18 @@ pub(super) fn is_two_square_roots(problem: &Problem) -> bool {
     pure_powers(problem).is_some_and(|exponents| exponents == [0.5, 0.5])
 }
 
-/// How many tasks can succeed in a round, if all have the same threshold and no bounds (an M-set): between 1 and all of them.
+/// How many tasks can succeed in a round, if all have the same threshold and no bounds (an M-set):
+/// between 1 and all of them.
 pub(super) fn plays(problem: &Problem) -> Option<usize> {
     let thresholds: Vec<f64> = problem
         .tasks()
         .iter()
         .map(|task| match task.curve().family() {
-            Family::Threshold(threshold) if is_bare(task.curve()) && task.bounds() == Bounds::NONE => Some(threshold.at()),
+            Family::Threshold(threshold)
+                if is_bare(task.curve()) && task.bounds() == Bounds::NONE =>
+            {
+                Some(threshold.at())
+            }
             _ => None,
         })
         .collect::<Option<_>>()?;
@@ -49,7 +60,11 @@ mod tests {
     use crate::{ProblemSpec, TaskSpec};
 
     fn problem(budget: f64, curves: Vec<Curve>) -> Problem {
-        let tasks = curves.into_iter().enumerate().map(|(place, curve)| TaskSpec::new(format!("t{place}"), curve)).collect();
+        let tasks = curves
+            .into_iter()
+            .enumerate()
+            .map(|(place, curve)| TaskSpec::new(format!("t{place}"), curve))
+            .collect();
         ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()
     }
 
@@ -61,19 +76,35 @@ mod tests {
         assert!(!is_two_square_roots(&problem(7.0, vec![root(7.0); 3])));
         let lower = root(7.0).with_ceiling(0.5).unwrap();
         assert_eq!(pure_powers(&problem(7.0, vec![root(7.0), lower])), None);
-        assert_eq!(pure_powers(&problem(1.0, vec![root(1.0), Curve::power(0.25, 1.0).unwrap()])), Some(vec![0.5, 0.25]));
+        assert_eq!(
+            pure_powers(&problem(1.0, vec![root(1.0), Curve::power(0.25, 1.0).unwrap()])),
+            Some(vec![0.5, 0.25])
+        );
     }
 
     #[test]
     fn thresholds_let_so_many_succeed() {
         let thresholds = |at: f64, tasks: usize| vec![Curve::threshold(at).unwrap(); tasks];
         for plays_of in 1..=40 {
-            assert_eq!(plays(&problem(1.0, thresholds(1.0 / f64::from(plays_of), 50))), Some(plays_of as usize));
+            assert_eq!(
+                plays(&problem(1.0, thresholds(1.0 / f64::from(plays_of), 50))),
+                Some(plays_of as usize)
+            );
         }
-        assert_eq!(plays(&problem(10.0, thresholds(4.0, 5))), Some(2), "what is left of the budget buys nothing");
+        assert_eq!(
+            plays(&problem(10.0, thresholds(4.0, 5))),
+            Some(2),
+            "what is left of the budget buys nothing"
+        );
         assert_eq!(plays(&problem(10.0, thresholds(1.0, 5))), Some(5));
         assert_eq!(plays(&problem(10.0, thresholds(11.0, 5))), None);
         assert_eq!(plays(&problem(10.0, thresholds(0.0, 5))), None);
-        assert_eq!(plays(&problem(10.0, vec![Curve::threshold(1.0).unwrap(), Curve::threshold(2.0).unwrap()])), None);
+        assert_eq!(
+            plays(&problem(
+                10.0,
+                vec![Curve::threshold(1.0).unwrap(), Curve::threshold(2.0).unwrap()]
+            )),
+            None
+        );
     }
 }

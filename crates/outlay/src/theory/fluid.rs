@@ -1,6 +1,7 @@
-//! The fluid model: the same rule without chance. Completions grow as their chance says, means are known, only the widths of the
-//! indices remain. On smooth curves it predicts the mean regret of a learner within a few percent, and it runs to T = 10¹⁵. (On
-//! thresholds chance itself decides between tasks that are close, and the prediction is rougher: within 15 % on M-sets.)
+//! The fluid model: the same rule without chance. Completions grow as their chance says, means are
+//! known, only the widths of the indices remain. On smooth curves it predicts the mean regret of a
+//! learner within a few percent, and it runs to T = 10¹⁵. (On thresholds chance itself decides
+//! between tasks that are close, and the prediction is rougher: within 15 % on M-sets.)
 
 use crate::environment::Environment;
 use crate::experiment::ExperimentError;
@@ -20,12 +21,16 @@ pub struct FluidPoint {
 /// A step is at most this share of the rounds so far, and at least one round.
 const STEP: f64 = 0.01;
 
-/// The regret of the fluid model of a learner up to `horizon`, about a hundred points a decade; `None` for learners whose index has
-/// no fluid form (those that draw, commit or see totals only).
+/// The regret of the fluid model of a learner up to `horizon`, about a hundred points a decade;
+/// `None` for learners whose index has no fluid form (those that draw, commit or see totals only).
 ///
 /// # Errors
 /// If the problem cannot be simulated.
-pub fn fluid(problem: &Problem, learner: &LearnerSpec, horizon: f64) -> Result<Option<Vec<FluidPoint>>, ExperimentError> {
+pub fn fluid(
+    problem: &Problem,
+    learner: &LearnerSpec,
+    horizon: f64,
+) -> Result<Option<Vec<FluidPoint>>, ExperimentError> {
     let environment = Environment::new(problem, 0)?;
     let means = environment.means();
     let tasks = means.len();
@@ -39,14 +44,22 @@ pub fn fluid(problem: &Problem, learner: &LearnerSpec, horizon: f64) -> Result<O
         let step = f64::min((STEP * round).floor().max(1.0), horizon - round);
         for ((weight, mean), completions) in weights.iter_mut().zip(means).zip(&completions) {
             // In the middle of the step, as its rounds see it on average.
-            let Some(index) = fluid_index(learner, *mean, *completions, round + 0.5 * (step + 1.0), tasks, horizon) else {
+            let Some(index) = fluid_index(
+                learner,
+                *mean,
+                *completions,
+                round + 0.5 * (step + 1.0),
+                tasks,
+                horizon,
+            ) else {
                 return Ok(None);
             };
             *weight = index;
         }
         let split = oracle.allocate(&weights, problem.budget(), &Options::default())?;
         let mut value = 0.0;
-        for ((completions, success), mean) in completions.iter_mut().zip(&split.success).zip(means) {
+        for ((completions, success), mean) in completions.iter_mut().zip(&split.success).zip(means)
+        {
             *completions += step * success;
             value += mean * success;
         }

@@ -1,8 +1,11 @@
-//! What `sharp` loses per decade of rounds in the end, under diminishing returns: its regret to second order.
+//! What `sharp` loses per decade of rounds in the end, under diminishing returns: its regret to
+//! second order.
 //!
-//! Late in a run a task with chance of success `f` under the best split has about `f t` completions. Its index is then off by the error
-//! of the mean, of variance `μ(1-μ)/(f t)`, and by a width of about `sqrt(2 μ(1-μ) c log(1/f) / (f t))`. The loss of a split that is best
-//! for slightly wrong weights is quadratic in their errors, so a round costs `C / t`, and a decade of rounds `C ln 10`.
+//! Late in a run a task with chance of success `f` under the best split has about `f t`
+//! completions. Its index is then off by the error of the mean, of variance `μ(1-μ)/(f t)`, and by
+//! a width of about `sqrt(2 μ(1-μ) c log(1/f) / (f t))`. The loss of a split that is best for
+//! slightly wrong weights is quadratic in their errors, so a round costs `C / t`, and a decade of
+//! rounds `C ln 10`.
 
 use crate::environment::Environment;
 use crate::experiment::ExperimentError;
@@ -12,8 +15,9 @@ use crate::problem::Problem;
 /// How far weights are moved to measure the loss, as a share of their scale.
 const STEP: f64 = 1e-3;
 
-/// The regret that `sharp` with factor `c` adds per decade of rounds, in the problem's unit of reward, once there have been many. It
-/// says something under diminishing returns only, and where every task gets a part of the best split.
+/// The regret that `sharp` with factor `c` adds per decade of rounds, in the problem's unit of
+/// reward, once there have been many. It says something under diminishing returns only, and where
+/// every task gets a part of the best split.
 ///
 /// # Errors
 /// If the problem cannot be simulated.
@@ -23,7 +27,9 @@ pub fn sharp_regret_per_decade(problem: &Problem, c: f64) -> Result<f64, Experim
     let mut oracle = Oracle::new(problem);
     let success = oracle.allocate(means, problem.budget(), &Options::default())?.success.clone();
     let spread = |task: usize| means[task] * (1.0 - means[task]) / success[task];
-    let widths: Vec<f64> = (0..means.len()).map(|task| (2.0 * spread(task) * c * (1.0 / success[task]).ln()).sqrt()).collect();
+    let widths: Vec<f64> = (0..means.len())
+        .map(|task| (2.0 * spread(task) * c * (1.0 / success[task]).ln()).sqrt())
+        .collect();
     let mut per_round = curvature(problem, &mut oracle, means, &widths)?;
     for task in 0..means.len() {
         let mut direction = vec![0.0; means.len()];
@@ -34,19 +40,34 @@ pub fn sharp_regret_per_decade(problem: &Problem, c: f64) -> Result<f64, Experim
 }
 
 /// The quadratic coefficient of the loss when the weights are off along a direction.
-fn curvature(problem: &Problem, oracle: &mut Oracle, means: &[f64], direction: &[f64]) -> Result<f64, ExperimentError> {
+fn curvature(
+    problem: &Problem,
+    oracle: &mut Oracle,
+    means: &[f64],
+    direction: &[f64],
+) -> Result<f64, ExperimentError> {
     let longest = direction.iter().fold(0.0f64, |longest, part| longest.max(part.abs()));
     if longest == 0.0 {
         return Ok(0.0);
     }
     let step = STEP / longest;
     // The cubic terms of the two sides cancel.
-    Ok(0.5 * (loss(problem, oracle, means, direction, step)? + loss(problem, oracle, means, direction, -step)?) / (step * step))
+    Ok(0.5
+        * (loss(problem, oracle, means, direction, step)?
+            + loss(problem, oracle, means, direction, -step)?)
+        / (step * step))
 }
 
-fn loss(problem: &Problem, oracle: &mut Oracle, means: &[f64], direction: &[f64], step: f64) -> Result<f64, ExperimentError> {
+fn loss(
+    problem: &Problem,
+    oracle: &mut Oracle,
+    means: &[f64],
+    direction: &[f64],
+    step: f64,
+) -> Result<f64, ExperimentError> {
     let best = oracle.allocate(means, problem.budget(), &Options::default())?.value;
-    let weights: Vec<f64> = means.iter().zip(direction).map(|(mean, part)| mean + step * part).collect();
+    let weights: Vec<f64> =
+        means.iter().zip(direction).map(|(mean, part)| mean + step * part).collect();
     let played = oracle.allocate(&weights, problem.budget(), &Options::default())?;
     Ok(best - played.success.iter().zip(means).map(|(success, mean)| success * mean).sum::<f64>())
 }
@@ -67,7 +88,8 @@ mod tests {
         assert!((per_decade("power") - 18.7).abs() < 0.1, "{}", per_decade("power"));
     }
 
-    /// With F = √x and weights w the value is <μ, w>/|w|: the loss for weights off by d is (|d|² - <d, μ>²/|μ|²) / (2|μ|).
+    /// With F = √x and weights w the value is <μ, w>/|w|: the loss for weights off by d is (|d|² -
+    /// <d, μ>²/|μ|²) / (2|μ|).
     #[test]
     fn square_roots_in_closed_form() {
         let means = [0.6f64, 0.4];
@@ -80,6 +102,8 @@ mod tests {
         let spread = [0, 1].map(|task| (means[task] * (1.0 - means[task]) / success[task]).sqrt());
         let widths = [0, 1].map(|task| spread[task] * (2.2 * (1.0 / success[task]).ln()).sqrt());
         let expected = loss(widths) + loss([spread[0], 0.0]) + loss([0.0, spread[1]]);
-        assert!((per_decade("square-roots") / expected / std::f64::consts::LN_10 - 1.0).abs() < 1e-4);
+        assert!(
+            (per_decade("square-roots") / expected / std::f64::consts::LN_10 - 1.0).abs() < 1e-4
+        );
     }
 }

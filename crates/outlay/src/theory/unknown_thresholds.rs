@@ -1,13 +1,15 @@
 //! Appendix A, played out: who does not know the curves loses everything.
 //!
-//! Two tasks with thresholds b and 1 − b and rewards of 1. The split (b, 1 − b) completes both, 2 a round. Any other split completes
-//! exactly one: with more than b on the first task that one completes, with less the other. So a round with x ≠ b costs exactly 1, and
-//! all it tells is on which side of x the threshold lies: one binary digit of b at most. Against a b with more digits than there are
-//! rounds nobody has any gain to show for it: the regret is T, the largest there is.
+//! Two tasks with thresholds b and 1 − b and rewards of 1. The split (b, 1 − b) completes both, 2 a
+//! round. Any other split completes exactly one: with more than b on the first task that one
+//! completes, with less the other. So a round with x ≠ b costs exactly 1, and all it tells is on
+//! which side of x the threshold lies: one binary digit of b at most. Against a b with more digits
+//! than there are rounds nobody has any gain to show for it: the regret is T, the largest there is.
 //!
-//! Floats cannot show this. They have 53 digits, so a threshold that is a float is found by some fifty bisections and the regret
-//! stops there; and a player who bisects in floats stands still after as many rounds. Here plays and threshold are exact binary
-//! fractions ([`Dyadic`]), and the regret is a count of rounds.
+//! Floats cannot show this. They have 53 digits, so a threshold that is a float is found by some
+//! fifty bisections and the regret stops there; and a player who bisects in floats stands still
+//! after as many rounds. Here plays and threshold are exact binary fractions ([`Dyadic`]), and the
+//! regret is a count of rounds.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -16,7 +18,8 @@ use super::dyadic::Dyadic;
 use crate::problem::{one_line, suggestion};
 use crate::random::{Draws, Purpose};
 
-/// The threshold is longer than the rounds by so many digits, more than the longest guess of [`ThresholdStrategy::Random`].
+/// The threshold is longer than the rounds by so many digits, more than the longest guess of
+/// [`ThresholdStrategy::Random`].
 const SPARE_BITS: u64 = 128;
 
 /// How the threshold is looked for.
@@ -34,8 +37,12 @@ pub enum ThresholdStrategy {
 
 impl ThresholdStrategy {
     /// Every strategy, with the word that names it.
-    pub const ALL: [(&'static str, Self); 4] =
-        [("bisection", Self::Bisection), ("float-bisection", Self::FloatBisection), ("even", Self::Even), ("random", Self::Random)];
+    pub const ALL: [(&'static str, Self); 4] = [
+        ("bisection", Self::Bisection),
+        ("float-bisection", Self::FloatBisection),
+        ("even", Self::Even),
+        ("random", Self::Random),
+    ];
 }
 
 impl FromStr for ThresholdStrategy {
@@ -43,7 +50,13 @@ impl FromStr for ThresholdStrategy {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == text.trim());
-        let unknown = || format!("strategy `{}` is not known: {}", one_line(text), suggestion(text, Self::ALL.map(|(name, _)| name)));
+        let unknown = || {
+            format!(
+                "strategy `{}` is not known: {}",
+                one_line(text),
+                suggestion(text, Self::ALL.map(|(name, _)| name))
+            )
+        };
         found.map(|(_, strategy)| strategy).ok_or_else(unknown)
     }
 }
@@ -55,18 +68,20 @@ pub struct UnknownThresholds {
     pub regret: u64,
     /// The round in which both tasks completed for the first time.
     pub found: Option<u64>,
-    /// After each round until then: the threshold is known to lie in an interval no wider than 2 to minus this.
+    /// After each round until then: the threshold is known to lie in an interval no wider than 2 to
+    /// minus this.
     pub width_bits: Vec<u64>,
     /// Digits of the threshold.
     pub bits: u64,
 }
 
-/// Appendix A with unknown curves: two tasks with thresholds b and 1 − b and rewards of 1, where b has more digits than the rounds can
-/// find out. Only the split at b completes both tasks; any other completes one and tells on which side of it b lies. So the regret
-/// is one a round, whatever is played.
+/// Appendix A with unknown curves: two tasks with thresholds b and 1 − b and rewards of 1, where b
+/// has more digits than the rounds can find out. Only the split at b completes both tasks; any
+/// other completes one and tells on which side of it b lies. So the regret is one a round, whatever
+/// is played.
 ///
-/// All numbers are exact. In floats the threshold would be found after some fifty bisections, and nothing lost from then on.
-/// Bisecting exactly takes time of the order of the rounds' square.
+/// All numbers are exact. In floats the threshold would be found after some fifty bisections, and
+/// nothing lost from then on. Bisecting exactly takes time of the order of the rounds' square.
 ///
 /// ```
 /// use outlay::theory::{ThresholdStrategy, unknown_thresholds};
@@ -75,15 +90,25 @@ pub struct UnknownThresholds {
 /// assert_eq!(game.width_bits.last(), Some(&300)); // though each round told a digit
 /// ```
 #[must_use]
-pub fn unknown_thresholds(strategy: ThresholdStrategy, rounds: u64, seed: u64) -> UnknownThresholds {
+pub fn unknown_thresholds(
+    strategy: ThresholdStrategy,
+    rounds: u64,
+    seed: u64,
+) -> UnknownThresholds {
     unknown_thresholds_of(strategy, rounds, rounds.saturating_add(SPARE_BITS), seed)
 }
 
 /// The same against a threshold of exactly so many digits, at least one.
 #[must_use]
-pub fn unknown_thresholds_of(strategy: ThresholdStrategy, rounds: u64, bits: u64, seed: u64) -> UnknownThresholds {
+pub fn unknown_thresholds_of(
+    strategy: ThresholdStrategy,
+    rounds: u64,
+    bits: u64,
+    seed: u64,
+) -> UnknownThresholds {
     let threshold = Threshold { draws: Draws::new(seed, Purpose::Instance), bits: bits.max(1) };
-    let mut game = UnknownThresholds { regret: 0, found: None, width_bits: Vec::new(), bits: threshold.bits };
+    let mut game =
+        UnknownThresholds { regret: 0, found: None, width_bits: Vec::new(), bits: threshold.bits };
     let mut player = Player::new(strategy, seed);
     let (mut low, mut high) = (Dyadic::ZERO, Dyadic::ONE);
     for round in 1..=rounds {
@@ -105,7 +130,8 @@ pub fn unknown_thresholds_of(strategy: ThresholdStrategy, rounds: u64, bits: u64
     game
 }
 
-/// The threshold of the first task, a binary fraction whose digits are drawn when somebody asks for them. The last one is 1.
+/// The threshold of the first task, a binary fraction whose digits are drawn when somebody asks for
+/// them. The last one is 1.
 struct Threshold {
     draws: Draws,
     bits: u64,
@@ -123,13 +149,16 @@ impl Threshold {
         }
     }
 
-    /// What the outcomes of a round tell: equal if both tasks completed; greater if only the second did, which got 1 − play.
+    /// What the outcomes of a round tell: equal if both tasks completed; greater if only the second
+    /// did, which got 1 − play.
     fn compared_with(&self, play: &Dyadic) -> Ordering {
         if *play == Dyadic::ONE {
             return Ordering::Less;
         }
         let words = play.bits().max(self.bits).div_ceil(64);
-        let differing = (0..words).map(|position| self.word(position).cmp(&play.word(position))).find(|order| order.is_ne());
+        let differing = (0..words)
+            .map(|position| self.word(position).cmp(&play.word(position)))
+            .find(|order| order.is_ne());
         differing.unwrap_or(Ordering::Equal)
     }
 }
@@ -201,7 +230,10 @@ mod tests {
         for seed in 1..=20 {
             let game = unknown_thresholds(ThresholdStrategy::FloatBisection, ROUNDS, seed);
             let (early, late) = (game.width_bits[79], game.width_bits[999]);
-            assert!((50..=80).contains(&early) && early == late, "seed {seed}: {early} digits after 80 rounds, {late} at the end");
+            assert!(
+                (50..=80).contains(&early) && early == late,
+                "seed {seed}: {early} digits after 80 rounds, {late} at the end"
+            );
         }
     }
 

@@ -4,9 +4,11 @@ use statrs::function::gamma::gamma;
 
 use crate::learner::log_term;
 
-/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for `paper`, `tight`, `hoeffding` and `full`.
+/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for `paper`,
+/// `tight`, `hoeffding` and `full`.
 ///
-/// `mass` is the expected sum over rounds and tasks of the chance of success; the bound is in multiples of the largest reward.
+/// `mass` is the expected sum over rounds and tasks of the chance of success; the bound is in
+/// multiples of the largest reward.
 ///
 /// ```
 /// // K = 10, T = 1e5, a success mass of 1e6; the first term adds 1.
@@ -17,8 +19,8 @@ pub fn worst_case_bound(tasks: usize, horizon: u64, mass: f64) -> f64 {
     1.0 + 4.0 * (tasks as f64 * log_term(tasks, horizon)).sqrt() * mass.max(0.0).sqrt()
 }
 
-/// The Corollary of Theorem 3, at `δ = 1/(KT)²`: thresholds that let `plays` of the tasks succeed in a round (M-sets), for the same
-/// learners: `1 + 4 sqrt(K L M T)`.
+/// The Corollary of Theorem 3, at `δ = 1/(KT)²`: thresholds that let `plays` of the tasks succeed
+/// in a round (M-sets), for the same learners: `1 + 4 sqrt(K L M T)`.
 ///
 /// ```
 /// use outlay::theory::{m_set_bound, worst_case_bound};
@@ -29,7 +31,8 @@ pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
     worst_case_bound(tasks, horizon, plays as f64 * horizon as f64)
 }
 
-/// The worst-case bound of `sharp`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once. Infinite unless `c > 1/2`.
+/// The worst-case bound of `sharp`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once.
+/// Infinite unless `c > 1/2`.
 ///
 /// ```
 /// let per_root = (outlay::theory::sharp_bound(10, 10_000.0, 1.1) - 10.0) / 10.0 / 100.0;
@@ -38,16 +41,20 @@ pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
 #[must_use]
 pub fn sharp_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
     let tasks = tasks as f64;
-    (2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt()) * tasks * rounds.sqrt() + tasks
+    (2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt())
+        * tasks
+        * rounds.sqrt()
+        + tasks
 }
 
-/// The `b` of the corollary to Lemma A (docs/proof-sharp.md): the expected underestimate in round `t` is at most `b / sqrt(t)`. The
-/// smallest over the width of the proof's blocks.
+/// The `b` of the corollary to Lemma A (docs/proof-sharp.md): the expected underestimate in round
+/// `t` is at most `b / sqrt(t)`. The smallest over the width of the proof's blocks.
 fn underestimate_constant(c: f64) -> f64 {
     const STEPS: u32 = 2000;
     let bound = |eta: f64| {
         let a = c / eta;
-        let factor = (eta / 2.0).powf(a) * (gamma(a) / eta.ln() + (a / std::f64::consts::E).powf(a));
+        let factor =
+            (eta / 2.0).powf(a) * (gamma(a) / eta.ln() + (a / std::f64::consts::E).powf(a));
         factor.powf(0.5 / a) * 2.0 * a / (2.0 * a - 1.0)
     };
     // The blocks must leave a = c/η above 1/2.

@@ -1,9 +1,10 @@
 //! The confidence event, for every run that a test plays.
 //!
-//! In every round, for every task that is there: `mean <= index <= mean + 2 sqrt(L / (1 + N))` with `L = log(2 K² T²)`. Theorems 1 and 3
-//! of the paper use nothing else about the index. For the learners of [`claims`] a run fails with probability at most 1/(KT), also
-//! where outcomes are late (a delay does not depend on its reward). Added up over all runs that the tests play, fewer than 0.2
-//! failures are to be expected, and the seeds are fixed: none is let pass.
+//! In every round, for every task that is there: `mean <= index <= mean + 2 sqrt(L / (1 + N))` with
+//! `L = log(2 K² T²)`. Theorems 1 and 3 of the paper use nothing else about the index. For the
+//! learners of [`claims`] a run fails with probability at most 1/(KT), also where outcomes are late
+//! (a delay does not depend on its reward). Added up over all runs that the tests play, fewer than
+//! 0.2 failures are to be expected, and the seeds are fixed: none is let pass.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +15,13 @@ use outlay::experiment::{Play, Replication};
 use outlay::feedback::{Feedback, Outcome};
 use outlay::learner::{LearnerSpec, log_term};
 
-/// Whether the learner's indices are confidence bounds at that level. Those of `sharp`, `kl-log` and `cucb` are not, and those of
-/// `oful` and `grid-ucb` are not of tasks.
+/// Whether the learner's indices are confidence bounds at that level. Those of `sharp`, `kl-log`
+/// and `cucb` are not, and those of `oful` and `grid-ucb` are not of tasks.
 pub(crate) fn claims(learner: &LearnerSpec) -> bool {
-    matches!(learner, LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full)
+    matches!(
+        learner,
+        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full
+    )
 }
 
 /// Plays a run again if its learner makes the claim, and says where it fails.
@@ -26,7 +30,9 @@ pub(crate) fn failure(play: &Play<'_>, run: &Replication) -> Option<String> {
         return None;
     }
     match watched(play) {
-        Ok(seen) => (seen != run.completions).then(|| format!("{}: not the same run: {seen:?}, {:?}", play.learner, run.completions)),
+        Ok(seen) => (seen != run.completions).then(|| {
+            format!("{}: not the same run: {seen:?}, {:?}", play.learner, run.completions)
+        }),
         Err(failure) => Some(failure),
     }
 }
@@ -36,7 +42,9 @@ pub(crate) fn watched(play: &Play<'_>) -> Result<Vec<u64>, String> {
     let mut run = Watched::new(play);
     for round in 1..=play.horizon {
         run.deliver_late(round);
-        run.round(round).map_err(|failure| format!("{}, seed {}, round {round}: {failure}", play.learner, play.seed))?;
+        run.round(round).map_err(|failure| {
+            format!("{}, seed {}, round {round}: {failure}", play.learner, play.seed)
+        })?;
     }
     run.deliver_late(play.horizon + 1);
     Ok(run.event.seen)
@@ -51,24 +59,41 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    pub(crate) fn new(problem: &Problem, environment: &Environment, learner: &LearnerSpec, horizon: u64) -> Self {
+    pub(crate) fn new(
+        problem: &Problem,
+        environment: &Environment,
+        learner: &LearnerSpec,
+        horizon: u64,
+    ) -> Self {
         let tasks = problem.tasks().len();
         let sees_forgone = learner.entry().feedback == Feedback::Full;
-        Self { means: environment.means().to_vec(), seen: vec![0; tasks], log_term: log_term(tasks, horizon), sees_forgone }
+        Self {
+            means: environment.means().to_vec(),
+            seen: vec![0; tasks],
+            log_term: log_term(tasks, horizon),
+            sees_forgone,
+        }
     }
 
     pub(crate) fn check(&self, indices: &[f64], available: Option<&[bool]>) -> Result<(), String> {
-        for (task, ((&index, &mean), &seen)) in indices.iter().zip(&self.means).zip(&self.seen).enumerate() {
+        for (task, ((&index, &mean), &seen)) in
+            indices.iter().zip(&self.means).zip(&self.seen).enumerate()
+        {
             let most = mean + 2.0 * (self.log_term / (1.0 + seen as f64)).sqrt();
-            if available.is_none_or(|available| available[task]) && !(index >= mean && index <= most) {
-                return Err(format!("the index of task {task} is {index}, not between {mean} and {most}"));
+            if available.is_none_or(|available| available[task])
+                && !(index >= mean && index <= most)
+            {
+                return Err(format!(
+                    "the index of task {task} is {index}, not between {mean} and {most}"
+                ));
             }
         }
         Ok(())
     }
 
     pub(crate) fn see(&mut self, task: usize, outcome: Outcome) {
-        let is_seen = matches!(outcome, Outcome::Done(_)) || (self.sees_forgone && matches!(outcome, Outcome::Forgone(_)));
+        let is_seen = matches!(outcome, Outcome::Done(_))
+            || (self.sees_forgone && matches!(outcome, Outcome::Forgone(_)));
         self.seen[task] += u64::from(is_seen);
     }
 }
@@ -118,7 +143,10 @@ impl Watched {
         if self.environment.has_delays() {
             self.send(round);
         } else if self.available.contains(&true) {
-            self.outcomes.iter().enumerate().for_each(|(task, outcome)| self.event.see(task, *outcome));
+            self.outcomes
+                .iter()
+                .enumerate()
+                .for_each(|(task, outcome)| self.event.see(task, *outcome));
             self.campaign.observe_round(round, &self.outcomes).unwrap();
         }
         Ok(())
@@ -126,7 +154,9 @@ impl Watched {
 
     /// Puts a round's outcomes on their way.
     fn send(&mut self, round: u64) {
-        for (task, &outcome) in self.outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing) {
+        for (task, &outcome) in
+            self.outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing)
+        {
             let arrival = round + self.environment.delay(round, task);
             self.late.entry(arrival).or_default().push((round, task, outcome));
         }

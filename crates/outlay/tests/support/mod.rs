@@ -1,4 +1,5 @@
-//! What several test files share: random instances, brute force, and the checks every allocation must pass.
+//! What several test files share: random instances, brute force, and the checks every allocation
+//! must pass.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -75,7 +76,9 @@ pub fn random_curve(random: &mut Random, mix: Mix, tasks: usize) -> Curve {
             success.insert(0, 0.0);
             Curve::piecewise(spend, success)
         }
-        _ => Curve::empirical((0..5 + random.below(20)).map(|_| share * random.between(0.1, 6.0)).collect()),
+        _ => Curve::empirical(
+            (0..5 + random.below(20)).map(|_| share * random.between(0.1, 6.0)).collect(),
+        ),
     }
     .unwrap()
 }
@@ -90,13 +93,19 @@ fn random_steps(random: &mut Random, share: f64) -> (Vec<f64>, Vec<f64>) {
 }
 
 pub fn random_problem(random: &mut Random, mix: Mix, tasks: usize) -> (Problem, Vec<f64>) {
-    let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), random_curve(random, mix, tasks))).collect();
+    let specs = (0..tasks)
+        .map(|task| TaskSpec::new(format!("t{task}"), random_curve(random, mix, tasks)))
+        .collect();
     let values = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
     (ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(), values)
 }
 
 pub fn problem_of(curves: Vec<Curve>, budget: f64) -> Problem {
-    let tasks = curves.into_iter().enumerate().map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve)).collect();
+    let tasks = curves
+        .into_iter()
+        .enumerate()
+        .map(|(task, curve)| TaskSpec::new(format!("t{task}"), curve))
+        .collect();
     ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()
 }
 
@@ -105,7 +114,12 @@ pub fn solve(problem: &Problem, values: &[f64], budget: f64) -> (Allocation, Rec
     solve_with(problem, values, budget, &Options::default())
 }
 
-pub fn solve_with(problem: &Problem, values: &[f64], budget: f64, options: &Options) -> (Allocation, Recheck) {
+pub fn solve_with(
+    problem: &Problem,
+    values: &[f64],
+    budget: f64,
+    options: &Options,
+) -> (Allocation, Recheck) {
     let mut oracle = Oracle::new(problem);
     let allocation = oracle.allocate(values, budget, options).unwrap().clone();
     let checked = certified(problem, values, &allocation);
@@ -122,13 +136,25 @@ pub fn brief(allocation: &Allocation) -> String {
 
 /// Every allocation must pass this.
 pub fn certified(problem: &Problem, values: &[f64], allocation: &Allocation) -> Recheck {
-    let checked = recheck(problem, values, allocation).unwrap_or_else(|error| panic!("{error}\n{}", brief(allocation)));
+    let checked = recheck(problem, values, allocation)
+        .unwrap_or_else(|error| panic!("{error}\n{}", brief(allocation)));
     assert_eq!(allocation.success.len(), allocation.spend.len());
-    for ((task, &spend), &success) in problem.tasks().iter().zip(&allocation.spend).zip(&allocation.success) {
+    for ((task, &spend), &success) in
+        problem.tasks().iter().zip(&allocation.spend).zip(&allocation.success)
+    {
         let truth = task.curve().success(spend);
-        assert!((success - truth).abs() <= 4e-14 * truth, "{}: success {success}, not {truth}\n{}", task.name(), brief(allocation));
+        assert!(
+            (success - truth).abs() <= 4e-14 * truth,
+            "{}: success {success}, not {truth}\n{}",
+            task.name(),
+            brief(allocation)
+        );
     }
-    assert!(checked.price_bound >= allocation.value * (1.0 - 1e-13), "{checked:?} {}", brief(allocation));
+    assert!(
+        checked.price_bound >= allocation.value * (1.0 - 1e-13),
+        "{checked:?} {}",
+        brief(allocation)
+    );
     let custom = problem.tasks().iter().any(|task| task.curve().family().name() == "custom");
     assert!(
         custom || checked.price_bound >= allocation.upper_bound * (1.0 - 1e-11),
@@ -138,7 +164,8 @@ pub fn certified(problem: &Problem, values: &[f64], allocation: &Allocation) -> 
     checked
 }
 
-/// The best value on a grid of the budget, by the (max,+) product over tasks: a lower bound on the optimum.
+/// The best value on a grid of the budget, by the (max,+) product over tasks: a lower bound on the
+/// optimum.
 pub fn grid_optimum(problem: &Problem, values: &[f64], budget: f64, cells: usize) -> f64 {
     let mut best = vec![0.0f64; cells + 1];
     for (position, (task, value)) in problem.tasks().iter().zip(values).enumerate() {
@@ -146,14 +173,20 @@ pub fn grid_optimum(problem: &Problem, values: &[f64], budget: f64, cells: usize
         let worth: Vec<f64> = (0..=cells)
             .map(|cell| {
                 let spend = budget * cell as f64 / cells as f64;
-                let allowed = spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least);
+                let allowed = spend >= bounds.min
+                    && spend <= bounds.max
+                    && (spend == 0.0 || spend >= bounds.at_least);
                 if allowed { value * task.curve().success(spend) } else { f64::NEG_INFINITY }
             })
             .collect();
         let mut next = vec![f64::NEG_INFINITY; cells + 1];
         for (total, slot) in next.iter_mut().enumerate() {
             for mine in 0..=total {
-                let rest = if position == 0 { if total == mine { 0.0 } else { f64::NEG_INFINITY } } else { best[total - mine] };
+                let rest = if position == 0 {
+                    if total == mine { 0.0 } else { f64::NEG_INFINITY }
+                } else {
+                    best[total - mine]
+                };
                 *slot = slot.max(worth[mine] + rest);
             }
         }
@@ -173,7 +206,11 @@ pub fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f64 {
             _ => panic!("steps only"),
         };
         let spends = std::iter::once(0.0).chain(jumps).filter(|&spend| spend <= left + slack);
-        spends.map(|spend| values[0] * curve.success(spend) + go(rest, &values[1..], left - spend, slack)).fold(f64::NEG_INFINITY, f64::max)
+        spends
+            .map(|spend| {
+                values[0] * curve.success(spend) + go(rest, &values[1..], left - spend, slack)
+            })
+            .fold(f64::NEG_INFINITY, f64::max)
     }
     go(curves, values, budget, 1e-13 * budget)
 }
@@ -187,28 +224,39 @@ fn telling_spends(curve: &Curve) -> Vec<f64> {
         Family::Empirical(empirical) => empirical.at().to_vec(),
         Family::Piecewise(piecewise) => piecewise.spend().to_vec(),
         _ => match curve.shape() {
-            Shape::SShaped { inflection } => vec![inflection, 1.5 * inflection, 2.0 * inflection, curve.saturates_at()],
+            Shape::SShaped { inflection } => {
+                vec![inflection, 1.5 * inflection, 2.0 * inflection, curve.saturates_at()]
+            }
             _ => vec![curve.saturates_at()],
         },
     }
 }
 
-/// The best value over all combinations of telling spends (jumps, corners, bounds, `cells` equal parts of the budget) where one
-/// task takes whatever the others leave, or nothing if no combination is feasible. A lower bound on the optimum, and the optimum
-/// itself where curves are staircases or linear pieces: a vertex has at most one task away from its corners.
-pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: usize) -> Option<f64> {
+/// The best value over all combinations of telling spends (jumps, corners, bounds, `cells` equal
+/// parts of the budget) where one task takes whatever the others leave, or nothing if no
+/// combination is feasible. A lower bound on the optimum, and the optimum itself where curves are
+/// staircases or linear pieces: a vertex has at most one task away from its corners.
+pub fn telling_optimum(
+    problem: &Problem,
+    values: &[f64],
+    budget: f64,
+    cells: usize,
+) -> Option<f64> {
     let slack = 2.0 * f64::EPSILON * budget;
     let allowed = |task: usize, spend: f64| {
         let bounds = problem.tasks()[task].bounds();
         spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
     };
-    let worth = |task: usize, spend: f64| values[task] * problem.tasks()[task].curve().success(spend);
+    let worth =
+        |task: usize, spend: f64| values[task] * problem.tasks()[task].curve().success(spend);
     let options: Vec<Vec<(f64, f64)>> = (0..problem.tasks().len())
         .map(|task| {
             let bounds = problem.tasks()[task].bounds();
             let mut spends = telling_spends(problem.tasks()[task].curve());
             spends.extend([0.0, bounds.min, bounds.max, bounds.at_least]);
-            spends.extend((1..=cells).map(|cell| (budget * (cell as f64 / cells as f64)).min(budget)));
+            spends.extend(
+                (1..=cells).map(|cell| (budget * (cell as f64 / cells as f64)).min(budget)),
+            );
             spends.retain(|&spend| spend <= budget + slack && allowed(task, spend));
             spends.sort_by(f64::total_cmp);
             spends.dedup();
@@ -221,12 +269,20 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
             let bounds = problem.tasks()[task].bounds();
             // What rounding may have left over is nobody's: some curves rise without limit at zero.
             let spend = if left > 4.0 * slack { (left - slack).min(bounds.max) } else { 0.0 };
-            let spend = if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };
+            let spend =
+                if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };
             let spend = if spend < bounds.at_least && bounds.min == 0.0 { 0.0 } else { spend };
             if allowed(task, spend) { worth(task, spend) } else { f64::NEG_INFINITY }
         }
     };
-    fn go(options: &[Vec<(f64, f64)>], task: usize, filler: Option<usize>, left: f64, slack: f64, filled: &dyn Fn(f64) -> f64) -> f64 {
+    fn go(
+        options: &[Vec<(f64, f64)>],
+        task: usize,
+        filler: Option<usize>,
+        left: f64,
+        slack: f64,
+        filled: &dyn Fn(f64) -> f64,
+    ) -> f64 {
         if task == options.len() {
             return filled(left);
         }
@@ -240,12 +296,15 @@ pub fn telling_optimum(problem: &Problem, values: &[f64], budget: f64, cells: us
             .fold(f64::NEG_INFINITY, f64::max)
     }
     let fillers = std::iter::once(None).chain((0..options.len()).map(Some));
-    let best = fillers.map(|filler| go(&options, 0, filler, budget, slack, &|left| filled(filler, left))).fold(f64::NEG_INFINITY, f64::max);
+    let best = fillers
+        .map(|filler| go(&options, 0, filler, budget, slack, &|left| filled(filler, left)))
+        .fold(f64::NEG_INFINITY, f64::max);
     (best > f64::NEG_INFINITY).then_some(best)
 }
 
-/// A random problem as [`random_problem`] with budget one, where about half the tasks have bounds: `min`, `max`, `fixed`,
-/// `exclude` or `at_least`; the lower bounds leave at least half the budget free.
+/// A random problem as [`random_problem`] with budget one, where about half the tasks have bounds:
+/// `min`, `max`, `fixed`, `exclude` or `at_least`; the lower bounds leave at least half the budget
+/// free.
 pub fn bounded_problem(
     random: &mut Random,
     tasks: usize,

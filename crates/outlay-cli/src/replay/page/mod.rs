@@ -1,4 +1,5 @@
-//! The page of a replay: what learners made of the record, and how far the record is from the model.
+//! The page of a replay: what learners made of the record, and how far the record is from the
+//! model.
 
 mod gains;
 mod record;
@@ -13,8 +14,12 @@ use super::findings::{findings, losses};
 
 /// The whole page; `command` is what gives the same results.
 pub(super) fn page(replayed: &Replayed, command: &str) -> String {
-    let figures = |figures: Vec<Figure>| Element::new("div").class("figures").children(figures.iter().map(Figure::element));
-    let sentences = |sentences: Vec<String>| sentences.into_iter().map(|sentence| Element::new("p").class("verdict").text(&sentence));
+    let figures = |figures: Vec<Figure>| {
+        Element::new("div").class("figures").children(figures.iter().map(Figure::element))
+    };
+    let sentences = |sentences: Vec<String>| {
+        sentences.into_iter().map(|sentence| Element::new("p").class("verdict").text(&sentence))
+    };
     let played = Element::new("section")
         .child(Element::new("h2").text("What learners made of it"))
         .child(facts(replayed))
@@ -36,12 +41,18 @@ fn facts(replayed: &Replayed) -> Element {
         ("tasks", plain(summary.tasks.len() as f64)),
         ("rounds", plain(summary.rounds as f64)),
         ("replications", plain(summary.replications as f64)),
-        ("best in hindsight", format!("{} per round (relative gap {})", figure(splits.best.gain), gap(splits.gap))),
+        (
+            "best in hindsight",
+            format!("{} per round (relative gap {})", figure(splits.best.gain), gap(splits.gap)),
+        ),
         ("model’s best", format!("{} per round", figure(splits.model.gain))),
         ("even split", format!("{} per round", figure(splits.even.gain))),
     ];
-    let fact =
-        |(name, text): (&str, String)| Element::new("div").child(Element::new("dt").text(name)).child(Element::new("dd").text(&text));
+    let fact = |(name, text): (&str, String)| {
+        Element::new("div")
+            .child(Element::new("dt").text(name))
+            .child(Element::new("dd").text(&text))
+    };
     Element::new("dl").class("facts").children(facts.into_iter().map(fact))
 }
 
@@ -51,7 +62,8 @@ fn results(replayed: &Replayed) -> Element {
     let of_best = |gain: f64| if best > 0.0 { percent(gain / best) } else { "–".to_owned() };
     let names = ["gain per round ± 95 %", "of the best", "in the last tenth", "regret ± 95 %"];
     let heads = names.map(|name| Element::new("th").class("number").text(name));
-    let head = Element::new("tr").child(Element::new("th").class("word").text("learner")).children(heads);
+    let head =
+        Element::new("tr").child(Element::new("th").class("word").text("learner")).children(heads);
     let row = |(position, learner): (usize, &outlay::replay::LearnerReplay)| {
         let cells = [
             mean_with_interval(&learner.gain),
@@ -60,8 +72,13 @@ fn results(replayed: &Replayed) -> Element {
             mean_with_interval(&learner.regret),
         ];
         let name = Element::new("th").class("word").child(sample(position)).text(&learner.learner);
-        Element::new("tr").child(name).children(cells.map(|cell| Element::new("td").class("number").text(&cell)))
+        Element::new("tr")
+            .child(name)
+            .children(cells.map(|cell| Element::new("td").class("number").text(&cell)))
     };
-    let body = Element::new("tbody").children(replayed.summary.learners.iter().enumerate().map(row));
-    Element::new("div").class("scroll").child(Element::new("table").child(Element::new("thead").child(head)).child(body))
+    let body =
+        Element::new("tbody").children(replayed.summary.learners.iter().enumerate().map(row));
+    Element::new("div")
+        .class("scroll")
+        .child(Element::new("table").child(Element::new("thead").child(head)).child(body))
 }

@@ -26,7 +26,8 @@ pub(super) struct Campaigns {
 }
 
 impl Campaigns {
-    /// Forgets what was read before connections were lost: another database may have taken the place of this one.
+    /// Forgets what was read before connections were lost: another database may have taken the
+    /// place of this one.
     fn since(&mut self, epoch: u64) -> &mut Self {
         if self.epoch != epoch {
             self.homes.clear();
@@ -67,11 +68,13 @@ pub(super) async fn find<'a>(
     unknown.sort_unstable();
     unknown.dedup();
     let sql = "SELECT id, number, tasks FROM campaign WHERE id = ANY ($1)";
-    let rows = session.repeatable(&store.pool.openings.read, sql, &[(&unknown, Type::TEXT_ARRAY)]).await?;
+    let rows =
+        session.repeatable(&store.pool.openings.read, sql, &[(&unknown, Type::TEXT_ARRAY)]).await?;
     let mut kept = store.campaigns.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.since(session.epoch);
     for row in &rows {
-        let (id, home): (&str, _) = (row.get(0), Home { number: row.get(1), tasks: row.get::<_, i32>(2).unsigned_abs() });
+        let (id, home): (&str, _) =
+            (row.get(0), Home { number: row.get(1), tasks: row.get::<_, i32>(2).unsigned_abs() });
         kept.homes.insert(id.to_owned(), home);
         if let Ok(place) = unknown.binary_search(&id) {
             found.insert(unknown[place], home);
@@ -80,26 +83,48 @@ pub(super) async fn find<'a>(
     Ok(found)
 }
 
-pub(super) async fn find_one(store: &PostgresStore, session: &Session, name: &str) -> Result<Option<Home>, Trouble> {
+pub(super) async fn find_one(
+    store: &PostgresStore,
+    session: &Session,
+    name: &str,
+) -> Result<Option<Home>, Trouble> {
     Ok(find(store, session, std::iter::once(name)).await?.get(name).copied())
 }
 
-const COLUMNS: &str = "SELECT id, spec, tasks, status, version, created_at, changed_at FROM campaign";
+const COLUMNS: &str =
+    "SELECT id, spec, tasks, status, version, created_at, changed_at FROM campaign";
 
-pub(super) async fn read(store: &PostgresStore, session: &Session, id: &str) -> Result<Option<CampaignRow>, Trouble> {
+pub(super) async fn read(
+    store: &PostgresStore,
+    session: &Session,
+    id: &str,
+) -> Result<Option<CampaignRow>, Trouble> {
     if id.contains('\0') {
         return Ok(None);
     }
-    let rows = session.repeatable(&store.pool.openings.read, &format!("{COLUMNS} WHERE id = $1"), &[(&id, Type::TEXT)]).await?;
+    let rows = session
+        .repeatable(
+            &store.pool.openings.read,
+            &format!("{COLUMNS} WHERE id = $1"),
+            &[(&id, Type::TEXT)],
+        )
+        .await?;
     rows.first().map(row).transpose()
 }
 
-pub(super) async fn page(store: &PostgresStore, session: &Session, after: Option<&str>, limit: usize) -> Result<Vec<CampaignRow>, Trouble> {
+pub(super) async fn page(
+    store: &PostgresStore,
+    session: &Session,
+    after: Option<&str>,
+    limit: usize,
+) -> Result<Vec<CampaignRow>, Trouble> {
     // No id goes on after the part that the database can have.
     let after = after.map(|after| after.split('\0').next().unwrap_or_default());
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let sql = format!("{COLUMNS} WHERE $1::text IS NULL OR id > $1 ORDER BY id LIMIT $2");
-    let rows = session.repeatable(&store.pool.openings.read, &sql, &[(&after, Type::TEXT), (&limit, Type::INT8)]).await?;
+    let rows = session
+        .repeatable(&store.pool.openings.read, &sql, &[(&after, Type::TEXT), (&limit, Type::INT8)])
+        .await?;
     rows.iter().map(row).collect()
 }
 
@@ -129,6 +154,9 @@ pub(super) fn status(word: &str) -> Result<CampaignStatus, Trouble> {
         "open" => Ok(CampaignStatus::Open),
         "paused" => Ok(CampaignStatus::Paused),
         "closed" => Ok(CampaignStatus::Closed),
-        other => Err(Trouble::final_one(format!("a campaign's status is {other:?} in the database"), false)),
+        other => Err(Trouble::final_one(
+            format!("a campaign's status is {other:?} in the database"),
+            false,
+        )),
     }
 }

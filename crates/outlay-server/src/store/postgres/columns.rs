@@ -94,7 +94,8 @@ pub(super) struct SplitColumns<'a> {
     expires_at: Vec<i64>,
     budgets: Vec<f64>,
     tokens: Vec<&'a str>,
-    /// Where in `numbers` a split begins, its chances of success begin, its weights begin, and it ends.
+    /// Where in `numbers` a split begins, its chances of success begin, its weights begin, and it
+    /// ends.
     starts: [Vec<i32>; 4],
     available: [Vec<Option<i32>>; 2],
     numbers: Vec<f64>,
@@ -118,7 +119,10 @@ impl<'a> SplitColumns<'a> {
             columns.budgets.push(split.budget);
             columns.tokens.push(&ask.token);
             columns.starts[0].push(small(columns.numbers.len()));
-            for (numbers, starts) in [&split.spend, &split.success, &split.index].into_iter().zip(&mut columns.starts[1..]) {
+            for (numbers, starts) in [&split.spend, &split.success, &split.index]
+                .into_iter()
+                .zip(&mut columns.starts[1..])
+            {
                 columns.numbers.extend_from_slice(numbers);
                 starts.push(small(columns.numbers.len()));
             }
@@ -229,8 +233,11 @@ impl<'a> ToldColumns<'a> {
     /// Reports that bring something new.
     pub(super) fn of(batch: &[Wanted<'a>], decision: &Decision<'_>, first_seq: i64) -> Self {
         let mut columns = Self::default();
-        let bringing: HashSet<usize> = decision.items.values().map(|(report, ..)| *report).collect();
-        for (place, wanted) in batch.iter().enumerate().filter(|(place, _)| bringing.contains(place)) {
+        let bringing: HashSet<usize> =
+            decision.items.values().map(|(report, ..)| *report).collect();
+        for (place, wanted) in
+            batch.iter().enumerate().filter(|(place, _)| bringing.contains(place))
+        {
             let Wanted::Tell(tell, Some(campaign)) = wanted else { continue };
             columns.campaigns.push(*campaign);
             columns.seqs.push(first_seq + i64::from(small(place)));
@@ -255,7 +262,8 @@ impl<'a> ToldColumns<'a> {
     }
 }
 
-/// How many of the round's tasks can be told of and how many were, unless the report alone has all of them.
+/// How many of the round's tasks can be told of and how many were, unless the report alone has all
+/// of them.
 const READ_COMPLETE: &str = "
     SELECT u.place, s.there, CASE WHEN u.items < s.there
         THEN (SELECT count(*) FROM feedback f WHERE f.campaign = u.campaign AND f.round = u.round) END
@@ -277,7 +285,9 @@ impl CompleteColumns {
     pub(super) fn of(batch: &[Wanted<'_>], decision: &Decision<'_>) -> Self {
         let mut columns = Self::default();
         for (place, (wanted, answer)) in batch.iter().zip(&decision.answers).enumerate() {
-            let (Wanted::Tell(tell, Some(campaign)), Answer::Told(_)) = (wanted, answer) else { continue };
+            let (Wanted::Tell(tell, Some(campaign)), Answer::Told(_)) = (wanted, answer) else {
+                continue;
+            };
             columns.places.push(small(place));
             columns.campaigns.push(*campaign);
             columns.rounds.push(whole(tell.round));
@@ -316,8 +326,8 @@ const ADD_TALLIES: &str = "
     ON CONFLICT (campaign, slot) DO UPDATE SET rounds = old.rounds + EXCLUDED.rounds, version = old.version + EXCLUDED.version,
         late = old.late + EXCLUDED.late";
 
-/// What is to be added to the counts of a slot. A correction takes away, and may do so where it was not counted: only the sum over all
-/// slots means something.
+/// What is to be added to the counts of a slot. A correction takes away, and may do so where it was
+/// not counted: only the sum over all slots means something.
 #[derive(Debug, Default)]
 pub(super) struct Counts {
     /// By campaign and task: told, completions, rewards, expected.
@@ -336,7 +346,11 @@ impl Counts {
             let is_late = matches!(batch.get(*report), Some(Wanted::Tell(tell, _)) if tell.is_late);
             counts.tally(*campaign, [0, 1, is_late.into()]);
             let Item { outcome, expected, .. } = *item;
-            counts.stat(*campaign, *task, [1, outcome.completed.into(), whole(outcome.reward), whole(expected)]);
+            counts.stat(
+                *campaign,
+                *task,
+                [1, outcome.completed.into(), whole(outcome.reward), whole(expected)],
+            );
         }
         counts
     }
@@ -375,7 +389,8 @@ impl Counts {
 
     pub(super) async fn add_tallies(&self, session: &Session, slot: i32) -> Result<u64, Error> {
         let campaigns: Vec<_> = self.tallies.keys().copied().collect();
-        let [rounds, versions, late] = [0, 1, 2].map(|which| self.tallies.values().map(|row| row[which]).collect::<Vec<_>>());
+        let [rounds, versions, late] =
+            [0, 1, 2].map(|which| self.tallies.values().map(|row| row[which]).collect::<Vec<_>>());
         let values = [
             (&slot as _, Type::INT4),
             (&campaigns as _, Type::INT4_ARRAY),

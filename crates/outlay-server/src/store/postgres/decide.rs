@@ -1,8 +1,10 @@
-//! What is to be written for a batch of asks and reports, given what is known to be in the database.
+//! What is to be written for a batch of asks and reports, given what is known to be in the
+//! database.
 //!
-//! Nothing is known at first: the batch is written as if all of it were new, and what the database leaves out is then read. If that
-//! explains everything, as it does for reports that came twice, the transaction goes on; if a command turns out to be refused, it is
-//! undone and decided again with what was learnt. What is known only grows and stays true, so this ends.
+//! Nothing is known at first: the batch is written as if all of it were new, and what the database
+//! leaves out is then read. If that explains everything, as it does for reports that came twice,
+//! the transaction goes on; if a command turns out to be refused, it is undone and decided again
+//! with what was learnt. What is known only grows and stays true, so this ends.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -53,8 +55,8 @@ pub(super) struct Decision<'a> {
     pub(super) asks: Vec<(usize, i32, &'a Ask)>,
     /// By token and key.
     pub(super) keys: BTreeMap<(&'a str, &'a str), (usize, i32, &'a Ask)>,
-    /// In order of their places, which is the order in which they are written, so that nobody waits in a circle: the report and the
-    /// place in it.
+    /// In order of their places, which is the order in which they are written, so that nobody waits
+    /// in a circle: the report and the place in it.
     pub(super) items: BTreeMap<Place, (usize, usize, Item)>,
 }
 
@@ -91,19 +93,33 @@ impl<'a> Decision<'a> {
         rounds: &mut BTreeMap<(i32, u64), u64>,
     ) -> Result<Answer, Refusal> {
         if let Some(key) = &ask.key {
-            let before =
-                self.keys.get(&(ask.token.as_str(), key.key.as_str())).and_then(|(_, _, first)| Some((first.key.as_ref()?, first)));
-            if let Some((first_key, first)) = before.filter(|(first_key, _)| first_key.expires_at > ask.at) {
-                return Err(Refusal::KeyUsed { request: first_key.request, rounds: first.rounds.clone() });
+            let before = self
+                .keys
+                .get(&(ask.token.as_str(), key.key.as_str()))
+                .and_then(|(_, _, first)| Some((first.key.as_ref()?, first)));
+            if let Some((first_key, first)) =
+                before.filter(|(first_key, _)| first_key.expires_at > ask.at)
+            {
+                return Err(Refusal::KeyUsed {
+                    request: first_key.request,
+                    rounds: first.rounds.clone(),
+                });
             }
             let stored = known.keys.get(&(ask.token.clone(), key.key.clone()));
-            if let Some((used, _)) = stored.filter(|(_, expires_at)| before.is_none() && *expires_at > ask.at) {
-                return Err(Refusal::KeyUsed { request: used.request, rounds: used.rounds.clone() });
+            if let Some((used, _)) =
+                stored.filter(|(_, expires_at)| before.is_none() && *expires_at > ask.at)
+            {
+                return Err(Refusal::KeyUsed {
+                    request: used.request,
+                    rounds: used.rounds.clone(),
+                });
             }
         }
         let Range { start, end } = ask.rounds;
         let before = rounds.range(..(campaign, end)).next_back();
-        if known.taken.contains(&at) || before.is_some_and(|((owner, _), end)| *owner == campaign && *end > start) {
+        if known.taken.contains(&at)
+            || before.is_some_and(|((owner, _), end)| *owner == campaign && *end > start)
+        {
             return Err(Refusal::RoundsTaken);
         }
         rounds.insert((campaign, start), end);
@@ -114,18 +130,33 @@ impl<'a> Decision<'a> {
         Ok(Answer::Asked)
     }
 
-    fn tell(&mut self, at: usize, campaign: i32, tell: &Tell, known: &Known) -> Result<Answer, Refusal> {
+    fn tell(
+        &mut self,
+        at: usize,
+        campaign: i32,
+        tell: &Tell,
+        known: &Known,
+    ) -> Result<Answer, Refusal> {
         let mut is_new = Vec::with_capacity(tell.items.len());
         for item in &tell.items {
             let place = place(campaign, tell, item);
-            let in_batch = self.items.get(&place).map(|(.., item)| Stored { first: item.outcome, counted: item.outcome });
+            let in_batch = self
+                .items
+                .get(&place)
+                .map(|(.., item)| Stored { first: item.outcome, counted: item.outcome });
             match in_batch.or_else(|| known.told.get(&place).copied()) {
                 None => is_new.push(true),
-                Some(stored) if stored.first == item.outcome || stored.counted == item.outcome => is_new.push(false),
-                Some(stored) => return Err(Refusal::Conflict { task: item.task, stored: stored.counted }),
+                Some(stored) if stored.first == item.outcome || stored.counted == item.outcome => {
+                    is_new.push(false)
+                }
+                Some(stored) => {
+                    return Err(Refusal::Conflict { task: item.task, stored: stored.counted });
+                }
             }
         }
-        for (number, (item, _)) in tell.items.iter().zip(&is_new).enumerate().filter(|(_, (_, is_new))| **is_new) {
+        for (number, (item, _)) in
+            tell.items.iter().zip(&is_new).enumerate().filter(|(_, (_, is_new))| **is_new)
+        {
             self.items.insert(place(campaign, tell, item), (at, number, *item));
         }
         Ok(Answer::Told(is_new))
@@ -143,14 +174,31 @@ mod tests {
     const NO: Outcome = Outcome { completed: false, reward: 0 };
 
     fn tell(round: u64, items: &[(u32, Outcome)]) -> Tell {
-        let items = items.iter().map(|(task, outcome)| Item { task: *task, outcome: *outcome, expected: 0 }).collect();
+        let items = items
+            .iter()
+            .map(|(task, outcome)| Item { task: *task, outcome: *outcome, expected: 0 })
+            .collect();
         Tell { campaign: "c".into(), round, items, is_late: false, at: 0, token: String::new() }
     }
 
     fn ask(rounds: std::ops::Range<u64>, key: Option<&str>) -> Ask {
-        let split = Split { budget: 1.0, available: None, spend: vec![], success: vec![], index: vec![] };
-        let key = key.map(|key| Key { key: key.into(), request: [rounds.start as u8; 32], expires_at: 10 });
-        Ask { campaign: "c".into(), rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at: 5, token: "t".into(), key }
+        let split =
+            Split { budget: 1.0, available: None, spend: vec![], success: vec![], index: vec![] };
+        let key = key.map(|key| Key {
+            key: key.into(),
+            request: [rounds.start as u8; 32],
+            expires_at: 10,
+        });
+        Ask {
+            campaign: "c".into(),
+            rounds,
+            split: Arc::new(split),
+            stats_version: 0,
+            at: 0,
+            expires_at: 5,
+            token: "t".into(),
+            key,
+        }
     }
 
     #[test]
@@ -158,10 +206,18 @@ mod tests {
         let mut known = Known::default();
         known.told.insert((1, 7, 1), Stored { first: NO, counted: NO });
         let (first, second) = (tell(7, &[(0, YES), (1, YES)]), tell(7, &[(0, NO)]));
-        let decision = decide(&[Wanted::Tell(&first, Some(1)), Wanted::Tell(&second, Some(1))], &known);
-        assert_eq!(decision.answers, [Answer::Refused(Refusal::Conflict { task: 1, stored: NO }), Answer::Told(vec![true])]);
+        let decision =
+            decide(&[Wanted::Tell(&first, Some(1)), Wanted::Tell(&second, Some(1))], &known);
         assert_eq!(
-            decision.items.iter().map(|(place, (at, _, item))| (*place, *at, item.outcome)).collect::<Vec<_>>(),
+            decision.answers,
+            [Answer::Refused(Refusal::Conflict { task: 1, stored: NO }), Answer::Told(vec![true])]
+        );
+        assert_eq!(
+            decision
+                .items
+                .iter()
+                .map(|(place, (at, _, item))| (*place, *at, item.outcome))
+                .collect::<Vec<_>>(),
             [((1, 7, 0), 1, NO)]
         );
     }
@@ -171,15 +227,26 @@ mod tests {
         let mut known = Known::default();
         known.told.insert((1, 7, 0), Stored { first: NO, counted: YES });
         for outcome in [NO, YES] {
-            assert_eq!(decide(&[Wanted::Tell(&tell(7, &[(0, outcome)]), Some(1))], &known).answers, [Answer::Told(vec![false])]);
+            assert_eq!(
+                decide(&[Wanted::Tell(&tell(7, &[(0, outcome)]), Some(1))], &known).answers,
+                [Answer::Told(vec![false])]
+            );
         }
     }
 
     #[test]
     fn a_key_is_used_by_the_first_ask_that_is_not_refused() {
         let known = Known { taken: [0].into(), ..Known::default() };
-        let (first, second, third) = (ask(1..3, Some("k")), ask(3..5, Some("k")), ask(5..6, Some("k")));
-        let decision = decide(&[Wanted::Ask(&first, Some(1)), Wanted::Ask(&second, Some(1)), Wanted::Ask(&third, Some(1))], &known);
+        let (first, second, third) =
+            (ask(1..3, Some("k")), ask(3..5, Some("k")), ask(5..6, Some("k")));
+        let decision = decide(
+            &[
+                Wanted::Ask(&first, Some(1)),
+                Wanted::Ask(&second, Some(1)),
+                Wanted::Ask(&third, Some(1)),
+            ],
+            &known,
+        );
         let used = Answer::Refused(Refusal::KeyUsed { request: [3; 32], rounds: 3..5 });
         assert_eq!(decision.answers, [Answer::Refused(Refusal::RoundsTaken), Answer::Asked, used]);
         assert_eq!(decision.keys.len(), 1);
@@ -190,8 +257,18 @@ mod tests {
         let asks = [ask(1..5, None), ask(4..6, None), ask(5..6, None), ask(1..2, None)];
         let batch: Vec<_> = asks.iter().map(|ask| Wanted::Ask(ask, Some(1))).collect();
         let taken = || Answer::Refused(Refusal::RoundsTaken);
-        assert_eq!(decide(&batch, &Known::default()).answers, [Answer::Asked, taken(), Answer::Asked, taken()]);
-        let elsewhere = [Wanted::Ask(&asks[0], Some(1)), Wanted::Ask(&asks[1], Some(2)), Wanted::Ask(&asks[2], None)];
-        assert_eq!(decide(&elsewhere, &Known::default()).answers, [Answer::Asked, Answer::Asked, Answer::Refused(Refusal::NoCampaign)]);
+        assert_eq!(
+            decide(&batch, &Known::default()).answers,
+            [Answer::Asked, taken(), Answer::Asked, taken()]
+        );
+        let elsewhere = [
+            Wanted::Ask(&asks[0], Some(1)),
+            Wanted::Ask(&asks[1], Some(2)),
+            Wanted::Ask(&asks[2], None),
+        ];
+        assert_eq!(
+            decide(&elsewhere, &Known::default()).answers,
+            [Answer::Asked, Answer::Asked, Answer::Refused(Refusal::NoCampaign)]
+        );
     }
 }

@@ -6,7 +6,8 @@ use std::ops::Range;
 /// Ids of one trip; more if more are wanted at once.
 pub(super) const BLOCK: u32 = 64;
 
-/// Blocks that this process has taken, by the campaign's number. Empty ones are kept: ids below their end need no thought.
+/// Blocks that this process has taken, by the campaign's number. Empty ones are kept: ids below
+/// their end need no thought.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     blocks: HashMap<i32, Range<u64>>,
@@ -14,7 +15,8 @@ pub(super) struct Leases {
 }
 
 impl Leases {
-    /// Forgets what was taken before connections were lost: a standby that took over may not know of it.
+    /// Forgets what was taken before connections were lost: a standby that took over may not know
+    /// of it.
     pub(super) fn since(&mut self, epoch: u64) -> &mut Self {
         if self.epoch != epoch {
             self.blocks.clear();
@@ -32,8 +34,9 @@ impl Leases {
         Some(taken)
     }
 
-    /// A new block. If nobody else has taken ids since the last one it is longer by so many, and there is no gap; else what is left of
-    /// the last one is given up, so that the ids of one process only go up.
+    /// A new block. If nobody else has taken ids since the last one it is longer by so many, and
+    /// there is no gap; else what is left of the last one is given up, so that the ids of one
+    /// process only go up.
     pub(super) fn add(&mut self, campaign: i32, new: Range<u64>) {
         let block = self.blocks.entry(campaign).or_insert_with(|| new.start..new.start);
         if block.end == new.start {
@@ -43,13 +46,14 @@ impl Leases {
         }
     }
 
-    /// Whether the database may not know yet that rounds up to `end` are taken: those that were not leased here come from an import, or
-    /// were leased before a connection was lost.
+    /// Whether the database may not know yet that rounds up to `end` are taken: those that were not
+    /// leased here come from an import, or were leased before a connection was lost.
     pub(super) fn is_beyond(&self, campaign: i32, end: u64) -> bool {
         self.blocks.get(&campaign).is_none_or(|block| end > block.end)
     }
 
-    /// Rounds up to `end` are handed out, and the database knows: none of them is taken from the block any more.
+    /// Rounds up to `end` are handed out, and the database knows: none of them is taken from the
+    /// block any more.
     pub(super) fn pass(&mut self, campaign: i32, end: u64) {
         let block = self.blocks.entry(campaign).or_default();
         *block = block.start.max(end)..block.end.max(end);

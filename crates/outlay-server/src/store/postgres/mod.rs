@@ -1,12 +1,14 @@
 //! PostgreSQL: several replicas of the service on one database.
 //!
-//! No replica has anything that another needs: whatever was acknowledged is in the database, and each may be killed at any time.
-//! Nobody takes a lock on a campaign. Feedback is a set, kept once by its primary key; counts are added to rows of each connection's
-//! own ([`slot`]); round ids come in blocks ([`lease`]); idempotency keys are rows. Transactions are short, at READ COMMITTED, and
+//! No replica has anything that another needs: whatever was acknowledged is in the database, and
+//! each may be killed at any time. Nobody takes a lock on a campaign. Feedback is a set, kept once
+//! by its primary key; counts are added to rows of each connection's own ([`slot`]); round ids come
+//! in blocks ([`lease`]); idempotency keys are rows. Transactions are short, at READ COMMITTED, and
 //! write in one order, so that they never wait in a circle ([`rounds`]).
 //!
-//! A connection that is lost is made again by the next call. If it was lost while a transaction ended nobody knows what came of it,
-//! and the caller is told so; to send the same again does no harm.
+//! A connection that is lost is made again by the next call. If it was lost while a transaction
+//! ended nobody knows what came of it, and the caller is told so; to send the same again does no
+//! harm.
 
 mod campaigns;
 mod columns;
@@ -36,8 +38,8 @@ use tokio_postgres::types::Type;
 pub use slot::Slots;
 
 use super::{
-    CampaignRow, Command, Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey,
-    Verified,
+    CampaignRow, Command, Done, Event, Millis, Outcome, Refusal, RoundRow, SplitRow, Standing,
+    Store, StoreError, TokenRow, UsedKey, Verified,
 };
 use campaigns::Campaigns;
 use decide::{Wanted, whole};
@@ -47,18 +49,21 @@ use pool::{For, Pool};
 /// Events of one transaction are numbered from a multiple of this.
 const SEQ_STEP: i64 = 1024;
 
-/// Rows and numbers of one transaction: more are cut into several, so that no message grows without end.
+/// Rows and numbers of one transaction: more are cut into several, so that no message grows without
+/// end.
 const WEIGHT: usize = 100_000;
 
-/// Asks with a key between two looks for keys that have expired, and how many of these are removed at a time.
+/// Asks with a key between two looks for keys that have expired, and how many of these are removed
+/// at a time.
 const KEYS_BETWEEN: u64 = 4096;
 const KEYS_AT_A_TIME: i64 = 2 * 4096;
 
 /// How to reach the database and what to do there.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// `postgres://user:password@host:port/database`, or `key=value` pairs. Several hosts and `target_session_attrs=read-write` find
-    /// the one that can be written to. With `sslmode=require` the connection is encrypted and the server's certificate checked, against
+    /// `postgres://user:password@host:port/database`, or `key=value` pairs. Several hosts and
+    /// `target_session_attrs=read-write` find the one that can be written to. With
+    /// `sslmode=require` the connection is encrypted and the server's certificate checked, against
     /// those of the system or the file named by `sslrootcert`.
     pub url: String,
     /// The schema that the tables are in; made if it is not there.
@@ -87,8 +92,14 @@ impl fmt::Debug for PostgresOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Not the address: it may have a password in it.
         let mut shown = formatter.debug_struct("PostgresOptions");
-        shown.field("schema", &self.schema).field("replica", &self.replica).field("slots", &self.slots);
-        shown.field("connections", &self.connections).field("timeout", &self.timeout).finish_non_exhaustive()
+        shown
+            .field("schema", &self.schema)
+            .field("replica", &self.replica)
+            .field("slots", &self.slots);
+        shown
+            .field("connections", &self.connections)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
     }
 }
 
@@ -105,7 +116,10 @@ pub struct PostgresStore {
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("PostgresStore").field("options", &self.options).finish_non_exhaustive()
+        formatter
+            .debug_struct("PostgresStore")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
     }
 }
 
@@ -116,7 +130,9 @@ impl PostgresStore {
     /// If the database cannot be reached or used, or if its tables are newer than this program.
     pub fn open(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Pool::new(&options)?;
-        pool.run(For::Reading, async |session| schema::migrate(session, &options.schema, &pool.openings.write).await)?;
+        pool.run(For::Reading, async |session| {
+            schema::migrate(session, &options.schema, &pool.openings.write).await
+        })?;
         Ok(Self {
             pool,
             options,
@@ -126,13 +142,16 @@ impl PostgresStore {
         })
     }
 
-    /// The same, but only where there are tables: nothing is made in a database that was named by mistake.
+    /// The same, but only where there are tables: nothing is made in a database that was named by
+    /// mistake.
     ///
     /// # Errors
     /// As [`open`](Self::open), and if there are no tables.
     pub fn open_existing(options: PostgresOptions) -> Result<Self, StoreError> {
         let pool = Pool::new(&options)?;
-        let is_there = pool.run(For::Reading, async |session| schema::is_there(session, &options.schema, &pool.openings.write).await)?;
+        let is_there = pool.run(For::Reading, async |session| {
+            schema::is_there(session, &options.schema, &pool.openings.write).await
+        })?;
         if !is_there {
             let what = "the database has no store of outlay: is it the right one? `outlay serve --database` makes a store in it";
             return Err(StoreError { what: what.to_owned(), is_fatal: false });
@@ -143,7 +162,9 @@ impl PostgresStore {
     /// A batch of asks and reports, small enough for one transaction.
     fn apply_rounds(&self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
         self.pool.run(For::Writing, async |session| {
-            let slot = slot::of(session, self.options.slots, &self.options.schema, &self.options.replica).await?;
+            let slot =
+                slot::of(session, self.options.slots, &self.options.schema, &self.options.replica)
+                    .await?;
             let mut wanted = Vec::with_capacity(batch.len());
             let names = batch.iter().filter_map(|command| match command {
                 Command::Ask(ask) => Some(ask.campaign.as_str()),
@@ -165,7 +186,11 @@ impl PostgresStore {
     }
 
     /// Nobody is to lease rounds that are asked for here, also if they were not leased here.
-    async fn pass(&self, session: &session::Session, batch: &[Wanted<'_>]) -> Result<(), trouble::Trouble> {
+    async fn pass(
+        &self,
+        session: &session::Session,
+        batch: &[Wanted<'_>],
+    ) -> Result<(), trouble::Trouble> {
         let mut ends: BTreeMap<i32, u64> = BTreeMap::new();
         for wanted in batch {
             let Wanted::Ask(ask, Some(campaign)) = wanted else { continue };
@@ -216,10 +241,15 @@ impl PostgresStore {
         let sql = "DELETE FROM idempotency WHERE (token, key) IN
             (SELECT token, key FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2 FOR UPDATE SKIP LOCKED)";
         let values = [(&now as _, Type::INT8), (&KEYS_AT_A_TIME as _, Type::INT8)];
-        let _ = self.pool.run(For::Writing, async |session| session.repeatable(&self.pool.openings.write, sql, &values).await);
+        let _ = self.pool.run(For::Writing, async |session| {
+            session.repeatable(&self.pool.openings.write, sql, &values).await
+        });
     }
 
-    fn read<T>(&self, read: impl AsyncFn(&mut session::Session) -> Result<T, trouble::Trouble>) -> Result<T, StoreError> {
+    fn read<T>(
+        &self,
+        read: impl AsyncFn(&mut session::Session) -> Result<T, trouble::Trouble>,
+    ) -> Result<T, StoreError> {
         self.pool.run(For::Reading, read)
     }
 
@@ -254,9 +284,14 @@ impl Store for PostgresStore {
     }
 
     fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
-        let unknown = || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
+        let unknown =
+            || StoreError { what: format!("no campaign is named {campaign}"), is_fatal: false };
         let known = campaigns::known(self, campaign);
-        let found = if known.is_some() { known } else { self.read(async |session| campaigns::find_one(self, session, campaign).await)? };
+        let found = if known.is_some() {
+            known
+        } else {
+            self.read(async |session| campaigns::find_one(self, session, campaign).await)?
+        };
         let home = found.ok_or_else(unknown)?;
         loop {
             let epoch = self.pool.epoch();
@@ -266,7 +301,9 @@ impl Store for PostgresStore {
             let more = i64::from(count.max(BLOCK));
             let sql = "UPDATE lease SET next_round = next_round + $2 WHERE campaign = $1 RETURNING next_round";
             let values = [(&home.number as _, Type::INT4), (&more as _, Type::INT8)];
-            let rows = self.pool.run(For::Writing, async |session| session.repeatable(&self.pool.openings.write, sql, &values).await)?;
+            let rows = self.pool.run(For::Writing, async |session| {
+                session.repeatable(&self.pool.openings.write, sql, &values).await
+            })?;
             let end: i64 = rows.first().ok_or_else(unknown)?.get(0);
             if self.pool.epoch() == epoch {
                 self.leases().since(epoch).add(home.number, unsigned(end - more)..unsigned(end));
@@ -302,7 +339,12 @@ impl Store for PostgresStore {
         self.read(async |session| reading::complete_rounds(self, session, campaign, rounds).await)
     }
 
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
+    fn rounds(
+        &self,
+        campaign: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RoundRow>, StoreError> {
         self.read(async |session| reading::rounds(self, session, campaign, after, limit).await)
     }
 
@@ -319,7 +361,9 @@ impl Store for PostgresStore {
     }
 
     fn verify(&self) -> Result<Verified, StoreError> {
-        self.pool.run_long(For::Reading, async |session| verify::verify(session, &self.pool.openings.long_view).await)
+        self.pool.run_long(For::Reading, async |session| {
+            verify::verify(session, &self.pool.openings.long_view).await
+        })
     }
 
     fn health(&self) -> Result<(), StoreError> {
@@ -330,24 +374,33 @@ impl Store for PostgresStore {
         })
     }
 
-    /// Gives back the round ids that were not used, if nobody has taken later ones, so that a restart leaves no gap.
+    /// Gives back the round ids that were not used, if nobody has taken later ones, so that a
+    /// restart leaves no gap.
     fn close(&self) -> Result<(), StoreError> {
         let epoch = self.pool.epoch();
         let blocks = self.leases().since(epoch).give_up();
         let (campaigns, blocks): (Vec<_>, Vec<_>) = blocks.into_iter().unzip();
-        let (starts, ends): (Vec<_>, Vec<_>) = blocks.into_iter().map(|block| (whole(block.start), whole(block.end))).unzip();
+        let (starts, ends): (Vec<_>, Vec<_>) =
+            blocks.into_iter().map(|block| (whole(block.start), whole(block.end))).unzip();
         let sql = "UPDATE lease SET next_round = u.start FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS u (campaign, start, finish)
             WHERE lease.campaign = u.campaign AND next_round = u.finish";
-        let values = [(&campaigns as _, Type::INT4_ARRAY), (&starts as _, Type::INT8_ARRAY), (&ends as _, Type::INT8_ARRAY)];
+        let values = [
+            (&campaigns as _, Type::INT4_ARRAY),
+            (&starts as _, Type::INT8_ARRAY),
+            (&ends as _, Type::INT8_ARRAY),
+        ];
         if !campaigns.is_empty() {
-            self.pool.run(For::Writing, async |session| session.repeatable(&self.pool.openings.write, sql, &values).await)?;
+            self.pool.run(For::Writing, async |session| {
+                session.repeatable(&self.pool.openings.write, sql, &values).await
+            })?;
         }
         self.pool.forget_all();
         Ok(())
     }
 }
 
-/// How many of the first commands are asks and reports that fit into one transaction; none if the first is something else.
+/// How many of the first commands are asks and reports that fit into one transaction; none if the
+/// first is something else.
 fn together(batch: &[Command]) -> usize {
     let mut weight = 0;
     let most = batch.len().min(SEQ_STEP.try_into().unwrap_or(usize::MAX));

@@ -26,7 +26,8 @@ pub(super) enum For {
     Writing,
 }
 
-/// Connections, and the threads that wait for their answers. Not to be used from a thread that runs futures.
+/// Connections, and the threads that wait for their answers. Not to be used from a thread that runs
+/// futures.
 pub(super) struct Pool {
     /// Absent only while it is dropped.
     runtime: Option<Runtime>,
@@ -44,7 +45,9 @@ impl Pool {
     pub(super) fn new(options: &PostgresOptions) -> Result<Self, StoreError> {
         let bad = |what: String| StoreError { what, is_fatal: true };
         let (url, certificates) = tls::split(&options.url);
-        let mut config: Config = url.parse().map_err(|error| bad(format!("the address of the database cannot be read: {error}")))?;
+        let mut config: Config = url
+            .parse()
+            .map_err(|error| bad(format!("the address of the database cannot be read: {error}")))?;
         let tls = match config.get_ssl_mode() {
             SslMode::Require => Some(tls::connector(certificates.as_deref()).map_err(bad)?),
             _ => None,
@@ -60,7 +63,9 @@ impl Pool {
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let runtime = threads.worker_threads(1).thread_name("outlay-postgres").enable_all().build();
         Ok(Self {
-            runtime: Some(runtime.map_err(|error| bad(format!("no thread for the database: {error}")))?),
+            runtime: Some(
+                runtime.map_err(|error| bad(format!("no thread for the database: {error}")))?,
+            ),
             config,
             tls,
             openings: Openings::new(&options.schema, options.timeout.as_millis().max(2)),
@@ -71,26 +76,37 @@ impl Pool {
         })
     }
 
-    /// How often connections were lost so far. Whatever was learnt from the database before may have been undone by whoever brought
-    /// it back.
+    /// How often connections were lost so far. Whatever was learnt from the database before may
+    /// have been undone by whoever brought it back.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Ordering::SeqCst)
     }
 
-    /// Does something on a connection, again on a fresh one if the first was lost before anything was committed.
-    pub(super) fn run<T>(&self, purpose: For, work: impl AsyncFn(&mut Session) -> Result<T, Trouble>) -> Result<T, StoreError> {
+    /// Does something on a connection, again on a fresh one if the first was lost before anything
+    /// was committed.
+    pub(super) fn run<T>(
+        &self,
+        purpose: For,
+        work: impl AsyncFn(&mut Session) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
         // The server gives up first, so that its word is heard.
         let limit = self.timeout + self.timeout / 2;
         self.block(async {
             let tried = tokio::time::timeout(limit, self.tries(purpose, work)).await;
-            let silence =
-                || StoreError { what: format!("the database has not answered within {} s", limit.as_secs_f64()), is_fatal: false };
+            let silence = || StoreError {
+                what: format!("the database has not answered within {} s", limit.as_secs_f64()),
+                is_fatal: false,
+            };
             tried.unwrap_or_else(|_| Err(silence()))
         })
     }
 
     /// The same without a limit on time.
-    pub(super) fn run_long<T>(&self, purpose: For, work: impl AsyncFn(&mut Session) -> Result<T, Trouble>) -> Result<T, StoreError> {
+    pub(super) fn run_long<T>(
+        &self,
+        purpose: For,
+        work: impl AsyncFn(&mut Session) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
         self.block(self.tries(purpose, work))
     }
 
@@ -101,7 +117,11 @@ impl Pool {
         }
     }
 
-    async fn tries<T>(&self, purpose: For, work: impl AsyncFn(&mut Session) -> Result<T, Trouble>) -> Result<T, StoreError> {
+    async fn tries<T>(
+        &self,
+        purpose: For,
+        work: impl AsyncFn(&mut Session) -> Result<T, Trouble>,
+    ) -> Result<T, StoreError> {
         let mut tried = 0;
         loop {
             tried += 1;
@@ -112,8 +132,16 @@ impl Pool {
         }
     }
 
-    async fn once<T>(&self, purpose: For, work: &impl AsyncFn(&mut Session) -> Result<T, Trouble>) -> Result<T, Trouble> {
-        let _room = self.room.acquire().await.map_err(|_| Trouble::final_one("the store is closed", false))?;
+    async fn once<T>(
+        &self,
+        purpose: For,
+        work: &impl AsyncFn(&mut Session) -> Result<T, Trouble>,
+    ) -> Result<T, Trouble> {
+        let _room = self
+            .room
+            .acquire()
+            .await
+            .map_err(|_| Trouble::final_one("the store is closed", false))?;
         let mut session = match self.take(purpose) {
             Some(session) => session,
             None => self.connect().await?,
@@ -131,7 +159,8 @@ impl Pool {
 
     async fn connect(&self) -> Result<Session, Trouble> {
         let epoch = self.epoch();
-        // What drives a connection ends when its client is dropped, and tells the client about errors.
+        // What drives a connection ends when its client is dropped, and tells the client about
+        // errors.
         let client = if let Some(tls) = &self.tls {
             let (client, connection) = self.config.connect(tls.clone()).await?;
             tokio::spawn(connection);
@@ -159,7 +188,8 @@ impl Pool {
         }
     }
 
-    /// One connection was lost: the others are not worth much either, and each would cost a caller an error.
+    /// One connection was lost: the others are not worth much either, and each would cost a caller
+    /// an error.
     pub(super) fn forget_all(&self) {
         self.epoch.fetch_add(1, Ordering::SeqCst);
         self.idle().clear();

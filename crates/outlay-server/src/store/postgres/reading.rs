@@ -11,29 +11,47 @@ use super::decide::whole;
 use super::session::{Session, Value};
 use super::trouble::Trouble;
 use super::{PostgresStore, digest, outcome, unsigned};
-use crate::store::{Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow, UsedKey};
+use crate::store::{
+    Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount,
+    TokenRow, UsedKey,
+};
 
 fn page(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// Sums over all slots, of the tasks and (as task -1) of the campaign: one statement, so that they belong together.
+/// Sums over all slots, of the tasks and (as task -1) of the campaign: one statement, so that they
+/// belong together.
 const STANDING: &str = "
     SELECT task, sum(told)::bigint, sum(completions)::bigint, sum(reward_sum)::bigint, sum(expected)::bigint
     FROM stat WHERE campaign = $1 GROUP BY task
     UNION ALL SELECT -1, sum(rounds)::bigint, sum(version)::bigint, sum(late)::bigint, 0 FROM tally WHERE campaign = $1
     HAVING count(*) > 0";
 
-pub(super) async fn standing(store: &PostgresStore, session: &Session, campaign: &str) -> Result<Standing, Trouble> {
-    let Some(Home { number, tasks }) = campaigns::find_one(store, session, campaign).await? else { return Ok(Standing::default()) };
-    let rows = session.repeatable(&store.pool.openings.read, STANDING, &[(&number, Type::INT4)]).await?;
-    let mut standing = Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };
+pub(super) async fn standing(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+) -> Result<Standing, Trouble> {
+    let Some(Home { number, tasks }) = campaigns::find_one(store, session, campaign).await? else {
+        return Ok(Standing::default());
+    };
+    let rows =
+        session.repeatable(&store.pool.openings.read, STANDING, &[(&number, Type::INT4)]).await?;
+    let mut standing =
+        Standing { tasks: vec![TaskCount::default(); tasks as usize], ..Standing::default() };
     for row in &rows {
-        let (task, [first, second, third, fourth]) = (row.get::<_, i32>(0), [1, 2, 3, 4].map(|column| unsigned(row.get(column))));
+        let (task, [first, second, third, fourth]) =
+            (row.get::<_, i32>(0), [1, 2, 3, 4].map(|column| unsigned(row.get(column))));
         match usize::try_from(task) {
             Err(_) => (standing.rounds, standing.version, standing.late) = (first, second, third),
             Ok(task) if task < standing.tasks.len() => {
-                standing.tasks[task] = TaskCount { told: first, completions: second, reward_sum: third, expected: fourth };
+                standing.tasks[task] = TaskCount {
+                    told: first,
+                    completions: second,
+                    reward_sum: third,
+                    expected: fourth,
+                };
             }
             Ok(_) => {}
         }
@@ -45,7 +63,13 @@ const SPLIT: &str = "SELECT first_round, end_round, budget, available, spend, su
     FROM split WHERE campaign = $1";
 
 fn split_row(row: &Row) -> SplitRow {
-    let split = Split { budget: row.get(2), available: row.get(3), spend: row.get(4), success: row.get(5), index: row.get(6) };
+    let split = Split {
+        budget: row.get(2),
+        available: row.get(3),
+        spend: row.get(4),
+        success: row.get(5),
+        index: row.get(6),
+    };
     SplitRow {
         rounds: unsigned(row.get(0))..unsigned(row.get(1)),
         split: Arc::new(split),
@@ -64,11 +88,22 @@ pub(super) async fn split_before(
 ) -> Result<Option<SplitRow>, Trouble> {
     let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(None) };
     let sql = format!("{SPLIT} AND first_round <= $2 ORDER BY first_round DESC LIMIT 1");
-    let rows = session.repeatable(&store.pool.openings.read, &sql, &[(&home.number, Type::INT4), (&round, Type::INT8)]).await?;
+    let rows = session
+        .repeatable(
+            &store.pool.openings.read,
+            &sql,
+            &[(&home.number, Type::INT4), (&round, Type::INT8)],
+        )
+        .await?;
     Ok(rows.first().map(split_row))
 }
 
-pub(super) async fn split(store: &PostgresStore, session: &Session, campaign: &str, round: u64) -> Result<Option<SplitRow>, Trouble> {
+pub(super) async fn split(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    round: u64,
+) -> Result<Option<SplitRow>, Trouble> {
     let before = split_before(store, session, campaign, whole(round)).await?;
     Ok(before.filter(|split| split.rounds.contains(&round)))
 }
@@ -88,8 +123,15 @@ const COMPLETE_ROUNDS: &str = "
         AND (SELECT count(*) FROM feedback f WHERE f.campaign = $1 AND f.round = asked.round) >= s.there
     ORDER BY asked.place";
 
-pub(super) async fn complete_rounds(store: &PostgresStore, session: &Session, campaign: &str, rounds: &[u64]) -> Result<Vec<u64>, Trouble> {
-    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+pub(super) async fn complete_rounds(
+    store: &PostgresStore,
+    session: &Session,
+    campaign: &str,
+    rounds: &[u64],
+) -> Result<Vec<u64>, Trouble> {
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else {
+        return Ok(Vec::new());
+    };
     let rounds: Vec<i64> = rounds.iter().map(|round| whole(*round)).collect();
     let values = [(&home.number as _, Type::INT4), (&rounds as _, Type::INT8_ARRAY)];
     let rows = session.repeatable(&store.pool.openings.read, COMPLETE_ROUNDS, &values).await?;
@@ -102,12 +144,23 @@ pub(super) async fn open_rounds(
     campaign: &str,
     now: Millis,
 ) -> Result<Vec<(u64, Millis)>, Trouble> {
-    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
-    let Some(last) = split_before(store, session, campaign, i64::MAX).await? else { return Ok(Vec::new()) };
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else {
+        return Ok(Vec::new());
+    };
+    let Some(last) = split_before(store, session, campaign, i64::MAX).await? else {
+        return Ok(Vec::new());
+    };
     let from = whole(last.rounds.end.saturating_sub(LOOKED_BACK));
     // It may be in the middle of a split.
-    let split = split_before(store, session, campaign, from).await?.map_or(from, |split| whole(split.rounds.start));
-    let values = [(&home.number as _, Type::INT4), (&now as _, Type::INT8), (&split as _, Type::INT8), (&from as _, Type::INT8)];
+    let split = split_before(store, session, campaign, from)
+        .await?
+        .map_or(from, |split| whole(split.rounds.start));
+    let values = [
+        (&home.number as _, Type::INT4),
+        (&now as _, Type::INT8),
+        (&split as _, Type::INT8),
+        (&from as _, Type::INT8),
+    ];
     let rows = session.repeatable(&store.pool.openings.read, OPEN_ROUNDS, &values).await?;
     Ok(rows.iter().map(|row| (unsigned(row.get(0)), row.get(1))).collect())
 }
@@ -115,7 +168,8 @@ pub(super) async fn open_rounds(
 const FEEDBACK: &str = "SELECT round, task, completed, reward FROM feedback WHERE campaign = $1 AND round > $2 AND round <= $3
     ORDER BY round, task";
 
-const LAST_CORRECTIONS: &str = "SELECT DISTINCT ON (round, task) round, task, to_completed, to_reward FROM correction
+const LAST_CORRECTIONS: &str =
+    "SELECT DISTINCT ON (round, task) round, task, to_completed, to_reward FROM correction
     WHERE campaign = $1 AND round > $2 AND round <= $3 ORDER BY round, task, seq DESC";
 
 pub(super) async fn rounds(
@@ -125,31 +179,45 @@ pub(super) async fn rounds(
     after: u64,
     limit: usize,
 ) -> Result<Vec<RoundRow>, Trouble> {
-    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else {
+        return Ok(Vec::new());
+    };
     let after = whole(after);
     // From the split that the first round is in, if it is in one.
     let sql = format!(
         "{SPLIT} AND first_round >= coalesce((SELECT max(first_round) FROM split WHERE campaign = $1
         AND first_round <= $2), 0) AND end_round - 1 > $2 ORDER BY first_round LIMIT $3"
     );
-    let values = [(&home.number as _, Type::INT4), (&after as _, Type::INT8), (&page(limit) as _, Type::INT8)];
+    let values = [
+        (&home.number as _, Type::INT4),
+        (&after as _, Type::INT8),
+        (&page(limit) as _, Type::INT8),
+    ];
     let splits = session.repeatable(&store.pool.openings.read, &sql, &values).await?;
     let splits = splits.iter().map(|row| Arc::new(split_row(row)));
-    let numbered = splits.flat_map(|split| split.rounds.clone().map(move |round| (round, Arc::clone(&split))));
+    let numbered =
+        splits.flat_map(|split| split.rounds.clone().map(move |round| (round, Arc::clone(&split))));
     let mut rounds: Vec<_> = numbered
         .filter(|(round, _)| whole(*round) > after)
         .take(limit)
         .map(|(round, split)| RoundRow { round, split, told: Vec::new() })
         .collect();
     let last = rounds.last().map_or(after, |last| whole(last.round));
-    let values = [(&home.number as _, Type::INT4), (&after as _, Type::INT8), (&last as _, Type::INT8)];
+    let values =
+        [(&home.number as _, Type::INT4), (&after as _, Type::INT8), (&last as _, Type::INT8)];
     let told = session.repeatable(&store.pool.openings.read, FEEDBACK, &values).await?;
-    let corrected = session.repeatable(&store.pool.openings.read, LAST_CORRECTIONS, &values).await?;
-    let corrected: HashMap<(i64, i32), Outcome> =
-        corrected.iter().map(|row| ((row.get(0), row.get(1)), outcome(row.get(2), row.get(3)))).collect();
+    let corrected =
+        session.repeatable(&store.pool.openings.read, LAST_CORRECTIONS, &values).await?;
+    let corrected: HashMap<(i64, i32), Outcome> = corrected
+        .iter()
+        .map(|row| ((row.get(0), row.get(1)), outcome(row.get(2), row.get(3))))
+        .collect();
     for row in &told {
         let (round, task): (i64, i32) = (row.get(0), row.get(1));
-        let counted = corrected.get(&(round, task)).copied().unwrap_or_else(|| outcome(row.get(2), row.get(3)));
+        let counted = corrected
+            .get(&(round, task))
+            .copied()
+            .unwrap_or_else(|| outcome(row.get(2), row.get(3)));
         if let Ok(place) = rounds.binary_search_by_key(&unsigned(round), |row| row.round) {
             rounds[place].told.push((task.unsigned_abs(), counted));
         }
@@ -179,11 +247,15 @@ pub(super) async fn events(
     after: u64,
     limit: usize,
 ) -> Result<Vec<Event>, Trouble> {
-    let Some(home) = campaigns::find_one(store, session, campaign).await? else { return Ok(Vec::new()) };
+    let Some(home) = campaigns::find_one(store, session, campaign).await? else {
+        return Ok(Vec::new());
+    };
     let (after, limit_rows) = (whole(after), page(limit));
-    let values: [Value<'_>; 3] = [(&home.number, Type::INT4), (&after, Type::INT8), (&limit_rows, Type::INT8)];
+    let values: [Value<'_>; 3] =
+        [(&home.number, Type::INT4), (&after, Type::INT8), (&limit_rows, Type::INT8)];
     let splits = format!("{SPLIT} AND seq > $2 ORDER BY seq LIMIT $3");
-    // One view for all four: else an event could be seen, and an earlier one of another table not yet.
+    // One view for all four: else an event could be seen, and an earlier one of another table not
+    // yet.
     let (begun, changes, splits, told, corrections, ended) = tokio::join! {
         biased;
         session.client.batch_execute(&store.pool.openings.view),
@@ -197,8 +269,12 @@ pub(super) async fn events(
     let (changes, splits, told, corrections) = (changes?, splits?, told?, corrections?);
     ended?;
     let mut events = changes.iter().map(change_event).collect::<Result<Vec<_>, _>>()?;
-    let asked =
-        |row: &Row| Event { seq: unsigned(row.get(10)), at: row.get(8), token: row.get(11), kind: EventKind::Asked(split_row(row)) };
+    let asked = |row: &Row| Event {
+        seq: unsigned(row.get(10)),
+        at: row.get(8),
+        token: row.get(11),
+        kind: EventKind::Asked(split_row(row)),
+    };
     events.extend(splits.iter().map(asked));
     events.extend(told.iter().map(|row| event(row, told_kind(row))));
     events.extend(corrections.iter().map(|row| event(row, corrected_kind(row))));
@@ -226,7 +302,9 @@ fn told_kind(row: &Row) -> EventKind {
     let rewards: Vec<i64> = row.get::<_, Option<_>>(7).unwrap_or_default();
     let expected: Vec<i64> = row.get::<_, Option<_>>(8).unwrap_or_default();
     let items = tasks.iter().zip(completed).zip(rewards).zip(expected);
-    let items = items.map(|(((task, completed), reward), expected)| (task.unsigned_abs(), outcome(completed, reward), unsigned(expected)));
+    let items = items.map(|(((task, completed), reward), expected)| {
+        (task.unsigned_abs(), outcome(completed, reward), unsigned(expected))
+    });
     EventKind::Told { round: unsigned(row.get(3)), items: items.collect(), is_late: row.get(4) }
 }
 
@@ -252,12 +330,18 @@ pub(super) async fn used_key(
     let key = key.as_bytes();
     let values = [(&token as _, Type::TEXT), (&key as _, Type::BYTEA), (&now as _, Type::INT8)];
     let rows = session.repeatable(&store.pool.openings.read, sql, &values).await?;
-    let used =
-        |row: &Row| UsedKey { request: digest(row.get(0)), campaign: row.get(1), rounds: unsigned(row.get(2))..unsigned(row.get(3)) };
+    let used = |row: &Row| UsedKey {
+        request: digest(row.get(0)),
+        campaign: row.get(1),
+        rounds: unsigned(row.get(2))..unsigned(row.get(3)),
+    };
     Ok(rows.first().map(used))
 }
 
-pub(super) async fn tokens(store: &PostgresStore, session: &Session) -> Result<Vec<TokenRow>, Trouble> {
+pub(super) async fn tokens(
+    store: &PostgresStore,
+    session: &Session,
+) -> Result<Vec<TokenRow>, Trouble> {
     let sql = "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at FROM token ORDER BY id";
     let rows = session.repeatable(&store.pool.openings.read, sql, &[]).await?;
     let token = |row: &Row| TokenRow {

@@ -1,22 +1,24 @@
 //! Asks and reports: a batch of them in one transaction, without a lock on any campaign.
 //!
-//! Rows are written in one order everywhere: keys, splits, feedback, counts, each sorted. Whoever has to wait for another's row waits
-//! for somebody who is further on, so nobody waits in a circle.
+//! Rows are written in one order everywhere: keys, splits, feedback, counts, each sorted. Whoever
+//! has to wait for another's row waits for somebody who is further on, so nobody waits in a circle.
 
 use std::collections::{HashMap, HashSet};
 
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
-use super::columns::{CompleteColumns, Counts, FeedbackColumns, KeyColumns, SplitColumns, ToldColumns};
+use super::columns::{
+    CompleteColumns, Counts, FeedbackColumns, KeyColumns, SplitColumns, ToldColumns,
+};
 use super::decide::{Answer, Decision, Known, Place, Stored, Wanted, decide, whole};
 use super::session::{Session, Value};
 use super::trouble::Trouble;
 use super::{SEQ_STEP, digest, outcome, unsigned};
 use crate::store::{Done, Refusal, UsedKey};
 
-/// How often a batch is decided again because others wrote the same in between. Each time at least one more of its rows is known, and
-/// few are ever contested.
+/// How often a batch is decided again because others wrote the same in between. Each time at least
+/// one more of its rows is known, and few are ever contested.
 const ATTEMPTS: usize = 100;
 
 const READ_KEYS: &str = "
@@ -24,7 +26,8 @@ const READ_KEYS: &str = "
     FROM unnest($1::text[], $2::bytea[]) AS u (token, key)
     JOIN idempotency k ON k.token = u.token AND k.key = u.key JOIN campaign c ON c.number = k.campaign";
 
-/// What others told before, and the last correction of it. Looked up one by one: the table is large and the batch is not.
+/// What others told before, and the last correction of it. Looked up one by one: the table is large
+/// and the batch is not.
 const READ_FEEDBACK: &str = "
     SELECT u.campaign, u.round, u.task, f.completed, f.reward, c.to_completed, c.to_reward
     FROM unnest($1::int[], $2::bigint[], $3::int[]) AS u (campaign, round, task)
@@ -66,9 +69,19 @@ struct Written {
 impl Written {
     /// Whether just that was written which is to be.
     fn is_all_of(&self, tried: &Decision<'_>, decision: &Decision<'_>, known: &Known) -> bool {
-        let is_key = |(token, key): &(&str, &str)| self.keys.contains(&((*token).to_owned(), (*key).to_owned()));
-        let keys = tried.keys.iter().filter(|(place, _)| is_key(place)).map(|(place, (at, ..))| (place, at));
-        let items = tried.items.iter().filter(|(place, _)| !known.told.contains_key(*place)).map(|(place, (at, ..))| (place, at));
+        let is_key = |(token, key): &(&str, &str)| {
+            self.keys.contains(&((*token).to_owned(), (*key).to_owned()))
+        };
+        let keys = tried
+            .keys
+            .iter()
+            .filter(|(place, _)| is_key(place))
+            .map(|(place, (at, ..))| (place, at));
+        let items = tried
+            .items
+            .iter()
+            .filter(|(place, _)| !known.told.contains_key(*place))
+            .map(|(place, (at, ..))| (place, at));
         decision.asks.len() == self.asks.len()
             && decision.asks.iter().all(|(at, ..)| self.asks.contains(at))
             && keys.eq(decision.keys.iter().map(|(place, (at, ..))| (place, at)))
@@ -76,8 +89,13 @@ impl Written {
     }
 }
 
-async fn insert(session: &Session, opening: &str, decision: &Decision<'_>) -> Result<Written, Trouble> {
-    let (keys, splits, feedback) = (KeyColumns::of(decision), SplitColumns::of(decision), FeedbackColumns::of(decision));
+async fn insert(
+    session: &Session,
+    opening: &str,
+    decision: &Decision<'_>,
+) -> Result<Written, Trouble> {
+    let (keys, splits, feedback) =
+        (KeyColumns::of(decision), SplitColumns::of(decision), FeedbackColumns::of(decision));
     let (begun, keys, asks, items) = tokio::join! {
         biased;
         session.begin(opening),
@@ -90,18 +108,38 @@ async fn insert(session: &Session, opening: &str, decision: &Decision<'_>) -> Re
     Ok(Written {
         first_seq,
         keys: keys.iter().filter_map(key).collect(),
-        asks: asks.iter().filter_map(|row| usize::try_from(row.get::<_, i64>(0) - first_seq).ok()).collect(),
+        asks: asks
+            .iter()
+            .filter_map(|row| usize::try_from(row.get::<_, i64>(0) - first_seq).ok())
+            .collect(),
         items: usize::try_from(items).unwrap_or(usize::MAX),
     })
 }
 
 /// Reads why the database has left something out.
-async fn learn(session: &Session, tried: &Decision<'_>, written: &Written, known: &mut Known) -> Result<(), Trouble> {
-    known.taken.extend(tried.asks.iter().map(|(at, ..)| *at).filter(|at| !written.asks.contains(at)));
-    let is_left_out = |(token, key): &(&str, &str)| !written.keys.contains(&((*token).to_owned(), (*key).to_owned()));
-    let (tokens, keys): (Vec<&str>, Vec<&[u8]>) =
-        tried.keys.keys().filter(|place| is_left_out(place)).map(|(token, key)| (*token, key.as_bytes())).unzip();
-    let places: Vec<_> = if written.items < tried.items.len() { tried.items.keys().copied().collect() } else { Vec::new() };
+async fn learn(
+    session: &Session,
+    tried: &Decision<'_>,
+    written: &Written,
+    known: &mut Known,
+) -> Result<(), Trouble> {
+    known
+        .taken
+        .extend(tried.asks.iter().map(|(at, ..)| *at).filter(|at| !written.asks.contains(at)));
+    let is_left_out = |(token, key): &(&str, &str)| {
+        !written.keys.contains(&((*token).to_owned(), (*key).to_owned()))
+    };
+    let (tokens, keys): (Vec<&str>, Vec<&[u8]>) = tried
+        .keys
+        .keys()
+        .filter(|place| is_left_out(place))
+        .map(|(token, key)| (*token, key.as_bytes()))
+        .unzip();
+    let places: Vec<_> = if written.items < tried.items.len() {
+        tried.items.keys().copied().collect()
+    } else {
+        Vec::new()
+    };
     let campaigns: Vec<_> = places.iter().map(|(campaign, ..)| *campaign).collect();
     let rounds: Vec<_> = places.iter().map(|(_, round, _)| *round).collect();
     let tasks: Vec<_> = places.iter().map(|(.., task)| *task).collect();
@@ -124,19 +162,28 @@ async fn learn(session: &Session, tried: &Decision<'_>, written: &Written, known
 }
 
 fn used_key(row: &Row) -> Option<((String, String), (UsedKey, i64))> {
-    let used = UsedKey { request: digest(row.get(2)), campaign: row.get(3), rounds: unsigned(row.get(4))..unsigned(row.get(5)) };
+    let used = UsedKey {
+        request: digest(row.get(2)),
+        campaign: row.get(3),
+        rounds: unsigned(row.get(4))..unsigned(row.get(5)),
+    };
     Some(((row.get(0), String::from_utf8(row.get(1)).ok()?), (used, row.get(6))))
 }
 
 fn stored(row: &Row) -> (Place, Stored) {
     let first = outcome(row.get(3), row.get(4));
     let corrected: (Option<bool>, Option<i64>) = (row.get(5), row.get(6));
-    let counted = if let (Some(completed), Some(reward)) = corrected { outcome(completed, reward) } else { first };
+    let counted = if let (Some(completed), Some(reward)) = corrected {
+        outcome(completed, reward)
+    } else {
+        first
+    };
     ((row.get(0), row.get(1), row.get(2)), Stored { first, counted })
 }
 
-/// Counts what was written, ends the transaction, and looks which rounds are complete: after its end, so that of two replicas that
-/// bring the two halves of a round at the same time at least one sees both.
+/// Counts what was written, ends the transaction, and looks which rounds are complete: after its
+/// end, so that of two replicas that bring the two halves of a round at the same time at least one
+/// sees both.
 async fn finish(
     session: &Session,
     slot: i32,
@@ -167,10 +214,17 @@ async fn finish(
     Ok(answers(batch, decision, &complete))
 }
 
-fn answers(batch: &[Wanted<'_>], decision: Decision<'_>, complete: &[Row]) -> Vec<Result<Done, Refusal>> {
-    let there: HashMap<usize, (i64, Option<i64>)> =
-        complete.iter().map(|row| (row.get::<_, i32>(0) as usize, (i64::from(row.get::<_, i32>(1)), row.get(2)))).collect();
-    // New items of each round that are still to come in the batch: reports are answered in their order.
+fn answers(
+    batch: &[Wanted<'_>],
+    decision: Decision<'_>,
+    complete: &[Row],
+) -> Vec<Result<Done, Refusal>> {
+    let there: HashMap<usize, (i64, Option<i64>)> = complete
+        .iter()
+        .map(|row| (row.get::<_, i32>(0) as usize, (i64::from(row.get::<_, i32>(1)), row.get(2))))
+        .collect();
+    // New items of each round that are still to come in the batch: reports are answered in their
+    // order.
     let mut to_come: HashMap<(i32, i64), i64> = HashMap::new();
     for (campaign, round, _) in decision.items.keys() {
         *to_come.entry((*campaign, *round)).or_default() += 1;
@@ -180,7 +234,9 @@ fn answers(batch: &[Wanted<'_>], decision: Decision<'_>, complete: &[Row]) -> Ve
         (Answer::Told(is_new), Wanted::Tell(tell, Some(campaign))) => {
             let later = to_come.entry((*campaign, whole(tell.round))).or_default();
             *later -= is_new.iter().filter(|is_new| **is_new).count() as i64;
-            let is_complete = there.get(&at).is_some_and(|(there, told)| told.is_none_or(|told| told - *later >= *there));
+            let is_complete = there
+                .get(&at)
+                .is_some_and(|(there, told)| told.is_none_or(|told| told - *later >= *there));
             Ok(Done::Told { is_new, is_complete })
         }
         _ => Ok(Done::Asked),

@@ -5,10 +5,12 @@ use tokio_postgres::types::Type;
 use super::session::Session;
 use super::trouble::Trouble;
 
-/// Each step brings the tables from one version to the next. What is written here is never changed, only added to.
+/// Each step brings the tables from one version to the next. What is written here is never changed,
+/// only added to.
 const STEPS: [&str; 2] = [FIRST, SECOND];
 
-/// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and keys that have expired.
+/// Rows are added and never changed, but for four kinds: a campaign's status, counters, tokens, and
+/// keys that have expired.
 const FIRST: &str = r#"
 -- Numbers of events. A transaction takes one, and has as many events as fit between it and the next (see SEQ_STEP in the code).
 CREATE SEQUENCE event;
@@ -146,10 +148,12 @@ CREATE TABLE token (
 /// The use of a token that was noted last.
 const SECOND: &str = "ALTER TABLE token ADD COLUMN last_used_at bigint";
 
-const HAS_TABLES: &str = "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";
+const HAS_TABLES: &str =
+    "SELECT EXISTS (SELECT FROM pg_tables WHERE schemaname = $1 AND tablename = 'outlay_schema')";
 const VERSION: &str = "SELECT version FROM outlay_schema";
 
-/// Brings the tables up to date. Of several replicas that start together one does it, and the others wait.
+/// Brings the tables up to date. Of several replicas that start together one does it, and the
+/// others wait.
 pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> Result<(), Trouble> {
     if version(session, schema, opening).await? == Some(STEPS.len()) {
         return Ok(());
@@ -174,12 +178,19 @@ pub(super) async fn migrate(session: &Session, schema: &str, opening: &str) -> R
         session.client.batch_execute(step).await?;
     }
     let known = i32::try_from(STEPS.len()).unwrap_or(i32::MAX);
-    session.client.execute_typed("UPDATE outlay_schema SET version = $1", &[(&known, Type::INT4)]).await?;
+    session
+        .client
+        .execute_typed("UPDATE outlay_schema SET version = $1", &[(&known, Type::INT4)])
+        .await?;
     session.commit().await
 }
 
 /// Whether there are tables, of whatever version.
-pub(super) async fn is_there(session: &Session, schema: &str, opening: &str) -> Result<bool, Trouble> {
+pub(super) async fn is_there(
+    session: &Session,
+    schema: &str,
+    opening: &str,
+) -> Result<bool, Trouble> {
     Ok(version(session, schema, opening).await?.is_some())
 }
 

@@ -1,8 +1,9 @@
 //! One connection, and the transactions on it.
 //!
-//! Nothing is set for the length of a session: each transaction begins with its own settings in the same message, and no statement is
-//! prepared under a name. So a pooler that hands out another connection for each transaction does no harm. Messages that do not need
-//! an answer of the one before are sent together: a read is one trip to the server and back, a batch of rounds two.
+//! Nothing is set for the length of a session: each transaction begins with its own settings in the
+//! same message, and no statement is prepared under a name. So a pooler that hands out another
+//! connection for each transaction does no harm. Messages that do not need an answer of the one
+//! before are sent together: a read is one trip to the server and back, a batch of rounds two.
 
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error, Row, SimpleQueryMessage};
@@ -33,13 +34,18 @@ impl Openings {
              SET LOCAL idle_in_transaction_session_timeout = {timeout_ms}",
             timeout_ms / 2
         );
-        // What is acknowledged is on the disk, also where the database is set up to be less careful.
+        // What is acknowledged is on the disk, also where the database is set up to be less
+        // careful.
         let durable = "SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off'";
         Self {
             read: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ ONLY; {path}; {waits}"),
             view: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {path}; {waits}"),
-            long_view: format!("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {path}; SET LOCAL statement_timeout = 0"),
-            write: format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {path}; {waits}; {durable}"),
+            long_view: format!(
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {path}; SET LOCAL statement_timeout = 0"
+            ),
+            write: format!(
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {path}; {waits}; {durable}"
+            ),
         }
     }
 }
@@ -55,8 +61,14 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// One statement in a transaction of its own that begins in this way. For statements that may be repeated without harm.
-    pub(super) async fn repeatable(&self, opening: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Trouble> {
+    /// One statement in a transaction of its own that begins in this way. For statements that may
+    /// be repeated without harm.
+    pub(super) async fn repeatable(
+        &self,
+        opening: &str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Trouble> {
         let (begun, rows, ended) = self.one(opening, sql, values).await;
         begun?;
         let rows = rows?;
@@ -65,7 +77,12 @@ impl Session {
     }
 
     /// The same for statements that may not.
-    pub(super) async fn once(&self, opening: &str, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Trouble> {
+    pub(super) async fn once(
+        &self,
+        opening: &str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Trouble> {
         let (begun, rows, ended) = self.one(opening, sql, values).await;
         begun.map_err(|error| Trouble::at_commit(&error))?;
         let rows = rows.map_err(|error| Trouble::at_commit(&error))?;
@@ -73,7 +90,12 @@ impl Session {
         Ok(rows)
     }
 
-    async fn one(&self, opening: &str, sql: &str, values: &[Value<'_>]) -> (Result<(), Error>, Result<Vec<Row>, Error>, Result<(), Error>) {
+    async fn one(
+        &self,
+        opening: &str,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> (Result<(), Error>, Result<Vec<Row>, Error>, Result<(), Error>) {
         tokio::join! {
             biased;
             self.client.batch_execute(opening),
@@ -84,17 +106,26 @@ impl Session {
 
     /// Begins to write. Gives the first of [`SEQ_STEP`] numbers for events.
     pub(super) async fn begin(&self, opening: &str) -> Result<i64, Trouble> {
-        let messages = self.client.simple_query(&format!("{opening}; SELECT nextval('event')")).await?;
+        let messages =
+            self.client.simple_query(&format!("{opening}; SELECT nextval('event')")).await?;
         let last = messages.iter().rev().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0)?.parse().ok(),
             _ => None,
         });
-        let number: i64 = last.ok_or_else(|| Trouble::final_one("the database gives no number for events", false))?;
-        number.checked_mul(SEQ_STEP).ok_or_else(|| Trouble::final_one("there are no numbers for events any more", false))
+        let number: i64 = last
+            .ok_or_else(|| Trouble::final_one("the database gives no number for events", false))?;
+        number
+            .checked_mul(SEQ_STEP)
+            .ok_or_else(|| Trouble::final_one("there are no numbers for events any more", false))
     }
 
     /// A statement in the transaction that has begun; not sent at all if it has nothing to do.
-    pub(super) async fn execute(&self, is_needed: bool, sql: &str, values: &[Value<'_>]) -> Result<u64, Error> {
+    pub(super) async fn execute(
+        &self,
+        is_needed: bool,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<u64, Error> {
         if is_needed { self.client.execute_typed(sql, values).await } else { Ok(0) }
     }
 
@@ -104,7 +135,12 @@ impl Session {
     }
 
     /// The same, with rows for an answer.
-    pub(super) async fn query(&self, is_needed: bool, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+    pub(super) async fn query(
+        &self,
+        is_needed: bool,
+        sql: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Error> {
         if is_needed { self.client.query_typed(sql, values).await } else { Ok(Vec::new()) }
     }
 

@@ -8,11 +8,18 @@ use super::decide::whole;
 use super::session::Session;
 use super::trouble::Trouble;
 use super::{PostgresStore, SEQ_STEP, outcome, slot, unsigned};
-use crate::store::{Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow, TokenUse};
+use crate::store::{
+    Command, Correction, Done, NewCampaign, Refusal, StatusChange, TokenRevocation, TokenRow,
+    TokenUse,
+};
 
 type Answer = Result<Result<Done, Refusal>, Trouble>;
 
-pub(super) async fn apply(store: &PostgresStore, session: &mut Session, command: &Command) -> Answer {
+pub(super) async fn apply(
+    store: &PostgresStore,
+    session: &mut Session,
+    command: &Command,
+) -> Answer {
     match command {
         Command::Create(new) => create(store, session, new).await,
         Command::SetStatus(change) => set_status(store, session, change).await,
@@ -21,7 +28,9 @@ pub(super) async fn apply(store: &PostgresStore, session: &mut Session, command:
         Command::RevokeToken(revocation) => revoke_token(store, session, revocation).await,
         Command::UseToken(used) => use_token(store, session, used).await,
         // These never come alone, see `together`.
-        Command::Ask(_) | Command::Tell(_) => Err(Trouble::final_one("asks and reports are written in batches", false)),
+        Command::Ask(_) | Command::Tell(_) => {
+            Err(Trouble::final_one("asks and reports are written in batches", false))
+        }
     }
 }
 
@@ -105,16 +114,23 @@ const HOLD_FEEDBACK: &str = "SELECT completed, reward FROM feedback WHERE campai
 const LAST_CORRECTION: &str = "SELECT to_completed, to_reward FROM correction WHERE campaign = $1 AND round = $2 AND task = $3
     ORDER BY seq DESC LIMIT 1";
 
-/// The event's number is taken here and not at the beginning: the order of the numbers is the order of the corrections.
+/// The event's number is taken here and not at the beginning: the order of the numbers is the order
+/// of the corrections.
 const INSERT_CORRECTION: &str = "
     INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, why, at, token)
     VALUES ($1, $2, $3, nextval('event') * $4, $5, $6, $7, $8, $9, $10, $11)";
 
 async fn correct(store: &PostgresStore, session: &mut Session, correction: &Correction) -> Answer {
-    let slot = slot::of(session, store.options.slots, &store.options.schema, &store.options.replica).await?;
-    let Some(home) = campaigns::find_one(store, session, &correction.campaign).await? else { return Ok(Err(Refusal::NoCampaign)) };
-    let (round, task) = (whole(correction.round), i32::try_from(correction.task).unwrap_or(i32::MAX));
-    let place = [(&home.number as _, Type::INT4), (&round as _, Type::INT8), (&task as _, Type::INT4)];
+    let slot =
+        slot::of(session, store.options.slots, &store.options.schema, &store.options.replica)
+            .await?;
+    let Some(home) = campaigns::find_one(store, session, &correction.campaign).await? else {
+        return Ok(Err(Refusal::NoCampaign));
+    };
+    let (round, task) =
+        (whole(correction.round), i32::try_from(correction.task).unwrap_or(i32::MAX));
+    let place =
+        [(&home.number as _, Type::INT4), (&round as _, Type::INT8), (&task as _, Type::INT4)];
     let (begun, first, last) = tokio::join! {
         biased;
         session.client.batch_execute(&store.pool.openings.write),
@@ -176,7 +192,11 @@ async fn add_token(store: &PostgresStore, session: &Session, token: &TokenRow) -
     Ok(if added.is_empty() { Err(Refusal::Token) } else { Ok(Done::TokenAdded) })
 }
 
-async fn revoke_token(store: &PostgresStore, session: &Session, revocation: &TokenRevocation) -> Answer {
+async fn revoke_token(
+    store: &PostgresStore,
+    session: &Session,
+    revocation: &TokenRevocation,
+) -> Answer {
     let sql = "UPDATE token SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1 RETURNING id";
     let values = [(&revocation.id as _, Type::TEXT), (&revocation.at as _, Type::INT8)];
     if revocation.id.contains('\0') {

@@ -1,8 +1,10 @@
-//! Where a connection counts: each adds to rows of its own, so that nobody waits for anybody who counts for the same campaign.
+//! Where a connection counts: each adds to rows of its own, so that nobody waits for anybody who
+//! counts for the same campaign.
 //!
-//! A slot is a small number held by an advisory lock of the session, free again when the session ends. Counts are right whoever counts
-//! in which slot, since they are added to and never set; two in one slot only wait for each other. So it does no harm to lose the lock
-//! unnoticed behind a pooler, and where such locks do not work at all a number drawn from the replica's name will do.
+//! A slot is a small number held by an advisory lock of the session, free again when the session
+//! ends. Counts are right whoever counts in which slot, since they are added to and never set; two
+//! in one slot only wait for each other. So it does no harm to lose the lock unnoticed behind a
+//! pooler, and where such locks do not work at all a number drawn from the replica's name will do.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -17,22 +19,28 @@ const SLOTS: i32 = 64;
 /// How connections come by their slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Slots {
-    /// The lowest that is free, by an advisory lock; drawn from the replica's name if that does not work.
+    /// The lowest that is free, by an advisory lock; drawn from the replica's name if that does not
+    /// work.
     #[default]
     Locked,
-    /// Drawn from the replica's name: for poolers that hand out another connection for each transaction.
+    /// Drawn from the replica's name: for poolers that hand out another connection for each
+    /// transaction.
     Named,
 }
 
-const CLAIM: &str =
-    "SELECT slot FROM generate_series(0, $2 - 1) AS slot WHERE pg_try_advisory_lock(hashtext('outlay slot ' || $1), slot) LIMIT 1";
+const CLAIM: &str = "SELECT slot FROM generate_series(0, $2 - 1) AS slot WHERE pg_try_advisory_lock(hashtext('outlay slot ' || $1), slot) LIMIT 1";
 
 /// In a transaction of its own: a pooler may have gone on to another connection by now.
 const IS_HELD: &str = "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted
     AND classid::bigint = hashtext('outlay slot ' || $1)::bit(32)::bigint AND objid::bigint = $2 AND objsubid = 2)";
 
 /// The session's slot, claimed when it first writes.
-pub(super) async fn of(session: &mut Session, how: Slots, schema: &str, replica: &str) -> Result<i32, Trouble> {
+pub(super) async fn of(
+    session: &mut Session,
+    how: Slots,
+    schema: &str,
+    replica: &str,
+) -> Result<i32, Trouble> {
     if let Some(slot) = session.slot {
         return Ok(slot);
     }
@@ -46,14 +54,23 @@ pub(super) async fn of(session: &mut Session, how: Slots, schema: &str, replica:
 }
 
 async fn claim(session: &Session, schema: &str) -> Result<Option<i32>, Trouble> {
-    let rows = match session.client.query_typed(CLAIM, &[(&schema, Type::TEXT), (&SLOTS, Type::INT4)]).await {
+    let rows = match session
+        .client
+        .query_typed(CLAIM, &[(&schema, Type::TEXT), (&SLOTS, Type::INT4)])
+        .await
+    {
         Ok(rows) => rows,
         // A database that speaks the language and has no such locks.
-        Err(error) if error.as_db_error().is_some() && !Trouble::from(&error).is_lost => return Ok(None),
+        Err(error) if error.as_db_error().is_some() && !Trouble::from(&error).is_lost => {
+            return Ok(None);
+        }
         Err(error) => return Err(error.into()),
     };
     let Some(slot) = rows.first().map(|row| row.get::<_, i32>(0)) else { return Ok(None) };
-    let held = session.client.query_typed(IS_HELD, &[(&schema, Type::TEXT), (&i64::from(slot), Type::INT8)]).await?;
+    let held = session
+        .client
+        .query_typed(IS_HELD, &[(&schema, Type::TEXT), (&i64::from(slot), Type::INT8)])
+        .await?;
     Ok(held.first().is_some_and(|row| row.get(0)).then_some(slot))
 }
 
@@ -70,7 +87,8 @@ mod tests {
 
     #[test]
     fn names_draw_slots_above_those_that_are_locked() {
-        let drawn: std::collections::BTreeSet<_> = (0..1000).map(|i| named(&format!("replica {i}"))).collect();
+        let drawn: std::collections::BTreeSet<_> =
+            (0..1000).map(|i| named(&format!("replica {i}"))).collect();
         assert_eq!(drawn.len(), SLOTS as usize, "every slot is drawn by some name");
         assert!(drawn.iter().all(|slot| (SLOTS..2 * SLOTS).contains(slot)));
     }

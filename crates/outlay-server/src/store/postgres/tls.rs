@@ -1,5 +1,5 @@
-//! An encrypted way to the database, if the address asks for it. Whoever asks gets the certificate checked too: to encrypt for somebody
-//! unknown protects from nobody.
+//! An encrypted way to the database, if the address asks for it. Whoever asks gets the certificate
+//! checked too: to encrypt for somebody unknown protects from nobody.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,17 +32,29 @@ pub(super) fn connector(certificates: Option<&Path>) -> Result<MakeRustlsConnect
     let mut roots = RootCertStore::empty();
     match certificates {
         Some(path) => {
-            let cannot = |error: &dyn std::fmt::Display| format!("cannot read the certificates in {}: {error}", path.display());
-            for certificate in CertificateDer::pem_file_iter(path).map_err(|error| cannot(&error))? {
-                roots.add(certificate.map_err(|error| cannot(&error))?).map_err(|error| cannot(&error))?;
+            let cannot = |error: &dyn std::fmt::Display| {
+                format!("cannot read the certificates in {}: {error}", path.display())
+            };
+            for certificate in
+                CertificateDer::pem_file_iter(path).map_err(|error| cannot(&error))?
+            {
+                roots
+                    .add(certificate.map_err(|error| cannot(&error))?)
+                    .map_err(|error| cannot(&error))?;
             }
         }
-        None => drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+        None => {
+            drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs))
+        }
     }
     if roots.is_empty() {
-        return Err("there is no certificate to check the database's with; name a file: sslrootcert=…".to_owned());
+        return Err(
+            "there is no certificate to check the database's with; name a file: sslrootcert=…"
+                .to_owned(),
+        );
     }
-    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions();
     let builder = builder.map_err(|error| format!("no encryption: {error}"))?;
     Ok(MakeRustlsConnect::new(builder.with_root_certificates(roots).with_no_client_auth()))
 }
@@ -55,8 +67,12 @@ mod tests {
     fn the_driver_is_spared_what_it_does_not_know() {
         let plain = "postgres://a:b@c/d";
         assert_eq!(split(plain), (plain.to_owned(), None));
-        let (url, certificates) = split("postgres://a:b@c/d?sslmode=verify-full&sslrootcert=/x/y.pem&connect_timeout=3");
-        assert_eq!((url.as_str(), certificates), ("postgres://a:b@c/d?sslmode=require&connect_timeout=3", Some("/x/y.pem".into())));
+        let (url, certificates) =
+            split("postgres://a:b@c/d?sslmode=verify-full&sslrootcert=/x/y.pem&connect_timeout=3");
+        assert_eq!(
+            (url.as_str(), certificates),
+            ("postgres://a:b@c/d?sslmode=require&connect_timeout=3", Some("/x/y.pem".into()))
+        );
         assert_eq!(split("postgres://c?sslrootcert=z").0, "postgres://c");
     }
 }

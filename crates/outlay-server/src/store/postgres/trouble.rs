@@ -21,8 +21,9 @@ impl Trouble {
         Self { what: what.into(), is_fatal, is_lost: false, is_worth_a_try: false }
     }
 
-    /// A statement failed after the end of the transaction had been sent too. If it was the database that refused the statement, the
-    /// transaction came to nothing. If the connection was lost it may have been committed or not, and nobody tries again by himself.
+    /// A statement failed after the end of the transaction had been sent too. If it was the
+    /// database that refused the statement, the transaction came to nothing. If the connection was
+    /// lost it may have been committed or not, and nobody tries again by himself.
     pub(super) fn at_commit(error: &tokio_postgres::Error) -> Self {
         if error.as_db_error().is_some() { Self::from(error) } else { Self::of_commit(error) }
     }
@@ -30,7 +31,8 @@ impl Trouble {
     /// The end of the transaction itself failed, or whatever came after it.
     pub(super) fn of_commit(error: &tokio_postgres::Error) -> Self {
         let mut trouble = Self::from(error);
-        trouble.what = format!("it is not known whether the database has kept this: {}", trouble.what);
+        trouble.what =
+            format!("it is not known whether the database has kept this: {}", trouble.what);
         trouble.is_worth_a_try = false;
         trouble
     }
@@ -46,7 +48,9 @@ impl From<&tokio_postgres::Error> for Trouble {
     fn from(error: &tokio_postgres::Error) -> Self {
         let Some(from_server) = error.as_db_error() else {
             // The cause says more than the error itself ("error communicating with the server").
-            let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+            let cause = std::error::Error::source(error)
+                .map(|cause| format!(": {cause}"))
+                .unwrap_or_default();
             return Self {
                 what: format!("the database cannot be reached: {error}{cause}"),
                 is_fatal: false,
@@ -55,10 +59,14 @@ impl From<&tokio_postgres::Error> for Trouble {
             };
         };
         // Details may quote what clients sent; the message does not.
-        let what = format!("the database refuses: {} ({})", from_server.message(), from_server.code().code());
+        let what = format!(
+            "the database refuses: {} ({})",
+            from_server.message(),
+            from_server.code().code()
+        );
         let is_lost = ends_session(from_server.code());
-        let is_passing =
-            *from_server.code() == SqlState::T_R_SERIALIZATION_FAILURE || *from_server.code() == SqlState::T_R_DEADLOCK_DETECTED;
+        let is_passing = *from_server.code() == SqlState::T_R_SERIALIZATION_FAILURE
+            || *from_server.code() == SqlState::T_R_DEADLOCK_DETECTED;
         Self { what, is_fatal: false, is_lost, is_worth_a_try: is_lost || is_passing }
     }
 }
@@ -69,7 +77,10 @@ impl From<Trouble> for StoreError {
     }
 }
 
-/// Classes 08 (connection) and 57P (the server stops, starts or ends the session), and a server that has become a standby.
+/// Classes 08 (connection) and 57P (the server stops, starts or ends the session), and a server
+/// that has become a standby.
 fn ends_session(code: &SqlState) -> bool {
-    code.code().starts_with("08") || code.code().starts_with("57P") || *code == SqlState::READ_ONLY_SQL_TRANSACTION
+    code.code().starts_with("08")
+        || code.code().starts_with("57P")
+        || *code == SqlState::READ_ONLY_SQL_TRANSACTION
 }

@@ -10,7 +10,8 @@ use crate::store::Verified;
 const TOTALS: &str = "SELECT (SELECT count(*) FROM campaign), (SELECT coalesce(sum(end_round - first_round), 0)::bigint FROM split),
     (SELECT count(*) FROM feedback)";
 
-/// Tasks whose sums over all slots are not the fold of their feedback, where the last correction counts.
+/// Tasks whose sums over all slots are not the fold of their feedback, where the last correction
+/// counts.
 const TASKS: &str = "
     WITH last AS (SELECT DISTINCT ON (campaign, round, task) campaign, round, task, to_completed, to_reward
             FROM correction ORDER BY campaign, round, task, seq DESC),
@@ -63,19 +64,35 @@ pub(super) async fn verify(session: &Session, opening: &str) -> Result<Verified,
     let number = |row: &Row| row.get::<_, i32>(1);
     let round = |row: &Row| row.get::<_, i64>(1);
     for row in &session.client.query_typed(TASKS, &[]).await? {
-        faults.push(format!("campaign {}: the counts of task {} are not those of its feedback", row.get::<_, &str>(0), number(row)));
+        faults.push(format!(
+            "campaign {}: the counts of task {} are not those of its feedback",
+            row.get::<_, &str>(0),
+            number(row)
+        ));
     }
     for row in &session.client.query_typed(TALLIES, &[]).await? {
-        faults.push(format!("campaign {}: the numbers of rounds and outcomes are not those of its rows", row.get::<_, &str>(0)));
+        faults.push(format!(
+            "campaign {}: the numbers of rounds and outcomes are not those of its rows",
+            row.get::<_, &str>(0)
+        ));
     }
     for row in &session.client.query_typed(ROUNDS, &[]).await? {
         let what = "is part of another split or can be handed out again";
-        faults.push(format!("campaign {}: round {} or one after it {what}", row.get::<_, &str>(0), round(row)));
+        faults.push(format!(
+            "campaign {}: round {} or one after it {what}",
+            row.get::<_, &str>(0),
+            round(row)
+        ));
     }
     for row in &session.client.query_typed(REPORTS, &[]).await? {
-        faults.push(format!("campaign {}: feedback of round {} and its reports do not fit", row.get::<_, &str>(0), round(row)));
+        faults.push(format!(
+            "campaign {}: feedback of round {} and its reports do not fit",
+            row.get::<_, &str>(0),
+            round(row)
+        ));
     }
     session.commit().await?;
-    let totals = totals.first().map_or([0; 3], |row| [0, 1, 2].map(|column| unsigned(row.get(column))));
+    let totals =
+        totals.first().map_or([0; 3], |row| [0, 1, 2].map(|column| unsigned(row.get(column))));
     Ok(Verified { campaigns: totals[0], rounds: totals[1], items: totals[2], faults })
 }

@@ -1,7 +1,8 @@
 //! The commands of a batch, carried out within a transaction.
 //!
-//! A command is checked before it writes anything, so nothing is ever taken back for one that is refused. What a batch adds to the counts
-//! is summed up first and written once a task: a thousand reports of one campaign touch as many counts as one report.
+//! A command is checked before it writes anything, so nothing is ever taken back for one that is
+//! refused. What a batch adds to the counts is summed up first and written once a task: a thousand
+//! reports of one campaign touch as many counts as one report.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,8 +12,8 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use super::failure::broken;
 use super::items::{self, Items};
 use crate::store::{
-    Ask, CampaignStatus, Command, Correction, Done, Millis, NewCampaign, Outcome, Refusal, StatusChange, Tell, TokenRevocation, TokenRow,
-    TokenUse,
+    Ask, CampaignStatus, Command, Correction, Done, Millis, NewCampaign, Outcome, Refusal,
+    StatusChange, Tell, TokenRevocation, TokenRow, TokenUse,
 };
 
 type Answer = rusqlite::Result<Result<Done, Refusal>>;
@@ -62,7 +63,8 @@ impl<'a> Reports<'a> {
     fn new(connection: &'a Connection) -> rusqlite::Result<Self> {
         let insert = "INSERT INTO told (campaign, round, seq, is_late, at, token, items) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
         Ok(Self {
-            find: connection.prepare_cached("SELECT items FROM told WHERE campaign = ?1 AND round = ?2")?,
+            find: connection
+                .prepare_cached("SELECT items FROM told WHERE campaign = ?1 AND round = ?2")?,
             insert: connection.prepare_cached(insert)?,
         })
     }
@@ -76,18 +78,37 @@ struct Told {
 }
 
 impl<'a> Batch<'a> {
-    pub(super) fn new(connection: &'a Connection, campaigns: &'a mut HashMap<String, Known>, seq: i64) -> Self {
-        Self { connection, campaigns, seq, tallies: BTreeMap::new(), counts: BTreeMap::new(), forget_until: None }
+    pub(super) fn new(
+        connection: &'a Connection,
+        campaigns: &'a mut HashMap<String, Known>,
+        seq: i64,
+    ) -> Self {
+        Self {
+            connection,
+            campaigns,
+            seq,
+            tallies: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            forget_until: None,
+        }
     }
 
-    pub(super) fn run(&mut self, batch: &[Command]) -> rusqlite::Result<Vec<Result<Done, Refusal>>> {
+    pub(super) fn run(
+        &mut self,
+        batch: &[Command],
+    ) -> rusqlite::Result<Vec<Result<Done, Refusal>>> {
         let before = self.seq;
         let mut reports = Reports::new(self.connection)?;
-        let answers = batch.iter().map(|command| self.carry_out(command, &mut reports)).collect::<rusqlite::Result<_>>()?;
+        let answers = batch
+            .iter()
+            .map(|command| self.carry_out(command, &mut reports))
+            .collect::<rusqlite::Result<_>>()?;
         self.write_counts()?;
         self.forget_keys()?;
         if self.seq != before {
-            self.connection.prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'seq'")?.execute([self.seq])?;
+            self.connection
+                .prepare_cached("UPDATE meta SET value = ?1 WHERE name = 'seq'")?
+                .execute([self.seq])?;
         }
         Ok(answers)
     }
@@ -109,8 +130,11 @@ impl<'a> Batch<'a> {
         if let Some(known) = self.campaigns.get(id) {
             return Ok(Some(*known));
         }
-        let mut find = self.connection.prepare_cached("SELECT number, tasks FROM campaign WHERE id = ?1")?;
-        let known = find.query_row([id], |row| Ok(Known { number: row.get(0)?, tasks: row.get(1)? })).optional()?;
+        let mut find =
+            self.connection.prepare_cached("SELECT number, tasks FROM campaign WHERE id = ?1")?;
+        let known = find
+            .query_row([id], |row| Ok(Known { number: row.get(0)?, tasks: row.get(1)? }))
+            .optional()?;
         if let Some(known) = known {
             self.campaigns.insert(id.to_owned(), known);
         }
@@ -123,8 +147,11 @@ impl<'a> Batch<'a> {
     }
 
     fn create(&mut self, new: &NewCampaign) -> Answer {
-        let mut find = self.connection.prepare_cached("SELECT spec = ?2 FROM campaign WHERE id = ?1")?;
-        if let Some(is_same) = find.query_row([&new.id, &new.spec], |row| row.get::<_, bool>(0)).optional()? {
+        let mut find =
+            self.connection.prepare_cached("SELECT spec = ?2 FROM campaign WHERE id = ?1")?;
+        if let Some(is_same) =
+            find.query_row([&new.id, &new.spec], |row| row.get::<_, bool>(0)).optional()?
+        {
             return Ok(if is_same { Ok(Done::WasThere) } else { Err(Refusal::OtherCampaign) });
         }
         let insert = "INSERT INTO campaign (id, tasks, status, version, created_at, changed_at, spec) VALUES (?1, ?2, ?3, 1, ?4, ?4, ?5)";
@@ -143,23 +170,42 @@ impl<'a> Batch<'a> {
     }
 
     fn set_status(&mut self, change: &StatusChange) -> Answer {
-        let Some(known) = self.known(&change.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
-        let mut find = self.connection.prepare_cached("SELECT version FROM campaign WHERE number = ?1")?;
+        let Some(known) = self.known(&change.campaign)? else {
+            return Ok(Err(Refusal::NoCampaign));
+        };
+        let mut find =
+            self.connection.prepare_cached("SELECT version FROM campaign WHERE number = ?1")?;
         let version: i64 = find.query_row([known.number], |row| row.get(0))?;
         let version = version as u64;
         if version != change.only_if {
             return Ok(Err(Refusal::OtherVersion { version }));
         }
         let update = "UPDATE campaign SET status = ?2, version = version + 1, changed_at = ?3 WHERE number = ?1";
-        self.connection.prepare_cached(update)?.execute(params![known.number, status_number(change.to), change.at])?;
+        self.connection.prepare_cached(update)?.execute(params![
+            known.number,
+            status_number(change.to),
+            change.at
+        ])?;
         self.record_status(known.number, change.at, &change.token, Some(change.to))?;
         Ok(Ok(Done::StatusSet { version: version + 1 }))
     }
 
-    fn record_status(&mut self, campaign: i64, at: Millis, token: &str, status: Option<CampaignStatus>) -> rusqlite::Result<()> {
+    fn record_status(
+        &mut self,
+        campaign: i64,
+        at: Millis,
+        token: &str,
+        status: Option<CampaignStatus>,
+    ) -> rusqlite::Result<()> {
         let seq = self.next_seq();
         let insert = "INSERT INTO status_event (campaign, seq, at, token, status) VALUES (?1, ?2, ?3, ?4, ?5)";
-        self.connection.prepare_cached(insert)?.execute(params![campaign, seq, at, token, status.map(status_number)])?;
+        self.connection.prepare_cached(insert)?.execute(params![
+            campaign,
+            seq,
+            at,
+            token,
+            status.map(status_number)
+        ])?;
         Ok(())
     }
 
@@ -203,7 +249,8 @@ impl<'a> Batch<'a> {
         let mut find = self.connection.prepare_cached(before)?;
         // A request for no rounds at all has a place too.
         let end = past.max(first.saturating_add(1));
-        let before: Option<(i64, i64)> = find.query_row([campaign, end], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let before: Option<(i64, i64)> =
+            find.query_row([campaign, end], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         Ok(before.is_some_and(|(start, end)| end > first || start == first))
     }
 
@@ -222,7 +269,8 @@ impl<'a> Batch<'a> {
         let Some(key) = &ask.key else { return Ok(()) };
         let insert = "INSERT OR REPLACE INTO used_key (token, key, request, campaign, first, past, expires_at) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-        let row = params![ask.token, key.key, key.request, ask.campaign, first, past, key.expires_at];
+        let row =
+            params![ask.token, key.key, key.request, ask.campaign, first, past, key.expires_at];
         self.connection.prepare_cached(insert)?.execute(row)?;
         self.forget_until = self.forget_until.max(Some(ask.at));
         Ok(())
@@ -244,14 +292,27 @@ impl<'a> Batch<'a> {
         for item in &tell.items {
             match place_of(&told, item.task).map(|place| &told[place]) {
                 None => is_new.push(true),
-                Some(told) if told.first == item.outcome || told.counted == item.outcome => is_new.push(false),
-                Some(told) => return Ok(Err(Refusal::Conflict { task: item.task, stored: told.counted })),
+                Some(told) if told.first == item.outcome || told.counted == item.outcome => {
+                    is_new.push(false)
+                }
+                Some(told) => {
+                    return Ok(Err(Refusal::Conflict { task: item.task, stored: told.counted }));
+                }
             }
         }
-        let new = || tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| item);
+        let new =
+            || tell.items.iter().zip(&is_new).filter(|(_, is_new)| **is_new).map(|(item, _)| item);
         let count = new().count() as i64;
         if count > 0 {
-            let row = params![known.number, round, self.next_seq(), tell.is_late, tell.at, tell.token, items::written(new())];
+            let row = params![
+                known.number,
+                round,
+                self.next_seq(),
+                tell.is_late,
+                tell.at,
+                tell.token,
+                items::written(new())
+            ];
             reports.insert.execute(row)?;
             for item in new() {
                 let total = self.counts.entry((known.number, item.task)).or_default();
@@ -266,7 +327,8 @@ impl<'a> Batch<'a> {
         }
         let all = told.len() as i64 + count;
         // Nobody can tell of more than all tasks.
-        let is_complete = all == i64::from(known.tasks) || self.there(known.number, round)?.is_some_and(|there| all >= there);
+        let is_complete = all == i64::from(known.tasks)
+            || self.there(known.number, round)?.is_some_and(|there| all >= there);
         Ok(Ok(Done::Told { is_new, is_complete }))
     }
 
@@ -274,12 +336,18 @@ impl<'a> Batch<'a> {
     fn there(&self, campaign: i64, round: i64) -> rusqlite::Result<Option<i64>> {
         let find = "SELECT there, past FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
         let mut find = self.connection.prepare_cached(find)?;
-        let found: Option<(i64, i64)> = find.query_row([campaign, round], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let found: Option<(i64, i64)> =
+            find.query_row([campaign, round], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         Ok(found.filter(|(_, past)| *past > round).map(|(there, _)| there))
     }
 
     /// What is known of a round: tasks in order.
-    fn told(&self, campaign: i64, round: i64, reports: &mut Reports<'_>) -> rusqlite::Result<Vec<Told>> {
+    fn told(
+        &self,
+        campaign: i64,
+        round: i64,
+        reports: &mut Reports<'_>,
+    ) -> rusqlite::Result<Vec<Told>> {
         let mut told = Vec::new();
         let mut rows = reports.find.query([campaign, round])?;
         while let Some(row) = rows.next()? {
@@ -295,7 +363,12 @@ impl<'a> Batch<'a> {
         Ok(told)
     }
 
-    fn add_corrections(&self, campaign: i64, round: i64, told: &mut [Told]) -> rusqlite::Result<()> {
+    fn add_corrections(
+        &self,
+        campaign: i64,
+        round: i64,
+        told: &mut [Told],
+    ) -> rusqlite::Result<()> {
         let find = "SELECT task, to_completed, to_reward FROM correction WHERE campaign = ?1 AND round = ?2 ORDER BY task, seq";
         let mut find = self.connection.prepare_cached(find)?;
         let mut rows = find.query([campaign, round])?;
@@ -310,13 +383,16 @@ impl<'a> Batch<'a> {
     }
 
     fn correct(&mut self, correction: &Correction, reports: &mut Reports<'_>) -> Answer {
-        let Some(known) = self.known(&correction.campaign)? else { return Ok(Err(Refusal::NoCampaign)) };
+        let Some(known) = self.known(&correction.campaign)? else {
+            return Ok(Err(Refusal::NoCampaign));
+        };
         let round = whole(correction.round)?;
         let told = self.told(known.number, round, reports)?;
         let Some(from) = place_of(&told, correction.task).map(|place| told[place].counted) else {
             return Ok(Err(Refusal::NothingToCorrect));
         };
-        let (to, from_reward, to_reward) = (correction.to, whole(from.reward)?, whole(correction.to.reward)?);
+        let (to, from_reward, to_reward) =
+            (correction.to, whole(from.reward)?, whole(correction.to.reward)?);
         let insert = "INSERT INTO correction (campaign, round, task, seq, from_completed, from_reward, to_completed, to_reward, at, token, \
                       why) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
         self.connection.prepare_cached(insert)?.execute(params![
@@ -349,7 +425,14 @@ impl<'a> Batch<'a> {
                       ON CONFLICT DO UPDATE SET told = told + excluded.told, completions = completions + excluded.completions, \
                       reward_sum = reward_sum + excluded.reward_sum, expected = expected + excluded.expected";
         for ((campaign, task), Count { told, completions, reward_sum, expected }) in &self.counts {
-            self.connection.prepare_cached(upsert)?.execute(params![campaign, task, told, completions, reward_sum, expected])?;
+            self.connection.prepare_cached(upsert)?.execute(params![
+                campaign,
+                task,
+                told,
+                completions,
+                reward_sum,
+                expected
+            ])?;
         }
         Ok(())
     }
@@ -358,8 +441,11 @@ impl<'a> Batch<'a> {
         let insert = "INSERT INTO token (id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at) \
                       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT DO NOTHING";
         let scopes = Value::Text(serde_json::Value::from(token.scopes.clone()).to_string());
-        let TokenRow { id, hash, campaign, created_at, expires_at, revoked_at, last_used_at, .. } = token;
-        let row = params![id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at];
+        let TokenRow {
+            id, hash, campaign, created_at, expires_at, revoked_at, last_used_at, ..
+        } = token;
+        let row =
+            params![id, hash, scopes, campaign, created_at, expires_at, revoked_at, last_used_at];
         let added = self.connection.prepare_cached(insert)?.execute(row)?;
         Ok(if added == 1 { Ok(Done::TokenAdded) } else { Err(Refusal::Token) })
     }
@@ -395,5 +481,7 @@ fn whole(number: u64) -> rusqlite::Result<i64> {
 }
 
 fn sum(total: i64, more: i64) -> rusqlite::Result<i64> {
-    total.checked_add(more).ok_or_else(|| rusqlite::Error::ToSqlConversionFailure("a sum of rewards is too large".into()))
+    total.checked_add(more).ok_or_else(|| {
+        rusqlite::Error::ToSqlConversionFailure("a sum of rewards is too large".into())
+    })
 }

@@ -1,6 +1,7 @@
 //! The check of all counts: feedback is folded again, row by row, and compared with what is kept.
 //!
-//! It runs at every start, so it reads what it needs in the order in which it lies on disk, and nothing twice.
+//! It runs at every start, so it reads what it needs in the order in which it lies on disk, and
+//! nothing twice.
 
 use std::collections::HashMap;
 
@@ -34,18 +35,24 @@ pub(super) fn glance(connection: &Connection) -> Read<Verified> {
     Ok(verified)
 }
 
-/// Whether the file itself is whole. Indices are held against their tables, too: exports are read through them.
+/// Whether the file itself is whole. Indices are held against their tables, too: exports are read
+/// through them.
 pub(super) fn file(connection: &Connection) -> Read<Vec<String>> {
     let mut check = connection.prepare("PRAGMA integrity_check(20)")?;
     let lines: Vec<String> = check.query_map([], |row| row.get(0))?.collect::<Read<_>>()?;
-    Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("the file is damaged: {line}")).collect())
+    Ok(lines
+        .into_iter()
+        .filter(|line| line != "ok")
+        .map(|line| format!("the file is damaged: {line}"))
+        .collect())
 }
 
 /// Folds all feedback again.
 pub(super) fn fold(connection: &Connection) -> Read<Verified> {
     let mut verified = Verified::default();
     let mut campaigns = connection.prepare("SELECT number, id FROM campaign ORDER BY number")?;
-    let campaigns: Vec<(i64, String)> = campaigns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Read<_>>()?;
+    let campaigns: Vec<(i64, String)> =
+        campaigns.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Read<_>>()?;
     for (number, id) in &campaigns {
         let kept = read::standing(connection, id)?;
         let mut folding = Folding::new(connection, *number, kept.tasks.len())?;
@@ -59,10 +66,13 @@ pub(super) fn fold(connection: &Connection) -> Read<Verified> {
             faults.push("the counts are not those of its feedback".to_owned());
         }
         let room = MOST_FAULTS.saturating_sub(verified.faults.len());
-        verified.faults.extend(faults.into_iter().take(room).map(|fault| format!("campaign {id}: {fault}")));
+        verified
+            .faults
+            .extend(faults.into_iter().take(room).map(|fault| format!("campaign {id}: {fault}")));
     }
     let strays = "SELECT count(*) FROM told WHERE campaign NOT IN (SELECT number FROM campaign)";
-    let highest = "SELECT max(campaign) > coalesce((SELECT max(number) FROM campaign), 0) FROM told";
+    let highest =
+        "SELECT max(campaign) > coalesce((SELECT max(number) FROM campaign), 0) FROM told";
     if connection.query_row(highest, [], |row| row.get::<_, Option<bool>>(0))? == Some(true) {
         let strays: i64 = connection.query_row(strays, [], |row| row.get(0))?;
         verified.faults.insert(0, format!("{strays} reports are of no campaign"));
@@ -93,7 +103,8 @@ impl Folding {
             corrections: HashMap::new(),
             last_met: vec![i64::MIN; tasks],
         };
-        folding.standing.rounds = folding.asks.iter().map(|(first, past)| past.abs_diff(*first)).sum();
+        folding.standing.rounds =
+            folding.asks.iter().map(|(first, past)| past.abs_diff(*first)).sum();
         if folding.asks.windows(2).any(|pair| pair[1].0 < pair[0].1) {
             folding.faults.push("a round was handed out twice".to_owned());
         }
@@ -107,10 +118,14 @@ impl Folding {
         let mut list = connection.prepare_cached(list)?;
         let mut rows = list.query([campaign])?;
         while let Some(row) = rows.next()? {
-            let (place, from, to) = ((row.get(0)?, row.get(1)?), outcome(row, 2)?, outcome(row, 4)?);
+            let (place, from, to) =
+                ((row.get(0)?, row.get(1)?), outcome(row, 2)?, outcome(row, 4)?);
             let (_, last) = self.corrections.entry(place).or_insert((from, from));
             if *last != from {
-                self.faults.push(format!("round {}: a correction does not follow the one before", place.0));
+                self.faults.push(format!(
+                    "round {}: a correction does not follow the one before",
+                    place.0
+                ));
             }
             *last = to;
             self.standing.version += 1;
@@ -144,7 +159,9 @@ impl Folding {
         for item in Items(items) {
             let item = item.ok_or_else(|| broken("items of a report"))?;
             let task = item.task as usize;
-            let (Some(count), Some(met)) = (self.standing.tasks.get_mut(task), self.last_met.get_mut(task)) else {
+            let (Some(count), Some(met)) =
+                (self.standing.tasks.get_mut(task), self.last_met.get_mut(task))
+            else {
                 self.faults.push(format!("round {round}: a task that is not there"));
                 continue;
             };
@@ -156,7 +173,9 @@ impl Folding {
                 && let Some((from, to)) = self.corrections.remove(&(round, item.task))
             {
                 if from != outcome {
-                    self.faults.push(format!("round {round}: a correction of something else than was told"));
+                    self.faults.push(format!(
+                        "round {round}: a correction of something else than was told"
+                    ));
                 }
                 outcome = to;
             }
@@ -168,7 +187,8 @@ impl Folding {
 
     fn finish(mut self) -> Self {
         if !self.corrections.is_empty() {
-            self.faults.push(format!("{} corrections of what was never told", self.corrections.len()));
+            self.faults
+                .push(format!("{} corrections of what was never told", self.corrections.len()));
         }
         self
     }
@@ -178,7 +198,8 @@ fn asks(connection: &Connection, campaign: i64) -> Read<Vec<(i64, i64)>> {
     // The index has all that is needed, and none of the splits.
     let list = "SELECT first, past FROM ask INDEXED BY ask_by_expiry WHERE campaign = ?1";
     let mut list = connection.prepare_cached(list)?;
-    let mut asks: Vec<(i64, i64)> = list.query_map([campaign], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Read<_>>()?;
+    let mut asks: Vec<(i64, i64)> =
+        list.query_map([campaign], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Read<_>>()?;
     asks.sort_unstable();
     Ok(asks)
 }

@@ -4,7 +4,8 @@ use rusqlite::ErrorCode;
 
 use crate::store::StoreError;
 
-/// How every message about a full disk begins: nothing of the batch was kept, and it may be sent again when there is room.
+/// How every message about a full disk begins: nothing of the batch was kept, and it may be sent
+/// again when there is room.
 pub const DISK_FULL: &str = "the disk is full";
 
 /// How every message about a file that is none, or not whole, begins.
@@ -27,13 +28,26 @@ pub(super) fn lasting(doing: &str, error: &rusqlite::Error) -> StoreError {
     StoreError { is_fatal: true, ..passing(doing, error) }
 }
 
-/// Whether an error, met while writing and before anything could be committed, leaves the file as it was. What is not known to do so does
-/// not: a failed sync may have thrown away what it did not write.
+/// Whether an error, met while writing and before anything could be committed, leaves the file as
+/// it was. What is not known to do so does not: a failed sync may have thrown away what it did not
+/// write.
 pub(super) fn is_harmless(error: &rusqlite::Error) -> bool {
-    use ErrorCode::{ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, TooBig, TypeMismatch};
+    use ErrorCode::{
+        ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OutOfMemory, TooBig,
+        TypeMismatch,
+    };
     match error.sqlite_error_code() {
         Some(code) => {
-            matches!(code, ConstraintViolation | DatabaseBusy | DatabaseLocked | DiskFull | OutOfMemory | TooBig | TypeMismatch)
+            matches!(
+                code,
+                ConstraintViolation
+                    | DatabaseBusy
+                    | DatabaseLocked
+                    | DiskFull
+                    | OutOfMemory
+                    | TooBig
+                    | TypeMismatch
+            )
         }
         // Not SQLite but a number that does not fit.
         None => true,

@@ -1,4 +1,5 @@
-//! The folder of a store: one process at a time serves it, on a disk that keeps what it is told to keep.
+//! The folder of a store: one process at a time serves it, on a disk that keeps what it is told to
+//! keep.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -22,7 +23,8 @@ pub(super) fn remove(folder: &Path) {
     }
 }
 
-/// Nobody else serves the folder while this is held. Let go of when dropped, also if the process is killed.
+/// Nobody else serves the folder while this is held. Let go of when dropped, also if the process is
+/// killed.
 #[derive(Debug)]
 pub(super) struct Hold {
     _lock: File,
@@ -36,7 +38,8 @@ impl Hold {
             refuse_unsafe(folder)?;
         }
         let path = folder.join(LOCK);
-        let opened = File::options().create(true).truncate(false).read(true).write(true).open(&path);
+        let opened =
+            File::options().create(true).truncate(false).read(true).write(true).open(&path);
         let mut lock = opened.map_err(|error| cannot("write to", &path, &error))?;
         match lock.try_lock() {
             Ok(()) => {}
@@ -58,11 +61,16 @@ impl Hold {
 fn in_use(folder: &Path, lock: &mut File) -> String {
     let mut text = String::new();
     let process = lock.read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok());
-    let who = process.map_or_else(|| "another process".to_owned(), |process| format!("process {process}"));
-    format!("{} is in use by {who}: one process serves a folder; stop that one first, or name another folder", folder.display())
+    let who = process
+        .map_or_else(|| "another process".to_owned(), |process| format!("process {process}"));
+    format!(
+        "{} is in use by {who}: one process serves a folder; stop that one first, or name another folder",
+        folder.display()
+    )
 }
 
-/// A new file is there after a power cut only if its folder was synced. On Windows folders cannot be opened for this, nor need to be.
+/// A new file is there after a power cut only if its folder was synced. On Windows folders cannot
+/// be opened for this, nor need to be.
 pub(crate) fn sync_folder(folder: &Path) -> std::io::Result<()> {
     if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
 }
@@ -77,8 +85,11 @@ pub(super) fn cannot(what: &str, path: &Path, error: &std::io::Error) -> StoreEr
 
 #[cfg(target_os = "linux")]
 fn refuse_unsafe(folder: &Path) -> Result<(), StoreError> {
-    let kind = rustix::fs::statfs(folder).map_err(|error| cannot("look at", folder, &error.into()))?.f_type;
-    // Magic numbers of the kernel; the field is signed on some machines, and all of them have 32 bits.
+    let kind = rustix::fs::statfs(folder)
+        .map_err(|error| cannot("look at", folder, &error.into()))?
+        .f_type;
+    // Magic numbers of the kernel; the field is signed on some machines, and all of them have 32
+    // bits.
     match unsafe_kind(kind as u32) {
         None => Ok(()),
         Some(kind) => Err(refused(format!(

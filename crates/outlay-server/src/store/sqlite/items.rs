@@ -4,8 +4,9 @@
 
 use crate::store::{Item, Outcome};
 
-/// Items one after the other, each as three numbers: twice the task and one more if it succeeded; the reward; the chance of success.
-/// Numbers are written seven bits a byte, low bits first, the high bit saying that more follow.
+/// Items one after the other, each as three numbers: twice the task and one more if it succeeded;
+/// the reward; the chance of success. Numbers are written seven bits a byte, low bits first, the
+/// high bit saying that more follow.
 pub(super) fn written<'a>(items: impl Iterator<Item = &'a Item>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(48);
     for Item { task, outcome, expected } in items {
@@ -93,11 +94,13 @@ mod tests {
 
     fn item() -> impl Strategy<Value = Item> {
         let number = || prop_oneof![0..300_u64, 0..=1_000_000_000_u64, any::<u64>()];
-        (any::<u32>(), any::<bool>(), number(), number()).prop_map(|(task, completed, reward, expected)| Item {
-            task,
-            outcome: Outcome { completed, reward },
-            expected,
-        })
+        (any::<u32>(), any::<bool>(), number(), number()).prop_map(
+            |(task, completed, reward, expected)| Item {
+                task,
+                outcome: Outcome { completed, reward },
+                expected,
+            },
+        )
     }
 
     proptest! {
@@ -119,11 +122,17 @@ mod tests {
 
     #[test]
     fn cut_items_are_refused() {
-        let item = Item { task: 3, outcome: Outcome { completed: true, reward: 500_000_000 }, expected: 7 };
+        let item = Item {
+            task: 3,
+            outcome: Outcome { completed: true, reward: 500_000_000 },
+            expected: 7,
+        };
         let bytes = written([item, item].iter());
         for length in 0..bytes.len() {
             let read: Option<Vec<_>> = Items(&bytes[..length]).collect();
-            let expected = [(0, Some(vec![])), (bytes.len() / 2, Some(vec![item]))].into_iter().find(|(whole, _)| *whole == length);
+            let expected = [(0, Some(vec![])), (bytes.len() / 2, Some(vec![item]))]
+                .into_iter()
+                .find(|(whole, _)| *whole == length);
             assert_eq!(read, expected.and_then(|(_, items)| items), "{length} bytes");
         }
     }

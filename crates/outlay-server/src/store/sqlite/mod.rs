@@ -20,7 +20,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 
 use super::{
-    CampaignRow, Command, Done, Event, Millis, Refusal, RoundRow, SplitRow, Standing, Store, StoreError, TokenRow, UsedKey, Verified,
+    CampaignRow, Command, Done, Event, Millis, Refusal, RoundRow, SplitRow, Standing, Store,
+    StoreError, TokenRow, UsedKey, Verified,
 };
 use failure::{DAMAGED, passing};
 use folder::{Hold, refused};
@@ -31,8 +32,8 @@ use write::Writer;
 pub struct SqliteOptions {
     /// Also on file systems that are known to lose data: in memory, or shared over a network.
     pub any_file_system: bool,
-    /// With fewer feedback items than this all of them are folded again and compared with the counts; with more only the counts are
-    /// compared with each other.
+    /// With fewer feedback items than this all of them are folded again and compared with the
+    /// counts; with more only the counts are compared with each other.
     pub fold_below: u64,
 }
 
@@ -46,11 +47,13 @@ impl Default for SqliteOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
-    // Dropped in this order: whoever closes last tidies up, and that must be the writer, while the folder is still held.
+    // Dropped in this order: whoever closes last tidies up, and that must be the writer, while the
+    // folder is still held.
     readers: Mutex<Vec<Connection>>,
     writer: Option<Mutex<Writer>>,
     _hold: Option<Hold>,
-    /// The next round of each campaign that has asked for one. Nothing is written for it: what was not handed out may be taken again.
+    /// The next round of each campaign that has asked for one. Nothing is written for it: what was
+    /// not handed out may be taken again.
     leases: Mutex<HashMap<String, u64>>,
 }
 
@@ -69,7 +72,8 @@ impl SqliteStore {
     /// Opens the store in a folder, which is made if it is not there, and checks its counts.
     ///
     /// # Errors
-    /// If the folder is in use, on a file system that loses data, written by a later program, or its counts are wrong.
+    /// If the folder is in use, on a file system that loses data, written by a later program, or
+    /// its counts are wrong.
     pub fn open(folder: &Path, options: &SqliteOptions) -> Result<Self, StoreError> {
         let hold = Hold::take(folder, options.any_file_system)?;
         let path = folder::database(folder);
@@ -78,7 +82,13 @@ impl SqliteStore {
         sync_folder(folder).map_err(|error| folder::cannot("sync", folder, &error))?;
         check_counts(&writer, options, &path)?;
         let writer = Some(Mutex::new(Writer::new(writer).map_err(cannot)?));
-        Ok(Self { path, readers: Mutex::default(), writer, _hold: Some(hold), leases: Mutex::default() })
+        Ok(Self {
+            path,
+            readers: Mutex::default(),
+            writer,
+            _hold: Some(hold),
+            leases: Mutex::default(),
+        })
     }
 
     /// Opens the store in a folder only to read it, also while it is served.
@@ -88,11 +98,22 @@ impl SqliteStore {
     pub fn open_to_read(folder: &Path) -> Result<Self, StoreError> {
         let path = folder::database(folder);
         if !Self::is_in(folder) {
-            return Err(refused(format!("{} has no store: there is no {}", folder.display(), path.display())));
+            return Err(refused(format!(
+                "{} has no store: there is no {}",
+                folder.display(),
+                path.display()
+            )));
         }
-        let reader = schema::reader(&path).map_err(|error| passing(&format!("open {}", path.display()), &error))?;
+        let reader = schema::reader(&path)
+            .map_err(|error| passing(&format!("open {}", path.display()), &error))?;
         schema::check_form(&reader, &path, schema::newest())?;
-        Ok(Self { path, readers: Mutex::new(vec![reader]), writer: None, _hold: None, leases: Mutex::default() })
+        Ok(Self {
+            path,
+            readers: Mutex::new(vec![reader]),
+            writer: None,
+            _hold: None,
+            leases: Mutex::default(),
+        })
     }
 
     /// Whether there is one in a folder.
@@ -101,19 +122,22 @@ impl SqliteStore {
         folder::database(folder).exists()
     }
 
-    /// [Verifies](Store::verify) the store in a folder, also while it is served. What is so damaged that it cannot be opened or read is a
-    /// finding like any other.
+    /// [Verifies](Store::verify) the store in a folder, also while it is served. What is so damaged
+    /// that it cannot be opened or read is a finding like any other.
     ///
     /// # Errors
     /// If there is none, or one of a later program.
     pub fn verify_in(folder: &Path) -> Result<Verified, StoreError> {
         match Self::open_to_read(folder).and_then(|store| store.verify()) {
-            Err(error) if error.what.starts_with(DAMAGED) => Ok(Verified { faults: vec![error.what], ..Verified::default() }),
+            Err(error) if error.what.starts_with(DAMAGED) => {
+                Ok(Verified { faults: vec![error.what], ..Verified::default() })
+            }
             verified => verified,
         }
     }
 
-    /// Removes a store that was made and not finished, with its folder unless that was there before.
+    /// Removes a store that was made and not finished, with its folder unless that was there
+    /// before.
     pub fn remove_from(folder: &Path, was_there: bool) {
         folder::remove(folder);
         if !was_there {
@@ -144,7 +168,10 @@ impl SqliteStore {
         })
     }
 
-    fn read<T>(&self, read: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn read<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         const IDLE: usize = 8;
         let cannot = |error| passing(&format!("read {}", self.path.display()), &error);
         let idle = locked(&self.readers).pop();
@@ -158,7 +185,11 @@ impl SqliteStore {
     }
 
     /// Reads of one campaign, all at the same moment; nothing if there is no such campaign.
-    fn read_campaign<T: Default>(&self, id: &str, read: impl FnOnce(&Connection, i64) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+    fn read_campaign<T: Default>(
+        &self,
+        id: &str,
+        read: impl FnOnce(&Connection, i64) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
         self.read(|connection| {
             read::together(connection, |connection| {
                 let number = read::number(connection, id)?;
@@ -168,7 +199,10 @@ impl SqliteStore {
     }
 
     fn writer(&self) -> Result<MutexGuard<'_, Writer>, StoreError> {
-        let writer = self.writer.as_ref().ok_or_else(|| refused(format!("{} is open only to be read", self.path.display())))?;
+        let writer = self
+            .writer
+            .as_ref()
+            .ok_or_else(|| refused(format!("{} is open only to be read", self.path.display())))?;
         Ok(locked(writer))
     }
 
@@ -185,7 +219,8 @@ impl SqliteStore {
     }
 }
 
-/// What a thread that panicked has left is whole: a batch is on disk or it is not, the rest are lists.
+/// What a thread that panicked has left is whole: a batch is on disk or it is not, the rest are
+/// lists.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -193,20 +228,32 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn mark(connection: &Connection) -> rusqlite::Result<StoreMark> {
     let meta = "SELECT (SELECT value FROM meta WHERE name = 'uuid'), (SELECT value FROM meta WHERE name = 'outlay_store'), \
                 (SELECT value FROM meta WHERE name = 'seq')";
-    let mark = |row: &rusqlite::Row<'_>| Ok(StoreMark { uuid: row.get(0)?, form: read::natural(row, 1)?, seq: read::natural(row, 2)? });
+    let mark = |row: &rusqlite::Row<'_>| {
+        Ok(StoreMark {
+            uuid: row.get(0)?,
+            form: read::natural(row, 1)?,
+            seq: read::natural(row, 2)?,
+        })
+    };
     connection.query_row(meta, [], mark)
 }
 
-fn check_counts(connection: &Connection, options: &SqliteOptions, path: &Path) -> Result<(), StoreError> {
+fn check_counts(
+    connection: &Connection,
+    options: &SqliteOptions,
+    path: &Path,
+) -> Result<(), StoreError> {
     let check = || {
         let is_small = check::items_kept(connection)? < options.fold_below;
         if is_small { check::fold(connection) } else { check::glance(connection) }
     };
-    let verified = check().map_err(|error| passing(&format!("check {}", path.display()), &error))?;
+    let verified =
+        check().map_err(|error| passing(&format!("check {}", path.display()), &error))?;
     match verified.faults.as_slice() {
         [] => Ok(()),
         [first, rest @ ..] => {
-            let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+            let more =
+                if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
             let path = path.display();
             Err(refused(format!(
                 "{path} is not what was written to it: {first}{more}; `outlay verify` lists it all, `outlay restore` brings back a backup"
@@ -233,7 +280,9 @@ impl Store for SqliteStore {
     fn lease_rounds(&self, campaign: &str, count: u32) -> Result<Range<u64>, StoreError> {
         let mut leases = locked(&self.leases);
         if !leases.contains_key(campaign) {
-            let past = self.read_campaign(campaign, |connection, number| read::past_rounds(connection, number).map(Some))?;
+            let past = self.read_campaign(campaign, |connection, number| {
+                read::past_rounds(connection, number).map(Some)
+            })?;
             let past = past.ok_or_else(|| refused(format!("no campaign is named {campaign}")))?;
             leases.insert(campaign.to_owned(), past);
         }
@@ -252,7 +301,9 @@ impl Store for SqliteStore {
     }
 
     fn standing(&self, campaign: &str) -> Result<Standing, StoreError> {
-        self.read(|connection| read::together(connection, |connection| read::standing(connection, campaign)))
+        self.read(|connection| {
+            read::together(connection, |connection| read::standing(connection, campaign))
+        })
     }
 
     fn split(&self, campaign: &str, round: u64) -> Result<Option<SplitRow>, StoreError> {
@@ -264,15 +315,26 @@ impl Store for SqliteStore {
     }
 
     fn open_rounds(&self, campaign: &str, now: Millis) -> Result<Vec<(u64, Millis)>, StoreError> {
-        self.read_campaign(campaign, |connection, number| read::open_rounds(connection, number, now))
+        self.read_campaign(campaign, |connection, number| {
+            read::open_rounds(connection, number, now)
+        })
     }
 
-    fn rounds(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
-        self.read_campaign(campaign, |connection, number| read::rounds(connection, number, after, limit))
+    fn rounds(
+        &self,
+        campaign: &str,
+        after: u64,
+        limit: usize,
+    ) -> Result<Vec<RoundRow>, StoreError> {
+        self.read_campaign(campaign, |connection, number| {
+            read::rounds(connection, number, after, limit)
+        })
     }
 
     fn events(&self, campaign: &str, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.read_campaign(campaign, |connection, number| read::events(connection, number, after, limit))
+        self.read_campaign(campaign, |connection, number| {
+            read::events(connection, number, after, limit)
+        })
     }
 
     fn used_key(&self, token: &str, key: &str, now: Millis) -> Result<Option<UsedKey>, StoreError> {

@@ -11,17 +11,21 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::failure::broken;
 use super::items::{self, Items};
 use crate::store::{
-    CampaignRow, CampaignStatus, Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split, SplitRow, Standing, TaskCount, TokenRow,
-    UsedKey,
+    CampaignRow, CampaignStatus, Event, EventKind, LOOKED_BACK, Millis, Outcome, RoundRow, Split,
+    SplitRow, Standing, TaskCount, TokenRow, UsedKey,
 };
 
 type Read<T> = rusqlite::Result<T>;
 
-const CAMPAIGN: &str = "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
+const CAMPAIGN: &str =
+    "SELECT id, tasks, status, version, created_at, changed_at, spec FROM campaign";
 const ASK: &str = "SELECT first, past, stats_version, at, expires_at, budget, available, spend, success, idx, seq, token FROM ask";
 
 /// Reads inside one transaction.
-pub(super) fn together<T>(connection: &Connection, read: impl FnOnce(&Connection) -> Read<T>) -> Read<T> {
+pub(super) fn together<T>(
+    connection: &Connection,
+    read: impl FnOnce(&Connection) -> Read<T>,
+) -> Read<T> {
     let transaction = connection.unchecked_transaction()?;
     let read = read(&transaction)?;
     transaction.finish()?;
@@ -34,11 +38,19 @@ pub(super) fn number(connection: &Connection, campaign: &str) -> Read<Option<i64
 }
 
 pub(super) fn campaign(connection: &Connection, id: &str) -> Read<Option<CampaignRow>> {
-    connection.prepare_cached(&format!("{CAMPAIGN} WHERE id = ?1"))?.query_row([id], campaign_row).optional()
+    connection
+        .prepare_cached(&format!("{CAMPAIGN} WHERE id = ?1"))?
+        .query_row([id], campaign_row)
+        .optional()
 }
 
-pub(super) fn campaigns(connection: &Connection, after: Option<&str>, limit: usize) -> Read<Vec<CampaignRow>> {
-    let mut list = connection.prepare_cached(&format!("{CAMPAIGN} WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT ?2"))?;
+pub(super) fn campaigns(
+    connection: &Connection,
+    after: Option<&str>,
+    limit: usize,
+) -> Read<Vec<CampaignRow>> {
+    let mut list = connection
+        .prepare_cached(&format!("{CAMPAIGN} WHERE ?1 IS NULL OR id > ?1 ORDER BY id LIMIT ?2"))?;
     list.query_map(params![after, count(limit)], campaign_row)?.collect()
 }
 
@@ -67,42 +79,67 @@ pub(super) fn standing(connection: &Connection, campaign: &str) -> Read<Standing
     let find = "SELECT number, tasks, tally.version, rounds, late FROM campaign LEFT JOIN tally ON campaign = number WHERE id = ?1";
     let totals = |row: &Row<'_>| {
         let tasks = vec![TaskCount::default(); row.get::<_, u32>(1)? as usize];
-        Ok((row.get::<_, i64>(0)?, Standing { tasks, version: natural(row, 2)?, rounds: natural(row, 3)?, late: natural(row, 4)? }))
+        Ok((
+            row.get::<_, i64>(0)?,
+            Standing {
+                tasks,
+                version: natural(row, 2)?,
+                rounds: natural(row, 3)?,
+                late: natural(row, 4)?,
+            },
+        ))
     };
-    let Some((number, mut standing)) = connection.prepare_cached(find)?.query_row([campaign], totals).optional()? else {
+    let Some((number, mut standing)) =
+        connection.prepare_cached(find)?.query_row([campaign], totals).optional()?
+    else {
         return Ok(Standing::default());
     };
-    let mut counts =
-        connection.prepare_cached("SELECT task, told, completions, reward_sum, expected FROM task_count WHERE campaign = ?1")?;
+    let mut counts = connection.prepare_cached(
+        "SELECT task, told, completions, reward_sum, expected FROM task_count WHERE campaign = ?1",
+    )?;
     let mut rows = counts.query([number])?;
     while let Some(row) = rows.next()? {
-        let count = standing.tasks.get_mut(row.get::<_, u32>(0)? as usize).ok_or_else(|| broken("count of a task that is not there"))?;
-        *count =
-            TaskCount { told: natural(row, 1)?, completions: natural(row, 2)?, reward_sum: natural(row, 3)?, expected: natural(row, 4)? };
+        let count = standing
+            .tasks
+            .get_mut(row.get::<_, u32>(0)? as usize)
+            .ok_or_else(|| broken("count of a task that is not there"))?;
+        *count = TaskCount {
+            told: natural(row, 1)?,
+            completions: natural(row, 2)?,
+            reward_sum: natural(row, 3)?,
+            expected: natural(row, 4)?,
+        };
     }
     Ok(standing)
 }
 
 pub(super) fn split(connection: &Connection, campaign: i64, round: u64) -> Read<Option<SplitRow>> {
     let Ok(round) = i64::try_from(round) else { return Ok(None) };
-    let mut find = connection.prepare_cached(&format!("{ASK} WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"))?;
+    let mut find = connection.prepare_cached(&format!(
+        "{ASK} WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1"
+    ))?;
     let split = find.query_row([campaign, round], split_row).optional()?;
     Ok(split.filter(|split| split.rounds.contains(&(round as u64))))
 }
 
 pub(super) fn last_split(connection: &Connection, campaign: i64) -> Read<Option<SplitRow>> {
-    let mut find = connection.prepare_cached(&format!("{ASK} WHERE campaign = ?1 ORDER BY first DESC LIMIT 1"))?;
+    let mut find = connection
+        .prepare_cached(&format!("{ASK} WHERE campaign = ?1 ORDER BY first DESC LIMIT 1"))?;
     find.query_row([campaign], split_row).optional()
 }
 
 /// One past the highest round that was handed out.
 pub(super) fn past_rounds(connection: &Connection, campaign: i64) -> Read<u64> {
-    let mut find = connection.prepare_cached("SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1")?;
+    let mut find = connection
+        .prepare_cached("SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1")?;
     Ok(find.query_row([campaign], |row| natural(row, 0)).optional()?.unwrap_or(1))
 }
 
 fn split_row(row: &Row<'_>) -> Read<SplitRow> {
-    let floats = |place| items::read_floats(row.get_ref(place)?.as_blob()?).ok_or_else(|| broken("numbers of a split"));
+    let floats = |place| {
+        items::read_floats(row.get_ref(place)?.as_blob()?)
+            .ok_or_else(|| broken("numbers of a split"))
+    };
     let split = Split {
         budget: row.get(5)?,
         available: row.get_ref(6)?.as_blob_or_null()?.map(items::read_mask),
@@ -119,17 +156,25 @@ fn split_row(row: &Row<'_>) -> Read<SplitRow> {
     })
 }
 
-pub(super) fn open_rounds(connection: &Connection, campaign: i64, now: Millis) -> Read<Vec<(u64, Millis)>> {
+pub(super) fn open_rounds(
+    connection: &Connection,
+    campaign: i64,
+    now: Millis,
+) -> Read<Vec<(u64, Millis)>> {
     let last = "SELECT past FROM ask WHERE campaign = ?1 ORDER BY first DESC LIMIT 1";
-    let last: Option<i64> = connection.prepare_cached(last)?.query_row([campaign], |row| row.get(0)).optional()?;
+    let last: Option<i64> =
+        connection.prepare_cached(last)?.query_row([campaign], |row| row.get(0)).optional()?;
     let from = last.unwrap_or(0).saturating_sub_unsigned(LOOKED_BACK);
     let waiting = "SELECT max(first, ?3), past, there, expires_at FROM ask WHERE campaign = ?1 AND expires_at > ?2 AND past > ?3";
     let mut waiting = connection.prepare_cached(waiting)?;
     let ask = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?));
-    let mut waiting: Vec<(i64, i64, i64, Millis)> = waiting.query_map(params![campaign, now, from], ask)?.collect::<Read<_>>()?;
+    let mut waiting: Vec<(i64, i64, i64, Millis)> =
+        waiting.query_map(params![campaign, now, from], ask)?.collect::<Read<_>>()?;
     waiting.sort_unstable();
     let Some(&(from, ..)) = waiting.first() else { return Ok(Vec::new()) };
-    let mut told = connection.prepare_cached("SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 ORDER BY round")?;
+    let mut told = connection.prepare_cached(
+        "SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 ORDER BY round",
+    )?;
     let mut rows = told.query([campaign, from])?;
     let mut next = next_count(&mut rows)?;
     let mut open = Vec::new();
@@ -154,18 +199,33 @@ fn next_count(rows: &mut rusqlite::Rows<'_>) -> Read<Option<(i64, i64)>> {
     Ok(Some((row.get(0)?, Items(row.get_ref(1)?.as_blob()?).count() as i64)))
 }
 
-pub(super) fn rounds(connection: &Connection, campaign: i64, after: u64, limit: usize) -> Read<Vec<RoundRow>> {
+pub(super) fn rounds(
+    connection: &Connection,
+    campaign: i64,
+    after: u64,
+    limit: usize,
+) -> Read<Vec<RoundRow>> {
     let Ok(from) = i64::try_from(after.saturating_add(1)) else { return Ok(Vec::new()) };
-    let before = "SELECT first FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
-    let start: Option<i64> = connection.prepare_cached(before)?.query_row([campaign, from], |row| row.get(0)).optional()?;
-    let mut asks = connection.prepare_cached(&format!("{ASK} WHERE campaign = ?1 AND first >= ?2 ORDER BY first"))?;
+    let before =
+        "SELECT first FROM ask WHERE campaign = ?1 AND first <= ?2 ORDER BY first DESC LIMIT 1";
+    let start: Option<i64> = connection
+        .prepare_cached(before)?
+        .query_row([campaign, from], |row| row.get(0))
+        .optional()?;
+    let mut asks = connection
+        .prepare_cached(&format!("{ASK} WHERE campaign = ?1 AND first >= ?2 ORDER BY first"))?;
     let mut rows = asks.query([campaign, start.unwrap_or(from)])?;
     let mut page: Vec<RoundRow> = Vec::new();
     while page.len() < limit {
         let Some(row) = rows.next()? else { break };
         let split = Arc::new(split_row(row)?);
-        let wanted = split.rounds.clone().filter(|round| *round >= from as u64).take(limit - page.len());
-        page.extend(wanted.map(|round| RoundRow { round, split: Arc::clone(&split), told: Vec::new() }));
+        let wanted =
+            split.rounds.clone().filter(|round| *round >= from as u64).take(limit - page.len());
+        page.extend(wanted.map(|round| RoundRow {
+            round,
+            split: Arc::clone(&split),
+            told: Vec::new(),
+        }));
     }
     if let (Some(first), Some(last)) = (page.first(), page.last()) {
         let mut told = told(connection, campaign, first.round..last.round + 1)?;
@@ -175,10 +235,16 @@ pub(super) fn rounds(connection: &Connection, campaign: i64, after: u64, limit: 
 }
 
 /// What counts of each round.
-fn told(connection: &Connection, campaign: i64, rounds: Range<u64>) -> Read<BTreeMap<u64, Vec<(u32, Outcome)>>> {
+fn told(
+    connection: &Connection,
+    campaign: i64,
+    rounds: Range<u64>,
+) -> Read<BTreeMap<u64, Vec<(u32, Outcome)>>> {
     let span = [campaign, rounds.start as i64, rounds.end as i64];
     let mut told: BTreeMap<u64, Vec<(u32, Outcome)>> = BTreeMap::new();
-    let mut reports = connection.prepare_cached("SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 AND round < ?3")?;
+    let mut reports = connection.prepare_cached(
+        "SELECT round, items FROM told WHERE campaign = ?1 AND round >= ?2 AND round < ?3",
+    )?;
     let mut rows = reports.query(span)?;
     while let Some(row) = rows.next()? {
         let of_round = told.entry(natural(row, 0)?).or_default();
@@ -202,7 +268,12 @@ fn told(connection: &Connection, campaign: i64, rounds: Range<u64>) -> Read<BTre
     Ok(told)
 }
 
-pub(super) fn events(connection: &Connection, campaign: i64, after: u64, limit: usize) -> Read<Vec<Event>> {
+pub(super) fn events(
+    connection: &Connection,
+    campaign: i64,
+    after: u64,
+    limit: usize,
+) -> Read<Vec<Event>> {
     let Ok(after) = i64::try_from(after) else { return Ok(Vec::new()) };
     // How far the page reaches, from the indices alone.
     let reach = "SELECT max(seq) FROM (
@@ -210,31 +281,45 @@ pub(super) fn events(connection: &Connection, campaign: i64, after: u64, limit: 
         SELECT seq FROM ask WHERE campaign = ?1 AND seq > ?2 UNION ALL
         SELECT seq FROM told WHERE campaign = ?1 AND seq > ?2 UNION ALL
         SELECT seq FROM correction WHERE campaign = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3)";
-    let reach: Option<i64> = connection.prepare_cached(reach)?.query_row([campaign, after, count(limit)], |row| row.get(0))?;
+    let reach: Option<i64> = connection
+        .prepare_cached(reach)?
+        .query_row([campaign, after, count(limit)], |row| row.get(0))?;
     let Some(reach) = reach else { return Ok(Vec::new()) };
     let page = [campaign, after, reach];
     let mut events = Vec::new();
     let mut add = |select: &str, event: fn(&Row<'_>) -> Read<Event>| -> Read<()> {
-        let mut list = connection.prepare_cached(&format!("{select} WHERE campaign = ?1 AND seq > ?2 AND seq <= ?3"))?;
+        let mut list = connection
+            .prepare_cached(&format!("{select} WHERE campaign = ?1 AND seq > ?2 AND seq <= ?3"))?;
         for event in list.query_map(page, event)? {
             events.push(event?);
         }
         Ok(())
     };
     add("SELECT seq, at, token, status FROM status_event", |row| {
-        let kind = row.get::<_, Option<i64>>(3)?.map_or(Ok(EventKind::Created), |number| status(number).map(EventKind::StatusSet))?;
+        let kind = row
+            .get::<_, Option<i64>>(3)?
+            .map_or(Ok(EventKind::Created), |number| status(number).map(EventKind::StatusSet))?;
         event(row, [0, 1, 2], kind)
     })?;
     add(ASK, |row| event(row, [10, 3, 11], EventKind::Asked(split_row(row)?)))?;
     add("SELECT seq, at, token, round, is_late, items FROM told", |row| {
-        let items = Items(row.get_ref(5)?.as_blob()?).map(|item| item.map(|item| (item.task, item.outcome, item.expected)));
+        let items = Items(row.get_ref(5)?.as_blob()?)
+            .map(|item| item.map(|item| (item.task, item.outcome, item.expected)));
         let items = items.collect::<Option<_>>().ok_or_else(|| broken("items of a report"))?;
-        event(row, [0, 1, 2], EventKind::Told { round: natural(row, 3)?, items, is_late: row.get(4)? })
+        event(
+            row,
+            [0, 1, 2],
+            EventKind::Told { round: natural(row, 3)?, items, is_late: row.get(4)? },
+        )
     })?;
     let corrections = "SELECT seq, at, token, round, task, from_completed, from_reward, to_completed, to_reward, why FROM correction";
     add(corrections, |row| {
         let (round, task, why) = (natural(row, 3)?, row.get(4)?, row.get(9)?);
-        event(row, [0, 1, 2], EventKind::Corrected { round, task, from: outcome(row, 5)?, to: outcome(row, 7)?, why })
+        event(
+            row,
+            [0, 1, 2],
+            EventKind::Corrected { round, task, from: outcome(row, 5)?, to: outcome(row, 7)?, why },
+        )
     })?;
     events.sort_unstable_by_key(|event| event.seq);
     Ok(events)
@@ -244,20 +329,35 @@ fn event(row: &Row<'_>, [seq, at, token]: [usize; 3], kind: EventKind) -> Read<E
     Ok(Event { seq: natural(row, seq)?, at: row.get(at)?, token: row.get(token)?, kind })
 }
 
-pub(super) fn used_key(connection: &Connection, token: &str, key: &str, now: Millis) -> Read<Option<UsedKey>> {
+pub(super) fn used_key(
+    connection: &Connection,
+    token: &str,
+    key: &str,
+    now: Millis,
+) -> Read<Option<UsedKey>> {
     let find = "SELECT request, campaign, first, past FROM used_key WHERE token = ?1 AND key = ?2 AND expires_at > ?3";
-    let used = |row: &Row<'_>| Ok(UsedKey { request: row.get(0)?, campaign: row.get(1)?, rounds: natural(row, 2)?..natural(row, 3)? });
+    let used = |row: &Row<'_>| {
+        Ok(UsedKey {
+            request: row.get(0)?,
+            campaign: row.get(1)?,
+            rounds: natural(row, 2)?..natural(row, 3)?,
+        })
+    };
     connection.prepare_cached(find)?.query_row(params![token, key, now], used).optional()
 }
 
 pub(super) fn tokens(connection: &Connection) -> Read<Vec<TokenRow>> {
     // A file of the first form can be read without being brought to the present one.
-    let has_uses = "SELECT count(*) > 0 FROM pragma_table_info('token') WHERE name = 'last_used_at'";
+    let has_uses =
+        "SELECT count(*) > 0 FROM pragma_table_info('token') WHERE name = 'last_used_at'";
     let has_uses: bool = connection.prepare_cached(has_uses)?.query_row([], |row| row.get(0))?;
     let used = if has_uses { "last_used_at" } else { "NULL" };
-    let list = format!("SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, {used} FROM token ORDER BY id");
+    let list = format!(
+        "SELECT id, hash, scopes, campaign, created_at, expires_at, revoked_at, {used} FROM token ORDER BY id"
+    );
     let token = |row: &Row<'_>| {
-        let scopes = serde_json::from_str(row.get_ref(2)?.as_str()?).map_err(|_| broken("scopes of a token"))?;
+        let scopes = serde_json::from_str(row.get_ref(2)?.as_str()?)
+            .map_err(|_| broken("scopes of a token"))?;
         Ok(TokenRow {
             id: row.get(0)?,
             hash: row.get(1)?,

@@ -21,8 +21,11 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(5);
 /// The connection that writes; makes the file, or brings it to the present form.
 pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
     let shown = path.display();
-    let open = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut connection = Connection::open_with_flags(path, open).map_err(|error| passing(&format!("open {shown}"), &error))?;
+    let open = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, open)
+        .map_err(|error| passing(&format!("open {shown}"), &error))?;
     check_form(&connection, path, STEPS.len())?;
     let doing = format!("prepare {shown}");
     let prepare = |connection: &Connection| -> rusqlite::Result<()> {
@@ -38,11 +41,16 @@ pub(super) fn writer(path: &Path) -> Result<Connection, StoreError> {
         keep_prepared(connection)
     };
     prepare(&connection).map_err(|error| passing(&doing, &error))?;
-    let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0)).map_err(|error| passing(&doing, &error))?;
+    let mode: String = connection
+        .pragma_query_value(None, "journal_mode", |row| row.get(0))
+        .map_err(|error| passing(&doing, &error))?;
     if mode != "wal" {
-        return Err(refused(format!("{shown}: this file system cannot share memory between processes, which the store needs")));
+        return Err(refused(format!(
+            "{shown}: this file system cannot share memory between processes, which the store needs"
+        )));
     }
-    migrate(&mut connection, STEPS).map_err(|error| lasting(&format!("bring {shown} to the present form"), &error))?;
+    migrate(&mut connection, STEPS)
+        .map_err(|error| lasting(&format!("bring {shown} to the present form"), &error))?;
     Ok(connection)
 }
 
@@ -53,8 +61,12 @@ pub(super) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let opened = Connection::open_with_flags(path, open).and_then(prepared_to_read);
     match opened {
         // Where nothing can be written there is no memory to share, and need not be: nobody writes.
-        Err(error) if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && is_at_rest(path) => {
-            let open = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        Err(error)
+            if error.sqlite_error_code() == Some(ErrorCode::CannotOpen) && is_at_rest(path) =>
+        {
+            let open = OpenFlags::SQLITE_OPEN_READ_ONLY
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                | OpenFlags::SQLITE_OPEN_URI;
             prepared_to_read(Connection::open_with_flags(unchanging(path), open)?)
         }
         opened => opened,
@@ -96,14 +108,19 @@ fn unchanging(path: &Path) -> String {
     format!("file:{escaped}?immutable=1")
 }
 
-/// Statements are planned once: without the second line SQLite plans anew whenever a number that is looked for changes.
+/// Statements are planned once: without the second line SQLite plans anew whenever a number that is
+/// looked for changes.
 fn keep_prepared(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(64);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 /// Refuses files that are not a store, or one of a later program. Up to `newest` forms are known.
-pub(super) fn check_form(connection: &Connection, path: &Path, newest: usize) -> Result<(), StoreError> {
+pub(super) fn check_form(
+    connection: &Connection,
+    path: &Path,
+    newest: usize,
+) -> Result<(), StoreError> {
     let shown = path.display();
     let cannot = |error| passing(&format!("read {shown}"), &error);
     if is_empty(connection).map_err(cannot)? {
@@ -111,11 +128,15 @@ pub(super) fn check_form(connection: &Connection, path: &Path, newest: usize) ->
     }
     let form = form(connection).map_err(cannot)?;
     match form {
-        None => Err(refused(format!("{shown} is a database, but not one of outlay: name another folder"))),
-        Some(form) if form < 1 => Err(refused(format!("{shown} has form {form}, which there never was: name another folder"))),
-        Some(form) if form > newest as i64 => {
-            Err(refused(format!("{shown} has form {form}, and this outlay knows forms up to {newest}: use the later outlay that wrote it")))
-        }
+        None => Err(refused(format!(
+            "{shown} is a database, but not one of outlay: name another folder"
+        ))),
+        Some(form) if form < 1 => Err(refused(format!(
+            "{shown} has form {form}, which there never was: name another folder"
+        ))),
+        Some(form) if form > newest as i64 => Err(refused(format!(
+            "{shown} has form {form}, and this outlay knows forms up to {newest}: use the later outlay that wrote it"
+        ))),
         Some(_) => Ok(()),
     }
 }
@@ -134,11 +155,14 @@ fn form(connection: &Connection) -> rusqlite::Result<Option<i64>> {
     if !connection.query_row(has_meta, [], |row| row.get::<_, bool>(0))? {
         return Ok(None);
     }
-    connection.query_row("SELECT value FROM meta WHERE name = 'outlay_store'", [], |row| row.get(0)).optional()
+    connection
+        .query_row("SELECT value FROM meta WHERE name = 'outlay_store'", [], |row| row.get(0))
+        .optional()
 }
 
 fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> {
-    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let present = if is_empty(&transaction)? { 0 } else { form(&transaction)?.unwrap_or(0) };
     let present = usize::try_from(present).unwrap_or(0);
     if present >= steps.len() {
@@ -148,9 +172,13 @@ fn migrate(connection: &mut Connection, steps: &[&str]) -> rusqlite::Result<()> 
         transaction.execute_batch(step)?;
     }
     if present == 0 {
-        transaction.execute("INSERT INTO meta VALUES ('uuid', lower(hex(randomblob(16)))), ('seq', 0)", [])?;
+        transaction.execute(
+            "INSERT INTO meta VALUES ('uuid', lower(hex(randomblob(16)))), ('seq', 0)",
+            [],
+        )?;
     }
-    transaction.execute("INSERT OR REPLACE INTO meta VALUES ('outlay_store', ?1)", [steps.len() as i64])?;
+    transaction
+        .execute("INSERT OR REPLACE INTO meta VALUES ('outlay_store', ?1)", [steps.len() as i64])?;
     transaction.commit()
 }
 
@@ -159,12 +187,18 @@ mod tests {
     use super::*;
 
     fn meta<T: rusqlite::types::FromSql>(connection: &Connection, name: &str) -> T {
-        connection.query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0)).unwrap()
+        connection
+            .query_row("SELECT value FROM meta WHERE name = ?1", [name], |row| row.get(0))
+            .unwrap()
     }
 
     #[test]
     fn steps_lead_on_from_where_a_file_stands() {
-        let steps = [STEPS[0], "CREATE TABLE later (x INTEGER) STRICT", "ALTER TABLE later ADD COLUMN y INTEGER"];
+        let steps = [
+            STEPS[0],
+            "CREATE TABLE later (x INTEGER) STRICT",
+            "ALTER TABLE later ADD COLUMN y INTEGER",
+        ];
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &steps[..1]).unwrap();
         let uuid: String = meta(&connection, "uuid");
@@ -173,11 +207,17 @@ mod tests {
             migrate(&mut connection, &steps).unwrap();
             connection.execute("INSERT INTO later (x, y) VALUES (1, 2)", []).unwrap();
             assert_eq!(meta::<i64>(&connection, "outlay_store"), 3);
-            assert_eq!((meta::<String>(&connection, "uuid"), meta::<i64>(&connection, "seq")), (uuid.clone(), 41));
+            assert_eq!(
+                (meta::<String>(&connection, "uuid"), meta::<i64>(&connection, "seq")),
+                (uuid.clone(), 41)
+            );
         }
         let path = Path::new("outlay.db");
         let later = check_form(&connection, path, 2).unwrap_err();
-        assert_eq!(later.what, "outlay.db has form 3, and this outlay knows forms up to 2: use the later outlay that wrote it");
+        assert_eq!(
+            later.what,
+            "outlay.db has form 3, and this outlay knows forms up to 2: use the later outlay that wrote it"
+        );
         assert_eq!(check_form(&connection, path, 3), Ok(()));
     }
 
@@ -186,11 +226,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a%20?b#c.db");
         drop(writer(&path).unwrap());
-        let open = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-        let connection = prepared_to_read(Connection::open_with_flags(unchanging(&path), open).unwrap()).unwrap();
+        let open = OpenFlags::SQLITE_OPEN_READ_ONLY
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_URI;
+        let connection =
+            prepared_to_read(Connection::open_with_flags(unchanging(&path), open).unwrap())
+                .unwrap();
         assert_eq!(meta::<i64>(&connection, "outlay_store"), STEPS.len() as i64);
         drop(connection);
-        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "it has written something");
+        assert_eq!(
+            std::fs::read_dir(folder.path()).unwrap().count(),
+            1,
+            "it has written something"
+        );
         assert!(!is_at_rest(&path), "it can be written to");
     }
 
@@ -217,17 +265,34 @@ mod tests {
     fn a_file_of_the_first_form_keeps_its_tokens() {
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &STEPS[..1]).unwrap();
-        connection.execute("INSERT INTO token VALUES ('a', zeroblob(32), '[\"read\"]', NULL, 10, NULL, 20)", []).unwrap();
+        connection
+            .execute(
+                "INSERT INTO token VALUES ('a', zeroblob(32), '[\"read\"]', NULL, 10, NULL, 20)",
+                [],
+            )
+            .unwrap();
         migrate(&mut connection, STEPS).unwrap();
         let tokens = super::super::read::tokens(&connection).unwrap();
         assert_eq!(tokens.len(), 1);
-        assert_eq!((tokens[0].id.as_str(), tokens[0].revoked_at, tokens[0].last_used_at), ("a", Some(20), None));
+        assert_eq!(
+            (tokens[0].id.as_str(), tokens[0].revoked_at, tokens[0].last_used_at),
+            ("a", Some(20), None)
+        );
     }
 
     #[test]
     fn another_database_is_left_alone() {
         let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch("CREATE TABLE meta (name TEXT, value TEXT); INSERT INTO meta VALUES ('a', 'b')").unwrap();
-        assert!(check_form(&connection, Path::new("x.db"), 1).unwrap_err().what.contains("not one of outlay"));
+        connection
+            .execute_batch(
+                "CREATE TABLE meta (name TEXT, value TEXT); INSERT INTO meta VALUES ('a', 'b')",
+            )
+            .unwrap();
+        assert!(
+            check_form(&connection, Path::new("x.db"), 1)
+                .unwrap_err()
+                .what
+                .contains("not one of outlay")
+        );
     }
 }

@@ -9,8 +9,8 @@ use super::failure::{is_harmless, lasting, passing};
 use super::schema::CHECKPOINT_PAGES;
 use crate::store::{Command, Done, Refusal, StoreError};
 
-/// Batches between two looks at the WAL. A look costs as much as a statement or two, and a small batch has few; most write less than
-/// twenty pages.
+/// Batches between two looks at the WAL. A look costs as much as a statement or two, and a small
+/// batch has few; most write less than twenty pages.
 const LOOK_EVERY: u32 = 32;
 
 /// The one connection that writes.
@@ -30,11 +30,22 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(connection: Connection) -> rusqlite::Result<Self> {
-        let seq = connection.query_row("SELECT value FROM meta WHERE name = 'seq'", [], |row| row.get(0))?;
-        Ok(Self { connection, campaigns: HashMap::new(), seq, until_look: 0, is_troubled: false, failed: None })
+        let seq = connection
+            .query_row("SELECT value FROM meta WHERE name = 'seq'", [], |row| row.get(0))?;
+        Ok(Self {
+            connection,
+            campaigns: HashMap::new(),
+            seq,
+            until_look: 0,
+            is_troubled: false,
+            failed: None,
+        })
     }
 
-    pub(super) fn apply(&mut self, batch: &[Command]) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
+    pub(super) fn apply(
+        &mut self,
+        batch: &[Command],
+    ) -> Result<Vec<Result<Done, Refusal>>, StoreError> {
         let applied = self.apply_all(batch);
         self.is_troubled = applied.is_err();
         applied
@@ -56,13 +67,16 @@ impl Writer {
         }
     }
 
-    /// Whether it can be written to: takes the lock for writing and lets go of it. After a batch that failed that is not enough: on a disk
-    /// that is full the lock can be had.
+    /// Whether it can be written to: takes the lock for writing and lets go of it. After a batch
+    /// that failed that is not enough: on a disk that is full the lock can be had.
     pub(super) fn health(&mut self) -> Result<(), StoreError> {
         self.usable()?;
         self.begin().map_err(|error| self.after("write", &error))?;
         if !self.is_troubled {
-            return self.connection.execute_batch("ROLLBACK").map_err(|error| self.after("write", &error));
+            return self
+                .connection
+                .execute_batch("ROLLBACK")
+                .map_err(|error| self.after("write", &error));
         }
         // Another number each time: what does not change is not written.
         let change = "INSERT OR REPLACE INTO meta VALUES ('probe', coalesce((SELECT value FROM meta WHERE name = 'probe'), 0) + 1)";
@@ -87,11 +101,15 @@ impl Writer {
     }
 
     fn commit(&mut self) -> Result<(), StoreError> {
-        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let committed =
+            self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         match committed {
             Ok(_) => Ok(()),
-            // The frame that commits is written last and did not fit: what is there of the batch will never be read.
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => Err(self.give_up("commit a batch", &error)),
+            // The frame that commits is written last and did not fit: what is there of the batch
+            // will never be read.
+            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
+                Err(self.give_up("commit a batch", &error))
+            }
             Err(error) => Err(self.fail(lasting("commit a batch", &error))),
         }
     }
@@ -100,7 +118,11 @@ impl Writer {
     fn give_up(&mut self, doing: &str, error: &rusqlite::Error) -> StoreError {
         self.campaigns.clear();
         // Some errors have taken everything back already.
-        let undone = if self.connection.is_autocommit() { Ok(()) } else { self.connection.execute_batch("ROLLBACK") };
+        let undone = if self.connection.is_autocommit() {
+            Ok(())
+        } else {
+            self.connection.execute_batch("ROLLBACK")
+        };
         match undone {
             Ok(()) => self.after(doing, error),
             Err(undoing) => self.fail(lasting("take back a batch", &undoing)),
@@ -115,7 +137,8 @@ impl Writer {
         self.failed.get_or_insert(error).clone()
     }
 
-    /// Between batches, so that the WAL stays small and no answer waits for it more often than now and then.
+    /// Between batches, so that the WAL stays small and no answer waits for it more often than now
+    /// and then.
     fn tidy(&mut self) -> Result<(), StoreError> {
         if let Some(left) = self.until_look.checked_sub(1) {
             self.until_look = left;
@@ -123,7 +146,11 @@ impl Writer {
         }
         self.until_look = LOOK_EVERY;
         let (pages, moved) = self.checkpoint("NOOP")?;
-        if pages - moved >= CHECKPOINT_PAGES { self.checkpoint("PASSIVE").map(|_| ()) } else { Ok(()) }
+        if pages - moved >= CHECKPOINT_PAGES {
+            self.checkpoint("PASSIVE").map(|_| ())
+        } else {
+            Ok(())
+        }
     }
 
     /// Pages in the WAL, and how many of them are in the database too.
@@ -149,17 +176,39 @@ mod tests {
     use crate::store::{Ask, DISK_FULL, NewCampaign, Split};
 
     fn create(id: &str) -> Command {
-        Command::Create(NewCampaign { id: id.into(), spec: "{}".into(), tasks: 1, at: 0, token: String::new() })
+        Command::Create(NewCampaign {
+            id: id.into(),
+            spec: "{}".into(),
+            tasks: 1,
+            at: 0,
+            token: String::new(),
+        })
     }
 
     fn large(rounds: std::ops::Range<u64>) -> Command {
         let numbers = vec![0.5; 20_000];
-        let split = Split { budget: 1.0, available: None, spend: numbers.clone(), success: numbers.clone(), index: numbers };
+        let split = Split {
+            budget: 1.0,
+            available: None,
+            spend: numbers.clone(),
+            success: numbers.clone(),
+            index: numbers,
+        };
         let (campaign, token) = ("c".into(), String::new());
-        Command::Ask(Ask { campaign, rounds, split: Arc::new(split), stats_version: 0, at: 0, expires_at: 9, token, key: None })
+        Command::Ask(Ask {
+            campaign,
+            rounds,
+            split: Arc::new(split),
+            stats_version: 0,
+            at: 0,
+            expires_at: 9,
+            token,
+            key: None,
+        })
     }
 
-    /// A limit on pages stands for the disk: the message is the same, and what comes after it finds everything as it was.
+    /// A limit on pages stands for the disk: the message is the same, and what comes after it finds
+    /// everything as it was.
     #[test]
     fn a_full_disk_is_said_so_and_passes() {
         let folder = tempfile::tempdir().unwrap();
@@ -168,14 +217,20 @@ mod tests {
         writer.apply(&[create("c")]).unwrap();
         let seq = writer.seq;
         let pages = |writer: &Writer, most: i64| {
-            writer.connection.query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| row.get::<_, i64>(0)).unwrap()
+            writer
+                .connection
+                .query_row(&format!("PRAGMA max_page_count = {most}"), [], |row| {
+                    row.get::<_, i64>(0)
+                })
+                .unwrap()
         };
         pages(&writer, 60);
         let error = writer.apply(&[create("new"), large(1..2)]).unwrap_err();
         assert!(error.what.starts_with(DISK_FULL) && !error.is_fatal, "{error}");
         assert_eq!(writer.seq, seq);
         let other = super::super::schema::reader(&folder.path().join("outlay.db")).unwrap();
-        let commits = || other.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).unwrap();
+        let commits =
+            || other.query_row("PRAGMA data_version", [], |row| row.get::<_, i64>(0)).unwrap();
         let before = commits();
         writer.health().unwrap();
         assert_ne!(commits(), before, "it says that it can be written to, and has not tried");
@@ -184,11 +239,18 @@ mod tests {
         assert_eq!(commits(), before, "it writes although nothing has failed since");
         pages(&writer, 1_000_000);
         // Not `WasThere`: what was taken back is forgotten too.
-        assert_eq!(writer.apply(&[create("new"), large(1..2)]).unwrap(), [Ok(Done::Created), Ok(Done::Asked)]);
-        assert_eq!(super::super::check::fold(&writer.connection).unwrap().faults, Vec::<String>::new());
+        assert_eq!(
+            writer.apply(&[create("new"), large(1..2)]).unwrap(),
+            [Ok(Done::Created), Ok(Done::Asked)]
+        );
+        assert_eq!(
+            super::super::check::fold(&writer.connection).unwrap().faults,
+            Vec::<String>::new()
+        );
     }
 
-    /// Large batches, so that a hundred are enough: what is written between two looks comes on top of what starts a checkpoint.
+    /// Large batches, so that a hundred are enough: what is written between two looks comes on top
+    /// of what starts a checkpoint.
     #[test]
     fn the_log_does_not_grow_without_end() {
         let folder = tempfile::tempdir().unwrap();
@@ -196,24 +258,33 @@ mod tests {
         connection.pragma_update(None, "synchronous", "OFF").unwrap();
         let mut writer = Writer::new(connection).unwrap();
         writer.apply(&[create("c")]).unwrap();
-        let pages = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len() as i64 / 4096;
+        let pages =
+            |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len() as i64 / 4096;
         let before = pages("outlay.db-wal");
         writer.apply(&[large(1..2)]).unwrap();
         let each = pages("outlay.db-wal") - before;
         (2..102).for_each(|round| drop(writer.apply(&[large(round..round + 1)]).unwrap()));
         let most = CHECKPOINT_PAGES + (i64::from(LOOK_EVERY) + 2) * each;
         assert!(100 * each > most, "not enough was written to tell");
-        assert!(pages("outlay.db-wal") <= most, "{} pages in the log, {each} a batch", pages("outlay.db-wal"));
+        assert!(
+            pages("outlay.db-wal") <= most,
+            "{} pages in the log, {each} a batch",
+            pages("outlay.db-wal")
+        );
         assert!(pages("outlay.db") > CHECKPOINT_PAGES);
     }
 
-    /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same answer.
+    /// After a failed sync nobody knows what the disk holds: whatever is asked then gets the same
+    /// answer.
     #[test]
     fn what_failed_for_good_stays_so() {
         let folder = tempfile::tempdir().unwrap();
         let connection = super::super::schema::writer(&folder.path().join("outlay.db")).unwrap();
         let mut writer = Writer::new(connection).unwrap();
-        let sync = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC), None);
+        let sync = rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_FSYNC),
+            None,
+        );
         assert!(!is_harmless(&sync));
         let first = writer.after("write", &sync);
         assert!(first.is_fatal);

@@ -23,7 +23,13 @@ pub(super) struct ExponentialBatch {
 }
 
 impl ExponentialBatch {
-    pub(super) fn add(&mut self, task: usize, exponential: &Exponential, curve: &Curve, bounds: Bounds) {
+    pub(super) fn add(
+        &mut self,
+        task: usize,
+        exponential: &Exponential,
+        curve: &Curve,
+        bounds: Bounds,
+    ) {
         let height = curve.height();
         self.places.add(task, bounds, f64::INFINITY);
         self.base_level.push((height / exponential.scale()).ln());
@@ -53,7 +59,10 @@ impl ExponentialBatch {
 
     pub(super) fn respond(&self, log_price: f64) -> Response {
         let (low, cap) = (&self.places.low, &self.places.cap);
-        with_four(Arch::new(), Responses { level: &self.level, scale: &self.scale, low, cap, log_price })
+        with_four(
+            Arch::new(),
+            Responses { level: &self.level, scale: &self.scale, low, cap, log_price },
+        )
     }
 
     /// The sum of the prices at which each task would take a given share.
@@ -68,7 +77,8 @@ impl ExponentialBatch {
 
     /// Worth and success above the floor of a task at a bound, or close to zero.
     fn by_the_curve(&self, place: usize, taken: f64) -> (f64, f64) {
-        let success = if taken > 0.0 { self.height[place] * self.curve[place].success(taken) } else { 0.0 };
+        let success =
+            if taken > 0.0 { self.height[place] * self.curve[place].success(taken) } else { 0.0 };
         (self.places.value[place] * success, success)
     }
 }
@@ -89,16 +99,21 @@ impl WithSimd for Settle<'_, '_> {
         let Self { batch, call, split, settled } = self;
         let places = &batch.places;
         let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
-        let inputs = fours(&batch.level).iter().zip(fours(&places.low)).zip(fours(&places.cap)).zip(fours(&places.value));
+        let inputs = fours(&batch.level)
+            .iter()
+            .zip(fours(&places.low))
+            .zip(fours(&places.cap))
+            .zip(fours(&places.value));
         let shapes = fours(&batch.scale).iter().zip(fours(&batch.height));
         for (four, (tasks, ((((level, lows), caps), values), (scales, height)))) in
             places.task.chunks(4).zip(inputs.zip(shapes)).enumerate()
         {
-            let (scale, low, values) = (Four::load(simd, scales), Four::load(simd, lows), Four::load(simd, values));
+            let (scale, low, values) =
+                (Four::load(simd, scales), Four::load(simd, lows), Four::load(simd, values));
             let wish = scale * (Four::load(simd, level) - call.log_price);
             let taken = wish.max(low).min(Four::load(simd, caps));
-            // On the curve's own slope the value is value * height - price * scale, without another exponential; but close to zero
-            // that would cancel.
+            // On the curve's own slope the value is value * height - price * scale, without another
+            // exponential; but close to zero that would cancel.
             let worth = values * Four::load(simd, height) - scale * call.price;
             let success = worth / values;
             above.add(taken - low);

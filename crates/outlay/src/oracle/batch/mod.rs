@@ -1,7 +1,7 @@
 //! Concave tasks in bulk: what each family needs per price is kept in flat arrays.
 //!
-//! Written in the logarithm of the price, a power task responds with one exponential, an exponential task linearly, and a
-//! straight task by all or nothing.
+//! Written in the logarithm of the price, a power task responds with one exponential, an
+//! exponential task linearly, and a straight task by all or nothing.
 
 mod exponential;
 mod power;
@@ -38,7 +38,8 @@ struct Places {
     high: Vec<f64>,
     /// The same, and within the budget of the call.
     cap: Vec<f64>,
-    /// What the lower bounds left of the budget when the caps were made, and how much room the caps leave in all.
+    /// What the lower bounds left of the budget when the caps were made, and how much room the caps
+    /// leave in all.
     free: f64,
     room: f64,
     /// Whether some task is worth nothing, or nearly nothing, in this call.
@@ -64,7 +65,8 @@ impl Places {
     /// Writes `base + factor * ln(value)` of every task to `level`.
     fn load_levels(&mut self, values: &[f64], base: &[f64], factor: &[f64], level: &mut [f64]) {
         let Self { task: tasks, value, .. } = self;
-        self.has_worthless = with_four(Arch::new(), Levels { values, tasks, value, base, factor, level });
+        self.has_worthless =
+            with_four(Arch::new(), Levels { values, tasks, value, base, factor, level });
         if self.has_worthless {
             // Zero, or a number too small for the quick logarithm.
             for (place, &task) in self.task.iter().enumerate() {
@@ -76,7 +78,8 @@ impl Places {
         }
     }
 
-    /// Fills up the bounds with places of no task, which can take nothing, so that loops over vectors have no rest.
+    /// Fills up the bounds with places of no task, which can take nothing, so that loops over
+    /// vectors have no rest.
     fn pad(&mut self) -> usize {
         let padded = self.len().next_multiple_of(PADDING);
         for numbers in [&mut self.low, &mut self.high, &mut self.cap, &mut self.weight] {
@@ -104,12 +107,15 @@ impl Places {
         if !self.has_worthless {
             return self.room;
         }
-        let room = |((&level, &low), &cap): ((&f64, &f64), &f64)| if level == f64::NEG_INFINITY { 0.0 } else { cap - low };
+        let room = |((&level, &low), &cap): ((&f64, &f64), &f64)| {
+            if level == f64::NEG_INFINITY { 0.0 } else { cap - low }
+        };
         level.iter().zip(&self.low).zip(&self.cap).map(room).sum()
     }
 }
 
-/// Gathers the tasks' values and writes `base + factor * ln(value)`; true if a value is too small for that.
+/// Gathers the tasks' values and writes `base + factor * ln(value)`; true if a value is too small
+/// for that.
 struct Levels<'a> {
     values: &'a [f64],
     tasks: &'a [u32],
@@ -127,7 +133,9 @@ impl WithSimd for Levels<'_> {
         let mut least = Four::splat(simd, f64::INFINITY);
         let shapes = fours(self.base).iter().zip(fours(self.factor));
         let places = fours_mut(self.level).iter_mut().zip(fours_mut(self.value));
-        for ((tasks, (base, factor)), (level, value)) in self.tasks.chunks(4).zip(shapes).zip(places) {
+        for ((tasks, (base, factor)), (level, value)) in
+            self.tasks.chunks(4).zip(shapes).zip(places)
+        {
             let gathered = gather(simd, self.values, tasks);
             gathered.store(value);
             least = least.min(gathered);
@@ -167,8 +175,12 @@ impl WithSimd for Prices<'_> {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
         let mut sum = Four::splat(simd, 0.0);
         let tasks = fours(self.level).iter().zip(fours(self.weight));
-        for ((level, weight), (factor, rate)) in tasks.zip(fours(self.factor).iter().zip(fours(self.rate))) {
-            sum = sum + load(weight) * (load(factor) * load(level) - load(rate) * self.share).exp_roughly();
+        for ((level, weight), (factor, rate)) in
+            tasks.zip(fours(self.factor).iter().zip(fours(self.rate)))
+        {
+            sum = sum
+                + load(weight)
+                    * (load(factor) * load(level) - load(rate) * self.share).exp_roughly();
         }
         sum.total()
     }
@@ -189,7 +201,8 @@ pub(super) struct Call<'a> {
     pub(super) wishes: &'a [f64],
 }
 
-/// Where a split is written: what each task gets, then each stack, and each task's chance of success with it.
+/// Where a split is written: what each task gets, then each stack, and each task's chance of
+/// success with it.
 #[derive(Debug)]
 pub(super) struct Split<'a> {
     pub(super) spend: &'a mut [f64],
@@ -197,7 +210,8 @@ pub(super) struct Split<'a> {
 }
 
 impl Split<'_> {
-    /// Writes the spend of a task or a stack, and of a task its success, given before floor and ceiling.
+    /// Writes the spend of a task or a stack, and of a task its success, given before floor and
+    /// ceiling.
     pub(super) fn set(&mut self, curves: &[Curve], task: usize, spend: f64, success: f64) {
         self.spend[task] = spend;
         if let Some(curve) = curves.get(task) {
@@ -209,7 +223,8 @@ impl Split<'_> {
 /// What tasks come to at a price, for the certificate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Settled {
-    /// Spend above the lower bounds: where these take nearly everything, the digits of the rest would be lost in the total.
+    /// Spend above the lower bounds: where these take nearly everything, the digits of the rest
+    /// would be lost in the total.
     pub(super) above: Sum,
     pub(super) value: Sum,
     /// The task that a small remainder disturbs least, and its sensitivity; zero if there is none.
@@ -233,10 +248,16 @@ impl Batches {
             return false;
         }
         match curve.family() {
-            Family::Power(power) if power.exponent() < 1.0 => self.power.add(task, power, curve, bounds),
+            Family::Power(power) if power.exponent() < 1.0 => {
+                self.power.add(task, power, curve, bounds)
+            }
             Family::Power(power) => self.ramp.add(task, power.scale(), curve, bounds),
-            Family::Saturating(saturating) => self.ramp.add(task, saturating.full_at(), curve, bounds),
-            Family::Exponential(exponential) => self.exponential.add(task, exponential, curve, bounds),
+            Family::Saturating(saturating) => {
+                self.ramp.add(task, saturating.full_at(), curve, bounds)
+            }
+            Family::Exponential(exponential) => {
+                self.exponential.add(task, exponential, curve, bounds)
+            }
             _ => return false,
         }
         true
@@ -265,24 +286,29 @@ impl Batches {
         self.power.places.len() + self.exponential.places.len()
     }
 
-    /// The power tasks' and the exponential tasks' response to a price; what the power tasks wish is written to `wishes`.
+    /// The power tasks' and the exponential tasks' response to a price; what the power tasks wish
+    /// is written to `wishes`.
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> (Response, Response) {
         (self.power.respond(log_price, wishes), self.exponential.respond(log_price))
     }
 
-    /// Moves the power tasks' wishes by a small step of the price's logarithm; false if it is too large for that.
+    /// Moves the power tasks' wishes by a small step of the price's logarithm; false if it is too
+    /// large for that.
     pub(super) fn nudge(&self, step: f64, wishes: &mut [f64]) -> bool {
         self.power.nudge(step, wishes)
     }
 
-    /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower bounds.
+    /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower
+    /// bounds.
     pub(super) fn load_chords(&self, chords: &mut Chords) -> f64 {
-        let smooth = self.power.places.reach(&self.power.level) + self.exponential.places.reach(&self.exponential.level);
+        let smooth = self.power.places.reach(&self.power.level)
+            + self.exponential.places.reach(&self.exponential.level);
         smooth + self.ramp.load_chords(chords)
     }
 
-    /// A first guess, if any task is smooth: near the mean of the prices at which each task would take `share`, or turn. Spend
-    /// goes where the price is high, so it is the mean of the prices, not of their logarithms; a straight task counts by its room.
+    /// A first guess, if any task is smooth: near the mean of the prices at which each task would
+    /// take `share`, or turn. Spend goes where the price is high, so it is the mean of the prices,
+    /// not of their logarithms; a straight task counts by its room.
     pub(super) fn typical_price(&self, share: f64) -> Option<f64> {
         if self.smooth_len() == 0 {
             return None;
@@ -295,14 +321,21 @@ impl Batches {
     /// Writes the spends at a price and adds up spend and value.
     ///
     /// Straight tasks that turn exactly here stay low and are handed to `tied` with their room.
-    pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(usize, f64, f64)) {
+    pub(super) fn settle(
+        &self,
+        call: Call<'_>,
+        split: &mut Split<'_>,
+        settled: &mut Settled,
+        tied: impl FnMut(usize, f64, f64),
+    ) {
         self.power.settle(call, split, settled);
         self.exponential.settle(call, split, settled);
         self.ramp.settle(call.price, split, settled, tied);
     }
 }
 
-/// The first guess as a share of the mean price: in mixed problems the mean is about a quarter too high.
+/// The first guess as a share of the mean price: in mixed problems the mean is about a quarter too
+/// high.
 const BELOW_MEAN: f64 = 0.8;
 /// Vector loops handle so many numbers per turn.
 const PADDING: usize = 4;

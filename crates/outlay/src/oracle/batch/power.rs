@@ -2,7 +2,9 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use super::{Call, Four, FourSums, Places, Prices, Response, Settled, Split, fours, fours_mut, with_four};
+use super::{
+    Call, Four, FourSums, Places, Prices, Response, Settled, Split, fours, fours_mut, with_four,
+};
 use crate::curve::{Curve, Power};
 use crate::problem::Bounds;
 
@@ -27,7 +29,9 @@ impl PowerBatch {
         let height = curve.height();
         let elasticity = 1.0 / (1.0 - power.exponent());
         self.places.add(task, bounds, power.scale());
-        self.base_level.push(power.scale().ln() + elasticity * (height * power.exponent() / power.scale()).ln());
+        self.base_level.push(
+            power.scale().ln() + elasticity * (height * power.exponent() / power.scale()).ln(),
+        );
         self.elasticity.push(elasticity);
         self.steepness.push(1.0 - power.exponent());
         self.over_exponent.push(1.0 / power.exponent());
@@ -55,7 +59,17 @@ impl PowerBatch {
     pub(super) fn respond(&self, log_price: f64, wishes: &mut Vec<f64>) -> Response {
         wishes.resize(self.level.len(), 0.0);
         let (low, cap) = (&self.places.low, &self.places.cap);
-        with_four(Arch::new(), Responses { level: &self.level, elasticity: &self.elasticity, low, cap, log_price, wishes })
+        with_four(
+            Arch::new(),
+            Responses {
+                level: &self.level,
+                elasticity: &self.elasticity,
+                low,
+                cap,
+                log_price,
+                wishes,
+            },
+        )
     }
 
     /// Three terms of the exponential series, where the next is below 1e-12 for every task.
@@ -74,7 +88,10 @@ impl PowerBatch {
     /// The sum of the prices at which each task would take a given share.
     pub(super) fn prices_at(&self, log_share: f64) -> f64 {
         let (level, steepness, weight) = (&self.level, &self.steepness, &self.places.weight);
-        with_four(Arch::new(), Prices { level, factor: steepness, rate: steepness, weight, share: log_share })
+        with_four(
+            Arch::new(),
+            Prices { level, factor: steepness, rate: steepness, weight, share: log_share },
+        )
     }
 
     pub(super) fn settle(&self, call: Call<'_>, split: &mut Split<'_>, settled: &mut Settled) {
@@ -104,12 +121,17 @@ impl WithSimd for Settle<'_, '_> {
         let Self { batch, call, split, settled } = self;
         let places = &batch.places;
         let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
-        let inputs = fours(call.wishes).iter().zip(fours(&places.low)).zip(fours(&places.cap)).zip(fours(&places.value));
+        let inputs = fours(call.wishes)
+            .iter()
+            .zip(fours(&places.low))
+            .zip(fours(&places.cap))
+            .zip(fours(&places.value));
         let shapes = fours(&batch.over_exponent).iter().zip(fours(&batch.elasticity));
         for (four, (tasks, ((((wishes, lows), caps), values), (over_exponent, elasticity)))) in
             places.task.chunks(4).zip(inputs.zip(shapes)).enumerate()
         {
-            let (wish, low, cap) = (Four::load(simd, wishes), Four::load(simd, lows), Four::load(simd, caps));
+            let (wish, low, cap) =
+                (Four::load(simd, wishes), Four::load(simd, lows), Four::load(simd, caps));
             let taken = wish.max(low).min(cap);
             // On the curve's own slope: value = price * spend / exponent, without another power.
             let worth = taken * (Four::load(simd, over_exponent) * call.price);
@@ -157,7 +179,9 @@ impl WithSimd for Responses<'_> {
         let (mut spend, mut fall) = (zero, zero);
         let tasks = fours(self.level).iter().zip(fours(self.elasticity));
         let bounds = fours(self.low).iter().zip(fours(self.cap));
-        for ((wishes, (level, elasticity)), (low, cap)) in fours_mut(self.wishes).iter_mut().zip(tasks).zip(bounds) {
+        for ((wishes, (level, elasticity)), (low, cap)) in
+            fours_mut(self.wishes).iter_mut().zip(tasks).zip(bounds)
+        {
             let (elasticity, low, cap) = (load(elasticity), load(low), load(cap));
             let wish = elasticity.times_from(log_price, load(level)).exp();
             wish.store(wishes);

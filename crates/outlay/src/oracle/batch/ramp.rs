@@ -30,7 +30,9 @@ impl RampBatch {
 
     pub(super) fn pad(&mut self) {
         let padded = self.places.pad();
-        for numbers in [&mut self.slope, &mut self.full, &mut self.floor, &mut self.room, &mut self.turn] {
+        for numbers in
+            [&mut self.slope, &mut self.full, &mut self.floor, &mut self.room, &mut self.turn]
+        {
             numbers.resize(padded, 0.0);
         }
     }
@@ -40,22 +42,33 @@ impl RampBatch {
             let bounds = self.places.cap.iter().zip(&self.places.low);
             self.room.iter_mut().zip(bounds).for_each(|(room, (cap, low))| *room = cap - low);
         }
-        with_four(Arch::new(), Turns { values, tasks: &self.places.task, slope: &self.slope, turn: &mut self.turn });
+        with_four(
+            Arch::new(),
+            Turns { values, tasks: &self.places.task, slope: &self.slope, turn: &mut self.turn },
+        );
     }
 
-    /// The sum of the prices at which tasks turn, each counted by its room up to a given share, and how much they count.
+    /// The sum of the prices at which tasks turn, each counted by its room up to a given share, and
+    /// how much they count.
     pub(super) fn turns(&self, share: f64) -> (f64, f64) {
         with_four(Arch::new(), TypicalTurns { turn: &self.turn, room: &self.room, share })
     }
 
     /// Adds the chords; returns the most that the tasks can take above their lower bounds.
     pub(super) fn load_chords(&self, chords: &mut Chords) -> f64 {
-        // A task worth nothing has a chord at price zero, which no price is below. So has a place of no task.
+        // A task worth nothing has a chord at price zero, which no price is below. So has a place
+        // of no task.
         chords.extend(&self.turn, &self.room);
         chords.taken(0.0).0
     }
 
-    pub(super) fn settle(&self, price: f64, split: &mut Split<'_>, settled: &mut Settled, tied: impl FnMut(usize, f64, f64)) {
+    pub(super) fn settle(
+        &self,
+        price: f64,
+        split: &mut Split<'_>,
+        settled: &mut Settled,
+        tied: impl FnMut(usize, f64, f64),
+    ) {
         with_four(Arch::new(), Settle { batch: self, price, split, settled, tied });
     }
 }
@@ -73,7 +86,9 @@ impl WithSimd for Turns<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        for ((tasks, slope), turn) in self.tasks.chunks(4).zip(fours(self.slope)).zip(fours_mut(self.turn)) {
+        for ((tasks, slope), turn) in
+            self.tasks.chunks(4).zip(fours(self.slope)).zip(fours_mut(self.turn))
+        {
             (gather(simd, self.values, tasks) * Four::load(simd, slope)).store(turn);
         }
     }
@@ -129,7 +144,8 @@ impl<T: FnMut(usize, f64, f64)> WithSimd for Settle<'_, '_, T> {
             let useful = taken.min(load(full));
             above.add(taken - low);
             value.add(turn * useful);
-            let (taken, success) = (taken.to_array(), (load(floor) + load(slope) * useful).to_array());
+            let (taken, success) =
+                (taken.to_array(), (load(floor) + load(slope) * useful).to_array());
             for (lane, &task) in tasks.iter().enumerate() {
                 let task = task as usize;
                 (split.spend[task], split.success[task]) = (taken[lane], success[lane]);

@@ -1,4 +1,5 @@
-//! Some tasks that stand next to each other, with flat arrays for each family, and the passes over them.
+//! Some tasks that stand next to each other, with flat arrays for each family, and the passes over
+//! them.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -69,7 +70,8 @@ impl Totals {
     }
 }
 
-/// Tasks of a block: its values and spends fit the nearest cache together with what is read along with them.
+/// Tasks of a block: its values and spends fit the nearest cache together with what is read along
+/// with them.
 pub(super) const BLOCK: usize = 2048;
 /// So many fours are added up plainly; then with care.
 pub(super) const PART: usize = 8;
@@ -89,10 +91,16 @@ impl Block {
                 return None;
             }
             match curve.family() {
-                Family::Power(power) if power.exponent() < 1.0 => block.power.add(offset, power, curve, bounds),
+                Family::Power(power) if power.exponent() < 1.0 => {
+                    block.power.add(offset, power, curve, bounds)
+                }
                 Family::Power(power) => block.ramp.add(offset, power.scale(), curve, bounds),
-                Family::Saturating(saturating) => block.ramp.add(offset, saturating.full_at(), curve, bounds),
-                Family::Exponential(exponential) => block.exponential.add(offset, exponential, curve, bounds),
+                Family::Saturating(saturating) => {
+                    block.ramp.add(offset, saturating.full_at(), curve, bounds)
+                }
+                Family::Exponential(exponential) => {
+                    block.exponential.add(offset, exponential, curve, bounds)
+                }
                 _ => return None,
             }
         }
@@ -117,9 +125,16 @@ impl Block {
     /// The largest spend that follows the price, of the first tasks of each smooth family.
     pub(super) fn softest(&self, spends: &[f64]) -> Option<usize> {
         const LOOKED_AT: usize = 256;
-        let powers = self.power.places.offsets().iter().enumerate().map(|(place, &offset)| (offset, self.power.range(place)));
+        let powers = self
+            .power
+            .places
+            .offsets()
+            .iter()
+            .enumerate()
+            .map(|(place, &offset)| (offset, self.power.range(place)));
         let exponentials = self.exponential.places.offsets().iter().enumerate();
-        let exponentials = exponentials.map(|(place, &offset)| (offset, self.exponential.range(place)));
+        let exponentials =
+            exponentials.map(|(place, &offset)| (offset, self.exponential.range(place)));
         let mut best: Option<usize> = None;
         for (offset, (low, high)) in powers.take(LOOKED_AT).chain(exponentials.take(LOOKED_AT)) {
             let spend = spends[offset as usize];
@@ -135,7 +150,10 @@ impl Block {
         if let Some(place) = self.power.places.place_of(offset) {
             return self.power.range(place);
         }
-        self.exponential.places.place_of(offset).map_or((0.0, 0.0), |place| self.exponential.range(place))
+        self.exponential
+            .places
+            .place_of(offset)
+            .map_or((0.0, 0.0), |place| self.exponential.range(place))
     }
 }
 
@@ -152,7 +170,13 @@ impl WithSimd for ScanBlock<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { block: Block { start, power, exponential, ramp, local, .. }, scan, bounded, values, wishes } = self;
+        let Self {
+            block: Block { start, power, exponential, ramp, local, .. },
+            scan,
+            bounded,
+            values,
+            wishes,
+        } = self;
         local.clear();
         match (bounded, scan.is_fresh) {
             (true, true) => {

@@ -1,4 +1,5 @@
-//! Exponential tasks of a block: the wish is `scale * level`, where the level falls by as much as the price's logarithm rises.
+//! Exponential tasks of a block: the wish is `scale * level`, where the level falls by as much as
+//! the price's logarithm rises.
 
 use pulp::{Simd, WithSimd};
 
@@ -29,7 +30,13 @@ const SHALLOW: f64 = 0.1;
 const LOWEST_LEVEL: f64 = -1e4;
 
 impl ExponentialPart {
-    pub(super) fn add(&mut self, offset: usize, exponential: &Exponential, curve: &Curve, bounds: Bounds) {
+    pub(super) fn add(
+        &mut self,
+        offset: usize,
+        exponential: &Exponential,
+        curve: &Curve,
+        bounds: Bounds,
+    ) {
         let (scale, height) = (exponential.scale(), curve.height());
         self.places.add(offset);
         self.base_level.push((height / scale).ln());
@@ -64,7 +71,8 @@ impl ExponentialPart {
         self.places.scatter(&self.value, values);
     }
 
-    /// Writes the levels at the price of the scan and adds up how the wishes go on from there. `FRESH`: every task gets a new anchor, there.
+    /// Writes the levels at the price of the scan and adds up how the wishes go on from there.
+    /// `FRESH`: every task gets a new anchor, there.
     #[inline(always)]
     pub(super) fn scan<S: Simd, const BOUNDED: bool, const FRESH: bool>(
         &mut self,
@@ -83,14 +91,20 @@ impl ExponentialPart {
         let shapes = fours(scale).iter().zip(fours(base_level));
         let bounds = fours(&limits.low).iter().zip(fours(&limits.high));
         for (place, (((given, made), (scales, base_level)), ((value, level), (low, high)))) in
-            fours(given).iter().zip(fours_mut(made)).zip(shapes).zip(anchors.zip(bounds)).enumerate()
+            fours(given)
+                .iter()
+                .zip(fours_mut(made))
+                .zip(shapes)
+                .zip(anchors.zip(bounds))
+                .enumerate()
         {
             let log_price = scan.anchor_log_price;
             let leveled = if FRESH {
                 Anchor { base_level, given, log_price, value, level }.with_simd(simd);
                 Four::load(simd, level)
             } else {
-                let mut ratio = scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
+                let mut ratio =
+                    scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
                 if !scan.series.are_near(simd, ratio, zero) {
                     local.are_good &= given.iter().all(is_good);
                     with_four(scan.arch, Anchor { base_level, given, log_price, value, level });
@@ -107,16 +121,27 @@ impl ExponentialPart {
                 let (low, high) = (Four::load(simd, low), Four::load(simd, high));
                 let is_empty = low.where_at_least(most, one, zero);
                 let inside = least.where_above(low, high.where_above(most, one, zero), zero);
-                (inside, is_empty, is_empty.where_above(zero, zero, least.where_at_least(high, one, zero)), low, high)
+                (
+                    inside,
+                    is_empty,
+                    is_empty.where_above(zero, zero, least.where_at_least(high, one, zero)),
+                    low,
+                    high,
+                )
             } else {
                 let is_empty = zero.where_at_least(most, one, zero);
                 (least.where_above(zero, one, zero), is_empty, zero, zero, zero)
             };
-            spend = spend + inside.where_above(zero, wish - low, full.where_above(zero, high - low, zero));
+            spend = spend
+                + inside.where_above(zero, wish - low, full.where_above(zero, high - low, zero));
             fall = inside.times_plus(scale, fall);
             let decided = inside + is_empty + full;
             if !decided.is_all_at_least(one) {
-                let undecided = Undecided { level: leveled.to_array(), scale: scales, decided: decided.to_array() };
+                let undecided = Undecided {
+                    level: leveled.to_array(),
+                    scale: scales,
+                    decided: decided.to_array(),
+                };
                 undecided.list(limits, 4 * place, &mut local.crossing);
             }
         }
@@ -144,17 +169,28 @@ impl ExponentialPart {
         {
             // Plain sums over so few are exact enough.
             let (mut part_above, mut part_worth) = (zero, zero);
-            for (four, ((given, made), (scale, height))) in given.iter().zip(made).zip(scale.iter().zip(height)).enumerate() {
-                let (level, value, scale) = (Four::load(simd, made) - write.step, Four::load(simd, given), Four::load(simd, scale));
+            for (four, ((given, made), (scale, height))) in
+                given.iter().zip(made).zip(scale.iter().zip(height)).enumerate()
+            {
+                let (level, value, scale) = (
+                    Four::load(simd, made) - write.step,
+                    Four::load(simd, given),
+                    Four::load(simd, scale),
+                );
                 let (wish, most) = (scale * level, value * Four::load(simd, height));
                 top = top.max(wish);
                 let on_slope = rise_on_slope(simd, level, most, scale * write.price);
                 let (taken, here) = if BOUNDED {
-                    let at = |numbers: &[f64]| Four::load(simd, &fours(numbers)[PART * part + four]);
+                    let at =
+                        |numbers: &[f64]| Four::load(simd, &fours(numbers)[PART * part + four]);
                     let (low, high) = (at(&limits.low), at(&limits.high));
-                    let at_bound = value * wish.where_above(low, at(&limits.at_high), at(&limits.at_low));
+                    let at_bound =
+                        value * wish.where_above(low, at(&limits.at_high), at(&limits.at_low));
                     part_above = part_above - low;
-                    (wish.max(low).min(high), wish.where_between(low, high, one).where_above(zero, on_slope, at_bound))
+                    (
+                        wish.max(low).min(high),
+                        wish.where_between(low, high, one).where_above(zero, on_slope, at_bound),
+                    )
                 } else {
                     (wish.max(zero), wish.where_above(zero, on_slope, zero))
                 };
@@ -171,14 +207,26 @@ impl ExponentialPart {
 
     /// Turns spends at a price into successes above the floor.
     #[inline(always)]
-    pub(super) fn rise<S: Simd>(&mut self, simd: S, price: f64, values: &[f64], spends: &mut [f64]) {
+    pub(super) fn rise<S: Simd>(
+        &mut self,
+        simd: S,
+        price: f64,
+        values: &[f64],
+        spends: &mut [f64],
+    ) {
         let Self { places, scale, height, limits, .. } = self;
         let (given, made) = places.go_back(values, spends);
         let (zero, one) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0));
         for (four, (given, made)) in fours(given).iter().zip(fours_mut(made)).enumerate() {
             let at = |numbers: &[f64]| Four::load(simd, &fours(numbers)[four]);
-            let (low, high, spend, scale) = (at(&limits.low), at(&limits.high), Four::load(simd, made), at(scale));
-            let on_slope = rise_on_slope(simd, spend / scale, at(height), scale * price / Four::load(simd, given));
+            let (low, high, spend, scale) =
+                (at(&limits.low), at(&limits.high), Four::load(simd, made), at(scale));
+            let on_slope = rise_on_slope(
+                simd,
+                spend / scale,
+                at(height),
+                scale * price / Four::load(simd, given),
+            );
             let at_bound = spend.where_above(low, at(&limits.at_high), at(&limits.at_low));
             spend.where_between(low, high, one).where_above(zero, on_slope, at_bound).store(made);
         }
@@ -229,8 +277,8 @@ impl Undecided<'_> {
     }
 }
 
-/// `most - most / e^level`, where `left` is the second term: on the slope it is price * scale. For low levels by a series, where the
-/// difference would cancel.
+/// `most - most / e^level`, where `left` is the second term: on the slope it is price * scale. For
+/// low levels by a series, where the difference would cancel.
 #[inline(always)]
 fn rise_on_slope<S: Simd>(simd: S, level: Four<S>, most: Four<S>, left: Four<S>) -> Four<S> {
     level.where_above(Four::splat(simd, SHALLOW), most - left, most * level.fall_to_zero())

@@ -2,11 +2,13 @@
 
 use crate::oracle::close::{exp, log_ratio};
 
-/// What a scan at a price finds, for all prices of a window around it: tasks that stay between their bounds all over the window as
-/// sums, tasks that stay at a bound as a constant, the few others one by one.
+/// What a scan at a price finds, for all prices of a window around it: tasks that stay between
+/// their bounds all over the window as sums, tasks that stay at a bound as a constant, the few
+/// others one by one.
 #[derive(Debug, Default)]
 pub(in crate::oracle) struct Local {
-    /// Spend above the lower bounds that does not depend on the power tasks, at the price of the scan.
+    /// Spend above the lower bounds that does not depend on the power tasks, at the price of the
+    /// scan.
     pub(in crate::oracle) constant: f64,
     /// Sums over power tasks of wish * elasticity^n.
     pub(in crate::oracle) moments: [f64; MOMENTS],
@@ -48,7 +50,8 @@ pub(in crate::oracle) struct Jump {
 /// Where the budget is met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::oracle) enum Root {
-    /// So far from the price of the scan, in its logarithm; with the price itself where tasks turn exactly there.
+    /// So far from the price of the scan, in its logarithm; with the price itself where tasks turn
+    /// exactly there.
     Inside { step: f64, turn: Option<f64> },
     /// Not in the window, but about so far away; the next window should be so wide.
     Outside { step: f64, width: f64 },
@@ -63,7 +66,8 @@ const MAX_NEWTON_STEPS: usize = 60;
 impl Local {
     /// Empties it; what was listed keeps its room.
     pub(in crate::oracle) fn clear(&mut self) {
-        let (mut crossing, mut jumps) = (std::mem::take(&mut self.crossing), std::mem::take(&mut self.jumps));
+        let (mut crossing, mut jumps) =
+            (std::mem::take(&mut self.crossing), std::mem::take(&mut self.jumps));
         crossing.clear();
         jumps.clear();
         *self = Self { crossing, jumps, are_good: true, ..Self::default() };
@@ -81,16 +85,20 @@ impl Local {
         self.jumps.extend_from_slice(&other.jumps);
     }
 
-    /// How fast the total falls with the price's logarithm, straight tasks that turn in the window spread over it.
+    /// How fast the total falls with the price's logarithm, straight tasks that turn in the window
+    /// spread over it.
     pub(in crate::oracle) fn fall(&self, width: f64) -> f64 {
         self.smooth_after(0.0).1 + self.jumps.iter().map(Jump::room).sum::<f64>() / (2.0 * width)
     }
 
     /// Where the total is `free`. The window reaches `width` to both sides of `price`.
     pub(in crate::oracle) fn solve(&mut self, free: f64, price: f64, width: f64) -> Root {
-        self.jumps.sort_unstable_by(|a, b| b.price.total_cmp(&a.price).then(b.value.total_cmp(&a.value)).then(a.task.cmp(&b.task)));
+        self.jumps.sort_unstable_by(|a, b| {
+            b.price.total_cmp(&a.price).then(b.value.total_cmp(&a.value)).then(a.task.cmp(&b.task))
+        });
         let all: f64 = self.jumps.iter().map(Jump::room).sum();
-        let is_inside = self.smooth_after(width).0 <= free && self.smooth_after(-width).0 + all >= free;
+        let is_inside =
+            self.smooth_after(width).0 <= free && self.smooth_after(-width).0 + all >= free;
         if !is_inside {
             return self.guess(free, price, width);
         }
@@ -129,7 +137,8 @@ impl Local {
                 above = step;
             }
             let newton = step + over / fall;
-            let next = if newton >= below && newton <= above { newton } else { 0.5 * (below + above) };
+            let next =
+                if newton >= below && newton <= above { newton } else { 0.5 * (below + above) };
             if next == step || (next - step).abs() <= 1e-17 {
                 return Root::Inside { step: next, turn: None };
             }
@@ -140,24 +149,34 @@ impl Local {
 
     /// About where the total is `free`, outside the window.
     fn guess(&self, free: f64, price: f64, width: f64) -> Root {
-        let total = self.smooth_after(0.0).0 + self.jumps.iter().filter(|jump| jump.price > price).map(Jump::room).sum::<f64>();
+        let total = self.smooth_after(0.0).0
+            + self.jumps.iter().filter(|jump| jump.price > price).map(Jump::room).sum::<f64>();
         let fall = self.fall(width);
         if !(fall > 0.0) {
             // Nothing moves in this window: look at the next one, and further.
             let step = if total > free { 4.0 * width } else { -4.0 * width };
             return Root::Outside { step, width: 4.0 * width };
         }
-        let step = if total > 0.0 { log_ratio(total, free) * total / fall } else { (total - free) / fall };
-        if step.is_finite() { Root::Outside { step, width: 0.125 * step.abs() } } else { Root::Nowhere }
+        let step =
+            if total > 0.0 { log_ratio(total, free) * total / fall } else { (total - free) / fall };
+        if step.is_finite() {
+            Root::Outside { step, width: 0.125 * step.abs() }
+        } else {
+            Root::Nowhere
+        }
     }
 
-    /// Total spend above the lower bounds of all but the straight tasks listed, and how fast it falls.
+    /// Total spend above the lower bounds of all but the straight tasks listed, and how fast it
+    /// falls.
     fn smooth_after(&self, step: f64) -> (f64, f64) {
         let [total, first, second, third, fourth, fifth] = self.moments;
         let x = -step;
-        let (third, fourth, fifth) = (third * (1.0 / 6.0), fourth * (1.0 / 24.0), fifth * (1.0 / 120.0));
-        let power = total + x * (first + x * (0.5 * second + x * (third + x * (fourth + x * fifth))));
-        let fall = first + x * (second + x * (3.0 * third + x * (4.0 * fourth + x * (5.0 * fifth))));
+        let (third, fourth, fifth) =
+            (third * (1.0 / 6.0), fourth * (1.0 / 24.0), fifth * (1.0 / 120.0));
+        let power =
+            total + x * (first + x * (0.5 * second + x * (third + x * (fourth + x * fifth))));
+        let fall =
+            first + x * (second + x * (3.0 * third + x * (4.0 * fourth + x * (5.0 * fifth))));
         let (mut spend, mut fall) = (self.constant + power - self.slope * step, fall + self.slope);
         for crossing in &self.crossing {
             let (wish, falls) = crossing.smooth.after(step);

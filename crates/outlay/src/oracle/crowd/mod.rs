@@ -1,13 +1,16 @@
 //! Thousands to millions of concave tasks at once, as bidders have them in every round.
 //!
-//! An *anchor* holds, for every task, a value and what the task wishes at one price, worked out in full. A call near it needs two
-//! passes of short polynomials. The *scan* writes each wish at the last price for the new values, and adds up how the total goes on
-//! around that price ([`Local`]); the price at which the budget is met follows from the sums to the last digits. The *write* moves
-//! the wishes there and adds up spend and value. A task that has gone too far from its anchor gets a new one on the way.
+//! An *anchor* holds, for every task, a value and what the task wishes at one price, worked out in
+//! full. A call near it needs two passes of short polynomials. The *scan* writes each wish at the
+//! last price for the new values, and adds up how the total goes on around that price ([`Local`]);
+//! the price at which the budget is met follows from the sums to the last digits. The *write* moves
+//! the wishes there and adds up spend and value. A task that has gone too far from its anchor gets
+//! a new one on the way.
 //!
-//! Tasks are kept in blocks, each with flat arrays of its own: a block's values and spends stay in the nearest cache while its
-//! families are worked through, sums over a block do not depend on the others, and blocks are added up in their order. So any number
-//! of threads gives the same bits. A call that this does not fit is left to the general search.
+//! Tasks are kept in blocks, each with flat arrays of its own: a block's values and spends stay in
+//! the nearest cache while its families are worked through, sums over a block do not depend on the
+//! others, and blocks are added up in their order. So any number of threads gives the same bits. A
+//! call that this does not fit is left to the general search.
 
 mod block;
 mod exponential;
@@ -121,7 +124,11 @@ impl Bracket {
 
     /// A place within the bracket: the one asked for, or half-way.
     fn limited(self, log: f64) -> f64 {
-        if log > self.below && log < self.above { log } else { 0.5 * (self.below.max(log - 1.0) + self.above.min(log + 1.0)) }
+        if log > self.below && log < self.above {
+            log
+        } else {
+            0.5 * (self.below.max(log - 1.0) + self.above.min(log + 1.0))
+        }
     }
 }
 
@@ -150,8 +157,8 @@ const MOST_WIDTH: f64 = 0.05;
 const MAX_SCANS: usize = 20;
 /// A window with so many undecided tasks, as a share of all, is too wide.
 const MOST_UNDECIDED: f64 = 1.0 / 16.0;
-/// A remainder up to this share of the budget, and this share of its own spend, goes to the softest task: its slope then stays the
-/// price to the last digit.
+/// A remainder up to this share of the budget, and this share of its own spend, goes to the softest
+/// task: its slope then stays the price to the last digit.
 const ABSORBABLE: f64 = 1e-11;
 const UNNOTICED: f64 = 1e-8;
 /// How far from the anchor's price, times the elasticity, calls may go.
@@ -169,11 +176,14 @@ impl Crowd {
             return None;
         }
         let mut blocks = Vec::with_capacity(tasks.div_ceil(BLOCK));
-        for (number, (curves, bounds)) in model.curves.chunks(BLOCK).zip(model.bounds.chunks(BLOCK)).enumerate() {
+        for (number, (curves, bounds)) in
+            model.curves.chunks(BLOCK).zip(model.bounds.chunks(BLOCK)).enumerate()
+        {
             blocks.push(Block::new(number * BLOCK, curves, bounds)?);
         }
         let least_high = blocks.iter().map(Block::least_high).fold(f64::INFINITY, f64::min);
-        let most_elastic = blocks.iter().map(|block| block.power.most_elastic()).fold(0.0, f64::max);
+        let most_elastic =
+            blocks.iter().map(|block| block.power.most_elastic()).fold(0.0, f64::max);
         Some(Self {
             arch: Arch::new(),
             workers: Workers::default(),
@@ -218,19 +228,44 @@ impl Crowd {
             for (block, values) in self.blocks.iter().zip(values.chunks_mut(BLOCK)) {
                 block.write_anchor_values(values);
             }
-            AnchorWarmth { log_price: anchor.log, values, last_log_price: last.log, last_price: last.price, width, softest, was_full }
+            AnchorWarmth {
+                log_price: anchor.log,
+                values,
+                last_log_price: last.log,
+                last_price: last.price,
+                width,
+                softest,
+                was_full,
+            }
         });
         Warmth { anchor, pause, next_pause }
     }
 
     /// Goes on as whoever remembered this would have.
     pub(super) fn start_from(&mut self, warmth: &Warmth) {
-        (self.pause, self.next_pause) = (warmth.pause.min(LONGEST_PAUSE), warmth.next_pause.clamp(1, LONGEST_PAUSE));
+        (self.pause, self.next_pause) =
+            (warmth.pause.min(LONGEST_PAUSE), warmth.next_pause.clamp(1, LONGEST_PAUSE));
         let Some(anchor) = &warmth.anchor else { return };
-        let AnchorWarmth { log_price, ref values, last_log_price, last_price, width, softest, was_full } = *anchor;
-        let are_sound = values.len() == self.tasks && values.iter().all(|value| (0.0..MOST_VALUE).contains(value));
-        let is_price = log_price.is_finite() && last_log_price.is_finite() && last_price > 0.0 && last_price.is_finite();
-        if !(are_sound && is_price && softest.is_none_or(|softest| softest < self.tasks) && (LEAST_WIDTH..=MOST_WIDTH).contains(&width)) {
+        let AnchorWarmth {
+            log_price,
+            ref values,
+            last_log_price,
+            last_price,
+            width,
+            softest,
+            was_full,
+        } = *anchor;
+        let are_sound = values.len() == self.tasks
+            && values.iter().all(|value| (0.0..MOST_VALUE).contains(value));
+        let is_price = log_price.is_finite()
+            && last_log_price.is_finite()
+            && last_price > 0.0
+            && last_price.is_finite();
+        if !(are_sound
+            && is_price
+            && softest.is_none_or(|softest| softest < self.tasks)
+            && (LEAST_WIDTH..=MOST_WIDTH).contains(&width))
+        {
             return;
         }
         self.anchor = Some(Price { log: log_price, price: log_price.exp() });
@@ -252,7 +287,13 @@ impl Crowd {
     /// The best split, without each task's success. `start` is a price to begin with.
     ///
     /// Values and budget need not be checked: nothing is found for bad ones.
-    pub(super) fn allocate(&mut self, values: &[f64], budget: f64, spend: &mut [f64], start: Option<f64>) -> Option<Found> {
+    pub(super) fn allocate(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        spend: &mut [f64],
+        start: Option<f64>,
+    ) -> Option<Found> {
         if self.pause > 0 {
             self.pause -= 1;
             return None;
@@ -262,7 +303,9 @@ impl Crowd {
         if !(is_known && free >= LEAST_FREE * budget) {
             return None;
         }
-        let found = self.search(&mut Call { values, budget, spend }, free, start).map(|found| self.with_floors(found, values));
+        let found = self
+            .search(&mut Call { values, budget, spend }, free, start)
+            .map(|found| self.with_floors(found, values));
         if found.is_none() {
             self.anchor = None;
             self.pause = self.next_pause;
@@ -274,7 +317,13 @@ impl Crowd {
     }
 
     /// Each task's chance of success at the spends of the last call.
-    pub(super) fn write_success(&mut self, curves: &[Curve], values: &[f64], spend: &[f64], success: &mut [f64]) {
+    pub(super) fn write_success(
+        &mut self,
+        curves: &[Curve],
+        values: &[f64],
+        spend: &[f64],
+        success: &mut [f64],
+    ) {
         success.copy_from_slice(spend);
         let (arch, price) = (self.arch, self.last.price);
         self.workers.each(&mut self.blocks, values, success, |block, values, success| {
@@ -298,14 +347,17 @@ impl Crowd {
         let (before, width) = (self.last.log, self.width);
         let (mut bracket, mut reach) = (Bracket::ALL, MOVED);
         for _ in 0..MAX_SCANS {
-            self.width = self.width.clamp(LEAST_WIDTH, MOST_WIDTH.min(0.25 / self.most_elastic.max(1.0)));
+            self.width =
+                self.width.clamp(LEAST_WIDTH, MOST_WIDTH.min(0.25 / self.most_elastic.max(1.0)));
             let scan = self.prepare(&mut is_fresh, reach);
             reach = if scan.is_fresh { MOVED_AT_ONCE } else { reach };
             self.scan_blocks(&scan, bounded, call.values, call.spend);
             if !self.local.are_good {
                 return None;
             }
-            if self.undecided() as f64 > MOST_UNDECIDED * self.tasks as f64 && self.width > LEAST_WIDTH {
+            if self.undecided() as f64 > MOST_UNDECIDED * self.tasks as f64
+                && self.width > LEAST_WIDTH
+            {
                 self.width *= 0.125;
                 continue;
             }
@@ -313,10 +365,14 @@ impl Crowd {
                 Root::Inside { step, turn } => match self.settle(call, free, bounded, step, turn) {
                     Outcome::Found(found) => {
                         // As far again and more, but not suddenly less: calls differ.
-                        self.width = (4.0 * (self.last.log - before).abs()).max(0.5 * width).clamp(LEAST_WIDTH, MOST_WIDTH);
+                        self.width = (4.0 * (self.last.log - before).abs())
+                            .max(0.5 * width)
+                            .clamp(LEAST_WIDTH, MOST_WIDTH);
                         return Some(found);
                     }
-                    Outcome::Missed { further } => self.go(self.last.log + step + further, 4.0 * further.abs())?,
+                    Outcome::Missed { further } => {
+                        self.go(self.last.log + step + further, 4.0 * further.abs())?
+                    }
                     Outcome::Full => {
                         // What was learned of the price was about tasks without bounds.
                         (bounded, bracket) = (true, Bracket::ALL);
@@ -344,7 +400,9 @@ impl Crowd {
 
     /// The scan at the last price; with a new anchor there if the old one is too far away.
     fn prepare(&mut self, is_fresh: &mut bool, reach: f64) -> Scan {
-        let fits = |anchor: &Price| (self.last.log - anchor.log).abs() * self.most_elastic.max(1.0) <= reach;
+        let fits = |anchor: &Price| {
+            (self.last.log - anchor.log).abs() * self.most_elastic.max(1.0) <= reach
+        };
         let is_kept = !*is_fresh && self.anchor.as_ref().is_some_and(fits);
         // Whoever goes on from what is remembered has the logarithm only.
         let new = Price { log: self.last.log, price: self.last.log.exp() };
@@ -373,13 +431,26 @@ impl Crowd {
         self.blocks.iter().for_each(|block| self.local.merge(&block.local));
     }
 
-    /// Writes the spends at a price and closes the books; if too much is left, how much further the price should go.
-    fn settle(&mut self, call: &mut Call<'_>, free: f64, bounded: bool, step: f64, turn: Option<f64>) -> Outcome {
+    /// Writes the spends at a price and closes the books; if too much is left, how much further the
+    /// price should go.
+    fn settle(
+        &mut self,
+        call: &mut Call<'_>,
+        free: f64,
+        bounded: bool,
+        step: f64,
+        turn: Option<f64>,
+    ) -> Outcome {
         let log = self.last.log + step;
         let anchor = self.anchor.unwrap_or(self.last);
         // From the anchor's price, not from the last one: no rounding adds up.
         let price = turn.unwrap_or_else(|| anchor.price * exp(log - anchor.log));
-        let write = Write { series: self.series, step, price, is_tiny: self.most_elastic * step.abs() <= TINY };
+        let write = Write {
+            series: self.series,
+            step,
+            price,
+            is_tiny: self.most_elastic * step.abs() <= TINY,
+        };
         let arch = self.arch;
         self.workers.each(&mut self.blocks, call.values, call.spend, |block, values, spend| {
             with_four(arch, WriteBlock { block, write: &write, bounded, values, spend });
@@ -406,7 +477,8 @@ impl Crowd {
         Outcome::Found(Found { value: bound, upper_bound, price })
     }
 
-    /// Gives what is left to straight tasks that turn exactly at the price, those with more value and lower index first.
+    /// Gives what is left to straight tasks that turn exactly at the price, those with more value
+    /// and lower index first.
     fn fill(&self, price: f64, mut left: f64, spend: &mut [f64]) -> f64 {
         for jump in self.local.jumps.iter().filter(|jump| jump.price == price) {
             if !(left > 0.0) {
@@ -430,14 +502,16 @@ impl Crowd {
             left.abs() <= UNNOTICED * before && before.min(after) > low && before.max(after) < high
         };
         let known = self.softest.filter(|&softest| fits(self, softest));
-        self.softest = known.or_else(|| self.find_softest(spend).filter(|&softest| fits(self, softest)));
+        self.softest =
+            known.or_else(|| self.find_softest(spend).filter(|&softest| fits(self, softest)));
         if let Some(softest) = self.softest {
             spend[softest] += left;
         }
         self.softest.is_some()
     }
 
-    /// A task that a remainder hardly disturbs: the largest spend among some of the block where spends fall fastest with the price.
+    /// A task that a remainder hardly disturbs: the largest spend among some of the block where
+    /// spends fall fastest with the price.
     fn find_softest(&self, spend: &[f64]) -> Option<usize> {
         let fall = |block: &Block| block.local.moments[1] + block.local.slope;
         let block = self.blocks.iter().max_by(|a, b| fall(a).total_cmp(&fall(b)))?;
@@ -447,7 +521,9 @@ impl Crowd {
 
     /// Adds what the floors are worth whatever is spent.
     fn with_floors(&self, found: Found, values: &[f64]) -> Found {
-        let worth = |(block, values): (&Block, &[f64])| sum(block.floor.iter().zip(values).map(|(floor, value)| floor * value));
+        let worth = |(block, values): (&Block, &[f64])| {
+            sum(block.floor.iter().zip(values).map(|(floor, value)| floor * value))
+        };
         let floors = sum(self.blocks.iter().zip(values.chunks(BLOCK)).map(worth));
         let upper_bound = found.upper_bound + floors + ROUNDING * floors;
         Found { value: found.value + floors, upper_bound, ..found }

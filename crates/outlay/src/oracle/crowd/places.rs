@@ -2,11 +2,13 @@
 
 use crate::problem::Bounds;
 
-/// The offsets of one family's tasks in a block. Arrays of the family are in this order and filled up to a multiple of four.
+/// The offsets of one family's tasks in a block. Arrays of the family are in this order and filled
+/// up to a multiple of four.
 #[derive(Debug, Default)]
 pub(super) struct Places {
     offset: Vec<u16>,
-    /// The family has every task of the block, and no places are filled up: place and offset are the same.
+    /// The family has every task of the block, and no places are filled up: place and offset are
+    /// the same.
     is_whole: bool,
     given: Vec<f64>,
     made: Vec<f64>,
@@ -56,10 +58,14 @@ impl Places {
         }
     }
 
-    /// The values of a call in the order of the places, and room for a number each: the tasks' own places if they are in order, or
-    /// room that is kept until [`Places::put_back`].
+    /// The values of a call in the order of the places, and room for a number each: the tasks' own
+    /// places if they are in order, or room that is kept until [`Places::put_back`].
     #[inline(always)]
-    pub(super) fn begin<'a>(&'a mut self, values: &'a [f64], numbers: &'a mut [f64]) -> (&'a [f64], &'a mut [f64]) {
+    pub(super) fn begin<'a>(
+        &'a mut self,
+        values: &'a [f64],
+        numbers: &'a mut [f64],
+    ) -> (&'a [f64], &'a mut [f64]) {
         if self.is_whole {
             return (values, numbers);
         }
@@ -71,13 +77,21 @@ impl Places {
 
     /// The same later in the same call, with what the numbers have become.
     #[inline(always)]
-    pub(super) fn go_on<'a>(&'a mut self, values: &'a [f64], numbers: &'a mut [f64]) -> (&'a [f64], &'a mut [f64]) {
+    pub(super) fn go_on<'a>(
+        &'a mut self,
+        values: &'a [f64],
+        numbers: &'a mut [f64],
+    ) -> (&'a [f64], &'a mut [f64]) {
         if self.is_whole { (values, numbers) } else { (&self.given, &mut self.made) }
     }
 
     /// The same for numbers that may have been changed elsewhere.
     #[inline(always)]
-    pub(super) fn go_back<'a>(&'a mut self, values: &'a [f64], numbers: &'a mut [f64]) -> (&'a [f64], &'a mut [f64]) {
+    pub(super) fn go_back<'a>(
+        &'a mut self,
+        values: &'a [f64],
+        numbers: &'a mut [f64],
+    ) -> (&'a [f64], &'a mut [f64]) {
         if self.is_whole {
             return (values, numbers);
         }

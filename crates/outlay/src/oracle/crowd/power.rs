@@ -1,4 +1,5 @@
-//! Power tasks of a block: the wish is the value to the power `elasticity`, divided by as high a power of the price.
+//! Power tasks of a block: the wish is the value to the power `elasticity`, divided by as high a
+//! power of the price.
 
 use pulp::{Simd, WithSimd};
 
@@ -65,7 +66,8 @@ impl PowerPart {
         self.places.scatter(&self.value, values);
     }
 
-    /// Writes the wishes at the price of the scan and adds up how they go on from there. `FRESH`: every task gets a new anchor, there.
+    /// Writes the wishes at the price of the scan and adds up how they go on from there. `FRESH`:
+    /// every task gets a new anchor, there.
     #[inline(always)]
     pub(super) fn scan<S: Simd, const BOUNDED: bool, const FRESH: bool>(
         &mut self,
@@ -84,7 +86,12 @@ impl PowerPart {
         let anchors = fours_mut(value).iter_mut().zip(fours_mut(wish));
         let bounds = fours(&limits.low).iter().zip(fours(&limits.high));
         for (place, (((given, made), (elasticity, base_level)), ((value, wish), (low, high)))) in
-            fours(given).iter().zip(fours_mut(made)).zip(shapes).zip(anchors.zip(bounds)).enumerate()
+            fours(given)
+                .iter()
+                .zip(fours_mut(made))
+                .zip(shapes)
+                .zip(anchors.zip(bounds))
+                .enumerate()
         {
             let elastic = Four::load(simd, elasticity);
             let log_price = scan.anchor_log_price;
@@ -92,11 +99,15 @@ impl PowerPart {
                 Anchor { elasticity, base_level, given, log_price, value, wish }.with_simd(simd);
                 Four::load(simd, wish)
             } else {
-                let ratio = scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
+                let ratio =
+                    scan.series.ln_ratio(simd, Four::load(simd, given), Four::load(simd, value));
                 let mut exponent = elastic * (ratio - scan.moved);
                 if !scan.series.are_near(simd, ratio, exponent) {
                     local.are_good &= given.iter().all(is_good);
-                    with_four(scan.arch, Anchor { elasticity, base_level, given, log_price, value, wish });
+                    with_four(
+                        scan.arch,
+                        Anchor { elasticity, base_level, given, log_price, value, wish },
+                    );
                     exponent = elastic * (Four::splat(simd, 0.0) - scan.moved);
                 }
                 Four::load(simd, wish) * scan.series.exp(simd, exponent)
@@ -105,10 +116,15 @@ impl PowerPart {
             if BOUNDED {
                 let (low, high) = (Four::load(simd, low), Four::load(simd, high));
                 let side = Side::of(simd, wished, elastic * scan.width, low, high);
-                settled = settled + side.full.where_above(zero, high - low, zero) - side.inside * low;
+                settled =
+                    settled + side.full.where_above(zero, high - low, zero) - side.inside * low;
                 add_moments(&mut sums, side.inside.where_above(zero, wished, zero), elastic);
                 if !side.decided.is_all_at_least(Four::splat(simd, 1.0)) {
-                    let undecided = Undecided { wish: wished.to_array(), elasticity, decided: side.decided.to_array() };
+                    let undecided = Undecided {
+                        wish: wished.to_array(),
+                        elasticity,
+                        decided: side.decided.to_array(),
+                    };
                     undecided.list(limits, 4 * place, &mut local.crossing);
                 }
             } else {
@@ -146,18 +162,29 @@ impl PowerPart {
                 given.iter().zip(made).zip(elasticity.iter().zip(over_exponent)).enumerate()
             {
                 let exponent = Four::load(simd, elasticity) * step;
-                let factor = if write.is_tiny { write.series.exp_tiny(simd, exponent) } else { write.series.exp(simd, exponent) };
+                let factor = if write.is_tiny {
+                    write.series.exp_tiny(simd, exponent)
+                } else {
+                    write.series.exp(simd, exponent)
+                };
                 let wish = Four::load(simd, made) * factor;
                 most = most.max(wish);
                 // On the curve's own slope value = price * spend / exponent.
                 let on_slope = Four::load(simd, over_exponent);
                 if BOUNDED {
-                    let at = |numbers: &[f64]| Four::load(simd, &fours(numbers)[PART * part + four]);
+                    let at =
+                        |numbers: &[f64]| Four::load(simd, &fours(numbers)[PART * part + four]);
                     let (low, high) = (at(&limits.low), at(&limits.high));
-                    let at_bound = Four::load(simd, given) * wish.where_above(low, at(&limits.at_high), at(&limits.at_low));
+                    let at_bound = Four::load(simd, given)
+                        * wish.where_above(low, at(&limits.at_high), at(&limits.at_low));
                     let taken = wish.max(low).min(high);
                     part_above = part_above + (taken - low);
-                    part_worth = part_worth + wish.where_between(low, high, one).where_above(zero, wish * (on_slope * price), at_bound);
+                    part_worth = part_worth
+                        + wish.where_between(low, high, one).where_above(
+                            zero,
+                            wish * (on_slope * price),
+                            at_bound,
+                        );
                     taken.store(made);
                 } else {
                     part_above = part_above + wish;
@@ -174,14 +201,23 @@ impl PowerPart {
 
     /// Turns spends at a price into successes above the floor.
     #[inline(always)]
-    pub(super) fn rise<S: Simd>(&mut self, simd: S, price: f64, values: &[f64], spends: &mut [f64]) {
+    pub(super) fn rise<S: Simd>(
+        &mut self,
+        simd: S,
+        price: f64,
+        values: &[f64],
+        spends: &mut [f64],
+    ) {
         let Self { places, over_exponent, limits, .. } = self;
         let (given, made) = places.go_back(values, spends);
         let (zero, one) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0));
-        for (four, ((given, made), over_exponent)) in fours(given).iter().zip(fours_mut(made)).zip(fours(over_exponent)).enumerate() {
+        for (four, ((given, made), over_exponent)) in
+            fours(given).iter().zip(fours_mut(made)).zip(fours(over_exponent)).enumerate()
+        {
             let at = |numbers: &[f64]| Four::load(simd, &fours(numbers)[four]);
             let (low, high, spend) = (at(&limits.low), at(&limits.high), Four::load(simd, made));
-            let on_slope = spend * (Four::load(simd, over_exponent) * price) / Four::load(simd, given);
+            let on_slope =
+                spend * (Four::load(simd, over_exponent) * price) / Four::load(simd, given);
             let at_bound = spend.where_above(low, at(&limits.at_high), at(&limits.at_low));
             spend.where_between(low, high, one).where_above(zero, on_slope, at_bound).store(made);
         }
@@ -206,7 +242,8 @@ impl WithSimd for Anchor<'_> {
     fn with_simd<S: Simd>(self, simd: S) {
         let (least, zero) = (Four::splat(simd, LEAST_VALUE), Four::splat(simd, 0.0));
         let value = Four::load(simd, self.given).max(zero);
-        let log_wish = Four::load(simd, self.elasticity).times_plus(value.ln() - self.log_price, Four::load(simd, self.base_level));
+        let log_wish = Four::load(simd, self.elasticity)
+            .times_plus(value.ln() - self.log_price, Four::load(simd, self.base_level));
         value.store(self.value);
         value.where_above(least, log_wish.exp(), zero).store(self.wish);
     }

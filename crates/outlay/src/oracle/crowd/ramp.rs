@@ -1,4 +1,5 @@
-//! Straight tasks of a block: all or nothing at the price `value * slope`, anything in between exactly there.
+//! Straight tasks of a block: all or nothing at the price `value * slope`, anything in between
+//! exactly there.
 
 use pulp::Simd;
 
@@ -36,24 +37,45 @@ impl RampPart {
         self.limits.pad(padded);
     }
 
-    /// Adds up the tasks that take all they can all over the window, and lists those that turn in it.
+    /// Adds up the tasks that take all they can all over the window, and lists those that turn in
+    /// it.
     #[inline(always)]
-    pub(super) fn scan<S: Simd>(&mut self, simd: S, scan: &Scan, block: usize, values: &[f64], wishes: &mut [f64], local: &mut Local) {
+    pub(super) fn scan<S: Simd>(
+        &mut self,
+        simd: S,
+        scan: &Scan,
+        block: usize,
+        values: &[f64],
+        wishes: &mut [f64],
+        local: &mut Local,
+    ) {
         let Self { places, slope, limits, .. } = self;
         let (given, _) = places.begin(values, wishes);
         let (zero, one) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0));
-        let (below, above) = (Four::splat(simd, scan.low_price), Four::splat(simd, scan.high_price));
+        let (below, above) =
+            (Four::splat(simd, scan.low_price), Four::splat(simd, scan.high_price));
         let most = Four::splat(simd, MOST_VALUE);
         let (mut taken, mut bad) = (zero, zero);
-        let (bounds, listed) = (fours(&limits.low).iter().zip(fours(&limits.high)), local.jumps.len());
-        for (place, ((given, slope), (low, high))) in fours(given).iter().zip(fours(slope)).zip(bounds).enumerate() {
+        let (bounds, listed) =
+            (fours(&limits.low).iter().zip(fours(&limits.high)), local.jumps.len());
+        for (place, ((given, slope), (low, high))) in
+            fours(given).iter().zip(fours(slope)).zip(bounds).enumerate()
+        {
             let value = Four::load(simd, given);
             bad = bad + value.where_at_least(zero, most.where_above(value, zero, one), one);
             let turn = value * Four::load(simd, slope);
-            taken = taken + turn.where_above(above, Four::load(simd, high) - Four::load(simd, low), zero);
+            taken = taken
+                + turn.where_above(above, Four::load(simd, high) - Four::load(simd, low), zero);
             let undecided = turn.where_above(above, zero, below.where_above(turn, zero, one));
             if !undecided.is_all_at_most(zero) {
-                list(limits, 4 * place, given, turn.to_array(), undecided.to_array(), &mut local.jumps);
+                list(
+                    limits,
+                    4 * place,
+                    given,
+                    turn.to_array(),
+                    undecided.to_array(),
+                    &mut local.jumps,
+                );
             }
         }
         local.constant += taken.total();
@@ -63,9 +85,17 @@ impl RampPart {
         }
     }
 
-    /// Writes the spends at the price of the call and adds up; tasks that turn exactly there take nothing yet.
+    /// Writes the spends at the price of the call and adds up; tasks that turn exactly there take
+    /// nothing yet.
     #[inline(always)]
-    pub(super) fn write<S: Simd>(&mut self, simd: S, write: &Write, values: &[f64], spend: &mut [f64], totals: &mut Totals) {
+    pub(super) fn write<S: Simd>(
+        &mut self,
+        simd: S,
+        write: &Write,
+        values: &[f64],
+        spend: &mut [f64],
+        totals: &mut Totals,
+    ) {
         let Self { places, slope, full, limits } = self;
         let (given, made) = places.go_on(values, spend);
         let (zero, price) = (Four::splat(simd, 0.0), Four::splat(simd, write.price));
@@ -77,8 +107,10 @@ impl RampPart {
         {
             let (mut part_above, mut part_worth) = (zero, zero);
             let shapes = slope.iter().zip(full).zip(low.iter().zip(high));
-            for ((given, made), ((slope, full), (low, high))) in given.iter().zip(made).zip(shapes) {
-                let (turn, low) = (Four::load(simd, given) * Four::load(simd, slope), Four::load(simd, low));
+            for ((given, made), ((slope, full), (low, high))) in given.iter().zip(made).zip(shapes)
+            {
+                let (turn, low) =
+                    (Four::load(simd, given) * Four::load(simd, slope), Four::load(simd, low));
                 let taken = turn.where_above(price, Four::load(simd, high), low);
                 part_above = part_above + (taken - low);
                 part_worth = turn.times_plus(taken.min(Four::load(simd, full)), part_worth);
@@ -96,8 +128,11 @@ impl RampPart {
     pub(super) fn rise<S: Simd>(&mut self, simd: S, values: &[f64], spends: &mut [f64]) {
         let Self { places, slope, full, .. } = self;
         let (_, made) = places.go_back(values, spends);
-        for (made, (slope, full)) in fours_mut(made).iter_mut().zip(fours(slope).iter().zip(fours(full))) {
-            (Four::load(simd, slope) * Four::load(simd, made).min(Four::load(simd, full))).store(made);
+        for (made, (slope, full)) in
+            fours_mut(made).iter_mut().zip(fours(slope).iter().zip(fours(full)))
+        {
+            (Four::load(simd, slope) * Four::load(simd, made).min(Four::load(simd, full)))
+                .store(made);
         }
         self.places.put_back(spends);
     }
@@ -105,11 +140,24 @@ impl RampPart {
 
 /// Lists the tasks that turn within the window, by their places.
 #[cold]
-fn list(limits: &Limits, first: usize, given: &[f64; 4], turn: [f64; 4], undecided: [f64; 4], jumps: &mut Vec<Jump>) {
+fn list(
+    limits: &Limits,
+    first: usize,
+    given: &[f64; 4],
+    turn: [f64; 4],
+    undecided: [f64; 4],
+    jumps: &mut Vec<Jump>,
+) {
     for lane in (0..4).filter(|&lane| undecided[lane] > 0.0) {
         let (low, high) = limits.range(first + lane);
         if high > low {
-            jumps.push(Jump { price: turn[lane], value: given[lane], task: first + lane, low, high });
+            jumps.push(Jump {
+                price: turn[lane],
+                value: given[lane],
+                task: first + lane,
+                low,
+                high,
+            });
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Short series with their coefficients as vectors in memory: spelled out in the code, the compiler would spread each number over
-//! the lanes anew in every turn, a third of all instructions.
+//! Short series with their coefficients as vectors in memory: spelled out in the code, the compiler
+//! would spread each number over the lanes anew in every turn, a third of all instructions.
 
 use pulp::Simd;
 
@@ -34,10 +34,17 @@ impl Series {
         let artanh = std::array::from_fn(|degree| [1.0 / (2 * degree + 3) as f64; 4]);
         let farthest = MEDIUM * MEDIUM;
         let counts = farthest / (WIDE * WIDE);
-        Self { exp, artanh, least: [f64::from_bits(1); 4], counts: [counts; 4], farthest: [farthest; 4] }
+        Self {
+            exp,
+            artanh,
+            least: [f64::from_bits(1); 4],
+            counts: [counts; 4],
+            farthest: [farthest; 4],
+        }
     }
 
-    /// `e^x` for numbers up to [`MEDIUM`] on either side of zero: even and odd degrees apart, two short chains.
+    /// `e^x` for numbers up to [`MEDIUM`] on either side of zero: even and odd degrees apart, two
+    /// short chains.
     #[inline(always)]
     pub(super) fn exp<S: Simd>(&self, simd: S, x: Four<S>) -> Four<S> {
         let coefficient = |degree: usize| Four::load(simd, &self.exp[degree]);
@@ -74,10 +81,12 @@ impl Series {
         (twice * square).times_plus(sum, twice)
     }
 
-    /// Whether all tasks are so near their anchors that both series are exact. Values that are no values are not near to anything.
+    /// Whether all tasks are so near their anchors that both series are exact. Values that are no
+    /// values are not near to anything.
     #[inline(always)]
     pub(super) fn are_near<S: Simd>(&self, simd: S, ratio: Four<S>, exponent: Four<S>) -> bool {
-        let distance = (ratio * Four::load(simd, &self.counts)).times_plus(ratio, exponent * exponent);
+        let distance =
+            (ratio * Four::load(simd, &self.counts)).times_plus(ratio, exponent * exponent);
         distance.is_all_at_most(Four::load(simd, &self.farthest))
     }
 }
@@ -102,19 +111,29 @@ mod tests {
                 let (x, tiny, log) = (share * MEDIUM, share * TINY, share * WIDE);
                 let [exp, ..] = series.exp(simd, four(x)).to_array();
                 let [_, exp_tiny, ..] = series.exp_tiny(simd, four(tiny)).to_array();
-                let [.., ratio] = series.ln_ratio(simd, four(3.0 * log.exp()), four(3.0)).to_array();
+                let [.., ratio] =
+                    series.ln_ratio(simd, four(3.0 * log.exp()), four(3.0)).to_array();
                 assert!((exp / x.exp() - 1.0).abs() <= 2.0 * f64::EPSILON, "{x}");
                 assert!((exp_tiny / tiny.exp() - 1.0).abs() <= 2.0 * f64::EPSILON, "{tiny}");
                 assert!((ratio - log).abs() <= 3e-16, "{log} {ratio}");
-                assert!(series.are_near(simd, four(0.999 * log), four(0.0)) && series.are_near(simd, four(0.0), four(0.999 * x)));
+                assert!(
+                    series.are_near(simd, four(0.999 * log), four(0.0))
+                        && series.are_near(simd, four(0.0), four(0.999 * x))
+                );
                 bits.extend([exp.to_bits(), exp_tiny.to_bits(), ratio.to_bits()]);
             }
-            assert!(!series.are_near(simd, four(1.001 * WIDE), four(0.0)) && !series.are_near(simd, four(0.0), four(-1.001 * MEDIUM)));
+            assert!(
+                !series.are_near(simd, four(1.001 * WIDE), four(0.0))
+                    && !series.are_near(simd, four(0.0), four(-1.001 * MEDIUM))
+            );
             let ratio = |a: f64, b: f64| series.ln_ratio(simd, four(a), four(b));
             assert_eq!(ratio(0.0, 0.0).to_array(), [0.0; 4]);
             for bad in [-1.0, -f64::from_bits(1), f64::INFINITY, f64::NAN] {
                 for anchor in [0.0, 1e-80, 1.0] {
-                    assert!(!series.are_near(simd, ratio(bad, anchor), four(0.0)), "{bad} {anchor}");
+                    assert!(
+                        !series.are_near(simd, ratio(bad, anchor), four(0.0)),
+                        "{bad} {anchor}"
+                    );
                 }
             }
             bits

@@ -33,19 +33,28 @@ fn problem(kind: Kind, random: &mut Random) -> Problem {
         };
         let scale = share * random.between(0.3, 5.0);
         let curve = match family {
-            0 => Curve::power(random.between(0.1, 0.95), if kind.has_bounds { scale } else { random.between(0.4, 4.0) }),
+            0 => Curve::power(
+                random.between(0.1, 0.95),
+                if kind.has_bounds { scale } else { random.between(0.4, 4.0) },
+            ),
             1 => Curve::exponential(scale),
             2 => Curve::saturating(scale),
             _ => Curve::power(1.0, scale),
         };
         let mut curve = curve.unwrap();
         if kind.has_floors && random.uniform() < 0.5 {
-            curve = curve.with_floor(random.between(0.0, 0.3)).unwrap().with_ceiling(random.between(0.5, 1.0)).unwrap();
+            curve = curve
+                .with_floor(random.between(0.0, 0.3))
+                .unwrap()
+                .with_ceiling(random.between(0.5, 1.0))
+                .unwrap();
         }
         let mut spec = TaskSpec::new(format!("t{task}"), curve);
         if kind.has_bounds {
-            spec.min = Some(if random.uniform() < 0.3 { share * random.between(0.0, 0.5) } else { 0.0 });
-            spec.max = if random.uniform() < 0.3 { Some(share * random.between(0.5, 3.0)) } else { None };
+            spec.min =
+                Some(if random.uniform() < 0.3 { share * random.between(0.0, 0.5) } else { 0.0 });
+            spec.max =
+                if random.uniform() < 0.3 { Some(share * random.between(0.5, 3.0)) } else { None };
         }
         spec
     });
@@ -72,10 +81,20 @@ impl Pair {
         let theirs = self.general.allocate(values, budget, &Options::default()).unwrap();
         if is_crowd {
             check_against_curves(problem, values, budget, &ours);
-            assert!((ours.value - theirs.value).abs() <= 1e-12 * theirs.value, "{} {}", ours.value, theirs.value);
+            assert!(
+                (ours.value - theirs.value).abs() <= 1e-12 * theirs.value,
+                "{} {}",
+                ours.value,
+                theirs.value
+            );
             assert!(ours.upper_bound >= theirs.value && theirs.upper_bound >= ours.value);
             assert!(ours.gap() <= 1e-13, "{}", ours.gap());
-            assert!((ours.price / theirs.price - 1.0).abs() <= 1e-6, "{} {}", ours.price, theirs.price);
+            assert!(
+                (ours.price / theirs.price - 1.0).abs() <= 1e-6,
+                "{} {}",
+                ours.price,
+                theirs.price
+            );
         }
         is_crowd
     }
@@ -84,7 +103,9 @@ impl Pair {
 fn check_against_curves(problem: &Problem, values: &[f64], budget: f64, answer: &Allocation) {
     let left = budget - sum(answer.spend.iter().copied());
     assert!(left.abs() <= 4.0 * f64::EPSILON * budget, "left {left}");
-    for (task, (&spend, &success)) in problem.tasks().iter().zip(answer.spend.iter().zip(&answer.success)) {
+    for (task, (&spend, &success)) in
+        problem.tasks().iter().zip(answer.spend.iter().zip(&answer.success))
+    {
         assert!(task.bounds().allows(spend, 0.0), "{} {spend}", task.name());
         let by_curve = task.curve().success(spend);
         assert!(
@@ -100,12 +121,8 @@ fn check_against_curves(problem: &Problem, values: &[f64], budget: f64, answer: 
 fn all_kinds() -> impl Iterator<Item = Kind> {
     let families = [Families::Power, Families::Exponential, Families::Straight, Families::Mixed];
     families.into_iter().flat_map(|families| {
-        [(1024, false, false), (2049, true, false), (4099, false, true), (2500, true, true)].map(|(tasks, has_bounds, has_floors)| Kind {
-            tasks,
-            families,
-            has_bounds,
-            has_floors,
-        })
+        [(1024, false, false), (2049, true, false), (4099, false, true), (2500, true, true)]
+            .map(|(tasks, has_bounds, has_floors)| Kind { tasks, families, has_bounds, has_floors })
     })
 }
 
@@ -137,9 +154,12 @@ fn agrees_with_the_general_search_and_the_curves() {
 
 #[test]
 fn all_equal_and_all_worthless_tasks_are_answered() {
-    let kind = Kind { tasks: 1500, families: Families::Mixed, has_bounds: false, has_floors: false };
+    let kind =
+        Kind { tasks: 1500, families: Families::Mixed, has_bounds: false, has_floors: false };
     for curve in [Curve::power(0.5, 1.0), Curve::exponential(1e-3), Curve::saturating(2e-3)] {
-        let tasks = (0..kind.tasks).map(|task| TaskSpec::new(format!("t{task}"), curve.clone().unwrap())).collect();
+        let tasks = (0..kind.tasks)
+            .map(|task| TaskSpec::new(format!("t{task}"), curve.clone().unwrap()))
+            .collect();
         let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
         let mut pair = Pair::new(&problem);
         for value in [1.0, 1.0, 0.5, 0.0, 1.0] {
@@ -154,11 +174,15 @@ fn a_task_that_wants_more_than_it_may_have_gets_what_it_may() {
     for number in 0..4 {
         let mut random = Random(40 + number);
         let tasks = (0..1500).map(|task| {
-            let mut spec = TaskSpec::new(format!("t{task}"), Curve::power(random.between(0.2, 0.8), 2.0).unwrap());
+            let mut spec = TaskSpec::new(
+                format!("t{task}"),
+                Curve::power(random.between(0.2, 0.8), 2.0).unwrap(),
+            );
             spec.max = Some(0.4);
             spec
         });
-        let problem = ProblemSpec { tasks: tasks.collect(), ..ProblemSpec::default() }.check().unwrap();
+        let problem =
+            ProblemSpec { tasks: tasks.collect(), ..ProblemSpec::default() }.check().unwrap();
         let mut values: Vec<f64> = (0..1500).map(|_| random.between(0.05, 1.0)).collect();
         let mut pair = Pair::new(&problem);
         let mut answered = 0;
@@ -179,13 +203,19 @@ fn warmth_is_all_that_it_remembers() {
         let mut oracle = Oracle::new(&problem);
         let mut values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
         for round in 0..12 {
-            let warmth = serde_json::from_str(&serde_json::to_string(&oracle.warmth()).unwrap()).unwrap();
+            let warmth =
+                serde_json::from_str(&serde_json::to_string(&oracle.warmth()).unwrap()).unwrap();
             let mut other = Oracle::new(&problem);
             other.start_from(&warmth);
-            // Now and then more than all tasks can use, so that the general search answers in between.
+            // Now and then more than all tasks can use, so that the general search answers in
+            // between.
             let budget = if round % 5 == 4 { 1e4 } else { random.between(0.8, 1.1) };
             let answer = oracle.allocate(&values, budget, &Options::default()).cloned();
-            assert_eq!(answer, other.allocate(&values, budget, &Options::default()).cloned(), "{kind:?} round {round}");
+            assert_eq!(
+                answer,
+                other.allocate(&values, budget, &Options::default()).cloned(),
+                "{kind:?} round {round}"
+            );
             values.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * random.between(-1.0, 1.0));
         }
     }
@@ -193,7 +223,8 @@ fn warmth_is_all_that_it_remembers() {
 
 #[test]
 fn bad_values_get_their_error_wherever_they_are() {
-    let kind = Kind { tasks: 2100, families: Families::Mixed, has_bounds: false, has_floors: false };
+    let kind =
+        Kind { tasks: 2100, families: Families::Mixed, has_bounds: false, has_floors: false };
     let problem = problem(kind, &mut Random(5));
     let mut oracle = Oracle::new(&problem);
     let good: Vec<f64> = (0..kind.tasks).map(|task| 0.1 + (task % 7) as f64).collect();
@@ -203,7 +234,10 @@ fn bad_values_get_their_error_wherever_they_are() {
             let mut values = good.clone();
             values[task] = bad;
             let error = oracle.allocate(&values, 1.0, &Options::default()).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("values[{task}]: must be finite and not negative")), "{error}");
+            assert!(
+                error.starts_with(&format!("values[{task}]: must be finite and not negative")),
+                "{error}"
+            );
             let value = oracle.allocate(&good, 1.0, &Options::default()).unwrap().value;
             assert!((value - expected).abs() <= 1e-13 * expected);
         }
@@ -212,7 +246,8 @@ fn bad_values_get_their_error_wherever_they_are() {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits() {
-    let kind = Kind { tasks: 100_003, families: Families::Mixed, has_bounds: true, has_floors: true };
+    let kind =
+        Kind { tasks: 100_003, families: Families::Mixed, has_bounds: true, has_floors: true };
     let mut random = Random(9);
     let problem = problem(kind, &mut random);
     let mut values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
@@ -224,8 +259,10 @@ fn any_number_of_threads_gives_the_same_bits() {
         })
         .into();
     for _ in 0..3 {
-        let answers: Vec<Allocation> =
-            oracles.iter_mut().map(|oracle| oracle.allocate(&values, 1.0, &Options::default()).unwrap().clone()).collect();
+        let answers: Vec<Allocation> = oracles
+            .iter_mut()
+            .map(|oracle| oracle.allocate(&values, 1.0, &Options::default()).unwrap().clone())
+            .collect();
         check_against_curves(&problem, &values, 1.0, &answers[0]);
         assert!(answers[0] == answers[1] && answers[0] == answers[2]);
         values.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * random.between(-1.0, 1.0));
@@ -241,7 +278,10 @@ fn spends_alone_are_the_same_spends() {
     let (mut one, mut other) = (Oracle::new(&problem), Oracle::new(&problem));
     let whole = one.allocate(&values, 1.0, &Options::default()).unwrap().clone();
     let spends = other.allocate_spend(&values, 1.0, &Options::default()).unwrap();
-    assert_eq!((&whole.spend, whole.value, whole.upper_bound), (&spends.spend, spends.value, spends.upper_bound));
+    assert_eq!(
+        (&whole.spend, whole.value, whole.upper_bound),
+        (&spends.spend, spends.value, spends.upper_bound)
+    );
     // Bad input gets its error here too.
     assert!(other.allocate_spend(&values[1..], 1.0, &Options::default()).is_err());
     assert!(other.allocate_spend(&values, f64::NAN, &Options::default()).is_err());

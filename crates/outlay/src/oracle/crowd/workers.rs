@@ -1,4 +1,5 @@
-//! The blocks of a crowd, one after the other or on several threads: the same bits either way, because no block looks at another.
+//! The blocks of a crowd, one after the other or on several threads: the same bits either way,
+//! because no block looks at another.
 
 use std::num::NonZeroUsize;
 
@@ -15,7 +16,8 @@ pub(super) struct Workers(Option<ThreadPool>);
 const FEWEST_TASKS: usize = 100_000;
 
 impl Workers {
-    /// So many threads, if there are tasks enough for them; the calling thread alone if the system has no more to give.
+    /// So many threads, if there are tasks enough for them; the calling thread alone if the system
+    /// has no more to give.
     pub(super) fn new(threads: NonZeroUsize, tasks: usize) -> Self {
         if threads.get() == 1 || tasks < FEWEST_TASKS {
             return Self(None);
@@ -33,11 +35,17 @@ impl Workers {
     ) {
         let Some(pool) = &self.0 else {
             let parts = values.chunks(BLOCK).zip(numbers.chunks_mut(BLOCK));
-            return blocks.iter_mut().zip(parts).for_each(|(block, (values, numbers))| work(block, values, numbers));
+            return blocks
+                .iter_mut()
+                .zip(parts)
+                .for_each(|(block, (values, numbers))| work(block, values, numbers));
         };
         pool.install(|| {
             let parts = values.par_chunks(BLOCK).zip(numbers.par_chunks_mut(BLOCK));
-            blocks.par_iter_mut().zip(parts).for_each(|(block, (values, numbers))| work(block, values, numbers));
+            blocks
+                .par_iter_mut()
+                .zip(parts)
+                .for_each(|(block, (values, numbers))| work(block, values, numbers));
         });
     }
 }

@@ -1,4 +1,5 @@
-//! Hill curves: in `t = s ln(x/h)` the logarithm of the slope is `ln(s/h) + (1 - 1/s) t - 2 ln(1 + e^t)`, concave, and falling on the branch.
+//! Hill curves: in `t = s ln(x/h)` the logarithm of the slope is `ln(s/h) + (1 - 1/s) t - 2 ln(1 +
+//! e^t)`, concave, and falling on the branch.
 
 use std::f64::consts::LN_2;
 
@@ -13,9 +14,11 @@ pub(super) struct HillFamily;
 
 /// Halley's method triples the digits at each step: after one this small nothing is left to do.
 const LAST_STEP: f64 = 1e-5;
-/// It needs three steps from afar and one from the last price; the limit guards against rounding that keeps it from settling.
+/// It needs three steps from afar and one from the last price; the limit guards against rounding
+/// that keeps it from settling.
 const MAX_STEPS: usize = 40;
-/// A step of the price's logarithm up to which the last place is a better start than the curve's asymptotes.
+/// A step of the price's logarithm up to which the last place is a better start than the curve's
+/// asymptotes.
 const NEAR: f64 = 0.5;
 /// Where a branch that begins at zero spend begins in `t`, for all practical purposes.
 const LEAST: f64 = -700.0;
@@ -46,8 +49,10 @@ impl Family for HillFamily {
         let touch = load(&curves.touch);
         let mut t = match price.step.filter(|step| step.abs() < NEAR) {
             Some(step) => load(&curves.rate).times_plus(number(step), load(&curves.place)),
-            // Two lines above the logarithm of the slope: `2 ln(1 + e^t)` is at least `2t` and at least `2 ln 2 + t`.
-            None => ((number(0.0) - target) / (inverse + 1.0)).min((number(-2.0 * LN_2) - target) / inverse),
+            // Two lines above the logarithm of the slope: `2 ln(1 + e^t)` is at least `2t` and at
+            // least `2 ln 2 + t`.
+            None => ((number(0.0) - target) / (inverse + 1.0))
+                .min((number(-2.0 * LN_2) - target) / inverse),
         }
         .max(touch);
         let (mut fall, mut bend, mut success) = (number(1.0), number(0.0), number(0.0));
@@ -63,7 +68,8 @@ impl Family for HillFamily {
             // Half the ratio of the second derivative to the first.
             let spread = small * upper * upper;
             bend = spread / fall;
-            let next = (t + newton / newton.times_plus(bend, number(1.0)).max(number(0.5))).max(touch);
+            let next =
+                (t + newton / newton.times_plus(bend, number(1.0)).max(number(0.5))).max(touch);
             let step = next - t;
             // The step's third power is below rounding.
             let curvature = (number(1.0) - share * 2.0) * step * 0.5;
@@ -77,7 +83,8 @@ impl Family for HillFamily {
         let rate = number(-1.0) / fall;
         rate.store(&mut curves.rate);
         let spend = (t * inverse).exp() * half;
-        // Where the touch holds it, the spend does not move; rounding may put it a digit beyond the branch's start.
+        // Where the touch holds it, the spend does not move; rounding may put it a digit beyond the
+        // branch's start.
         let fall = t.where_above(touch, number(0.0) - spend * inverse * rate, number(0.0));
         Responses { spend, fall, bend: fall * rate * (bend * 2.0 - inverse), success }
     }

@@ -36,14 +36,16 @@ impl Family for LogisticFamily {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
         let number = |number: f64| Four::splat(simd, number);
         let [mid, width, scale, half] = [0, 1, 2, 3].map(|place| load(&curves.numbers[place]));
-        // σ(1−σ) = q on the upper branch: σ = (1 + root)/2 with root = sqrt(1−4q), and the odds are σ²/q, or (1 + root)/(1 − root).
+        // σ(1−σ) = q on the upper branch: σ = (1 + root)/2 with root = sqrt(1−4q), and the odds are
+        // σ²/q, or (1 + root)/(1 − root).
         let q = number(price.price) / load(&curves.level) * scale;
         let root = q.times_from(number(4.0), number(1.0)).max(number(0.0)).sqrt();
         let upper = (root + 1.0) * 0.5;
         let near = (root + 1.0).ln_ratio(number(1.0) - root);
         let along = root.where_above(number(NEAR), (upper * upper / q).ln(), near);
         // So flat that the odds are beyond all numbers: as far as the domain goes.
-        let spend = q.where_above(number(LEAST_LN), width.times_plus(along, mid), number(f64::INFINITY));
+        let spend =
+            q.where_above(number(LEAST_LN), width.times_plus(along, mid), number(f64::INFINITY));
         // The curve's rise since zero spend as a share of what there is.
         let success = root.times_plus(half, number(1.0) - half);
         let zero = number(0.0);

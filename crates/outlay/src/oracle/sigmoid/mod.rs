@@ -1,8 +1,10 @@
-//! Hill and logistic tasks in flat arrays: from a corner of the envelope along one chord to a concave branch.
+//! Hill and logistic tasks in flat arrays: from a corner of the envelope along one chord to a
+//! concave branch.
 //!
-//! That is the envelope of nearly every S-shaped task. What a price needs of all of them (where each one's chord is tied, and by how
-//! much it jumps) is one pass; the spends of those on their branch are found four at a time ([`riding`]). A task whose domain leaves
-//! it another envelope is one of the `others`, which the search looks at one by one.
+//! That is the envelope of nearly every S-shaped task. What a price needs of all of them (where
+//! each one's chord is tied, and by how much it jumps) is one pass; the spends of those on their
+//! branch are found four at a time ([`riding`]). A task whose domain leaves it another envelope is
+//! one of the `others`, which the search looks at one by one.
 
 mod hill;
 mod logistic;
@@ -22,7 +24,8 @@ pub(super) use riding::{Ridden, Riding, Settlement, Taker};
 
 /// What a family computes, four curves side by side.
 trait Family {
-    /// The numbers of a curve that every price needs, and one that goes into its level; nothing for other families.
+    /// The numbers of a curve that every price needs, and one that goes into its level; nothing for
+    /// other families.
     fn numbers(smooth: &Smooth) -> Option<([f64; 4], f64)>;
     /// What weights make of that number.
     fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
@@ -41,7 +44,8 @@ trait Family {
 struct FourCurves {
     numbers: [[f64; 4]; 4],
     level: [f64; 4],
-    /// Where the chord touches the branch, in the family's measure: at the tie and below it no spend is before.
+    /// Where the chord touches the branch, in the family's measure: at the tie and below it no
+    /// spend is before.
     touch: [f64; 4],
     /// Where the last price left each curve, and how fast it moved with the price's logarithm.
     place: [f64; 4],
@@ -52,7 +56,8 @@ struct FourCurves {
 #[derive(Clone, Copy)]
 struct Responses<S: Simd> {
     spend: Four<S>,
-    /// The spends' fall per unit of the price's logarithm, and by how much less that is a unit later.
+    /// The spends' fall per unit of the price's logarithm, and by how much less that is a unit
+    /// later.
     fall: Four<S>,
     bend: Four<S>,
     /// The chances of success, before floor and ceiling.
@@ -98,7 +103,8 @@ struct Batch<F> {
     numbers: Vec<([f64; 4], f64)>,
     floor: Vec<f64>,
     height: Vec<f64>,
-    /// The corner, the slope of its chord, and the branch; a slope of zero where the envelope is another in this call.
+    /// The corner, the slope of its chord, and the branch; a slope of zero where the envelope is
+    /// another in this call.
     low: Vec<f64>,
     low_success: Vec<f64>,
     slope: Vec<f64>,
@@ -118,11 +124,17 @@ impl Sigmoids {
     pub(super) fn new(coordinates: &[Coordinate], curves: &[Curve]) -> Self {
         let (mut hill, mut logistic) = (Batch::new(), Batch::new());
         let place = |(position, coordinate): (usize, &Coordinate)| {
-            let (Form::Smooth(smooth), Some(curve)) = (&coordinate.form, curves.get(coordinate.task)) else { return Place::Elsewhere };
+            let (Form::Smooth(smooth), Some(curve)) =
+                (&coordinate.form, curves.get(coordinate.task))
+            else {
+                return Place::Elsewhere;
+            };
             if let Some(place) = hill.take(position, coordinate.task, smooth, curve) {
                 return Place::Hill(place);
             }
-            logistic.take(position, coordinate.task, smooth, curve).map_or(Place::Elsewhere, Place::Logistic)
+            logistic
+                .take(position, coordinate.task, smooth, curve)
+                .map_or(Place::Elsewhere, Place::Logistic)
         };
         let places = coordinates.iter().enumerate().map(place).collect();
         Self { hill, logistic, places, others: Vec::new() }
@@ -236,7 +248,13 @@ impl<F: Family> Batch<F> {
     }
 
     /// Takes a task if it is of this family, and says where it is.
-    fn take(&mut self, coordinate: usize, task: usize, smooth: &Smooth, curve: &Curve) -> Option<usize> {
+    fn take(
+        &mut self,
+        coordinate: usize,
+        task: usize,
+        smooth: &Smooth,
+        curve: &Curve,
+    ) -> Option<usize> {
         let numbers = F::numbers(smooth)?;
         let place = self.task.len();
         self.coordinate.push(coordinate as u32);
@@ -258,7 +276,8 @@ impl<F: Family> Batch<F> {
         self.low_success[place] = 0.0;
         let (&[corner], Some(branch)) = (&hull.corners[..], hull.branch) else { return false };
         let numbers = self.numbers[place].0;
-        // Where the branch begins at the inflection itself, the family's measure has no slope to follow.
+        // Where the branch begins at the inflection itself, the family's measure has no slope to
+        // follow.
         let is_flat_start = corner.slope == f64::INFINITY && branch.start > 0.0;
         if is_flat_start || !(corner.slope > 0.0) {
             return false;
@@ -275,13 +294,17 @@ impl<F: Family> Batch<F> {
     }
 
     fn load(&mut self, weights: &[f64]) {
-        for ((tie, slope), &coordinate) in self.tie.iter_mut().zip(&self.slope).zip(&self.coordinate) {
+        for ((tie, slope), &coordinate) in
+            self.tie.iter_mut().zip(&self.slope).zip(&self.coordinate)
+        {
             let weight = weights[coordinate as usize];
             // An infinite slope is none for a task that is worth nothing.
             *tie = if weight > 0.0 { weight * slope } else { 0.0 };
         }
         if self.has_worthy_corners {
-            for ((worth, success), &coordinate) in self.low_worth.iter_mut().zip(&self.low_success).zip(&self.coordinate) {
+            for ((worth, success), &coordinate) in
+                self.low_worth.iter_mut().zip(&self.low_success).zip(&self.coordinate)
+            {
                 *worth = weights[coordinate as usize] * success;
             }
         }
@@ -299,7 +322,8 @@ impl<F: Family> Batch<F> {
             return jumps.extend(&self.tie, &self.jump);
         }
         let mut aside = Aside(aside);
-        for ((&price, &jump), &coordinate) in self.tie.iter().zip(&self.jump).zip(&self.coordinate) {
+        for ((&price, &jump), &coordinate) in self.tie.iter().zip(&self.jump).zip(&self.coordinate)
+        {
             if !aside.has(coordinate) {
                 jumps.push(Chord { price, jump });
             }
@@ -307,7 +331,8 @@ impl<F: Family> Batch<F> {
     }
 
     fn reach(&self) -> f64 {
-        let room = |((&tie, &end), &low): ((&f64, &f64), &f64)| if tie > 0.0 { end - low } else { 0.0 };
+        let room =
+            |((&tie, &end), &low): ((&f64, &f64), &f64)| if tie > 0.0 { end - low } else { 0.0 };
         self.tie.iter().zip(&self.end).zip(&self.low).map(room).sum()
     }
 
@@ -322,7 +347,9 @@ struct Aside<'a>(&'a [u32]);
 impl Aside<'_> {
     /// Whether a coordinate, not before the last one asked for, is set aside.
     fn has(&mut self, coordinate: u32) -> bool {
-        while let Some((&first, rest)) = self.0.split_first().filter(|(first, _)| **first <= coordinate) {
+        while let Some((&first, rest)) =
+            self.0.split_first().filter(|(first, _)| **first <= coordinate)
+        {
             if first == coordinate {
                 return true;
             }

@@ -1,8 +1,10 @@
-//! The tasks that may be on their branch at the prices tried: their numbers side by side, and where the last price left them.
+//! The tasks that may be on their branch at the prices tried: their numbers side by side, and where
+//! the last price left them.
 //!
-//! They are picked once, for prices above a cutoff, and kept through the call. What all of them take at a price does not depend on the
-//! node of the search that asks: a node sets aside the few tasks whose domain it narrows, and theirs is taken off. So a price that was
-//! tried before costs a node no more than the tasks it changes.
+//! They are picked once, for prices above a cutoff, and kept through the call. What all of them
+//! take at a price does not depend on the node of the search that asks: a node sets aside the few
+//! tasks whose domain it narrows, and theirs is taken off. So a price that was tried before costs a
+//! node no more than the tasks it changes.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -14,7 +16,8 @@ use crate::oracle::chords::{Chord, Chords};
 use crate::oracle::four::{Four, FourSums, with_four};
 use crate::sum::Sum;
 
-/// Prices down to this share of the one asked for are then within reach; among few tasks prices move more.
+/// Prices down to this share of the one asked for are then within reach; among few tasks prices
+/// move more.
 const REACH_DOWN: f64 = 0.95;
 const REACH_DOWN_OF_FEW: f64 = 0.7;
 /// So many prices are remembered.
@@ -95,7 +98,13 @@ struct Riders<F> {
 
 impl<F> Default for Riders<F> {
     fn default() -> Self {
-        Self { place: Vec::new(), fours: Vec::new(), log: None, idle: Sum::default(), family: std::marker::PhantomData }
+        Self {
+            place: Vec::new(),
+            fours: Vec::new(),
+            log: None,
+            idle: Sum::default(),
+            family: std::marker::PhantomData,
+        }
     }
 }
 
@@ -125,7 +134,13 @@ const NOBODY: FourRiders = FourRiders {
     low_worth: [0.0; 4],
     start: [-1.0; 4],
     end: [f64::MAX; 4],
-    curves: FourCurves { numbers: [[1.0; 4]; 4], level: [1.0; 4], touch: [0.0; 4], place: [0.0; 4], rate: [0.0; 4] },
+    curves: FourCurves {
+        numbers: [[1.0; 4]; 4],
+        level: [1.0; 4],
+        touch: [0.0; 4],
+        place: [0.0; 4],
+        rate: [0.0; 4],
+    },
     spend: [0.0; 4],
     worth: [0.0; 4],
     fall: [0.0; 4],
@@ -162,8 +177,14 @@ impl Riding {
         self.hill.place.len() + self.logistic.place.len()
     }
 
-    /// Makes sure that everybody who may be on a branch at this price is here; true if they had to be picked anew.
-    pub(in crate::oracle) fn reach(&mut self, sigmoids: &Sigmoids, weights: &[f64], price: f64) -> bool {
+    /// Makes sure that everybody who may be on a branch at this price is here; true if they had to
+    /// be picked anew.
+    pub(in crate::oracle) fn reach(
+        &mut self,
+        sigmoids: &Sigmoids,
+        weights: &[f64],
+        price: f64,
+    ) -> bool {
         if price > self.cutoff {
             return false;
         }
@@ -175,16 +196,27 @@ impl Riding {
     }
 
     /// Adds the jumps of those who are here and not set aside.
-    pub(in crate::oracle) fn load_jumps(&self, sigmoids: &Sigmoids, aside: &[u32], jumps: &mut Chords) {
+    pub(in crate::oracle) fn load_jumps(
+        &self,
+        sigmoids: &Sigmoids,
+        aside: &[u32],
+        jumps: &mut Chords,
+    ) {
         self.hill.load_jumps(&sigmoids.hill, aside, jumps);
         self.logistic.load_jumps(&sigmoids.logistic, aside, jumps);
     }
 
     /// What all but those set aside take at a price within reach.
-    pub(in crate::oracle) fn respond(&mut self, sigmoids: &Sigmoids, price: f64, aside: &[u32]) -> Ridden {
+    pub(in crate::oracle) fn respond(
+        &mut self,
+        sigmoids: &Sigmoids,
+        price: f64,
+        aside: &[u32],
+    ) -> Ridden {
         let at_price = |(at, _): &&(f64, Ridden)| *at == price;
         let is_cheap = aside.len() * TASKS_PER_ASIDE <= self.len();
-        let (mut ridden, is_last) = if let Some(&(_, ridden)) = self.last.as_ref().filter(at_price) {
+        let (mut ridden, is_last) = if let Some(&(_, ridden)) = self.last.as_ref().filter(at_price)
+        {
             (ridden, true)
         } else if let Some(&(_, ridden)) = self.known.iter().find(at_price).filter(|_| is_cheap) {
             (ridden, false)
@@ -194,7 +226,9 @@ impl Riding {
         for &coordinate in aside {
             let one = match sigmoids.place(coordinate) {
                 Place::Hill(place) => self.hill.one(&sigmoids.hill, place, price, is_last),
-                Place::Logistic(place) => self.logistic.one(&sigmoids.logistic, place, price, is_last),
+                Place::Logistic(place) => {
+                    self.logistic.one(&sigmoids.logistic, place, price, is_last)
+                }
                 Place::Elsewhere => continue,
             };
             ridden.add(one.negative());
@@ -216,8 +250,8 @@ impl Riding {
         ridden
     }
 
-    /// Writes the spends at a price and adds up, with the chances of success taken anew from the spends; those tied there stay low and
-    /// are handed to `tied`.
+    /// Writes the spends at a price and adds up, with the chances of success taken anew from the
+    /// spends; those tied there stay low and are handed to `tied`.
     pub(in crate::oracle) fn settle(
         &mut self,
         at: Settlement<'_>,
@@ -277,7 +311,10 @@ impl<F: Family> Riders<F> {
         let mut aside = Aside(aside);
         for (position, &place) in self.place.iter().enumerate() {
             if !aside.has(batch.coordinate[place as usize]) {
-                jumps.push(Chord { price: self.fours[position / 4].tie[position % 4], jump: batch.jump[place as usize] });
+                jumps.push(Chord {
+                    price: self.fours[position / 4].tie[position % 4],
+                    jump: batch.jump[place as usize],
+                });
             }
         }
     }
@@ -302,25 +339,49 @@ impl<F: Family> Riders<F> {
         };
         let mut four = self.fours[position / 4];
         if !is_last {
-            with_four(Arch::new(), RideOne::<F> { four: &mut four, price: self.at(price), family: std::marker::PhantomData });
+            with_four(
+                Arch::new(),
+                RideOne::<F> {
+                    four: &mut four,
+                    price: self.at(price),
+                    family: std::marker::PhantomData,
+                },
+            );
         }
         let lane = position % 4;
         let (tie, above) = (four.tie[lane], four.spend[lane] - four.low[lane]);
         if tie > price {
-            Ridden { spend: above.into(), worth: four.worth[lane].into(), fall: four.fall[lane], bend: four.bend[lane], joining: 0.0 }
+            Ridden {
+                spend: above.into(),
+                worth: four.worth[lane].into(),
+                fall: four.fall[lane],
+                bend: four.bend[lane],
+                joining: 0.0,
+            }
         } else {
             let joining = if tie == price { above } else { 0.0 };
             Ridden { worth: four.low_worth[lane].into(), joining, ..Ridden::default() }
         }
     }
 
-    fn settle(&mut self, batch: &Batch<F>, at: Settlement<'_>, split: &mut Split<'_>, settled: &mut Settled, tied: &mut impl FnMut(Taker)) {
+    fn settle(
+        &mut self,
+        batch: &Batch<F>,
+        at: Settlement<'_>,
+        split: &mut Split<'_>,
+        settled: &mut Settled,
+        tied: &mut impl FnMut(Taker),
+    ) {
         if at.is_first {
-            (0..batch.task.len()).filter(|&place| batch.slope[place] > 0.0).for_each(|place| batch.rest(place, split));
+            (0..batch.task.len())
+                .filter(|&place| batch.slope[place] > 0.0)
+                .for_each(|place| batch.rest(place, split));
         }
         settled.value.merge(self.idle);
         for &coordinate in at.aside {
-            if let Some(place) = F::place(at.sigmoids, coordinate).filter(|&place| self.place.binary_search(&(place as u32)).is_err()) {
+            if let Some(place) = F::place(at.sigmoids, coordinate)
+                .filter(|&place| self.place.binary_search(&(place as u32)).is_err())
+            {
                 settled.value.add(-batch.low_worth[place]);
             }
         }
@@ -342,7 +403,8 @@ impl FourRiders {
         self.curves.touch[lane] = batch.touch[place];
     }
 
-    /// Brings all four to a price: what each takes on its branch, what that is worth, and how fast it falls; not at all at an end.
+    /// Brings all four to a price: what each takes on its branch, what that is worth, and how fast
+    /// it falls; not at all at an end.
     #[inline(always)]
     fn ride<F: Family, S: Simd>(&mut self, simd: S, price: Price) {
         let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
@@ -354,12 +416,14 @@ impl FourRiders {
             (self.fall, self.bend) = ([0.0; 4], [0.0; 4]);
             return;
         }
-        let Responses { spend, fall, bend, mut success } = F::respond(simd, &mut self.curves, price);
+        let Responses { spend, fall, bend, mut success } =
+            F::respond(simd, &mut self.curves, price);
         let between = spend.where_between(start, end, Four::splat(simd, 1.0));
         let inside = spend.max(start).min(end);
         if between.total() < 4.0 {
             let numbers = [0, 1, 2, 3].map(|number| load(&self.curves.numbers[number]));
-            success = between.where_above(Four::splat(simd, 0.0), success, F::success(numbers, inside));
+            success =
+                between.where_above(Four::splat(simd, 0.0), success, F::success(numbers, inside));
         }
         inside.store(&mut self.spend);
         (weight * success).store(&mut self.worth);
@@ -379,7 +443,8 @@ impl<F: Family> WithSimd for Levels<'_, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         for four in &mut self.riders.fours {
-            let (weight, number) = (Four::load(simd, &four.weight), Four::load(simd, &four.curves.level));
+            let (weight, number) =
+                (Four::load(simd, &four.weight), Four::load(simd, &four.curves.level));
             F::level(weight, number).store(&mut four.curves.level);
         }
     }
@@ -409,7 +474,13 @@ impl<F: Family> WithSimd for Ride<'_, F> {
             bend = bend + tie.where_above(price, load(&four.bend), zero);
             joining = joining + tie.where_equal(price, above);
         }
-        Ridden { spend: spend.total(), worth: worth.total(), fall: fall.total(), bend: bend.total(), joining: joining.total() }
+        Ridden {
+            spend: spend.total(),
+            worth: worth.total(),
+            fall: fall.total(),
+            bend: bend.total(),
+            joining: joining.total(),
+        }
     }
 }
 
@@ -467,7 +538,12 @@ impl<F: Family, T: FnMut(Taker)> WithSimd for Settle<'_, '_, F, T> {
                     worth[lane] = four.low_worth[lane];
                     batch.rest(place, split);
                     if tie == at.price {
-                        tied(Taker { coordinate: coordinate as usize, task, from: four.low[lane], to: four.spend[lane] });
+                        tied(Taker {
+                            coordinate: coordinate as usize,
+                            task,
+                            from: four.low[lane],
+                            to: four.spend[lane],
+                        });
                     }
                 }
             }
@@ -502,29 +578,44 @@ mod tests {
                 let Some((numbers, for_level)) = F::numbers(smooth) else { continue };
                 let lane = position % 4;
                 let mut four = NOBODY;
-                (four.weight[lane], four.start[lane], four.end[lane]) = (weight, smooth.inflection(), 1e6);
+                (four.weight[lane], four.start[lane], four.end[lane]) =
+                    (weight, smooth.inflection(), 1e6);
                 (0..4).for_each(|number| four.curves.numbers[number][lane] = numbers[number]);
                 four.curves.touch[lane] = F::measure(numbers, smooth.inflection() * (1.0 + 1e-6));
-                F::level(Four::splat(simd, weight), Four::splat(simd, for_level)).store(&mut four.curves.level);
+                F::level(Four::splat(simd, weight), Four::splat(simd, for_level))
+                    .store(&mut four.curves.level);
                 let mut last: Option<f64> = None;
                 for &price in self.prices {
                     let step = last.map(|last| price.ln() - last);
                     last = Some(price.ln());
                     four.ride::<F, S>(simd, Price { price, log: price.ln(), step });
                     let (spend, fall) = smooth.at_slope(price / weight);
-                    let (mine, worth, falls) = (four.spend[lane], four.worth[lane], four.fall[lane]);
+                    let (mine, worth, falls) =
+                        (four.spend[lane], four.worth[lane], four.fall[lane]);
                     let spend = spend.min(1e6);
                     // Close to the inflection a spend hardly depends on the price's digits.
                     if spend > smooth.inflection() * 1.001 {
                         let context = || format!("{smooth:?} at {price:e}: {mine} not {spend}");
                         assert!((mine - spend).abs() <= 1e-11 * spend, "{}", context());
                         let truth = weight * smooth.success(mine);
-                        assert!((worth - truth).abs() <= 1e-12 * truth, "{}: worth {worth} not {truth}", context());
+                        assert!(
+                            (worth - truth).abs() <= 1e-12 * truth,
+                            "{}: worth {worth} not {truth}",
+                            context()
+                        );
                         let is_inside = spend < 1e6 * (1.0 - 1e-12);
-                        assert!(!is_inside || (falls - fall).abs() <= 1e-4 * fall, "{}: falls {falls} not {fall}", context());
+                        assert!(
+                            !is_inside || (falls - fall).abs() <= 1e-4 * fall,
+                            "{}: falls {falls} not {fall}",
+                            context()
+                        );
                         let bend = four.bend[lane];
                         let expected = if is_inside { smooth.bend(spend, fall) } else { 0.0 };
-                        assert!((bend - expected).abs() <= 1e-3 * (expected.abs() + fall), "{}: bend {bend} not {expected}", context());
+                        assert!(
+                            (bend - expected).abs() <= 1e-3 * (expected.abs() + fall),
+                            "{}: bend {bend} not {expected}",
+                            context()
+                        );
                     }
                     bits.extend([mine, worth, falls].map(f64::to_bits));
                 }
@@ -552,8 +643,12 @@ mod tests {
             let (curves, prices) = (&curves[..], &prices[..]);
             let hill = || Walk::<HillFamily> { curves, prices, family: std::marker::PhantomData };
             assert_eq!(with_four(Arch::new(), hill()), Simd::vectorize(pulp::Scalar256b, hill()));
-            let logistic = || Walk::<LogisticFamily> { curves, prices, family: std::marker::PhantomData };
-            assert_eq!(with_four(Arch::new(), logistic()), Simd::vectorize(pulp::Scalar256b, logistic()));
+            let logistic =
+                || Walk::<LogisticFamily> { curves, prices, family: std::marker::PhantomData };
+            assert_eq!(
+                with_four(Arch::new(), logistic()),
+                Simd::vectorize(pulp::Scalar256b, logistic())
+            );
         }
     }
 }

@@ -7,8 +7,8 @@ use crate::sum::Sum;
 /// Everything that does not depend on the few tasks listed one by one.
 #[derive(Debug, Default)]
 pub(super) struct Books {
-    /// Sums over power tasks of wish * elasticity^n, and of the same divided by the exponent. The first of each with care: the others
-    /// only count times the step from the anchor.
+    /// Sums over power tasks of wish * elasticity^n, and of the same divided by the exponent. The
+    /// first of each with care: the others only count times the step from the anchor.
     power: Sum,
     power_worth: Sum,
     moments: [f64; MOMENTS],
@@ -54,10 +54,16 @@ impl Books {
         let Local { crossing, jumps, .. } = &mut self.local;
         match share {
             Share::Crossing(Crossing { task, .. }) => {
-                crossing.iter().position(|crossing| crossing.task == task).map(|place| crossing.swap_remove(place));
+                crossing
+                    .iter()
+                    .position(|crossing| crossing.task == task)
+                    .map(|place| crossing.swap_remove(place));
             }
             Share::Jump(Jump { task, .. }) => {
-                jumps.iter().position(|jump| jump.task == task).map(|place| jumps.swap_remove(place));
+                jumps
+                    .iter()
+                    .position(|jump| jump.task == task)
+                    .map(|place| jumps.swap_remove(place));
             }
             sums => self.book(sums, -1.0),
         }
@@ -107,10 +113,12 @@ impl Books {
     /// The sums where the price's logarithm is larger by `step`.
     pub(super) fn balance(&self, step: f64, price: f64, most_elastic: f64) -> Balance {
         let (power, power_error) = series(self.power, &self.moments, -step, most_elastic);
-        let (worth, worth_error) = series(self.power_worth, &self.worth_moments, -step, most_elastic);
+        let (worth, worth_error) =
+            series(self.power_worth, &self.worth_moments, -step, most_elastic);
         Balance {
             above: self.constant.value() + power - self.slope.value() * step,
-            // An exponential task is worth its most less price * scale, a power task price * wish / exponent.
+            // An exponential task is worth its most less price * scale, a power task price * wish /
+            // exponent.
             worth: self.worth.value() + price * (worth - self.slope.value()),
             above_error: power_error,
             worth_error: price * worth_error,
@@ -126,6 +134,7 @@ fn series(first: Sum, moments: &[f64; MOMENTS], x: f64, most_elastic: f64) -> (f
         factor *= x / (degree + 1) as f64;
     }
     let largest = (most_elastic * x).abs();
-    let left_out = (0..MOMENTS).fold(1.0, |product, degree| product * largest / (degree + 1) as f64);
+    let left_out =
+        (0..MOMENTS).fold(1.0, |product, degree| product * largest / (degree + 1) as f64);
     (sum.value(), first.value() * left_out * (1.0 + largest))
 }

@@ -1,9 +1,10 @@
 //! Rounds in which few of many values change: work in proportion to those.
 //!
-//! All tasks are summed up around an anchor's price ([`Books`]): those that stay between their bounds, or at one of them, in a window
-//! around it. When a value changes, what its task added is taken out and what it adds now is put in; the price follows from the sums. No
-//! split is written until it is asked for. When the price leaves the window, or the series would lose digits, everything is summed up
-//! anew.
+//! All tasks are summed up around an anchor's price ([`Books`]): those that stay between their
+//! bounds, or at one of them, in a window around it. When a value changes, what its task added is
+//! taken out and what it adds now is put in; the price follows from the sums. No split is written
+//! until it is asked for. When the price leaves the window, or the series would lose digits,
+//! everything is summed up anew.
 
 mod books;
 mod record;
@@ -41,14 +42,17 @@ pub struct Certificate {
 #[non_exhaustive]
 pub enum SparseError {
     /// A task is of another kind.
-    #[error("task {0}: sparse rounds take power, saturating and exponential curves, without at_least; use an oracle for the others")]
+    #[error(
+        "task {0}: sparse rounds take power, saturating and exponential curves, without at_least; use an oracle for the others"
+    )]
     NotConcave(String),
     /// The first values or the budget are out of range.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
 }
 
-/// Solves a problem of many concave tasks again and again, when only some values change from round to round.
+/// Solves a problem of many concave tasks again and again, when only some values change from round
+/// to round.
 ///
 /// ```
 /// use outlay::{Curve, ProblemSpec, SparseRounds, TaskSpec};
@@ -126,11 +130,16 @@ impl SparseRounds {
         Ok(rounds)
     }
 
-    /// The certificate of a round with these new values, given as task and value; all other values are those of the last round.
+    /// The certificate of a round with these new values, given as task and value; all other values
+    /// are those of the last round.
     ///
     /// # Errors
     /// If a task does not exist or an input is out of range; nothing has changed then.
-    pub fn change(&mut self, changes: &[(usize, f64)], budget: f64) -> Result<Certificate, AllocationError> {
+    pub fn change(
+        &mut self,
+        changes: &[(usize, f64)],
+        budget: f64,
+    ) -> Result<Certificate, AllocationError> {
         self.check(changes, budget)?;
         for some in changes.chunks(TOGETHER) {
             self.set(some);
@@ -149,7 +158,8 @@ impl SparseRounds {
         self.certificate
     }
 
-    /// What a task gets in the last round, to about eleven digits; nothing for a task that does not exist.
+    /// What a task gets in the last round, to about eleven digits; nothing for a task that does not
+    /// exist.
     #[must_use]
     pub fn spend_of(&self, task: usize) -> f64 {
         let Some(record) = self.tasks.get(task) else { return 0.0 };
@@ -213,13 +223,18 @@ impl SparseRounds {
         }
     }
 
-    /// Where tasks with other values stand at the anchor's price. All of them are read before any is worked on, so that the memory brings
-    /// them at the same time.
+    /// Where tasks with other values stand at the anchor's price. All of them are read before any
+    /// is worked on, so that the memory brings them at the same time.
     fn at_anchor(&self, changes: &[(usize, f64)]) -> [f64; TOGETHER] {
-        let mut powers = Powers { value: [1.0; TOGETHER], elasticity: [0.0; TOGETHER], base_level: [0.0; TOGETHER] };
+        let mut powers = Powers {
+            value: [1.0; TOGETHER],
+            elasticity: [0.0; TOGETHER],
+            base_level: [0.0; TOGETHER],
+        };
         for (place, &(task, value)) in changes.iter().enumerate() {
             if let Kind::Power { elasticity, base_level, .. } = self.tasks[task].kind {
-                (powers.value[place], powers.elasticity[place], powers.base_level[place]) = (value, elasticity, base_level);
+                (powers.value[place], powers.elasticity[place], powers.base_level[place]) =
+                    (value, elasticity, base_level);
             }
         }
         let mut new = with_four(self.arch, Wishes { powers: &powers, log_price: self.anchor_log });
@@ -239,7 +254,8 @@ impl SparseRounds {
 
     /// Solves the round in full and sums up around its price.
     fn start(&mut self, values: &[f64], budget: f64) -> Result<Certificate, AllocationError> {
-        let Allocation { value, upper_bound, price, .. } = *self.oracle.allocate(values, budget, &Options::default())?;
+        let Allocation { value, upper_bound, price, .. } =
+            *self.oracle.allocate(values, budget, &Options::default())?;
         self.certificate = Certificate { budget, value, upper_bound, price };
         self.anchor_price = if price > 0.0 { price } else { f64::MIN_POSITIVE };
         self.anchor_log = self.anchor_price.ln();
@@ -248,32 +264,47 @@ impl SparseRounds {
         self.step = 0.0;
         let window = self.window();
         for (task, (record, curve)) in self.tasks.iter_mut().zip(&self.curves).enumerate() {
-            (record.value, record.at_anchor) = (values[task], record.at(values[task], self.anchor_log));
+            (record.value, record.at_anchor) =
+                (values[task], record.at(values[task], self.anchor_log));
             self.books.add(record.share(task, curve, self.width, window));
-            // What the full solution gave to a task that turns here is not what its price alone says.
+            // What the full solution gave to a task that turns here is not what its price alone
+            // says.
             let spend = self.oracle.last().spend[task];
             if matches!(record.kind, Kind::Straight { .. }) && record.spend(0.0, price) != spend {
                 self.tied.push((task, spend));
             }
         }
         if self.has_floors {
-            self.floors = self.curves.iter().zip(values).map(|(curve, value)| curve.floor() * value).collect();
+            self.floors = self
+                .curves
+                .iter()
+                .zip(values)
+                .map(|(curve, value)| curve.floor() * value)
+                .collect();
         }
         Ok(self.certificate)
     }
 
-    /// The round by the sums alone; none if the price has left the window, or something unusual is asked.
+    /// The round by the sums alone; none if the price has left the window, or something unusual is
+    /// asked.
     fn solve(&mut self, budget: f64) -> Option<Certificate> {
         let free = budget - self.min_total;
         if !(free > 1e-6 * budget) {
             return None;
         }
         let (anchor_price, width) = (self.anchor_price, self.width);
-        let Root::Inside { step, turn } = self.books.close().solve(free, anchor_price, width) else { return None };
+        let Root::Inside { step, turn } = self.books.close().solve(free, anchor_price, width)
+        else {
+            return None;
+        };
         let price = turn.unwrap_or_else(|| anchor_price * exp(step));
         let balance = self.books.balance(step, price, self.most_elastic);
         let listed = &self.books.local;
-        let tasks = listed.crossing.iter().map(|crossing| crossing.task).chain(listed.jumps.iter().map(|jump| jump.task));
+        let tasks = listed
+            .crossing
+            .iter()
+            .map(|crossing| crossing.task)
+            .chain(listed.jumps.iter().map(|jump| jump.task));
         let (mut above, mut worth) = (balance.above, balance.worth);
         for task in tasks {
             above += self.tasks[task].spend(step, price) - self.tasks[task].low;
@@ -284,9 +315,16 @@ impl SparseRounds {
         fill(&listed.jumps, price, left, &mut self.tied);
         let floors = self.floors.value();
         let bound = worth + price * left;
-        let doubt = ROUNDING * (bound.abs() + price * free + worth + floors) + balance.worth_error + price * balance.above_error;
+        let doubt = ROUNDING * (bound.abs() + price * free + worth + floors)
+            + balance.worth_error
+            + price * balance.above_error;
         self.step = step;
-        Some(Certificate { budget, value: bound + floors - doubt, upper_bound: bound + floors + doubt, price })
+        Some(Certificate {
+            budget,
+            value: bound + floors - doubt,
+            upper_bound: bound + floors + doubt,
+            price,
+        })
     }
 }
 
@@ -320,9 +358,14 @@ impl WithSimd for Wishes<'_> {
         let mut wishes = [0.0; TOGETHER];
         let Powers { value, elasticity, base_level } = self.powers;
         let shapes = fours(elasticity).iter().zip(fours(base_level));
-        for ((wish, value), (elasticity, base_level)) in fours_mut(&mut wishes).iter_mut().zip(fours(value)).zip(shapes) {
+        for ((wish, value), (elasticity, base_level)) in
+            fours_mut(&mut wishes).iter_mut().zip(fours(value)).zip(shapes)
+        {
             let per_price = Four::load(simd, value).ln() - self.log_price;
-            Four::load(simd, elasticity).times_plus(per_price, Four::load(simd, base_level)).exp().store(wish);
+            Four::load(simd, elasticity)
+                .times_plus(per_price, Four::load(simd, base_level))
+                .exp()
+                .store(wish);
         }
         wishes
     }

@@ -12,7 +12,8 @@ pub(super) struct Record {
     pub(super) low: f64,
     pub(super) high: f64,
     pub(super) value: f64,
-    /// At the anchor's price: the wish of a power task, the level of an exponential one, the price at which a straight one turns.
+    /// At the anchor's price: the wish of a power task, the level of an exponential one, the price
+    /// at which a straight one turns.
     pub(super) at_anchor: f64,
 }
 
@@ -47,7 +48,8 @@ pub(super) enum Share {
         over_exponent: f64,
         low: f64,
     },
-    /// An exponential task between its bounds: spend and fall, and what it is worth at a price of zero.
+    /// An exponential task between its bounds: spend and fall, and what it is worth at a price of
+    /// zero.
     Linear {
         spend: f64,
         fall: f64,
@@ -82,13 +84,20 @@ impl Record {
                 let base_level = scale.ln() + elasticity * (height * exponent / scale).ln();
                 (Kind::Power { elasticity, base_level, over_exponent: 1.0 / exponent }, scale)
             }
-            Family::Power(power) => (Kind::Straight { slope: height / power.scale(), full: power.scale() }, power.scale()),
-            Family::Saturating(saturating) => {
-                (Kind::Straight { slope: height / saturating.full_at(), full: saturating.full_at() }, saturating.full_at())
-            }
+            Family::Power(power) => (
+                Kind::Straight { slope: height / power.scale(), full: power.scale() },
+                power.scale(),
+            ),
+            Family::Saturating(saturating) => (
+                Kind::Straight { slope: height / saturating.full_at(), full: saturating.full_at() },
+                saturating.full_at(),
+            ),
             Family::Exponential(exponential) => {
                 let scale = exponential.scale();
-                (Kind::Exponential { scale, base_level: (height / scale).ln(), height }, f64::INFINITY)
+                (
+                    Kind::Exponential { scale, base_level: (height / scale).ln(), height },
+                    f64::INFINITY,
+                )
             }
             _ => return None,
         };
@@ -104,41 +113,64 @@ impl Record {
     pub(super) fn at(&self, value: f64, anchor_log_price: f64) -> f64 {
         let is_worth = value > LEAST_VALUE;
         match self.kind {
-            Kind::Power { elasticity, base_level, .. } if is_worth => (base_level + elasticity * (value.ln() - anchor_log_price)).exp(),
-            Kind::Exponential { base_level, .. } if is_worth => base_level + value.ln() - anchor_log_price,
+            Kind::Power { elasticity, base_level, .. } if is_worth => {
+                (base_level + elasticity * (value.ln() - anchor_log_price)).exp()
+            }
+            Kind::Exponential { base_level, .. } if is_worth => {
+                base_level + value.ln() - anchor_log_price
+            }
             Kind::Power { .. } => 0.0,
             Kind::Exponential { .. } => LOWEST_LEVEL,
             Kind::Straight { slope, .. } => value * slope,
         }
     }
 
-    /// Whether a power task with such a wish at the anchor stays between its bounds all over the window.
+    /// Whether a power task with such a wish at the anchor stays between its bounds all over the
+    /// window.
     #[inline(always)]
     pub(super) fn is_inside(&self, wish: f64, margin: f64) -> bool {
         wish * (1.0 - margin) > self.low && wish * (1.0 + margin + margin * margin) < self.high
     }
 
     /// What the task adds in a window that reaches `width` to both sides of a price's logarithm.
-    pub(super) fn share(&self, task: usize, curve: &Curve, width: f64, window: (f64, f64)) -> Share {
+    pub(super) fn share(
+        &self,
+        task: usize,
+        curve: &Curve,
+        width: f64,
+        window: (f64, f64),
+    ) -> Share {
         let Self { low, high, value, at_anchor, .. } = *self;
         let (least, most, smooth) = match self.kind {
             Kind::Power { elasticity, .. } => {
                 let margin = elasticity * width;
-                (at_anchor * (1.0 - margin), at_anchor * (1.0 + margin + margin * margin), Smooth::Power { wish: at_anchor, elasticity })
+                (
+                    at_anchor * (1.0 - margin),
+                    at_anchor * (1.0 + margin + margin * margin),
+                    Smooth::Power { wish: at_anchor, elasticity },
+                )
             }
-            Kind::Exponential { scale, .. } => {
-                (scale * (at_anchor - width), scale * (at_anchor + width), Smooth::Exponential { level: at_anchor, scale })
-            }
+            Kind::Exponential { scale, .. } => (
+                scale * (at_anchor - width),
+                scale * (at_anchor + width),
+                Smooth::Exponential { level: at_anchor, scale },
+            ),
             Kind::Straight { slope, full } => {
                 let worth = |spend: f64| value * slope * spend.min(full);
                 return match at_anchor {
-                    _ if !(high > low) || at_anchor < window.0 => Share::Settled { spend: 0.0, worth: worth(low) },
-                    price if price > window.1 => Share::Settled { spend: high - low, worth: worth(high) },
+                    _ if !(high > low) || at_anchor < window.0 => {
+                        Share::Settled { spend: 0.0, worth: worth(low) }
+                    }
+                    price if price > window.1 => {
+                        Share::Settled { spend: high - low, worth: worth(high) }
+                    }
                     price => Share::Jump(Jump { price, value, task, low, high }),
                 };
             }
         };
-        let rise = |spend: f64| if spend > 0.0 { value * (curve.success(spend) - curve.floor()) } else { 0.0 };
+        let rise = |spend: f64| {
+            if spend > 0.0 { value * (curve.success(spend) - curve.floor()) } else { 0.0 }
+        };
         if most <= low {
             return Share::Settled { spend: 0.0, worth: rise(low) };
         }
@@ -149,13 +181,18 @@ impl Record {
             return Share::Crossing(Crossing { smooth, low, high, task });
         }
         match self.kind {
-            Kind::Power { elasticity, over_exponent, .. } => Share::Power { wish: at_anchor, elasticity, over_exponent, low },
-            Kind::Exponential { scale, height, .. } => Share::Linear { spend: scale * at_anchor, fall: scale, most: value * height, low },
+            Kind::Power { elasticity, over_exponent, .. } => {
+                Share::Power { wish: at_anchor, elasticity, over_exponent, low }
+            }
+            Kind::Exponential { scale, height, .. } => {
+                Share::Linear { spend: scale * at_anchor, fall: scale, most: value * height, low }
+            }
             Kind::Straight { .. } => Share::Settled { spend: 0.0, worth: 0.0 },
         }
     }
 
-    /// The best spend where the price's logarithm is `step` above the anchor's; a straight task at its turn takes nothing.
+    /// The best spend where the price's logarithm is `step` above the anchor's; a straight task at
+    /// its turn takes nothing.
     pub(super) fn spend(&self, step: f64, price: f64) -> f64 {
         let wish = match self.kind {
             Kind::Power { elasticity, .. } => self.at_anchor * (-elasticity * step).exp(),

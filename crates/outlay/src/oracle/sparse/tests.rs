@@ -19,8 +19,10 @@ fn problem(tasks: usize, has_bounds: bool, random: &mut Random) -> Problem {
         let mut spec = TaskSpec::new(format!("t{task}"), curve.unwrap());
         if has_bounds {
             spec.curve = spec.curve.with_floor(random.between(0.0, 0.2)).unwrap();
-            spec.min = Some(if random.uniform() < 0.3 { share * random.between(0.0, 0.5) } else { 0.0 });
-            spec.max = if random.uniform() < 0.3 { Some(share * random.between(0.5, 3.0)) } else { None };
+            spec.min =
+                Some(if random.uniform() < 0.3 { share * random.between(0.0, 0.5) } else { 0.0 });
+            spec.max =
+                if random.uniform() < 0.3 { Some(share * random.between(0.5, 3.0)) } else { None };
         }
         spec
     });
@@ -41,8 +43,11 @@ fn rounds_agree_with_full_ones() {
             let changes: Vec<(usize, f64)> = (0..1 + tasks / 100)
                 .map(|_| {
                     let task = (random.uniform() * tasks as f64) as usize;
-                    let value =
-                        if random.uniform() < 0.02 { 0.0 } else { values[task].max(0.05) * (1.0 + reach * random.between(-1.0, 1.0)) };
+                    let value = if random.uniform() < 0.02 {
+                        0.0
+                    } else {
+                        values[task].max(0.05) * (1.0 + reach * random.between(-1.0, 1.0))
+                    };
                     values[task] = value;
                     (task, value)
                 })
@@ -52,8 +57,14 @@ fn rounds_agree_with_full_ones() {
             let certificate = rounds.change(&changes, budget).unwrap();
             by_sums += usize::from(rounds.anchor_log == anchor);
             let full = oracle.allocate(&values, budget, &Options::default()).unwrap();
-            assert!(certificate.value <= full.upper_bound && certificate.upper_bound >= full.value, "{certificate:?} {full:?}");
-            assert!(certificate.upper_bound - certificate.value <= 2e-13 * full.value, "round {round}: {certificate:?}");
+            assert!(
+                certificate.value <= full.upper_bound && certificate.upper_bound >= full.value,
+                "{certificate:?} {full:?}"
+            );
+            assert!(
+                certificate.upper_bound - certificate.value <= 2e-13 * full.value,
+                "round {round}: {certificate:?}"
+            );
             let spent: f64 = (0..tasks).map(|task| rounds.spend_of(task)).sum();
             assert!((spent - budget).abs() <= 1e-11 * budget, "round {round} of {tasks}: {spent}");
             let worth: f64 = problem
@@ -63,10 +74,17 @@ fn rounds_agree_with_full_ones() {
                 .enumerate()
                 .map(|(task, (spec, value))| value * spec.curve().success(rounds.spend_of(task)))
                 .sum();
-            assert!((worth - full.value).abs() <= 1e-11 * full.value, "round {round}: {worth} {}", full.value);
+            assert!(
+                (worth - full.value).abs() <= 1e-11 * full.value,
+                "round {round}: {worth} {}",
+                full.value
+            );
         }
         assert!(by_sums >= if tasks > 1000 { 150 } else { 0 }, "{by_sums} rounds of {tasks} tasks");
-        let full = oracle.allocate(&values, rounds.certificate().budget, &Options::default()).unwrap().value;
+        let full = oracle
+            .allocate(&values, rounds.certificate().budget, &Options::default())
+            .unwrap()
+            .value;
         assert!((rounds.allocation().unwrap().value - full).abs() <= 1e-12 * full);
     }
 }
@@ -87,9 +105,16 @@ fn what_cannot_be_is_told_and_changes_nothing() {
         assert_eq!(rounds.change(&changes, budget).unwrap_err().to_string(), message);
     }
     let after = rounds.change(&[], 1.0).unwrap();
-    assert!((before.value - after.value).abs() <= 1e-12 && (before.price / after.price - 1.0).abs() <= 1e-9, "{before:?} {after:?}");
+    assert!(
+        (before.value - after.value).abs() <= 1e-12
+            && (before.price / after.price - 1.0).abs() <= 1e-9,
+        "{before:?} {after:?}"
+    );
 
-    let hill = ProblemSpec { tasks: vec![TaskSpec::new("tv", Curve::hill(0.5, 2.0).unwrap())], ..ProblemSpec::default() };
+    let hill = ProblemSpec {
+        tasks: vec![TaskSpec::new("tv", Curve::hill(0.5, 2.0).unwrap())],
+        ..ProblemSpec::default()
+    };
     let error = SparseRounds::new(&hill.check().unwrap(), &[1.0], 1.0).unwrap_err();
     assert_eq!(error, SparseError::NotConcave("tv".to_owned()));
     assert!(matches!(SparseRounds::new(&problem, &[1.0], 1.0), Err(SparseError::Allocation(_))));
@@ -98,7 +123,9 @@ fn what_cannot_be_is_told_and_changes_nothing() {
 #[test]
 fn budgets_that_nobody_needs_are_left() {
     let mut random = Random(4);
-    let tasks = (0..100).map(|task| TaskSpec::new(format!("t{task}"), Curve::saturating(random.between(0.001, 0.01)).unwrap()));
+    let tasks = (0..100).map(|task| {
+        TaskSpec::new(format!("t{task}"), Curve::saturating(random.between(0.001, 0.01)).unwrap())
+    });
     let problem = ProblemSpec { tasks: tasks.collect(), ..ProblemSpec::default() }.check().unwrap();
     let mut rounds = SparseRounds::new(&problem, &[1.0; 100], 5.0).unwrap();
     for round in 0..5 {

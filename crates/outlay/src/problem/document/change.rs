@@ -35,15 +35,18 @@ impl Document {
         Node::from_json(text).map(Self).map_err(alone)
     }
 
-    /// Writes a number at a path: `budget`, `task[0].curve.exponent`, `task[*].value` for every task. The tables on the way must be
-    /// there, the last key need not be.
+    /// Writes a number at a path: `budget`, `task[0].curve.exponent`, `task[*].value` for every
+    /// task. The tables on the way must be there, the last key need not be.
     ///
     /// # Errors
     /// If the path is none of this document, with how far it goes.
     pub fn set(&mut self, path: &str, number: f64) -> Result<(), ProblemErrors> {
         let error = |message: String| alone(ProblemError { path: one_line(path), message });
-        let steps =
-            steps(path).ok_or_else(|| error("is no path: write it as in `task[0].curve.exponent` or `task[*].value`".to_owned()))?;
+        let steps = steps(path).ok_or_else(|| {
+            error(
+                "is no path: write it as in `task[0].curve.exponent` or `task[*].value`".to_owned(),
+            )
+        })?;
         write(&mut self.0, &steps, "", number).map_err(error)
     }
 
@@ -75,7 +78,11 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
         steps.push(Step::Key(key));
         while !rest.is_empty() {
             let (inside, after) = rest.strip_prefix('[')?.split_once(']')?;
-            steps.push(if inside == "*" { Step::EveryItem } else { Step::Item(inside.parse().ok()?) });
+            steps.push(if inside == "*" {
+                Step::EveryItem
+            } else {
+                Step::Item(inside.parse().ok()?)
+            });
             rest = after;
         }
     }
@@ -94,7 +101,8 @@ fn write(node: &mut Node, steps: &[Step<'_>], place: &str, number: f64) -> Resul
             let inner = if place.is_empty() { (*key).to_owned() } else { format!("{place}.{key}") };
             match entries.iter_mut().find(|(known, _)| known == key) {
                 Some((_, node)) => write(node, rest, &inner, number),
-                // A key that does not belong here is refused with its neighbours in mind when the problem is read.
+                // A key that does not belong here is refused with its neighbours in mind when the
+                // problem is read.
                 None if rest.is_empty() => {
                     entries.push(((*key).to_owned(), written(number)));
                     Ok(())
@@ -108,17 +116,25 @@ fn write(node: &mut Node, steps: &[Step<'_>], place: &str, number: f64) -> Resul
         },
         (Step::EveryItem, Node::List(items)) => {
             let mut items = items.iter_mut().enumerate();
-            items.try_for_each(|(position, node)| write(node, rest, &format!("{place}[{position}]"), number))
+            items.try_for_each(|(position, node)| {
+                write(node, rest, &format!("{place}[{position}]"), number)
+            })
         }
         (Step::Key(_), other) => Err(format!("{} is {other}, not a table", one_line(here))),
-        (Step::Item(_) | Step::EveryItem, other) => Err(format!("{} is {other}, not a list", one_line(here))),
+        (Step::Item(_) | Step::EveryItem, other) => {
+            Err(format!("{} is {other}, not a list", one_line(here)))
+        }
     }
 }
 
 /// Whole numbers as such: some keys take no others.
 fn written(number: f64) -> Node {
     const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
-    if number.fract() == 0.0 && number.abs() <= LARGEST_EXACT { Node::Integer(number as i128) } else { Node::Number(number) }
+    if number.fract() == 0.0 && number.abs() <= LARGEST_EXACT {
+        Node::Integer(number as i128)
+    } else {
+        Node::Number(number)
+    }
 }
 
 #[cfg(test)]
@@ -137,7 +153,12 @@ mod tests {
     #[test]
     fn numbers_are_written_where_the_path_leads() {
         let mut document = Document::from_toml(TWO).unwrap();
-        for (path, number) in [("budget", 5.0), ("task[1].curve.scale", 2.5), ("task[*].value", 0.5), ("environment.delay.mean", 7.0)] {
+        for (path, number) in [
+            ("budget", 5.0),
+            ("task[1].curve.scale", 2.5),
+            ("task[*].value", 0.5),
+            ("environment.delay.mean", 7.0),
+        ] {
             document.set(path, number).unwrap();
         }
         let problem = document.problem(&NoFiles).unwrap();
@@ -150,7 +171,10 @@ mod tests {
         assert_eq!(refusal("task[2].value"), "task[2].value: task has 2 entries, counted from 0");
         assert_eq!(refusal("task.value"), "task.value: task is a list, not a table");
         assert_eq!(refusal("budget[0]"), "budget[0]: budget is the number 2, not a list");
-        assert_eq!(refusal("enviroment.delay.mean"), "enviroment.delay.mean: the problem has no `enviroment`");
+        assert_eq!(
+            refusal("enviroment.delay.mean"),
+            "enviroment.delay.mean: the problem has no `enviroment`"
+        );
         assert!(refusal("task[x].value").contains("is no path"));
         assert!(refusal("").contains("is no path"));
     }

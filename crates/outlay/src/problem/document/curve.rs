@@ -5,7 +5,8 @@ use super::fields::Fields;
 use super::samples::{SAMPLE_KEYS, read_samples};
 use crate::curve::{Curve, CurveError};
 
-/// The families a file can name, each with its parameters. Every family takes `COMMON_KEYS` as well.
+/// The families a file can name, each with its parameters. Every family takes `COMMON_KEYS` as
+/// well.
 const FAMILIES: [(&str, &[&str]); 9] = [
     ("power", &["exponent", "scale"]),
     ("saturating", &["full_at"]),
@@ -18,7 +19,8 @@ const FAMILIES: [(&str, &[&str]); 9] = [
     ("empirical", &SAMPLE_KEYS),
 ];
 const COMMON_KEYS: [&str; 3] = ["family", "floor", "ceiling"];
-/// Right for every parameter that is one number: takes the place of a wrong one while the others are checked.
+/// Right for every parameter that is one number: takes the place of a wrong one while the others
+/// are checked.
 const HARMLESS: f64 = 1.0;
 
 /// Every key that some curve takes.
@@ -54,13 +56,41 @@ fn read_family(family: &str, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Op
             |[exponent, scale]| Curve::power(exponent, scale),
             reader,
         ),
-        "saturating" => of_numbers(fields, family, ["full_at"], [None], |[full_at]| Curve::saturating(full_at), reader),
-        "exponential" => of_numbers(fields, family, ["scale"], [None], |[scale]| Curve::exponential(scale), reader),
-        "hill" => {
-            of_numbers(fields, family, ["half_at", "steepness"], [None; 2], |[half_at, steepness]| Curve::hill(half_at, steepness), reader)
+        "saturating" => of_numbers(
+            fields,
+            family,
+            ["full_at"],
+            [None],
+            |[full_at]| Curve::saturating(full_at),
+            reader,
+        ),
+        "exponential" => of_numbers(
+            fields,
+            family,
+            ["scale"],
+            [None],
+            |[scale]| Curve::exponential(scale),
+            reader,
+        ),
+        "hill" => of_numbers(
+            fields,
+            family,
+            ["half_at", "steepness"],
+            [None; 2],
+            |[half_at, steepness]| Curve::hill(half_at, steepness),
+            reader,
+        ),
+        "logistic" => of_numbers(
+            fields,
+            family,
+            ["mid", "width"],
+            [None; 2],
+            |[mid, width]| Curve::logistic(mid, width),
+            reader,
+        ),
+        "threshold" => {
+            of_numbers(fields, family, ["at"], [None], |[at]| Curve::threshold(at), reader)
         }
-        "logistic" => of_numbers(fields, family, ["mid", "width"], [None; 2], |[mid, width]| Curve::logistic(mid, width), reader),
-        "threshold" => of_numbers(fields, family, ["at"], [None], |[at]| Curve::threshold(at), reader),
         "steps" => of_lists(fields, family, ["at", "success"], Curve::steps, reader),
         "piecewise" => of_lists(fields, family, ["spend", "success"], Curve::piecewise, reader),
         "empirical" => {
@@ -91,7 +121,8 @@ fn of_numbers<const N: usize>(
         sound &= read.is_some();
         *number = read.unwrap_or(HARMLESS);
     }
-    // The constructor stops at its first error: mend that parameter and ask again, so that every error is heard.
+    // The constructor stops at its first error: mend that parameter and ask again, so that every
+    // error is heard.
     for _ in 0..=N {
         let error = match make(numbers) {
             Ok(curve) => return sound.then_some(curve),
@@ -127,7 +158,8 @@ fn of_lists(
 fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
     let ceiling = fields.number("ceiling", &mut reader.faults);
     let floor = fields.number("floor", &mut reader.faults);
-    let readable = ceiling.is_some() == fields.has("ceiling") && floor.is_some() == fields.has("floor");
+    let readable =
+        ceiling.is_some() == fields.has("ceiling") && floor.is_some() == fields.has("floor");
     let lowered = match ceiling {
         Some(ceiling) => accept(curve.with_ceiling(ceiling), fields, reader),
         None => Some(curve),
@@ -143,7 +175,11 @@ fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<
 }
 
 /// The curve, or its error at the parameter's place.
-fn accept(curve: Result<Curve, CurveError>, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
+fn accept(
+    curve: Result<Curve, CurveError>,
+    fields: &Fields<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<Curve> {
     curve.map_err(|error| reader.faults.add(fields.at(&error.field), error.message)).ok()
 }
 

@@ -8,10 +8,14 @@ use crate::problem::environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
 
 const ENVIRONMENT_KEYS: [&str; 3] = ["budget", "delay", "available"];
 /// The laws of varying budgets that a file can name, each with its parameters.
-pub const BUDGET_LAWS: [(&str, &[&str]); 3] =
-    [("list", &["amounts", "file", "column", "where"]), ("uniform", &["low", "high"]), ("sine", &["mean", "amplitude", "period"])];
+pub const BUDGET_LAWS: [(&str, &[&str]); 3] = [
+    ("list", &["amounts", "file", "column", "where"]),
+    ("uniform", &["low", "high"]),
+    ("sine", &["mean", "amplitude", "period"]),
+];
 /// The laws of delays that a file can name, each with its parameters.
-pub const DELAY_LAWS: [(&str, &[&str]); 3] = [("constant", &["rounds"]), ("geometric", &["mean"]), ("uniform", &["low", "high"])];
+pub const DELAY_LAWS: [(&str, &[&str]); 3] =
+    [("constant", &["rounds"]), ("geometric", &["mean"]), ("uniform", &["low", "high"])];
 
 /// The table `environment` of a problem.
 pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) -> EnvironmentSpec {
@@ -25,7 +29,9 @@ pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) ->
     match fields.get("budget") {
         // A plain list needs no law.
         Some(Written::Node(Node::List(_))) => {
-            spec.budget = fields.numbers("budget", &mut reader.faults).map(|amounts| BudgetLaw::List { amounts });
+            spec.budget = fields
+                .numbers("budget", &mut reader.faults)
+                .map(|amounts| BudgetLaw::List { amounts });
         }
         Some(Written::Node(node)) => {
             let budget = Fields::of_node(budget_place, node, &mut reader.faults);
@@ -56,7 +62,9 @@ fn law(
 fn read_budget(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<BudgetLaw> {
     let law = law(fields, "a budget that varies", &BUDGET_LAWS, reader)?;
     if law == "list" {
-        return Some(BudgetLaw::List { amounts: read_list(fields, "amounts", "a list of budgets", reader)? });
+        return Some(BudgetLaw::List {
+            amounts: read_list(fields, "amounts", "a list of budgets", reader)?,
+        });
     }
     let mut required = |key| {
         fields.require(key, format_args!("a {law} budget"), &mut reader.faults);
@@ -85,7 +93,8 @@ fn read_delay(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<DelayLaw> 
         _ => {
             require("low");
             require("high");
-            let (low, high) = (fields.count("low", &mut reader.faults), fields.count("high", &mut reader.faults));
+            let (low, high) =
+                (fields.count("low", &mut reader.faults), fields.count("high", &mut reader.faults));
             Some(DelayLaw::Uniform { low: low?, high: high? })
         }
     }

@@ -43,7 +43,10 @@ impl<'a> Written<'a> {
     fn whole_number(self) -> Option<u64> {
         match self {
             Self::Node(Node::Integer(number)) => u64::try_from(*number).ok(),
-            _ => self.number().filter(|number| number.fract() == 0.0 && (0.0..=LARGEST_EXACT).contains(number)).map(|number| number as u64),
+            _ => self
+                .number()
+                .filter(|number| number.fract() == 0.0 && (0.0..=LARGEST_EXACT).contains(number))
+                .map(|number| number as u64),
         }
     }
 
@@ -69,7 +72,9 @@ impl<'a> Written<'a> {
         match self {
             Self::Node(Node::List(items)) => Some(items.iter().map(Self::Node).collect()),
             Self::Node(_) => None,
-            Self::Cell(cell) => Some(cell.split(CELL_LIST_SEPARATOR).map(|item| Self::Cell(item.trim())).collect()),
+            Self::Cell(cell) => {
+                Some(cell.split(CELL_LIST_SEPARATOR).map(|item| Self::Cell(item.trim())).collect())
+            }
         }
     }
 
@@ -103,7 +108,10 @@ impl<'a> Fields<'a> {
             return None;
         };
         let entries = table.iter().filter(|(_, node)| *node != Node::Null);
-        Some(Self::new(place, entries.map(|(key, node)| (key.as_str(), Written::Node(node))).collect()))
+        Some(Self::new(
+            place,
+            entries.map(|(key, node)| (key.as_str(), Written::Node(node))).collect(),
+        ))
     }
 
     /// Where the field `key` is, or would be.
@@ -124,7 +132,13 @@ impl<'a> Fields<'a> {
     }
 
     /// What `read` makes of the field; a fault if it is there but cannot be read.
-    fn read<T>(&self, key: &str, wanted: &str, faults: &mut Faults, read: impl Fn(Written<'a>) -> Option<T>) -> Option<T> {
+    fn read<T>(
+        &self,
+        key: &str,
+        wanted: &str,
+        faults: &mut Faults,
+        read: impl Fn(Written<'a>) -> Option<T>,
+    ) -> Option<T> {
         let written = self.get(key)?;
         let value = read(written);
         if value.is_none() {
@@ -162,7 +176,8 @@ impl<'a> Fields<'a> {
         for (position, item) in items.iter().enumerate() {
             match item.number() {
                 Some(number) => numbers.push(number),
-                None => faults.add(Place::Item(&list, position), format!("must be a number, not {item}")),
+                None => faults
+                    .add(Place::Item(&list, position), format!("must be a number, not {item}")),
             }
         }
         (numbers.len() == items.len()).then_some(numbers)
@@ -178,26 +193,42 @@ impl<'a> Fields<'a> {
     /// A fault for every key that is not known. `where.` stands before a column of some file.
     pub(crate) fn refuse_unknown(&self, known: &[&str], faults: &mut Faults) {
         for (key, _) in &self.entries {
-            let table = key.split_once('.').filter(|(table, _)| *table == "where").map_or(*key, |(table, _)| table);
+            let table = key
+                .split_once('.')
+                .filter(|(table, _)| *table == "where")
+                .map_or(*key, |(table, _)| table);
             if !known.contains(&table) {
                 let known = known.iter().copied();
-                faults.add(self.place, format!("unknown key `{}`: {}", one_line(key), suggestion(key, known)));
+                faults.add(
+                    self.place,
+                    format!("unknown key `{}`: {}", one_line(key), suggestion(key, known)),
+                );
             }
         }
     }
 
     /// The word at `key` out of a table of words, each with the keys that go with it.
-    pub(crate) fn word<'t, T>(&self, key: &str, owner: &str, table: &'t [(&'t str, T)], faults: &mut Faults) -> Option<&'t (&'t str, T)> {
+    pub(crate) fn word<'t, T>(
+        &self,
+        key: &str,
+        owner: &str,
+        table: &'t [(&'t str, T)],
+        faults: &mut Faults,
+    ) -> Option<&'t (&'t str, T)> {
         let words = || table.iter().map(|(word, _)| *word);
         if !self.has(key) {
             let list: Vec<String> = words().map(|word| format!("`{word}`")).collect();
-            faults.add(self.at(key), format!("is missing: {owner} needs one of {}", list.join(", ")));
+            faults
+                .add(self.at(key), format!("is missing: {owner} needs one of {}", list.join(", ")));
             return None;
         }
         let written = self.text(key, faults)?;
         let found = table.iter().find(|(word, _)| *word == written);
         if found.is_none() {
-            faults.add(self.at(key), format!("unknown {key} `{}`: {}", one_line(written), suggestion(written, words())));
+            faults.add(
+                self.at(key),
+                format!("unknown {key} `{}`: {}", one_line(written), suggestion(written, words())),
+            );
         }
         found
     }

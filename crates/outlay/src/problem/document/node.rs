@@ -54,7 +54,10 @@ pub(crate) fn without_mark(text: &str) -> &str {
 }
 
 fn syntax_error(line: usize, column: usize, message: &str) -> ProblemError {
-    ProblemError { path: format!("line {line}, column {column}"), message: one_line(message.trim()) }
+    ProblemError {
+        path: format!("line {line}, column {column}"),
+        message: one_line(message.trim()),
+    }
 }
 
 /// What it is, as said in "must be a number, not …".
@@ -153,7 +156,10 @@ impl<'de> Visitor<'de> for NodeVisitor {
             }
             if !seen.insert(key.clone()) {
                 // JSON parsers keep one of the two without a word.
-                return Err(A::Error::custom(format!("the key `{}` is written twice", one_line(&key))));
+                return Err(A::Error::custom(format!(
+                    "the key `{}` is written twice",
+                    one_line(&key)
+                )));
             }
             table.push((key, node));
         }

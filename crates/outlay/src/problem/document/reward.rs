@@ -40,7 +40,9 @@ pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Optio
             let (low, high) = (required("low"), required("high"));
             Some(RewardLaw::Uniform { low: low?, high: high? })
         }
-        "empirical" => Some(RewardLaw::Empirical { samples: read_samples(fields, "an empirical reward", reader)? }),
+        "empirical" => Some(RewardLaw::Empirical {
+            samples: read_samples(fields, "an empirical reward", reader)?,
+        }),
         // Not reached: the word was found in the table above.
         _ => None,
     }

@@ -10,20 +10,32 @@ use crate::problem::errors::one_line;
 pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"];
 
 /// The samples that `fields` give, for `owner`.
-pub(crate) fn read_samples(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
+pub(crate) fn read_samples(
+    fields: &Fields<'_>,
+    owner: &str,
+    reader: &mut Reader<'_>,
+) -> Option<Vec<f64>> {
     read_list(fields, "samples", owner, reader)
 }
 
 /// The numbers at `list`, or of a column of a file.
-pub(crate) fn read_list(fields: &Fields<'_>, list: &str, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
+pub(crate) fn read_list(
+    fields: &Fields<'_>,
+    list: &str,
+    owner: &str,
+    reader: &mut Reader<'_>,
+) -> Option<Vec<f64>> {
     if fields.has("file") {
         if fields.has(list) {
-            reader.faults.add(fields.at("file"), format!("cannot go with `{list}`: give one of them"));
+            reader
+                .faults
+                .add(fields.at("file"), format!("cannot go with `{list}`: give one of them"));
             return None;
         }
         return from_file(fields, owner, reader);
     }
-    let conditions = fields.entries().iter().map(|(key, _)| *key).filter(|key| key.starts_with("where"));
+    let conditions =
+        fields.entries().iter().map(|(key, _)| *key).filter(|key| key.starts_with("where"));
     for key in fields.has("column").then_some("column").into_iter().chain(conditions) {
         reader.faults.add(fields.at(key), "goes with `file`, which is missing");
     }
@@ -61,8 +73,12 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
     }
     if rows.is_empty() {
         let column = |position: &usize| sheet.columns().get(*position).map_or("", String::as_str);
-        let wanted: Vec<String> = conditions.iter().map(|(position, cell)| format!("{} = {cell}", column(position))).collect();
-        let message = format!("no row of `{}` has {}", one_line(file), one_line(&wanted.join(", ")));
+        let wanted: Vec<String> = conditions
+            .iter()
+            .map(|(position, cell)| format!("{} = {cell}", column(position)))
+            .collect();
+        let message =
+            format!("no row of `{}` has {}", one_line(file), one_line(&wanted.join(", ")));
         reader.faults.add(fields.at("where"), message);
         return None;
     }
@@ -70,7 +86,13 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
 }
 
 /// The numbers of one column; a fault with the line of the first cell that is none.
-fn column_numbers(rows: &[&Row], column: usize, fields: &Fields<'_>, file: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
+fn column_numbers(
+    rows: &[&Row],
+    column: usize,
+    fields: &Fields<'_>,
+    file: &str,
+    reader: &mut Reader<'_>,
+) -> Option<Vec<f64>> {
     let mut samples = Vec::with_capacity(rows.len());
     let mut bad = Vec::new();
     for row in rows {
@@ -88,20 +110,38 @@ fn column_numbers(rows: &[&Row], column: usize, fields: &Fields<'_>, file: &str,
         1 => " (and 1 other cell)".to_owned(),
         others => format!(" (and {others} other cells)"),
     };
-    let message = format!("`{}` line {line} must have a number, finite and not negative, not {}{others}", one_line(file), quoted(cell));
+    let message = format!(
+        "`{}` line {line} must have a number, finite and not negative, not {}{others}",
+        one_line(file),
+        quoted(cell)
+    );
     reader.faults.add(fields.at("column"), message);
     None
 }
 
-/// The conditions in `where`, a table or cells with that prefix, as columns and the cells wanted there.
-fn conditions(fields: &Fields<'_>, file: &str, sheet: &Sheet, reader: &mut Reader<'_>) -> Option<Vec<(usize, String)>> {
+/// The conditions in `where`, a table or cells with that prefix, as columns and the cells wanted
+/// there.
+fn conditions(
+    fields: &Fields<'_>,
+    file: &str,
+    sheet: &Sheet,
+    reader: &mut Reader<'_>,
+) -> Option<Vec<(usize, String)>> {
     let place = fields.at("where");
-    let mut written: Vec<(&str, Written<'_>)> =
-        fields.entries().iter().filter_map(|(key, written)| Some((key.strip_prefix("where.")?, *written))).collect();
+    let mut written: Vec<(&str, Written<'_>)> = fields
+        .entries()
+        .iter()
+        .filter_map(|(key, written)| Some((key.strip_prefix("where.")?, *written)))
+        .collect();
     match fields.get("where") {
-        Some(Written::Node(node)) => written.extend(Fields::of_node(place, node, &mut reader.faults)?.entries()),
+        Some(Written::Node(node)) => {
+            written.extend(Fields::of_node(place, node, &mut reader.faults)?.entries())
+        }
         Some(Written::Cell(_)) => {
-            reader.faults.add(place, "must name a column of the file: head the column `where.` and that name");
+            reader.faults.add(
+                place,
+                "must name a column of the file: head the column `where.` and that name",
+            );
             return None;
         }
         None => {}
@@ -111,8 +151,12 @@ fn conditions(fields: &Fields<'_>, file: &str, sheet: &Sheet, reader: &mut Reade
     for (column, wanted) in written.entries() {
         match (sheet.column(column), wanted.as_cell()) {
             (Ok(column), Some(wanted)) => conditions.push((column, wanted)),
-            (Err(reason), _) => reader.faults.add(written.at(column), format!("in `{}`: {reason}", one_line(file))),
-            (_, None) => reader.faults.add(written.at(column), format!("must be text or a number, not {wanted}")),
+            (Err(reason), _) => {
+                reader.faults.add(written.at(column), format!("in `{}`: {reason}", one_line(file)))
+            }
+            (_, None) => reader
+                .faults
+                .add(written.at(column), format!("must be text or a number, not {wanted}")),
         }
     }
     (conditions.len() == written.entries().len()).then_some(conditions)

@@ -28,7 +28,9 @@ impl<'f> Shelf<'f> {
             return known.clone();
         }
         let read = self.files.read(path).and_then(|text| Sheet::parse(&text));
-        let sheet = read.map(Rc::new).map_err(|reason| format!("cannot read `{}`: {}", one_line(path), one_line(&reason)));
+        let sheet = read
+            .map(Rc::new)
+            .map_err(|reason| format!("cannot read `{}`: {}", one_line(path), one_line(&reason)));
         self.sheets.insert(path.to_owned(), sheet.clone());
         sheet
     }
@@ -61,8 +63,16 @@ pub(crate) struct Sheet {
 impl Sheet {
     fn parse(text: &str) -> Result<Self, String> {
         let text = without_mark(text);
-        let mut reader = csv::ReaderBuilder::new().flexible(true).trim(csv::Trim::All).from_reader(text.as_bytes());
-        let columns: Vec<String> = reader.headers().map_err(|error| error.to_string())?.iter().map(str::to_owned).collect();
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .trim(csv::Trim::All)
+            .from_reader(text.as_bytes());
+        let columns: Vec<String> = reader
+            .headers()
+            .map_err(|error| error.to_string())?
+            .iter()
+            .map(str::to_owned)
+            .collect();
         if columns.is_empty() {
             return Err("it is empty; its first line must name the columns".to_owned());
         }
@@ -72,7 +82,8 @@ impl Sheet {
             let cells = cells.map_err(|error| error.to_string())?;
             // Spreadsheets leave rows of empty cells behind.
             if cells.iter().any(|cell| !cell.is_empty()) {
-                let line = lines.at(cells.position().map_or(0, |position| position.byte() as usize));
+                let line =
+                    lines.at(cells.position().map_or(0, |position| position.byte() as usize));
                 rows.push(Row { line, cells });
             }
         }
@@ -89,28 +100,44 @@ impl Sheet {
 
     /// The position of the column `name`, or why there is none.
     pub(crate) fn column(&self, name: &str) -> Result<usize, String> {
-        let mut found = self.columns.iter().enumerate().filter(|(_, column)| *column == name).map(|(position, _)| position);
+        let mut found = self
+            .columns
+            .iter()
+            .enumerate()
+            .filter(|(_, column)| *column == name)
+            .map(|(position, _)| position);
         match (found.next(), found.next()) {
             (Some(position), None) => Ok(position),
-            (Some(_), Some(_)) => Err(format!("the column `{}` is there twice: rename one", one_line(name))),
+            (Some(_), Some(_)) => {
+                Err(format!("the column `{}` is there twice: rename one", one_line(name)))
+            }
             (None, _) => {
                 let columns = self.columns.iter().map(String::as_str);
-                Err(format!("there is no column `{}`: {}", one_line(name), suggestion(name, columns)))
+                Err(format!(
+                    "there is no column `{}`: {}",
+                    one_line(name),
+                    suggestion(name, columns)
+                ))
             }
         }
     }
 
     /// The rows that meet every condition `(column, cell)`, in the file's order.
     pub(crate) fn rows_where(&self, conditions: &[(usize, String)]) -> Vec<&Row> {
-        let conditions: Vec<(usize, Cow<'_, str>)> = conditions.iter().map(|(column, cell)| (*column, comparable(cell))).collect();
-        let meets = |row: &Row| conditions.iter().all(|(column, cell)| comparable(row.cell(*column)) == *cell);
+        let conditions: Vec<(usize, Cow<'_, str>)> =
+            conditions.iter().map(|(column, cell)| (*column, comparable(cell))).collect();
+        let meets = |row: &Row| {
+            conditions.iter().all(|(column, cell)| comparable(row.cell(*column)) == *cell)
+        };
         let mut indices = self.indices.borrow_mut();
         for (column, _) in &conditions {
             indices.entry(*column).or_insert_with(|| self.index(*column));
         }
         let candidates = conditions.iter().map(|(column, cell)| rows_at(&indices, *column, cell));
         match candidates.min_by_key(|rows| rows.len()) {
-            Some(rows) => rows.iter().filter_map(|&row| self.rows.get(row)).filter(|row| meets(row)).collect(),
+            Some(rows) => {
+                rows.iter().filter_map(|&row| self.rows.get(row)).filter(|row| meets(row)).collect()
+            }
             None => self.rows.iter().collect(),
         }
     }
@@ -128,8 +155,8 @@ fn rows_at<'i>(indices: &'i HashMap<usize, Index>, column: usize, cell: &str) ->
     indices.get(&column).and_then(|index| index.get(cell)).map_or(&[], Vec::as_slice)
 }
 
-/// Counts lines up to rising positions in a text. (The line that the reader itself tells is that of the row before if empty
-/// lines or Windows line ends lie between.)
+/// Counts lines up to rising positions in a text. (The line that the reader itself tells is that of
+/// the row before if empty lines or Windows line ends lie between.)
 struct Lines<'t> {
     rest: &'t [u8],
     passed: usize,

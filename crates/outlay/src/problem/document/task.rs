@@ -9,10 +9,17 @@ use crate::problem::TaskSpec;
 use crate::problem::errors::Place;
 
 /// The keys of a task that are not tables.
-pub(crate) const TASK_KEYS: [&str; 8] = ["name", "value", "min", "max", "fixed", "exclude", "at_least", "current"];
+pub(crate) const TASK_KEYS: [&str; 8] =
+    ["name", "value", "min", "max", "fixed", "exclude", "at_least", "current"];
 
-/// The task written as a table of a document. What cannot be read is left out of it, so that the rest can still be checked.
-pub(crate) fn read_task(place: Place<'_>, node: &Node, position: usize, reader: &mut Reader<'_>) -> Option<TaskSpec> {
+/// The task written as a table of a document. What cannot be read is left out of it, so that the
+/// rest can still be checked.
+pub(crate) fn read_task(
+    place: Place<'_>,
+    node: &Node,
+    position: usize,
+    reader: &mut Reader<'_>,
+) -> Option<TaskSpec> {
     let Some(task) = Fields::of_node(place, node, &mut reader.faults) else {
         return unreadable_task(position, reader);
     };
@@ -28,7 +35,12 @@ pub(crate) fn read_task(place: Place<'_>, node: &Node, position: usize, reader: 
     task_of(&task, curve.as_ref(), reward.as_ref(), position, reader)
 }
 
-fn table<'a>(task: &Fields<'a>, key: &str, place: Place<'a>, reader: &mut Reader<'_>) -> Option<Fields<'a>> {
+fn table<'a>(
+    task: &Fields<'a>,
+    key: &str,
+    place: Place<'a>,
+    reader: &mut Reader<'_>,
+) -> Option<Fields<'a>> {
     match task.get(key)? {
         Written::Node(node) => Fields::of_node(place, node, &mut reader.faults),
         // Cells hold no tables.
@@ -44,7 +56,8 @@ pub(crate) fn task_of(
     position: usize,
     reader: &mut Reader<'_>,
 ) -> Option<TaskSpec> {
-    let curve = curve.and_then(|curve| read_curve(curve, reader)).or_else(|| reader.stand_in.clone())?;
+    let curve =
+        curve.and_then(|curve| read_curve(curve, reader)).or_else(|| reader.stand_in.clone())?;
     let reward = reward.and_then(|reward| read_reward(reward, reader));
     let faults = &mut reader.faults;
     Some(TaskSpec {
@@ -62,7 +75,8 @@ pub(crate) fn task_of(
     })
 }
 
-/// Takes the place of a task that cannot be read at all, so that tasks are counted as they were written.
+/// Takes the place of a task that cannot be read at all, so that tasks are counted as they were
+/// written.
 pub(crate) fn unreadable_task(position: usize, reader: &Reader<'_>) -> Option<TaskSpec> {
     Some(TaskSpec::new(default_name(position), reader.stand_in.clone()?))
 }

@@ -29,9 +29,13 @@ fn close(value: f64, expected: f64, tolerance: f64) {
 fn square_roots_have_every_form_of_theorem_1() {
     let found = of(&instance("square-roots:means=0.3;0.4", 1000), 1000);
     let [general, powers, roots] =
-        ["Theorem 1, general form", "Theorem 1, power curves", "two square roots"].map(|name| *find(&found, name).value.as_ref().unwrap());
+        ["Theorem 1, general form", "Theorem 1, power curves", "two square roots"]
+            .map(|name| *find(&found, name).value.as_ref().unwrap());
     close(roots, 164_043_080.87, 0.01);
-    assert!(general < powers && powers < roots, "{general} {powers} {roots}: the larger the means, the better than a quarter");
+    assert!(
+        general < powers && powers < roots,
+        "{general} {powers} {roots}: the larger the means, the better than a quarter"
+    );
     close(*find(&found, "Theorem 2").value.as_ref().unwrap(), 1000f64.sqrt() / 140.0, 1e-12);
     assert_eq!(find(&found, "Theorem 2").side, Side::AtLeast);
     // The optimum for square roots is the length of the vector of means.
@@ -58,20 +62,33 @@ fn m_sets_have_the_corollary() {
     let found = of(&instance("m-set:tasks=10,plays=3", 10_000), 10_000);
     assert_eq!(
         names(&found),
-        ["Theorem 1, general form", "Theorem 3, these curves", "Theorem 3, any curves", "M-sets", "sharp, any curves"]
+        [
+            "Theorem 1, general form",
+            "Theorem 3, these curves",
+            "Theorem 3, any curves",
+            "M-sets",
+            "sharp, any curves"
+        ]
     );
     let corollary = *find(&found, "M-sets").value.as_ref().unwrap();
     let log_term = (2.0f64 * 100.0 * 1e8).ln();
     close(corollary, 1.0 + 4.0 * (10.0 * log_term * 3.0 * 1e4).sqrt(), 1e-6);
     close(*find(&found, "Theorem 3, these curves").value.as_ref().unwrap(), corollary, 1e-3);
-    assert_eq!(find(&found, "Theorem 1, general form").value, Err("strong diminishing returns fail".to_owned()));
+    assert_eq!(
+        find(&found, "Theorem 1, general form").value,
+        Err("strong diminishing returns fail".to_owned())
+    );
 }
 
 #[test]
 fn pairs_have_the_lower_bound_of_theorem_4() {
     let found = of(&instance("theorem-4:pairs=5", 400), 400);
     // T = 400: the divergence of all rounds is 20 log(22/18).
-    close(*find(&found, "Theorem 4").value.as_ref().unwrap(), 5.0 * 20.0 / (3.0 * 20.0 * (22.0f64 / 18.0).ln()), 1e-9);
+    close(
+        *find(&found, "Theorem 4").value.as_ref().unwrap(),
+        5.0 * 20.0 / (3.0 * 20.0 * (22.0f64 / 18.0).ln()),
+        1e-9,
+    );
     assert!(!names(&of(&instance("m-set:tasks=10,plays=4", 400), 400)).contains(&"Theorem 4"));
     let short = of(&instance("m-set:tasks=4,plays=2", 10), 10);
     assert_eq!(find(&short, "Theorem 4").value, Err("needs at least 16 rounds".to_owned()));
@@ -80,7 +97,10 @@ fn pairs_have_the_lower_bound_of_theorem_4() {
 #[test]
 fn a_mean_that_is_missing_is_a_reason() {
     let root = Curve::power(0.5, 1.0).unwrap();
-    let tasks = vec![TaskSpec { value: Some(0.5), ..TaskSpec::new("one", root.clone()) }, TaskSpec::new("two", root)];
+    let tasks = vec![
+        TaskSpec { value: Some(0.5), ..TaskSpec::new("one", root.clone()) },
+        TaskSpec::new("two", root),
+    ];
     let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
     let found = of(&problem, 1000);
     for name in ["Theorem 1, general form", "Theorem 1, power curves", "two square roots"] {
@@ -95,31 +115,60 @@ fn a_mean_that_is_missing_is_a_reason() {
 
 #[test]
 fn what_stands_against_theorem_1_is_said() {
-    let reason = |problem: &Problem, horizon: u64| find(&of(problem, horizon), "Theorem 1, general form").value.clone().unwrap_err();
+    let reason = |problem: &Problem, horizon: u64| {
+        find(&of(problem, horizon), "Theorem 1, general form").value.clone().unwrap_err()
+    };
     assert_eq!(reason(&instance("square-roots", 2), 2), "needs at least 3 rounds");
-    assert_eq!(reason(&instance("square-roots:means=0.5;0", 9), 9), "needs positive means; that of task-2 is 0");
+    assert_eq!(
+        reason(&instance("square-roots:means=0.5;0", 9), 9),
+        "needs positive means; that of task-2 is 0"
+    );
     let with = |environment: EnvironmentSpec| {
-        let tasks = vec![TaskSpec { value: Some(0.5), ..TaskSpec::new("one", Curve::power(0.5, 1.0).unwrap()) }; 1];
+        let tasks = vec![
+            TaskSpec {
+                value: Some(0.5),
+                ..TaskSpec::new("one", Curve::power(0.5, 1.0).unwrap())
+            };
+            1
+        ];
         let second = TaskSpec { name: "two".into(), ..tasks[0].clone() };
-        ProblemSpec { tasks: [tasks, vec![second]].concat(), environment, ..ProblemSpec::default() }.check().unwrap()
+        ProblemSpec { tasks: [tasks, vec![second]].concat(), environment, ..ProblemSpec::default() }
+            .check()
+            .unwrap()
     };
     let away = with(EnvironmentSpec { available: Some(0.5), ..EnvironmentSpec::default() });
     assert_eq!(reason(&away, 9), "tasks may be away");
-    let varying = with(EnvironmentSpec { budget: Some(BudgetLaw::Uniform { low: 0.0, high: 0.25 }), ..EnvironmentSpec::default() });
+    let varying = with(EnvironmentSpec {
+        budget: Some(BudgetLaw::Uniform { low: 0.0, high: 0.25 }),
+        ..EnvironmentSpec::default()
+    });
     assert_eq!(reason(&varying, 9), "the budget changes from round to round");
     // With a quarter of the budget each of two equal tasks succeeds with √(1/8).
     close(of(&varying, 9).trivial, 9.0 * 0.125f64.sqrt(), 1e-6);
-    let late = with(EnvironmentSpec { delay: Some(DelayLaw::Constant { rounds: 1 }), ..EnvironmentSpec::default() });
-    assert!(of(&late, 9).bounds.iter().all(|bound| bound.value == Err("outcomes arrive late, which no theorem covers".to_owned())));
+    let late = with(EnvironmentSpec {
+        delay: Some(DelayLaw::Constant { rounds: 1 }),
+        ..EnvironmentSpec::default()
+    });
+    assert!(of(&late, 9).bounds.iter().all(
+        |bound| bound.value == Err("outcomes arrive late, which no theorem covers".to_owned())
+    ));
 }
 
 #[test]
 fn bounds_below_what_can_be_lost_at_all_are_not_vacuous() {
     let vacuous = |horizon: u64| {
         let found = of(&instance("m-set:tasks=10,plays=3", horizon), horizon);
-        found.bounds.iter().filter(|bound| bound.vacuous == Some(true)).map(|bound| bound.name).collect::<Vec<_>>()
+        found
+            .bounds
+            .iter()
+            .filter(|bound| bound.vacuous == Some(true))
+            .map(|bound| bound.name)
+            .collect::<Vec<_>>()
     };
-    assert_eq!(vacuous(100), ["Theorem 3, these curves", "Theorem 3, any curves", "M-sets", "sharp, any curves"]);
+    assert_eq!(
+        vacuous(100),
+        ["Theorem 3, these curves", "Theorem 3, any curves", "M-sets", "sharp, any curves"]
+    );
     assert!(vacuous(1_000_000).is_empty());
 }
 
@@ -145,9 +194,14 @@ fn a_reward_is_what_a_learner_meets_whatever_somebody_believes() {
 #[test]
 fn bad_means_are_refused() {
     let problem = instance("square-roots", 10);
-    let refuse = |means: &[Option<f64>], horizon: u64| guarantees(&problem, means, horizon).unwrap_err().to_string();
+    let refuse = |means: &[Option<f64>], horizon: u64| {
+        guarantees(&problem, means, horizon).unwrap_err().to_string()
+    };
     assert_eq!(refuse(&[Some(0.5)], 10), "1 means for 2 tasks");
-    assert_eq!(refuse(&[Some(0.5), Some(1.5)], 10), "task-2: its mean reward must be between 0 and reward_max, not 1.5 times that");
+    assert_eq!(
+        refuse(&[Some(0.5), Some(1.5)], 10),
+        "task-2: its mean reward must be between 0 and reward_max, not 1.5 times that"
+    );
     assert!(refuse(&[Some(f64::NAN), Some(0.5)], 10).contains("not NaN"));
     assert_eq!(refuse(&[None, None], 0), "horizon: must be at least 1, not 0");
 }
@@ -155,11 +209,20 @@ fn bad_means_are_refused() {
 #[test]
 fn a_run_has_the_bound_of_its_learner() {
     let problem = instance("k-armed:tasks=10", 100_000);
-    let of = |learner: &str| run_bound(&problem, &learner.parse().unwrap(), 100_000, 1e6).map(|bound| bound.value.unwrap());
+    let of = |learner: &str| {
+        run_bound(&problem, &learner.parse().unwrap(), 100_000, 1e6)
+            .map(|bound| bound.value.unwrap())
+    };
     close(of("paper").unwrap() - 1.0, 67_319.14, 0.01);
     assert_eq!(of("paper"), of("full"));
     close(of("sharp").unwrap(), sharp_bound(10, 1e5, 1.1), 1e-9);
-    assert_eq!(find(&guarantees(&problem, &means(&problem), 100_000).unwrap(), "sharp, any curves").value.clone().ok(), of("sharp"));
+    assert_eq!(
+        find(&guarantees(&problem, &means(&problem), 100_000).unwrap(), "sharp, any curves")
+            .value
+            .clone()
+            .ok(),
+        of("sharp")
+    );
     assert!(of("sharp:c=2") != of("sharp"));
     assert_eq!((of("sharp:c=0.5"), of("greedy")), (None, None));
 }
