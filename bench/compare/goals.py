@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 from . import limits, oracle
 from .growth import LONG_BYTES
-from .rounds import TOGETHER_GOAL
 from .tables import seconds, size, span, table, times, verdict
 
 
@@ -76,12 +75,6 @@ def loop(peer, least):
     return judge
 
 
-def together(figures):
-    rows = [row for row in figures["together"] if row["instance"] == "power:tasks=10"]
-    text = ", ".join(f"`{row['learner']}` {times(row['ratio'])} ({span(row['ratio_turns'], times)})" for row in rows)
-    return Judged(text, all(row["ratio"] >= TOGETHER_GOAL for row in rows))
-
-
 def learners(figures):
     rows = [row for row in figures["learners"] if row["goal"] is not None]
     text = ", ".join(f"`{row['learner']}` {times(row['times_of_paper'])}" for row in rows)
@@ -104,32 +97,22 @@ def memory(figures):
     return Judged(size(most), most <= LONG_BYTES)
 
 
-def sparse(cases):
-    found = [case for case in cases if case["family"] == "sparse" and (case["curves"], case["tasks"]) == ("power", 1_000_000)]
-    text = ", ".join(f"{seconds(limits.per_change(case))} at {case['changed']:,}" for case in found)
-    return Judged(text, all(limits.per_change(case) <= 50e-9 for case in found))
-
-
 GOALS = [
     Goal(
-        "dense warm round (spends), power, K = 10^6", "<= 3.0 memory triads", ("limits",), next_to("power", 1_000_000, "spends", "triad", 3.0),
+        "dense warm round, power, K = 10^6", "<= 3.0 memory triads", ("limits",), next_to("power", 1_000_000, "warm", "triad", 3.0),
         limit="instructions, not memory: at K = 10^4, with everything in the cache, the same two passes take as long a task (3 exp passes = 3.3 triads)",
     ),
     Goal(
-        "the same, mixed families", "<= 3.5 memory triads", ("limits",), next_to("mixed", 1_000_000, "spends", "triad", 3.5),
+        "the same, mixed families", "<= 3.5 memory triads", ("limits",), next_to("mixed", 1_000_000, "warm", "triad", 3.5),
         limit="as above, and each family's tasks are gathered and put back: reads and writes of 8 B at scattered places",
     ),
     Goal(
-        "warm round (spends), power, K = 10^4", "<= 3.0 exp passes", ("limits",), next_to("power", 10_000, "spends", "exponentials", 3.0),
+        "warm round, power, K = 10^4", "<= 3.0 exp passes", ("limits",), next_to("power", 10_000, "warm", "exponentials", 3.0),
         limit="a logarithm of a quotient, an exponential of 14 terms and four sums a task; at the goal within the spread of the run",
     ),
     Goal(
-        "the same, mixed families", "<= 3.0 exp passes", ("limits",), next_to("mixed", 10_000, "spends", "exponentials", 3.0),
+        "the same, mixed families", "<= 3.0 exp passes", ("limits",), next_to("mixed", 10_000, "warm", "exponentials", 3.0),
         limit="as above, gathered by family and put back",
-    ),
-    Goal(
-        "sparse round, power, K = 10^6", "<= 50 ns a value that changed", ("limits",), sparse,
-        limit="six cache lines a change that are in no cache at K = 10^6 (20 ns a change at K = 10^4); at 500 changes the search of the price is half of it",
     ),
     Goal(
         "cold, against Clarabel direct, K = 100", ">= 3000 times", ("oracle",), faster_than("concave", 100, "clarabel", 3000),
@@ -152,11 +135,7 @@ GOALS = [
     Goal("the same, K = 1000", ">= 1000 times", ("oracle",), faster_than("steps", 1000, "highs-0", 1000)),
     Goal("correlated steps, K = 1000 to 1e-6", "less time than HiGHS to 1e-4 at K = 100", ("oracle",), correlated),
     Goal("empirical curves, K = 1000 x 1000 jumps, exact", "under 5 ms", ("limits",), absolute("empirical", 1000, "pass", 0.005, 1e-13)),
-    Goal(
-        "simulated rounds, K = 10 power, together against one by one", f">= {TOGETHER_GOAL:g} times a core", ("rounds",), together,
-        limit="`sharp` finds its indices by a search over all tasks at once, vectors already one by one; only oracle and draws gain",
-    ),
-    Goal("the same together, against a numpy loop", ">= 150 times", ("rounds",), loop("plain", 150)),
+    Goal("simulated rounds, K = 10 power, against a numpy loop", ">= 150 times", ("rounds",), loop("plain", 150)),
     Goal("the same, against SLSQP as the oracle", ">= 5000 times", ("rounds",), loop("slsqp", 5000)),
     Goal("learners, K = 10 power, a round against `paper`", "<= 2.5 times", ("rounds",), learners),
     Goal("the classical bandit, against the fastest library", ">= 1 times", ("bandits",), libraries),

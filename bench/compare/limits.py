@@ -10,7 +10,7 @@ NAMES = {
     "sort": "sort of the hulls' slopes",
     "pass": "pass over all jumps, 16 B each",
 }
-OURS = ("cold", "warm", "spends")
+OURS = ("cold", "warm")
 
 
 def measure(quick):
@@ -36,15 +36,13 @@ def shown(case, ours, limit):
 def report(cases):
     lines = [
         "Calls of the engine and passes over as many numbers, in turn in one process. Cold: no price from an earlier call. Warm: every value",
-        "has moved by up to 0.5 %. Spends: warm, without each task's chance of success. A ratio is that of the fastest; in brackets the least",
-        "and the most over the stretches of the run.",
+        "has moved by up to 0.5 %. A ratio compares the fastest runs; in brackets the smallest and largest over the stretches of the run.",
         "",
     ]
-    head = ["curves", "K", "gap", "cold", "warm", "spends", "limit", "its time", "cold / limit", "warm / limit", "spends / limit"]
+    head = ["curves", "K", "gap", "cold", "warm", "limit", "its time", "cold / limit", "warm / limit"]
     rows = []
     for case in (case for case in cases if "cold" in case["seconds"]):
         for limit in (name for name in case["seconds"] if name not in OURS):
-            has_spends = "spends" in case["seconds"]
             rows.append(
                 [
                     case["curves"],
@@ -52,37 +50,13 @@ def report(cases):
                     f"{case['gap']:.0e}",
                     seconds(min(case["seconds"]["cold"])),
                     seconds(min(case["seconds"]["warm"])),
-                    seconds(min(case["seconds"]["spends"])) if has_spends else "",
                     NAMES[limit],
                     seconds(min(case["seconds"][limit])),
                     shown(case, "cold", limit),
                     shown(case, "warm", limit),
-                    shown(case, "spends", limit) if has_spends else "",
                 ]
             )
-    return lines + table(head, rows) + sparse(cases) + threads(cases)
-
-
-def per_change(case):
-    return min(case["seconds"]["sparse"]) / case["changed"]
-
-
-def sparse(cases):
-    head = ["curves", "K", "values that change", "sparse round", "a change", "dense round", "times as fast"]
-    rows = [
-        [
-            case["curves"],
-            f"{case['tasks']:,}",
-            f"{case['changed']:,}",
-            seconds(min(case["seconds"]["sparse"])),
-            seconds(per_change(case)),
-            seconds(min(case["seconds"]["warm"])),
-            shown(case, "warm", "sparse"),
-        ]
-        for case in cases
-        if case["family"] == "sparse"
-    ]
-    return ["", "Rounds in which only some values change, by up to 5 %; a dense round and a triad in between leave the caches to others.", ""] + table(head, rows)
+    return lines + table(head, rows) + threads(cases)
 
 
 def threads(cases):

@@ -38,16 +38,6 @@ LOOPS = [
     ("power:tasks=10", "warm-slsqp", (3000, 300), 300, None),
     ("power:tasks=100", "warm-slsqp", (30, 10), 30, None),
 ]
-# Replications that advance together on one core, and the least gain over one by one that is the goal.
-REPLICATIONS, TOGETHER_GOAL = 16, 2.0
-# instance, learner, rounds (full, quick).
-TOGETHER = [
-    ("square-roots", "paper", (100_000, 10_000)),
-    ("power:tasks=10", "paper", (100_000, 10_000)),
-    ("power:tasks=10", "tight", (100_000, 10_000)),
-    ("power:tasks=10", "sharp", (100_000, 10_000)),
-    ("power:tasks=100", "paper", (10_000, 1000)),
-]
 # instance, rounds (full, quick), the most that `sharp` and `tight` may take in times of `paper`.
 LEARNERS = [
     ("square-roots", (1_000_000, 50_000), None),
@@ -62,7 +52,6 @@ def measure(quick):
     return {
         "checks": checks(),
         "loops": loop_rows(quick, passes),
-        "together": together_rows(quick, passes),
         "learners": learner_rows(quick, passes),
         "parts": [engine("parts", instance, 0.1 if quick else 0.5) for instance, *_ in LEARNERS],
     }
@@ -112,33 +101,15 @@ def loop_rows(quick, passes):
         horizon = rounds[quick]
         ours, theirs = [], []
         for _ in range(passes):
-            ours.append(one_by_one_and_together(instance, "paper", horizon))
+            ours.append(engine("rounds", instance, "paper", horizon, 0.5)["rounds_per_second"])
             theirs.append(python_loop(kind, instance, horizon, 1.0))
-        best, least = max(row["rounds_per_second"] for row in ours), min(theirs)[0]
-        together = max(row["together_rounds_per_second"] for row in ours)
-        turns = [row["together_rounds_per_second"] * slow / horizon for row, (slow, _) in zip(ours, theirs)]
-        row = {"instance": instance, "peer": kind, "horizon": horizon, "rounds_per_second": best, "together_rounds_per_second": together}
-        row |= {"peer_rounds_per_second": horizon / least, "one_by_one_ratio": best * least / horizon, "ratio": together * least / horizon}
+        best, least = max(ours), min(theirs)[0]
+        turns = [speed * slow / horizon for speed, (slow, _) in zip(ours, theirs)]
+        row = {"instance": instance, "peer": kind, "horizon": horizon, "rounds_per_second": best}
+        row |= {"peer_rounds_per_second": horizon / least, "ratio": best * least / horizon}
         row |= {"ratio_turns": turns, "goal": goal}
         rows.append(row)
-        progress(f"{instance}, {horizon} rounds: outlay {together:,.0f} a second, {kind} {horizon / least:,.0f} = {times(row['ratio'])}")
-    return rows
-
-
-def one_by_one_and_together(instance, learner, horizon):
-    return engine("together", instance, learner, horizon, REPLICATIONS, 0.5)
-
-
-def together_rows(quick, passes):
-    """Replications on one core, one by one and together; both play the same rounds and give the same bits."""
-    rows = []
-    for instance, learner, rounds in TOGETHER:
-        turns = [one_by_one_and_together(instance, learner, rounds[quick]) for _ in range(passes)]
-        one_by_one, together = (max(turn[key] for turn in turns) for key in ("rounds_per_second", "together_rounds_per_second"))
-        row = {"instance": instance, "learner": learner, "horizon": rounds[quick], "replications": REPLICATIONS}
-        row |= {"rounds_per_second": one_by_one, "together_rounds_per_second": together, "ratio": together / one_by_one}
-        rows.append(row | {"ratio_turns": [turn["times_as_fast"] for turn in turns]})
-        progress(f"{instance} {learner}: {one_by_one:,.0f} a second one by one, {together:,.0f} together = {times(row['ratio'])}")
+        progress(f"{instance}, {horizon} rounds: outlay {best:,.0f} a second, {kind} {horizon / least:,.0f} = {times(row['ratio'])}")
     return rows
 
 
@@ -165,7 +136,7 @@ def fastest(instance, learners, horizon, passes):
 
 
 def report(figures):
-    parts = [loops_told(figures["loops"]), together_told(figures["together"]), learners_told(figures["learners"])]
+    parts = [loops_told(figures["loops"]), learners_told(figures["learners"])]
     parts += [parts_told(figures["parts"]), checks_told(figures["checks"])]
     return [line for part in parts for line in [*part, ""]][:-1]
 
@@ -175,40 +146,19 @@ def loops_told(rows):
         "### The paper's algorithm on power curves",
         "",
         "Rounds a second over the same rounds on one core; outlay with its certificate, trace and everything else that a simulation keeps,",
-        f"{REPLICATIONS} replications one by one and together, as `outlay simulate` plays them. The goals are about the plain loop and SLSQP",
-        "as its users call it; the tuned ones and SLSQP from the last split are stricter comparisons.",
+        "as `outlay simulate` runs it. The goals are about the plain loop and SLSQP as its users call it; the tuned ones and SLSQP from the last split are stricter comparisons.",
         "In brackets the least and the most over the turns.",
         "",
     ]
-    head = ["instance", "K", "rounds", "one by one", "together", "other loop", "its rounds/s", "one by one is faster", "together is faster"]
+    head = ["instance", "K", "rounds", "rounds/s", "other loop", "its rounds/s", "outlay is faster"]
     cells = [
         [
             f"`{row['instance']}`",
             tasks(row["instance"]),
             f"{row['horizon']:,}",
             f"{row['rounds_per_second']:,.0f}",
-            f"{row['together_rounds_per_second']:,.0f}",
             TITLES[row["peer"]],
             three(row["peer_rounds_per_second"]),
-            times(row["one_by_one_ratio"]),
-            f"{times(row['ratio'])} ({span(row['ratio_turns'], times)})",
-        ]
-        for row in rows
-    ]
-    return lines + table(head, cells)
-
-
-def together_told(rows):
-    lines = ["### Replications together", "", f"{REPLICATIONS} replications of one problem on one core, one by one and together; both give the same bits.", ""]
-    head = ["instance", "K", "rounds", "learner", "one by one", "together", "together is faster"]
-    cells = [
-        [
-            f"`{row['instance']}`",
-            tasks(row["instance"]),
-            f"{row['horizon']:,}",
-            row["learner"],
-            f"{row['rounds_per_second']:,.0f}",
-            f"{row['together_rounds_per_second']:,.0f}",
             f"{times(row['ratio'])} ({span(row['ratio_turns'], times)})",
         ]
         for row in rows

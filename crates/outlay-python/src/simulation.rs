@@ -131,7 +131,9 @@ pub(crate) fn play<'py>(
         .map(|replication| Job { case: 0, learner: 0, replication })
         .collect();
     let flag = stop.map_or_else(|| Arc::new(AtomicBool::new(false)), |stop| Arc::clone(&stop.flag));
-    let played = interruptibly(py, &flag, || experiment.play_together(&jobs, &flag))?;
+    let played = interruptibly(py, &flag, || {
+        jobs.iter().map(|&job| experiment.play(job, &flag)).collect::<Result<Option<Vec<_>>, _>>()
+    })?;
     match played.map_err(|error| errors::experiment(&error))? {
         Some(replications) if !flag.load(Ordering::Relaxed) => arrays(py, &replications),
         _ => Err(PyKeyboardInterrupt::new_err("stopped")),

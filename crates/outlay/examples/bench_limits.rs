@@ -22,8 +22,6 @@ mod instances;
 mod limits;
 #[path = "../benches/limits/solve.rs"]
 mod solve;
-#[path = "../benches/limits/sparse.rs"]
-mod sparse;
 #[path = "../benches/limits/steps.rs"]
 mod steps;
 #[path = "../benches/limits/threads.rs"]
@@ -40,9 +38,8 @@ use turns::Effort;
 type Measure = fn(Effort) -> Vec<Value>;
 
 /// One file of `benches/limits` a family. A new one is a file there and a line here.
-const FAMILIES: [(&str, Measure); 6] = [
+const FAMILIES: [(&str, Measure); 5] = [
     ("dense", dense::measure),
-    ("sparse", sparse::measure),
     ("threads", threads::measure),
     ("hill", hill::measure),
     ("steps", steps::measure),

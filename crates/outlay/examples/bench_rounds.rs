@@ -3,7 +3,6 @@
 //!
 //! ```text
 //! bench_rounds rounds INSTANCE LEARNER HORIZON SECONDS     one replication again and again, the fastest counts; `by-hand` is a learner here
-//! bench_rounds together INSTANCE LEARNER HORIZON REPLICATIONS SECONDS     replications on one core, one by one and together
 //! bench_rounds parts INSTANCE SECONDS     what the parts of a round take by hand
 //! bench_rounds instance INSTANCE HORIZON     exponents and means of power curves, means of arms
 //! ```
@@ -40,20 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
                 "rounds_per_second": measured.rounds_per_second, "regret": measured.regret, "oracle_gap": measured.oracle_gap,
             })
         }
-        ["together", instance, learner, horizon, replications, seconds] => {
-            let (horizon, replications) = (horizon.parse()?, replications.parse()?);
-            let effort = Effort { seconds: seconds.parse()?, blocks: 2000 };
-            let sides = play::sides(instance, learner, horizon, replications, effort)?;
-            json!({
-                "instance": instance, "learner": learner, "horizon": horizon, "replications": replications,
-                "rounds_per_second": sides.one_by_one, "together_rounds_per_second": sides.together,
-                "times_as_fast": sides.together / sides.one_by_one,
-            })
-        }
         ["parts", instance, seconds] => {
             let problem = problem(instance, 1000)?;
             let (exponents, _) = limits::powers(&problem).ok_or("only power curves have parts")?;
-            let parts = limits::parts(&exponents, Effort { seconds: seconds.parse()?, blocks: 2000 });
+            let parts =
+                limits::parts(&exponents, Effort { seconds: seconds.parse()?, blocks: 2000 });
             json!({
                 "instance": instance, "tasks": exponents.len(), "draws_seconds": parts.draws, "indices_seconds": parts.indices,
                 "pass_seconds": parts.pass, "success_seconds": parts.success,
@@ -61,11 +51,19 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["instance", instance, horizon] => {
             let problem = problem(instance, horizon.parse()?)?;
-            let means: Vec<f64> = problem.tasks().iter().filter_map(|task| task.reward()).map(outlay::RewardLaw::mean).collect();
+            let means: Vec<f64> = problem
+                .tasks()
+                .iter()
+                .filter_map(|task| task.reward())
+                .map(outlay::RewardLaw::mean)
+                .collect();
             let exponents = limits::powers(&problem).map(|(exponents, _)| exponents);
             json!({ "instance": instance, "means": means, "exponents": exponents })
         }
-        _ => return Err("usage: bench_rounds rounds|together|parts|instance INSTANCE …; the source says what follows".into()),
+        _ => return Err(
+            "usage: bench_rounds rounds|parts|instance INSTANCE …; the source says what follows"
+                .into(),
+        ),
     };
     println!("{answer}");
     Ok(())

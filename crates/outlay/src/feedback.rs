@@ -71,14 +71,6 @@ impl Reward {
         Self((share.clamp(0.0, 1.0) * Self::UNITS as f64 + 0.5) as u64)
     }
 
-    /// The largest reward if a number is below a limit, otherwise nothing; both are finite. Without
-    /// a comparison, which compilers turn into a branch that no processor foresees: it is the sign
-    /// of the difference that counts.
-    #[inline(always)]
-    pub(crate) fn most_if_below(number: f64, limit: f64) -> Self {
-        Self(((number - limit).to_bits() >> 63) * Self::UNITS)
-    }
-
     /// The share of the largest reward.
     #[must_use]
     pub fn share(self) -> f64 {
@@ -138,28 +130,6 @@ mod tests {
         assert_eq!(Reward::from_share(7.0), Reward::MOST);
         assert_eq!(Reward::from_share(f64::NAN), Reward::NONE);
         assert_eq!(Reward::MOST.share(), 1.0);
-    }
-
-    #[test]
-    fn all_or_nothing_by_the_sign() {
-        let numbers = [
-            0.0,
-            f64::MIN_POSITIVE,
-            0.25,
-            0.5 - f64::EPSILON / 4.0,
-            0.5,
-            1.0 - f64::EPSILON / 2.0,
-            1.0,
-        ];
-        for number in numbers {
-            for limit in numbers {
-                assert_eq!(
-                    Reward::most_if_below(number, limit) == Reward::MOST,
-                    number < limit,
-                    "{number} {limit}"
-                );
-            }
-        }
     }
 
     #[test]

@@ -111,10 +111,7 @@ pub mod theory;
 mod vectorised;
 
 pub use curve::Curve;
-pub use oracle::{
-    Allocation, AllocationError, Certificate, Options, Oracle, SparseError, SparseRounds, Status,
-    UnspentReason,
-};
+pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
 pub use problem::{
     Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec,
 };

@@ -9,8 +9,6 @@
 //! assert_eq!(Draws::new(1, Purpose::Completion).round(1).uniform(0), 0.9250777258326593);
 //! ```
 
-use crate::vectorised::Loop;
-
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 const TASK_STEP: u64 = 0xd134_2543_de82_ef95;
 
@@ -72,15 +70,6 @@ fn share(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
 }
 
-/// The same, without an instruction that vectors lack: the halves of the number as the last digits
-/// of two powers of two.
-#[inline(always)]
-fn share_by_halves(bits: u64) -> f64 {
-    let high = f64::from_bits(bits >> 43 | 2_147_483_648.0_f64.to_bits());
-    let low = f64::from_bits(bits >> 11 & 0xffff_ffff | 0.5_f64.to_bits());
-    (high - 2_147_483_648.5) + low
-}
-
 /// All draws of one seed for one purpose.
 #[derive(Debug, Clone, Copy)]
 pub struct Draws(u64);
@@ -100,53 +89,6 @@ impl Draws {
     }
 }
 
-/// What a task adds to a round's counter.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TaskStep(u64);
-
-impl TaskStep {
-    #[inline]
-    pub(crate) fn of(task: usize) -> Self {
-        Self(TASK_STEP.wrapping_mul((task as u64).wrapping_add(1)))
-    }
-}
-
-/// The draws of one round under many seeds, side by side.
-pub(crate) struct Rounds<'a> {
-    pub(crate) draws: &'a [Draws],
-    pub(crate) round: u64,
-    pub(crate) rounds: &'a mut [RoundDraws],
-}
-
-impl Loop for Rounds<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for (now, draws) in self.rounds.iter_mut().zip(self.draws) {
-            *now = draws.round(self.round);
-        }
-    }
-}
-
-/// The uniform numbers of many rounds and tasks, side by side.
-pub(crate) struct Uniforms<'a> {
-    pub(crate) rounds: &'a [RoundDraws],
-    pub(crate) steps: &'a [TaskStep],
-    pub(crate) uniforms: &'a mut [f64],
-}
-
-impl Loop for Uniforms<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for ((uniform, round), step) in self.uniforms.iter_mut().zip(self.rounds).zip(self.steps) {
-            *uniform = share_by_halves(mix(round.0.wrapping_add(step.0)));
-        }
-    }
-}
-
 /// All draws of one round, one a task.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundDraws(u64);
@@ -156,7 +98,7 @@ impl RoundDraws {
     #[inline]
     #[must_use]
     pub fn bits(self, task: usize) -> u64 {
-        mix(self.0.wrapping_add(TaskStep::of(task).0))
+        mix(self.0.wrapping_add(TASK_STEP.wrapping_mul((task as u64).wrapping_add(1))))
     }
 
     /// A number in `[0, 1)` for a task, a multiple of 2⁻⁵³.
@@ -199,36 +141,6 @@ mod tests {
         assert_eq!(Draws::new(1, Purpose::Completion).round(1).uniform(0), 0.925_077_725_832_659_3);
         assert_eq!(Draws::new(1, Purpose::Reward).round(1).uniform(0), 0.380_599_509_613_463_1);
         assert_eq!(Draws::new(7, Purpose::Learner).round(1000).uniform(4), 0.846_565_866_462_442);
-    }
-
-    #[test]
-    fn side_by_side_they_are_the_same() {
-        for bits in [
-            0,
-            1,
-            0x7ff,
-            0x800,
-            0xffff_ffff << 11,
-            1 << 43,
-            (1 << 43) - 1,
-            1 << 63,
-            u64::MAX,
-            u64::MAX << 11,
-        ] {
-            assert_eq!(share(bits).to_bits(), share_by_halves(bits).to_bits(), "{bits:x}");
-        }
-        let rounds: Vec<RoundDraws> =
-            (0..1000).map(|round| Draws::new(round % 4, Purpose::Reward).round(round)).collect();
-        let steps: Vec<TaskStep> = (0..1000).map(|task| TaskStep::of(task % 37)).collect();
-        let mut uniforms = vec![0.0; 1000];
-        crate::vectorised::vectorised(Uniforms {
-            rounds: &rounds,
-            steps: &steps,
-            uniforms: &mut uniforms,
-        });
-        for (place, uniform) in uniforms.iter().enumerate() {
-            assert_eq!(*uniform, rounds[place].uniform(place % 37));
-        }
     }
 
     #[test]

@@ -49,34 +49,6 @@ impl FromIterator<f64> for Sum {
     }
 }
 
-/// Running sums side by side, each as [`Sum`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct LaneSums<const LANES: usize> {
-    totals: [f64; LANES],
-    lost: [f64; LANES],
-}
-
-impl<const LANES: usize> Default for LaneSums<LANES> {
-    fn default() -> Self {
-        Self { totals: [0.0; LANES], lost: [0.0; LANES] }
-    }
-}
-
-impl<const LANES: usize> LaneSums<LANES> {
-    #[inline(always)]
-    pub(crate) fn add(&mut self, terms: [f64; LANES]) {
-        for ((total, lost), term) in self.totals.iter_mut().zip(&mut self.lost).zip(terms) {
-            let mut sum = Sum { total: *total, lost: *lost };
-            sum.add(term);
-            (*total, *lost) = (sum.total, sum.lost);
-        }
-    }
-
-    pub(crate) fn values(&self) -> [f64; LANES] {
-        std::array::from_fn(|lane| Sum { total: self.totals[lane], lost: self.lost[lane] }.value())
-    }
-}
-
 /// The compensated sum of `terms`.
 pub(crate) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     terms.into_iter().collect::<Sum>().value()

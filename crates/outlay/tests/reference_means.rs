@@ -107,29 +107,23 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     let mut regrets = vec![Vec::new(); learners.len()];
     let threads = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let stop = Arc::new(AtomicBool::new(false));
-    let play = |jobs: &[Job]| {
-        let Some(runs) = experiment.play_together(jobs, &stop)? else { return Ok(None) };
-        let with_failure = |(job, run): (&Job, Replication)| {
-            let problem = experiment.cases[job.case].source.problem(reference.horizon, run.seed)?;
+    experiment
+        .run(&jobs, threads, &stop, |job, replication| {
             let learner = &learners[job.learner];
+            let source = &experiment.cases[job.case].source;
+            let problem = source.problem(reference.horizon, replication.seed).unwrap();
             let played = Play {
                 problem: &problem,
                 learner,
                 feedback: learner.entry().feedback,
                 horizon: reference.horizon,
-                seed: run.seed,
+                seed: replication.seed,
             };
-            let failure = confidence::failure(&played, &run);
-            Ok(Some((run, failure)))
-        };
-        jobs.iter().zip(runs).map(with_failure).collect()
-    };
-    let done = experiment.run_with(&jobs, threads, &stop, play, |job, (replication, failure)| {
-        assert_eq!(failure, None, "{instance}");
-        bound::assert_worst_case_bound(&learners[job.learner], &replication, reference.horizon);
-        regrets[job.learner].push((job.replication, replication.regret));
-    });
-    done.unwrap();
+            assert_eq!(confidence::failure(&played, &replication), None, "{instance}");
+            bound::assert_worst_case_bound(learner, &replication, reference.horizon);
+            regrets[job.learner].push((job.replication, replication.regret));
+        })
+        .unwrap();
     let sorted = |mut list: Vec<(u64, f64)>| {
         list.sort_unstable_by_key(|(replication, _)| *replication);
         list.into_iter().map(|(_, regret)| regret).collect()

@@ -175,13 +175,10 @@ pub(crate) fn play_missing(
     }
     let stop = interrupt::flag()?;
     let mut trouble = None;
-    let timed = |jobs: &[Job]| {
-        let started = Instant::now();
-        let Some(replications) = experiment.play_together(jobs, stop)? else { return Ok(None) };
-        let time = started.elapsed() / jobs.len().max(1) as u32;
-        Ok(Some(replications.into_iter().map(|replication| (keep.of(replication), time)).collect()))
-    };
-    experiment.run_with(&missing, threads, stop, timed, |job, (replication, time)| {
+    let start = Instant::now();
+    let clock = || start.elapsed();
+    experiment.run_timed(&missing, threads, stop, clock, |job, replication, time| {
+        let replication = keep.of(replication);
         if trouble.is_some() {
             return;
         }

@@ -20,8 +20,7 @@ pub fn measure(effort: Effort) -> Vec<Value> {
 
 fn case(name: &str, kind: Kind, tasks: usize, effort: Effort) -> Value {
     let instance = instance(kind, tasks, 1);
-    let (mut cold, mut warm, mut spends) =
-        (Cold::new(&instance, 1e-9), Warm::new(&instance, 1e-9), Warm::new(&instance, 1e-9));
+    let (mut cold, mut warm) = (Cold::new(&instance, 1e-9), Warm::new(&instance, 1e-9));
     let (mut triad, mut exponentials) = (Triad::new(tasks), Exponentials::new(tasks));
     let gap = cold.gap().max(warm.gap());
     let seconds = in_turns(
@@ -29,7 +28,6 @@ fn case(name: &str, kind: Kind, tasks: usize, effort: Effort) -> Value {
         &mut [
             Contender::new("cold", || cold.call()),
             Contender::new("warm", || warm.call()),
-            Contender::new("spends", || spends.spends()),
             Contender::new("triad", || triad.pass()),
             Contender::new("exponentials", || exponentials.pass()),
         ],

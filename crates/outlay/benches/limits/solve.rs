@@ -61,17 +61,6 @@ impl Warm {
         self.oracle.use_threads(threads);
     }
 
-    /// A round without each task's chance of success.
-    pub fn spends(&mut self) {
-        self.round += 1;
-        let answer = self.oracle.allocate_spend(
-            black_box(&self.moving[self.round % CYCLE]),
-            1.0,
-            &self.options,
-        );
-        black_box(answer.map(|answer| answer.value)).ok();
-    }
-
     pub fn call(&mut self) {
         self.round += 1;
         let answer =

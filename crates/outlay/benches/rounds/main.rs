@@ -21,7 +21,7 @@ mod table;
 
 use clock::Effort;
 use outlay::instance::Instance;
-use play::{BY_HAND, measure, sides};
+use play::{BY_HAND, measure};
 use table::{Table, seconds};
 
 /// What is played for how long, and whether there is a version by hand.
@@ -47,7 +47,6 @@ fn main() {
         arguments.into_iter().find(|argument| !argument.starts_with("--")).unwrap_or_default();
     let effort = Effort { seconds: if quick { 0.3 } else { 3.0 }, blocks: 200 };
     rounds(&filter, if quick { 10 } else { 1 }, effort);
-    together(&filter, if quick { 10 } else { 1 }, effort);
     if "parts".contains(&filter) {
         parts(Effort { seconds: if quick { 0.03 } else { 0.3 }, blocks: 2000 });
     }
@@ -99,38 +98,6 @@ fn rounds(filter: &str, shorter: u64, effort: Effort) {
     println!(
         "\nTimes are those of a round, as multiples: of `paper` on the instance, and of the same algorithm by hand."
     );
-}
-
-/// Replications of one problem by one thread, one by one and in lockstep: the same digits, which is
-/// checked.
-fn together(filter: &str, shorter: u64, effort: Effort) {
-    let mut table = Table::new(&[
-        "instance",
-        "learner",
-        "replications",
-        "a round alone",
-        "a round together",
-        "times as fast",
-    ]);
-    for (instance, horizon) in
-        [("power:tasks=3", 100_000), ("power:tasks=10", 100_000), ("power:tasks=100", 10_000)]
-    {
-        for learner in ["paper", "sharp", "tight"]
-            .into_iter()
-            .filter(|learner| format!("together {instance} {learner}").contains(filter))
-        {
-            let sides = sides(instance, learner, horizon / shorter, 8, effort).unwrap();
-            table.row([
-                instance.to_owned(),
-                learner.to_owned(),
-                "8".to_owned(),
-                seconds(1.0 / sides.one_by_one),
-                seconds(1.0 / sides.together),
-                format!("{:.2}x", sides.together / sides.one_by_one),
-            ]);
-        }
-    }
-    table.print("Replications together, one core");
 }
 
 fn parts(effort: Effort) {

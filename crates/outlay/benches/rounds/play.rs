@@ -2,12 +2,11 @@
 
 use std::error::Error;
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use outlay::Problem;
-use outlay::experiment::{Case, Experiment, Pace, Play, Replication, Source};
+use outlay::experiment::{Play, Replication};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 
@@ -72,66 +71,6 @@ pub fn measure(
         let _ = black_box(replication(black_box(&problem), &spec, horizon, seed));
     });
     Ok(told(seconds, run.regret, Some(run.oracle_gap)))
-}
-
-/// The same replications one by one and together, in turns.
-#[derive(Debug, Clone, Copy)]
-pub struct Sides {
-    /// Rounds per second of the fastest turn, over all replications.
-    pub one_by_one: f64,
-    pub together: f64,
-}
-
-/// Plays `replications` replications on one core in both ways.
-///
-/// # Errors
-/// If there is no such instance or learner, or the two ways differ in any digit.
-pub fn sides(
-    instance: &str,
-    learner: &str,
-    horizon: u64,
-    replications: u64,
-    effort: Effort,
-) -> Result<Sides, Box<dyn Error>> {
-    let source = Source::Instance(instance.parse()?);
-    let experiment = Experiment {
-        cases: vec![Case { name: instance.to_owned(), source, horizon, parameter: None }],
-        learners: vec![learner.parse()?],
-        feedback: None,
-        replications,
-        seed: 1,
-    };
-    experiment.check()?;
-    let jobs: Vec<_> = experiment.jobs().collect();
-    let play = |lockstep: bool| {
-        let mut results = Vec::new();
-        let pace = Pace { threads: NonZeroUsize::MIN, lockstep };
-        // The thread that plays is another one: its time is that of the wall clock, and the
-        // quietest turn counts.
-        let begin = Instant::now();
-        experiment.run(&jobs, pace, &AtomicBool::new(false), |job, replication| {
-            results.push((job, replication))
-        })?;
-        let seconds = begin.elapsed().as_secs_f64();
-        results.sort_by_key(|(job, _)| *job);
-        Ok::<_, Box<dyn Error>>((seconds, results))
-    };
-    let ((mut alone, expected), (mut together, found)) = (play(false)?, play(true)?);
-    if expected != found {
-        return Err(
-            format!("{instance} {learner}: replications differ from those played alone").into()
-        );
-    }
-    let begin = Instant::now();
-    for _ in 0..effort.blocks {
-        alone = alone.min(play(false)?.0);
-        together = together.min(play(true)?.0);
-        if begin.elapsed().as_secs_f64() > effort.seconds {
-            break;
-        }
-    }
-    let rounds = horizon as f64 * replications as f64;
-    Ok(Sides { one_by_one: rounds / alone, together: rounds / together })
 }
 
 fn replication(

@@ -1,10 +1,8 @@
 //! The world that a simulation plays against: budgets, completions, rewards and delays, drawn from
 //! one seed.
 
-mod lockstep;
 mod reward;
 
-pub(crate) use lockstep::Worlds;
 pub use reward::RewardDraw;
 
 use crate::feedback::{Completion, Feedback, Outcome, Reward};

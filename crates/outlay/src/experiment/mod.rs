@@ -1,13 +1,11 @@
 //! Learners on problems, many times over: one replication, many replications, what they add up to.
 
-mod lockstep;
 mod replication;
 pub(crate) mod run;
 mod summary;
 
-use replication::Best;
 pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
-pub use run::{Case, Experiment, Job, Pace, Source};
+pub use run::{Case, Experiment, Job, Source};
 pub use summary::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };

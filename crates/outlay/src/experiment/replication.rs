@@ -20,7 +20,7 @@ pub const MOST_TRACED_TASKS: usize = 64;
 /// About so many points of a replication are kept.
 const TRACE_POINTS: f64 = 200.0;
 /// How often a replication looks whether it should stop, in rounds.
-pub(super) const STOP_CHECK: u64 = 1024;
+const STOP_CHECK: u64 = 1024;
 
 /// What a replication came to. Regrets are in the problem's unit of reward.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -289,7 +289,7 @@ fn is_seen(outcome: Outcome, sees_forgone: bool) -> bool {
 }
 
 /// The optimum of each round, solved again only when the round differs from the last one solved.
-pub(super) struct Best {
+struct Best {
     oracle: Oracle,
     /// The budget it was solved for, and the value.
     known: Option<(f64, f64)>,
@@ -299,7 +299,7 @@ pub(super) struct Best {
 }
 
 impl Best {
-    pub(super) fn new(problem: &Problem) -> Self {
+    fn new(problem: &Problem) -> Self {
         let tasks = problem.tasks().len();
         Self {
             oracle: Oracle::new(problem),
@@ -310,7 +310,7 @@ impl Best {
         }
     }
 
-    pub(super) fn value(
+    fn value(
         &mut self,
         means: &[f64],
         budget: f64,

@@ -1,11 +1,10 @@
 //! Every learner on every problem, over all cores. Results do not depend on the number of threads.
 
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
-use super::lockstep::together;
 use super::summary::summarise;
 use super::{ExperimentError, Play, Replication, Summary};
 use crate::environment::Environment;
@@ -33,11 +32,6 @@ impl Source {
             Self::Problem(problem) => Ok(Arc::clone(problem)),
             Self::Instance(instance) => Ok(Arc::new(instance.problem(horizon, seed)?)),
         }
-    }
-
-    /// Whether the problem depends on the seed.
-    fn depends_on_seed(&self) -> bool {
-        matches!(self, Self::Instance(instance) if instance.depends_on_seed())
     }
 }
 
@@ -67,22 +61,6 @@ pub struct Experiment {
     pub replications: u64,
     /// Replication r has the seed `seed + r`, r = 0, 1, …
     pub seed: u64,
-}
-
-/// How an experiment is run. Results do not depend on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pace {
-    /// Threads that play.
-    pub threads: NonZeroUsize,
-    /// Whether a thread plays several replications of one problem together, where that is quicker.
-    pub lockstep: bool,
-}
-
-impl From<NonZeroUsize> for Pace {
-    /// So many threads, and replications together.
-    fn from(threads: NonZeroUsize) -> Self {
-        Self { threads, lockstep: true }
-    }
 }
 
 /// One replication of an experiment.
@@ -144,7 +122,7 @@ impl Experiment {
         Ok(())
     }
 
-    /// Plays one job; `None` if `stop` was set before its end.
+    /// Runs one job; `None` if `stop` was set before its end.
     ///
     /// # Errors
     /// As [`Play::run`].
@@ -153,109 +131,53 @@ impl Experiment {
         job: Job,
         stop: &AtomicBool,
     ) -> Result<Option<Replication>, ExperimentError> {
-        self.with_play(job, |play| play.run(stop))
-    }
-
-    /// Plays jobs of one case and learner together where that is quicker, and others one by one;
-    /// `None` if `stop` was set before their end. What they come to is what [`Experiment::play`]
-    /// says of each.
-    ///
-    /// # Errors
-    /// As [`Play::run`].
-    pub fn play_together(
-        &self,
-        jobs: &[Job],
-        stop: &AtomicBool,
-    ) -> Result<Option<Vec<Replication>>, ExperimentError> {
-        let one_kind = jobs.first().filter(|first| {
-            jobs.iter().all(|job| (job.case, job.learner) == (first.case, first.learner))
-        });
-        if let Some(&first) = one_kind
-            .filter(|first| jobs.len() > 1 && !self.cases[first.case].source.depends_on_seed())
-        {
-            let seeds: Vec<u64> =
-                jobs.iter().map(|job| self.seed.wrapping_add(job.replication)).collect();
-            return self.with_play(first, |play| play.run_together(&seeds, stop));
-        }
-        jobs.iter().map(|&job| self.play(job, stop)).collect()
-    }
-
-    fn with_play<T>(
-        &self,
-        job: Job,
-        run: impl FnOnce(&Play<'_>) -> Result<T, ExperimentError>,
-    ) -> Result<T, ExperimentError> {
         let (case, learner) = (&self.cases[job.case], &self.learners[job.learner]);
         let seed = self.seed.wrapping_add(job.replication);
         let problem = case.source.problem(case.horizon, seed)?;
-        run(&Play {
-            problem: &problem,
-            learner,
-            feedback: self.feedback_of(learner),
-            horizon: case.horizon,
-            seed,
-        })
+        let feedback = self.feedback_of(learner);
+        let horizon = case.horizon;
+        Play { problem: &problem, learner, feedback, horizon, seed }.run(stop)
     }
 
-    /// Jobs that are played together, so many that every thread has something to do.
-    fn groups(&self, jobs: &[Job], pace: Pace) -> Result<Vec<Vec<Job>>, ExperimentError> {
-        let share = if pace.lockstep { jobs.len().div_ceil(pace.threads.get()) } else { 1 };
-        let mut kinds: BTreeMap<(usize, usize), Vec<Job>> = BTreeMap::new();
-        jobs.iter().for_each(|&job| kinds.entry((job.case, job.learner)).or_default().push(job));
-        let mut groups = Vec::new();
-        for jobs in kinds.values() {
-            let mut left = &jobs[..];
-            let can =
-                share.min(jobs.len()) > 1 && !self.cases[jobs[0].case].source.depends_on_seed();
-            let goes_together = can && self.with_play(jobs[0], |play| Ok(play.goes_together()))?;
-            while !left.is_empty() {
-                let (group, rest) =
-                    left.split_at(if goes_together { together(left.len().min(share)) } else { 1 });
-                groups.push(group.to_vec());
-                left = rest;
-            }
-        }
-        // All learners of a replication before the next replication.
-        groups
-            .sort_by_key(|group| group.first().map(|job| (job.case, job.replication, job.learner)));
-        Ok(groups)
-    }
-
-    /// Plays the jobs on several threads and hands over each as it ends, on the calling thread. The
-    /// order in which they end depends on the machine, what they come to does not. Setting `stop`
-    /// ends it early, without the jobs under way.
+    /// Runs the jobs on `threads` threads and passes each result to `finished` on the calling
+    /// thread as soon as it is complete. The order of completion depends on the machine; the
+    /// results do not. Setting `stop` ends the run early; unfinished jobs are dropped.
     ///
     /// # Errors
-    /// The first that a job meets; the others are then left.
+    /// The first error of a job; the remaining jobs are skipped.
     pub fn run(
         &self,
         jobs: &[Job],
-        pace: impl Into<Pace>,
+        threads: NonZeroUsize,
         stop: &AtomicBool,
-        finished: impl FnMut(Job, Replication),
+        mut finished: impl FnMut(Job, Replication),
     ) -> Result<(), ExperimentError> {
-        self.run_with(jobs, pace, stop, |jobs| self.play_together(jobs, stop), finished)
+        let no_clock = || Duration::ZERO;
+        self.run_timed(jobs, threads, stop, no_clock, |job, replication, _| {
+            finished(job, replication);
+        })
     }
 
-    /// As [`Experiment::run`], with more around jobs than [`Experiment::play_together`]: a clock,
-    /// for instance, which this library does not have. `play` runs on the threads and returns as
-    /// many results as there are jobs.
+    /// As [`Experiment::run`], and also reports how long each job took by `clock`, which returns
+    /// the time since a fixed instant. The library itself reads no clock.
     ///
     /// # Errors
     /// As [`Experiment::run`].
-    pub fn run_with<T: Send>(
+    pub fn run_timed(
         &self,
         jobs: &[Job],
-        pace: impl Into<Pace>,
+        threads: NonZeroUsize,
         stop: &AtomicBool,
-        play: impl Fn(&[Job]) -> Result<Option<Vec<T>>, ExperimentError> + Sync,
-        mut finished: impl FnMut(Job, T),
+        clock: impl Fn() -> Duration + Sync,
+        mut finished: impl FnMut(Job, Replication, Duration),
     ) -> Result<(), ExperimentError> {
-        let pace = pace.into();
-        let groups = self.groups(jobs, pace)?;
-        let groups: Vec<&[Job]> = groups.iter().map(Vec::as_slice).collect();
-        on_threads(&groups, pace.threads, stop, play, |jobs, results| {
-            jobs.iter().zip(results).for_each(|(job, result)| finished(*job, result));
+        let play = |job| {
+            let start = clock();
+            let replication = self.play(job, stop)?;
+            Ok(replication.map(|replication| (replication, clock().saturating_sub(start))))
+        };
+        on_threads(jobs, threads, stop, play, |job, (replication, time)| {
+            finished(job, replication, time);
         })
     }
 

@@ -16,10 +16,9 @@ pub(super) struct Hoeffding {
 }
 
 impl Hoeffding {
-    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
-        let (index, places) =
-            (Self { half_log_term: 0.5 * log_term(tasks, horizon) }, tasks * replications);
-        Box::new(Counting::new(places, Remembered::new(places, index)))
+    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
+        let index = Self { half_log_term: 0.5 * log_term(tasks, horizon) };
+        Box::new(Counting::new(tasks, Remembered::new(tasks, index)))
     }
 }
 

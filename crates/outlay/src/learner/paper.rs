@@ -26,9 +26,8 @@ impl Paper {
         Self { log_term: log_term(tasks, horizon) }
     }
 
-    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
-        let places = tasks * replications;
-        Box::new(Counting::new(places, Remembered::new(places, Self::new(tasks, horizon))))
+    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
+        Box::new(Counting::new(tasks, Remembered::new(tasks, Self::new(tasks, horizon))))
     }
 }
 

@@ -257,26 +257,6 @@ impl LearnerSpec {
         }
     }
 
-    /// One learner that is those of several replications: it has a place for each task of each.
-    /// None unless the index of a task depends on nothing but the round and what was seen of the
-    /// task itself, without draws.
-    pub(crate) fn build_many(
-        &self,
-        tasks: usize,
-        horizon: u64,
-        replications: usize,
-    ) -> Option<Box<dyn Learner>> {
-        match *self {
-            Self::Paper => Some(Paper::learner(tasks, horizon, replications)),
-            Self::Sharp { c } => Some(Sharp::learner(tasks * replications, c)),
-            Self::Tight => Some(Tight::learner(tasks, horizon, replications)),
-            Self::Hoeffding => Some(Hoeffding::learner(tasks, horizon, replications)),
-            Self::KlLog => Some(KlLog::learner(tasks * replications)),
-            Self::Greedy => Some(Greedy::learner(tasks * replications)),
-            _ => None,
-        }
-    }
-
     /// The learner itself, for a problem. `feedback` is what it will be shown; `seed` is for its
     /// own draws.
     ///
@@ -303,10 +283,10 @@ impl LearnerSpec {
         };
         let tasks = problem.tasks().len();
         Ok(match *self {
-            Self::Paper => Paper::learner(tasks, horizon, 1),
+            Self::Paper => Paper::learner(tasks, horizon),
             Self::Sharp { c } => Sharp::learner(tasks, c),
-            Self::Tight => Tight::learner(tasks, horizon, 1),
-            Self::Hoeffding => Hoeffding::learner(tasks, horizon, 1),
+            Self::Tight => Tight::learner(tasks, horizon),
+            Self::Hoeffding => Hoeffding::learner(tasks, horizon),
             Self::KlLog => KlLog::learner(tasks),
             Self::Thompson => Thompson::learner(tasks, seed),
             Self::Greedy => Greedy::learner(tasks),

@@ -54,22 +54,21 @@ impl Loop for Levels<'_> {
 }
 
 impl Tight {
-    pub(super) fn learner(tasks: usize, horizon: u64, replications: usize) -> Box<dyn Learner> {
-        let places = tasks * replications;
-        Box::new(Counting::new(places, Self::new(base(tasks, horizon as f64), places)))
+    pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
+        Box::new(Counting::new(tasks, Self::new(base(tasks, horizon as f64), tasks)))
     }
 
-    fn new(base: f64, places: usize) -> Self {
-        let batch = Batch::new(places);
+    fn new(base: f64, tasks: usize) -> Self {
+        let batch = Batch::new(tasks);
         Self {
             base,
             // Before the first completion.
-            indices: vec![1.0; places],
-            changed: Vec::with_capacity(places),
-            is_changed: vec![false; places],
+            indices: vec![1.0; tasks],
+            changed: Vec::with_capacity(tasks),
+            is_changed: vec![false; tasks],
             means: vec![0.0; batch.places()],
             levels: vec![0.0; batch.places()],
-            uppers: vec![0.0; places],
+            uppers: vec![0.0; tasks],
             batch,
         }
     }

@@ -342,24 +342,6 @@ impl<S: Simd> FourSums<S> {
     }
 }
 
-/// The sum of four numbers a lane, in the order of [`Four::total`].
-#[inline(always)]
-pub(super) fn total_by_lane<S: Simd>([a, b, c, d]: [Four<S>; 4]) -> Four<S> {
-    (a + c) + (b + d)
-}
-
-/// The sum of four sums a lane, in the order of [`FourSums::total`].
-#[inline(always)]
-pub(super) fn sum_by_lane<S: Simd>([a, b, c, d]: [FourSums<S>; 4]) -> Four<S> {
-    let plain = |sum: FourSums<S>| FourSums { lost: Four::splat(sum.sums.simd, 0.0), ..sum };
-    let (mut left, mut right) = (plain(a), plain(b));
-    left.add(c.sums);
-    right.add(d.sums);
-    left.add(right.sums);
-    let lost = (left.lost + right.lost) + total_by_lane([a.lost, b.lost, c.lost, d.lost]);
-    left.sums + lost
-}
-
 /// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;

@@ -11,7 +11,6 @@ mod crowd;
 mod finish;
 mod four;
 mod hull;
-mod lockstep;
 mod model;
 mod nearby;
 #[cfg(test)]
@@ -25,15 +24,12 @@ mod relaxation;
 mod roots;
 mod sigmoid;
 mod smooth_model;
-mod sparse;
 mod stack;
 mod stairs;
 mod tally;
 
-pub(crate) use lockstep::{Answers, LANES, Lanes, Lockstep};
 pub use prove::{Proof, prove};
 pub use recheck::{Recheck, RecheckError, price_bound, recheck};
-pub use sparse::{Certificate, SparseError, SparseRounds};
 
 use std::num::NonZeroUsize;
 
@@ -397,27 +393,6 @@ impl Oracle {
         if let (Some(crowd), Some(warmth)) = (&mut self.crowd, &warmth.crowd) {
             crowd.start_from(warmth);
         }
-    }
-
-    /// The spends of [`Oracle::allocate`] with their certificate, without each task's chance of
-    /// success: for thousands of concave tasks or more a third of the work is saved.
-    /// [`Oracle::last`] then has the success of an earlier call.
-    ///
-    /// # Errors
-    /// If an input is out of range or the lower bounds exceed the budget.
-    pub fn allocate_spend(
-        &mut self,
-        values: &[f64],
-        budget: f64,
-        options: &Options,
-    ) -> Result<&Allocation, AllocationError> {
-        if self.crowd.is_some()
-            && options.tolerance >= 0.0
-            && self.allocate_crowd(values, budget, options)
-        {
-            return Ok(&self.allocation);
-        }
-        self.allocate(values, budget, options)
     }
 
     /// The best split of `budget` when a success of task `k` is worth `values[k]`.

@@ -78,25 +78,6 @@ pub(super) struct Price {
     pub(super) price: f64,
 }
 
-/// Where calls go on from, for who works them out elsewhere.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Anchored {
-    pub(super) anchor: Price,
-    pub(super) last: Price,
-    pub(super) softest: usize,
-}
-
-/// What a task is like at all prices.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Constants {
-    /// The first four powers of its elasticity.
-    pub(super) powers: [f64; 4],
-    pub(super) over_exponent: f64,
-    pub(super) floor: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
-}
-
 /// Four tasks. Lanes of no task have value one and wish nothing.
 #[derive(Debug, Clone, Copy)]
 struct Tasks {
@@ -231,44 +212,6 @@ impl Nearby {
         self.anchor = Some(Price { log: *log_price, price: log_price.exp() });
         self.last = Price { log: *last_log_price, price: *last_price };
         self.softest = self.find_softest();
-    }
-
-    /// Goes on as if its last call had ended at this price: others have worked out the calls since,
-    /// near the same anchor.
-    pub(super) fn goes_on_at(&mut self, last: Price) {
-        self.last = last;
-    }
-
-    /// The anchor, where the last call ended and who takes remainders; none if the next call is not
-    /// tried.
-    pub(super) fn anchored(&self) -> Option<Anchored> {
-        let anchor = self.anchor.filter(|_| self.pause == 0)?;
-        Some(Anchored { anchor, last: self.last, softest: self.softest })
-    }
-
-    pub(super) fn tasks(&self) -> usize {
-        self.tasks
-    }
-
-    pub(super) fn most_elastic(&self) -> f64 {
-        self.most_elastic
-    }
-
-    /// A task's value and wish at the anchor.
-    pub(super) fn at_anchor(&self, task: usize) -> (f64, f64) {
-        let (tasks, lane) = (&self.fours[task / 4], task % 4);
-        (tasks.value[lane], tasks.wish[lane])
-    }
-
-    pub(super) fn constants(&self, task: usize) -> Constants {
-        let (tasks, lane) = (&self.fours[task / 4], task % 4);
-        Constants {
-            powers: powers(tasks.elasticity[lane]),
-            over_exponent: tasks.over_exponent[lane],
-            floor: tasks.floor[lane],
-            low: tasks.low[lane],
-            high: tasks.high[lane],
-        }
     }
 
     fn set_values(&mut self, values: &[f64]) {

@@ -271,7 +271,6 @@ impl Undecided<'_> {
                 smooth: Smooth::Exponential { level: self.level[lane], scale: self.scale[lane] },
                 low,
                 high,
-                task: 0,
             });
         }
     }

@@ -26,8 +26,6 @@ pub(in crate::oracle) struct Crossing {
     pub(in crate::oracle) smooth: Smooth,
     pub(in crate::oracle) low: f64,
     pub(in crate::oracle) high: f64,
-    /// Which task it is, for whoever has listed it.
-    pub(in crate::oracle) task: usize,
 }
 
 /// How its wish goes on, before the bounds.

@@ -286,7 +286,6 @@ impl Undecided<'_> {
                 smooth: Smooth::Power { wish: self.wish[lane], elasticity: self.elasticity[lane] },
                 low,
                 high,
-                task: 0,
             });
         }
     }

@@ -268,21 +268,3 @@ fn any_number_of_threads_gives_the_same_bits() {
         values.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * random.between(-1.0, 1.0));
     }
 }
-
-#[test]
-fn spends_alone_are_the_same_spends() {
-    let kind = Kind { tasks: 3000, families: Families::Mixed, has_bounds: false, has_floors: true };
-    let mut random = Random(11);
-    let problem = problem(kind, &mut random);
-    let values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
-    let (mut one, mut other) = (Oracle::new(&problem), Oracle::new(&problem));
-    let whole = one.allocate(&values, 1.0, &Options::default()).unwrap().clone();
-    let spends = other.allocate_spend(&values, 1.0, &Options::default()).unwrap();
-    assert_eq!(
-        (&whole.spend, whole.value, whole.upper_bound),
-        (&spends.spend, spends.value, spends.upper_bound)
-    );
-    // Bad input gets its error here too.
-    assert!(other.allocate_spend(&values[1..], 1.0, &Options::default()).is_err());
-    assert!(other.allocate_spend(&values, f64::NAN, &Options::default()).is_err());
-}
