@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::{Case, Experiment, Job, Play, Replication, Source, Statistics};
+use outlay::experiment::{Case, Experiment, Play, Source, Statistics};
 use outlay::learner::LearnerSpec;
 
 #[path = "support/bound.rs"]
