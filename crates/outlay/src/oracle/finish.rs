@@ -5,8 +5,8 @@ use super::model::Model;
 use super::stack::Stack;
 use super::{Allocation, Options, Outcome, Status, UnspentReason};
 use crate::curve::{Family, REACH};
+use crate::numeric::compensated::sum;
 use crate::problem::Leftover;
-use crate::sum::sum;
 
 /// A gap this small is rounding.
 const ROUNDING_GAP: f64 = 1e-12;

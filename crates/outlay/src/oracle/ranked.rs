@@ -9,8 +9,8 @@ use super::model::Model;
 use super::relaxation::ROUNDING;
 use super::{Allocation, Options, UnspentReason, finish};
 use crate::curve::REACH;
+use crate::numeric::compensated::Sum;
 use crate::problem::Leftover;
-use crate::sum::Sum;
 
 /// The tasks, in their order.
 #[derive(Debug)]

@@ -8,8 +8,8 @@
 use super::Allocation;
 use super::model::within_budget;
 use crate::curve::{Curve, Family};
+use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 
 /// What a recheck found.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -10,7 +10,7 @@ use super::hull::Hull;
 use super::model::within_budget;
 use super::relaxation::ROUNDING;
 use crate::curve::{Curve, REACH};
-use crate::sum::Sum;
+use crate::numeric::compensated::Sum;
 
 /// A spend that may be best for a task, and the success it buys, before floor and ceiling.
 #[derive(Debug, Clone, Copy)]

@@ -6,7 +6,7 @@ use std::collections::hash_map::Entry;
 use super::environment::{check_environment, lower_bounds};
 use super::errors::{Faults, one_line};
 use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
-use crate::sum::sum;
+use crate::numeric::compensated::sum;
 
 /// Bounds that add up to the budget in decimals may miss it by a rounding.
 const BUDGET_SLACK: f64 = 1e-12;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::errors::Faults;
-use crate::sum::sum;
+use crate::numeric::compensated::sum;
 
 /// How the budget of a round comes about.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -11,10 +11,10 @@ use pulp::{Arch, Simd, WithSimd};
 use super::hill::HillFamily;
 use super::logistic::LogisticFamily;
 use super::{Aside, Batch, Family, FourCurves, Place, Price, Responses, Sigmoids};
+use crate::numeric::compensated::Sum;
 use crate::oracle::batch::{Settled, Split};
 use crate::oracle::chords::{Chord, Chords};
 use crate::oracle::four::{Four, FourSums, with_four};
-use crate::sum::Sum;
 
 /// Prices down to this share of the one asked for are then within reach; among few tasks prices
 /// move more.
