@@ -99,12 +99,12 @@ pub mod fit;
 pub mod instance;
 pub mod learner;
 pub mod ledger;
-mod named;
 mod numeric;
 pub mod oracle;
 pub mod plan;
 pub mod problem;
 pub mod replay;
+pub mod text;
 pub mod theory;
 
 pub use curve::Curve;

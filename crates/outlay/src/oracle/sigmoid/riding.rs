@@ -610,7 +610,7 @@ mod tests {
                             context()
                         );
                         let bend = four.bend[lane];
-                        let expected = if is_inside { smooth.bend(spend, fall) } else { 0.0 };
+                        let expected = if is_inside { smooth.curvature(spend, fall) } else { 0.0 };
                         assert!(
                             (bend - expected).abs() <= 1e-3 * (expected.abs() + fall),
                             "{}: bend {bend} not {expected}",
