@@ -95,7 +95,7 @@ impl<'a> Row<'a> {
         let Bounds { min, max, at_least } = task.bounds();
         Self {
             task: task.name(),
-            family: task.curve().family().name(),
+            family: task.curve().family().as_str(),
             shape: task.curve().shape().to_string(),
             min,
             max: max.is_finite().then_some(max),

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use outlay::Problem;
-use outlay::problem::ProblemErrors;
-
-use crate::values::unknown_task;
+use outlay::problem::{ProblemErrors, UnknownTask};
 
 /// The tasks of a problem by name.
 pub(crate) struct TaskNames<'a> {
@@ -39,10 +37,9 @@ impl<'a> TaskNames<'a> {
         // Looking for the nearest name takes long in a long file of wrong ones, of which only the
         // first are shown.
         let is_shown = self.unknown <= ProblemErrors::SHOWN;
-        Err(if is_shown {
-            unknown_task(self.problem, name)
-        } else {
-            format!("no task is named {name}")
-        })
+        let unknown = if is_shown { self.problem.task_position(name).err() } else { None };
+        let unknown =
+            unknown.unwrap_or_else(|| UnknownTask { name: name.to_owned(), nearest: None });
+        Err(unknown.to_string())
     }
 }

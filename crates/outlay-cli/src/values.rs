@@ -1,6 +1,7 @@
 //! What a success of each task is worth: from the problem, or from `--values`.
 
 use outlay::Problem;
+pub(crate) use outlay::text::{listed, nearest};
 
 use crate::failure::Failure;
 
@@ -53,9 +54,9 @@ fn set_by_name(problem: &Problem, values: &mut [Option<f64>], given: &str) -> Re
             )));
         };
         let name = name.trim();
-        let Some(position) = problem.tasks().iter().position(|task| task.name() == name) else {
-            return Err(Failure(format!("--values: {}", unknown_task(problem, name))));
-        };
+        let position = problem
+            .task_position(name)
+            .map_err(|unknown| Failure(format!("--values: {unknown}")))?;
         if std::mem::replace(&mut is_set[position], true) {
             return Err(Failure(format!("--values: {name} is given twice")));
         }
@@ -70,29 +71,4 @@ fn number(text: &str, shown: &str) -> Result<f64, Failure> {
         Ok(_) => Err(Failure(format!("--values: {shown} must be finite and not negative"))),
         Err(_) => Err(Failure(format!("--values: {shown} is not a number"))),
     }
-}
-
-/// That there is no such task, and which one may have been meant.
-pub(crate) fn unknown_task(problem: &Problem, name: &str) -> String {
-    match nearest(name, problem.tasks().iter().map(outlay::Task::name)) {
-        Some(nearest) => format!("no task is named {name}; did you mean {nearest}?"),
-        None => format!("no task is named {name}"),
-    }
-}
-
-/// The known name that was probably meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const CLOSE: f64 = 0.7;
-    let likeness = |other: &str| strsim::jaro_winkler(name, other);
-    known
-        .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
-        .filter(|nearest| likeness(nearest) > CLOSE)
-}
-
-/// A few names, and how many more there are.
-pub(crate) fn listed(names: &[&str]) -> String {
-    const NAMED: usize = 8;
-    let more = names.len().saturating_sub(NAMED);
-    let named = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{named} and {more} more") } else { named }
 }

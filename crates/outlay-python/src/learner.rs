@@ -16,7 +16,6 @@ use crate::arrays::{LazyArray, flag, flags, numbers};
 use crate::errors::{self, ObservationError, StateError};
 use crate::problem::Problem;
 use crate::simulation::{feedback as feedback_of, learner as spec_of};
-use crate::values;
 
 /// From so many tasks on, a split takes long enough to let other threads run.
 const MANY_TASKS: usize = 2000;
@@ -481,8 +480,9 @@ impl Learner {
         }
         let mut outcomes = vec![Outcome::Missing; self.problem.tasks().len()];
         let find = |name: &str, what: &str| {
-            values::position(&self.problem, name)
-                .map_err(|message| ObservationError::new_err(format!("{what}: {message}")))
+            self.problem
+                .task_position(name)
+                .map_err(|unknown| ObservationError::new_err(format!("{what}: {unknown}")))
         };
         let mut rewards: Vec<Option<f64>> = vec![None; outcomes.len()];
         if let Some(reward) = reward {

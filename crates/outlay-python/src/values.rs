@@ -1,5 +1,6 @@
 //! What a success of each task is worth, or what a plan gives each: in order, or by name.
 
+use outlay::text::listed;
 use outlay::{Problem, Task};
 use pyo3::prelude::*;
 use pyo3::types::PyMapping;
@@ -103,8 +104,9 @@ fn by_name(
     let mut found = Vec::new();
     for item in named.items()?.iter() {
         let (name, number): (String, Bound<'_, PyAny>) = item.extract()?;
-        let position = position(problem, &name)
-            .map_err(|message| AllocationError::new_err(format!("{what}: {message}")))?;
+        let position = problem
+            .task_position(&name)
+            .map_err(|unknown| AllocationError::new_err(format!("{what}: {unknown}")))?;
         match number.extract::<f64>() {
             Ok(number) if number >= 0.0 && number.is_finite() => found.push((position, number)),
             Ok(number) => {
@@ -118,30 +120,4 @@ fn by_name(
         }
     }
     Ok(found)
-}
-
-/// Where a task stands, or which one may have been meant.
-pub(crate) fn position(problem: &Problem, name: &str) -> Result<usize, String> {
-    let names = || problem.tasks().iter().map(Task::name);
-    names().position(|known| known == name).ok_or_else(|| match nearest(name, names()) {
-        Some(nearest) => format!("no task is named {name}; did you mean {nearest}?"),
-        None => format!("no task is named {name}"),
-    })
-}
-
-/// The known name that was probably meant.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const CLOSE: f64 = 0.7;
-    let likeness = |other: &str| strsim::jaro_winkler(name, other);
-    known
-        .max_by(|one, other| likeness(one).total_cmp(&likeness(other)))
-        .filter(|nearest| likeness(nearest) > CLOSE)
-}
-
-/// A few names, and how many more there are.
-pub(crate) fn listed(names: &[&str]) -> String {
-    const NAMED: usize = 8;
-    let more = names.len().saturating_sub(NAMED);
-    let named = names[..names.len() - more].join(", ");
-    if more > 0 { format!("{named} and {more} more") } else { named }
 }

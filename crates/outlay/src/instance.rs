@@ -12,9 +12,9 @@
 use std::str::FromStr;
 
 use crate::curve::{Curve, CurveError};
-use crate::named::Named;
-use crate::problem::{Problem, ProblemSpec, RewardLaw, TaskSpec, one_line};
+use crate::problem::{Problem, ProblemSpec, RewardLaw, TaskSpec};
 use crate::random::{Draws, Purpose};
+use crate::text::{NameWithParameters, one_line};
 
 /// An instance cannot be made: which, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -119,7 +119,7 @@ impl std::fmt::Display for Instance {
 }
 
 fn parse(text: &str) -> Result<Kind, String> {
-    let mut named = Named::parse(text, &INSTANCES.map(|entry| entry.name))?;
+    let mut named = NameWithParameters::parse(text, &INSTANCES.map(|entry| entry.name))?;
     let count =
         |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
     let kind = match named.name {

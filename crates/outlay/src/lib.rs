@@ -99,18 +99,16 @@ pub mod fit;
 pub mod instance;
 pub mod learner;
 pub mod ledger;
-mod named;
+mod numeric;
 pub mod oracle;
 pub mod plan;
-mod pooling;
 pub mod problem;
-pub mod random;
 pub mod replay;
-mod sum;
+pub mod text;
 pub mod theory;
-mod vectorised;
 
 pub use curve::Curve;
+pub use numeric::rng as random;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
 pub use problem::{
     Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec,

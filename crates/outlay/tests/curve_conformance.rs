@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use outlay::Curve;
-use outlay::curve::{DeclaredShape, REACH, Shape};
+use outlay::curve::{DeclaredShape, JUMP_TOLERANCE, Shape};
 
 /// Every family with several parameters: add a new family here.
 fn every_curve() -> Vec<(&'static str, Curve)> {
@@ -162,7 +162,7 @@ fn nothing_is_gained_beyond_saturation() {
 fn a_jump_counts_as_reached_a_hair_before_its_spend() {
     let curve = Curve::threshold(3.0).unwrap();
     assert_eq!(curve.success(3.0), 1.0);
-    assert_eq!(curve.success(3.0 * REACH), 1.0);
+    assert_eq!(curve.success(3.0 * JUMP_TOLERANCE), 1.0);
     assert_eq!(curve.success(3.0 * (1.0 - 2e-12)), 0.0);
     let thirds: f64 = 1.0 / 49.0;
     assert_eq!(

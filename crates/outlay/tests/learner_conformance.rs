@@ -369,7 +369,7 @@ fn names_are_read_back() {
         ("shrap", "learner `shrap`: `shrap` is not known: did you mean `sharp`?"),
         ("sharp:c", "learner `sharp:c`: `c` must be a parameter and its value, such as key=0.5"),
         ("sharp:c=0", "learner `sharp:c=0`: c must be a number between 0.5 and 100, not `0`"),
-        ("sharp:d=1", "learner `sharp:d=1`: unknown parameter `d`: only `c` is known here"),
+        ("sharp:d=1", "learner `sharp:d=1`: unknown parameter `d`: expected `c`"),
         ("paper:c=1", "learner `paper:c=1`: `paper` takes no parameters"),
         ("sharp:c=1,c=2", "learner `sharp:c=1,c=2`: `c` is given twice"),
         (

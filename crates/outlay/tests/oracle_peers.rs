@@ -145,7 +145,7 @@ fn model_family(program: &mut ConeProgram, curve: &Curve, spend: usize, success:
                 &[(2.0, sum), (2.0, &[]), (0.0, difference)],
             );
         }
-        family => panic!("no cones for {}", family.name()),
+        family => panic!("no cones for {}", family.as_str()),
     }
 }
 
@@ -284,7 +284,7 @@ fn choices(curve: &Curve, bounds: Bounds, budget: f64) -> Vec<(f64, f64)> {
         Family::Steps(steps) => steps.at(),
         Family::Empirical(empirical) => empirical.at(),
         Family::Threshold(threshold) => &[threshold.at()],
-        family => panic!("{} is no staircase", family.name()),
+        family => panic!("{} is no staircase", family.as_str()),
     };
     let most = bounds.max.min(budget);
     let from = if bounds.min > 0.0 { bounds.min } else { bounds.at_least };

@@ -93,11 +93,11 @@ fn top_level_fields() {
         ("bugdet = 3", "problem: unknown key `bugdet`: did you mean `budget`?"),
         (
             "colour = 3",
-            "problem: unknown key `colour`: known here are `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
+            "problem: unknown key `colour`: expected one of `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
         ),
         (
             "\"new\\nline\" = 3",
-            "problem: unknown key `new line`: known here are `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
+            "problem: unknown key `new line`: expected one of `budget`, `horizon`, `reward_max`, `leftover`, `environment`, `task`, `tasks`",
         ),
     ] {
         assert_eq!(complaints(&format!("{fields}\n{GOOD_TASK}"), &NoFiles), expected, "{fields}");
@@ -135,7 +135,7 @@ fn environments() {
         ),
         (
             "environment.delay = { law = 'geometric', mean = 1, rounds = 2 }",
-            "environment.delay: unknown key `rounds`: known here are `law`, `mean`",
+            "environment.delay: unknown key `rounds`: expected one of `law`, `mean`",
         ),
         (
             "environment.delay = { law = 'constant', rounds = 2.5 }",
@@ -266,7 +266,7 @@ fn task_fields() {
         ),
         (
             "half_at = 3",
-            "task[0]: unknown key `half_at`: known here are `name`, `value`, `min`, `max`, `fixed`, `exclude`, `at_least`, `current`, \
+            "task[0]: unknown key `half_at`: expected one of `name`, `value`, `min`, `max`, `fixed`, `exclude`, `at_least`, `current`, \
              `curve`, `reward`",
         ),
     ]);
@@ -380,7 +380,7 @@ fn curves() {
             ),
             (
                 "family = 'sigmoid'",
-                "task[0].curve.family: unknown family `sigmoid`: known here are `power`, `saturating`, `exponential`, `hill`, `logistic`, \
+                "task[0].curve.family: unknown family `sigmoid`: expected one of `power`, `saturating`, `exponential`, `hill`, `logistic`, \
                  `threshold`, `steps`, `piecewise`, `empirical`",
             ),
             (
@@ -424,7 +424,7 @@ fn curves() {
             ),
             (
                 "family = 'hill', half_at = 1, steepness = 1, scale = 3",
-                "task[0].curve: unknown key `scale`: known here are `family`, `floor`, `ceiling`, `half_at`, `steepness`",
+                "task[0].curve: unknown key `scale`: expected one of `family`, `floor`, `ceiling`, `half_at`, `steepness`",
             ),
             (
                 "family = 'logistic', mid = -1, width = 1",
@@ -579,8 +579,8 @@ fn samples_that_cannot_be_found() {
             (
                 "family = 'empirical', file = 'prices.csv', column = 'seconds', where = { itm = 'pen', colour = 1 }",
                 "task[0].curve.where.itm: in `prices.csv`: there is no column `itm`: did you mean `item`?\n\
-                 task[0].curve.where.colour: in `prices.csv`: there is no column `colour`: known here are `item`, `days`, `price`\n\
-                 task[0].curve.column: in `prices.csv`: there is no column `seconds`: known here are `item`, `days`, `price`",
+                 task[0].curve.where.colour: in `prices.csv`: there is no column `colour`: expected one of `item`, `days`, `price`\n\
+                 task[0].curve.column: in `prices.csv`: there is no column `seconds`: expected one of `item`, `days`, `price`",
             ),
             (
                 "family = 'empirical', file = 'prices.csv', column = 'price', where = { item = 'pen', days = 7 }",
@@ -747,7 +747,7 @@ fn tables_with_bad_rows() {
         ),
         (
             "family,full_at,half_at\nsaturating,1,3\n",
-            "t.csv line 2: unknown key `half_at`: known here are `family`, `floor`, `ceiling`, `full_at`",
+            "t.csv line 2: unknown key `half_at`: expected one of `family`, `floor`, `ceiling`, `full_at`",
         ),
         (
             "family,at,success\nsteps,1;2;x,0.1;0.2;0.3\n",

@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::number::{Precision, counted, figure, percent, plain};
 use crate::report::{Format, Report, csv, json};
 use crate::table::{Align, Table, hidden_line, most_important};
-use crate::values::unknown_task;
 
 pub(crate) fn run(arguments: &NextArguments) -> Result<Report, Failure> {
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
@@ -20,7 +19,8 @@ pub(crate) fn run(arguments: &NextArguments) -> Result<Report, Failure> {
         before.or_else(|| ledger.problem().tasks().iter().map(outlay::Task::current).collect());
     let round = ledger.next(arguments.budget, &without).map_err(|error| match error {
         LedgerError::UnknownTask(name) => {
-            Failure(format!("--without: {}", unknown_task(ledger.problem(), &name)))
+            let found = ledger.problem().task_position(&name).err();
+            Failure(format!("--without: {}", found.map_or(name, |error| error.to_string())))
         }
         other => other.into(),
     })?;

@@ -47,7 +47,7 @@ pub(super) fn world() -> Result<Problem, Failure> {
             mean => json!({ "law": "beta", "mean": mean, "concentration": CONCENTRATION }),
         };
     }
-    Problem::from_json(&document.to_string(), &NoFiles)
+    Problem::from_value(&document, &NoFiles)
         .map_err(|errors| Failure::problem("the demo's problem", &errors))
 }
 

@@ -114,7 +114,7 @@ impl Fields<'_> {
         for key in self.table.keys().filter(|key| !known.contains(&key.as_str())) {
             let hint = match nearest(key, known.iter().copied()) {
                 Some(meant) => format!("did you mean {meant}?"),
-                None => format!("known here are {}", known.join(", ")),
+                None => format!("expected one of {}", known.join(", ")),
             };
             self.errors.push(format!("{}{}: unknown key; {hint}", self.place, key.escape_debug()));
         }

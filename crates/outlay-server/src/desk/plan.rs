@@ -147,7 +147,7 @@ pub(crate) fn read_problem(
 }
 
 fn parse(document: &serde_json::Value) -> Result<Problem, Refused> {
-    Problem::from_json(&document.to_string(), &NoFiles).map_err(|errors| bad_problem(&errors))
+    Problem::from_value(document, &NoFiles).map_err(|errors| bad_problem(&errors))
 }
 
 fn check_amounts(problem: &Problem) -> Result<(), Refused> {

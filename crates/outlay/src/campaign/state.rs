@@ -143,7 +143,7 @@ fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, St
 fn list(names: &[String]) -> String {
     const NAMED: usize = 5;
     let shown: Vec<String> =
-        names.iter().take(NAMED).map(|name| crate::problem::one_line(name)).collect();
+        names.iter().take(NAMED).map(|name| crate::text::one_line(name)).collect();
     let rest = names.len().saturating_sub(NAMED);
     if rest > 0 { format!("{} and {rest} more", shown.join(", ")) } else { shown.join(", ") }
 }

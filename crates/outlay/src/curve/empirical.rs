@@ -1,15 +1,14 @@
-//! The distribution function of samples: closing prices of past auctions, running times of past
+//! Empirical distribution functions: closing prices of past auctions, running times of past
 //! jobs.
 
 use serde::Serialize;
 use serde::ser::SerializeStruct;
 
-use super::{CurveError, require_nonnegative, staircase};
+use super::{CurveError, jumps, require_nonnegative};
 
 /// The share of samples that are at most the spend.
 ///
-/// Samples are sorted and equal ones joined, so two curves of the same samples in another order are
-/// equal.
+/// Samples are sorted and equal ones merged, so the order of the samples does not matter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Empirical {
     at: Vec<f64>,
@@ -53,14 +52,14 @@ impl Empirical {
         &self.success
     }
 
-    /// How many samples there were.
+    /// The number of samples.
     #[must_use]
     pub fn sample_count(&self) -> usize {
         self.sample_count
     }
 
     pub(crate) fn success(&self, spend: f64) -> f64 {
-        staircase::success_at(&self.at, &self.success, spend)
+        jumps::success_at(&self.at, &self.success, spend)
     }
 
     /// The samples, sorted.

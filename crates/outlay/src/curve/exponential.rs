@@ -1,4 +1,4 @@
-//! Exponential saturation, `1 - exp(-x/scale)`: independent chances that add up with spend.
+//! Exponential saturation, `1 - exp(-x/scale)`: each unit of spend is an independent chance.
 
 use serde::Serialize;
 
@@ -16,7 +16,7 @@ impl Exponential {
         Ok(Self { scale })
     }
 
-    /// The spend at which 63 % of the way is gone.
+    /// The spend at which success is `1 - 1/e`, about 63 %.
     #[must_use]
     pub fn scale(&self) -> f64 {
         self.scale
@@ -30,8 +30,8 @@ impl Exponential {
         (-spend / self.scale).exp() / self.scale
     }
 
-    /// The spend where the slope is `slope` (zero if the curve is nowhere that steep), and how fast
-    /// it falls per unit of the slope's logarithm.
+    /// The spend where the slope is `slope` (zero if the curve is nowhere that steep), and its sensitivity
+    /// `-dx/d ln(slope)`.
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         ((-self.scale * (slope * self.scale).ln()).max(0.0), self.scale)
     }

@@ -1,7 +1,7 @@
 //! Hill curves, `x^s / (x^s + h^s)`: the saturation of media-mix models; S-shaped when `s > 1`.
 //!
-//! Everything is written in `t = s ln(x/h)`, where success is the logistic function of `t`: no
-//! power of a large number is ever formed, so no parameter overflows.
+//! The formulas use `t = s ln(x/h)`, of which success is the logistic function, so that no
+//! parameter overflows.
 
 use serde::Serialize;
 
@@ -64,7 +64,7 @@ impl Hill {
     }
 
     /// The spend beyond the inflection where the slope is `slope` (the inflection if the curve is
-    /// nowhere that steep), and how fast it falls per unit of the slope's logarithm.
+    /// nowhere that steep), and its sensitivity `-dx/d ln(slope)`.
     ///
     /// On this branch the logarithm of the slope is concave and decreasing in `t`, so Newton's
     /// method from above stays above and converges monotonically. Two lines above it (`2 ln(1+e^t)`
@@ -77,8 +77,8 @@ impl Hill {
         }
         let lowest = if s > 1.0 { ((s - 1.0) / (s + 1.0)).ln() } else { f64::NEG_INFINITY };
         let mut t = (-target / (1.0 + 1.0 / s)).min(s * (-target - 2.0 * std::f64::consts::LN_2));
-        let mut fall = 0.0;
-        for _ in 0..NEWTON_STEPS {
+        let mut decrease = 0.0;
+        for _ in 0..MAX_NEWTON_STEPS {
             if !(t > lowest) {
                 return (self.inflection(), 0.0);
             }
@@ -86,22 +86,22 @@ impl Hill {
             let small = (-t.abs()).exp();
             let share = if t > 0.0 { 1.0 / (1.0 + small) } else { small / (1.0 + small) };
             let excess = (1.0 - 1.0 / s) * t - 2.0 * (t.max(0.0) + small.ln_1p()) - target;
-            fall = 2.0 * share - (1.0 - 1.0 / s);
-            let step = excess / fall;
+            decrease = 2.0 * share - (1.0 - 1.0 / s);
+            let step = excess / decrease;
             t += step;
-            // Newton's error is squared at each step: after one this small nothing is left to do.
+            // Convergence is quadratic: the error after a step this small is below rounding.
             if !(step.abs() > 1e-8 * t.abs().max(1.0)) {
                 break;
             }
         }
         let spend = self.half_at * (t / s).exp();
-        (spend, spend / (s * fall))
+        (spend, spend / (s * decrease))
     }
 }
 
-/// Newton's method needs four to seven steps; the limit only guards against rounding that keeps it
-/// from settling.
-const NEWTON_STEPS: usize = 40;
+/// Newton's method takes four to seven steps. The limit stops it where rounding prevents
+/// convergence.
+const MAX_NEWTON_STEPS: usize = 40;
 
 /// `ln(1 + e^t)` without overflow.
 fn softplus(t: f64) -> f64 {

@@ -1,7 +1,7 @@
-//! Logistic curves, shifted and stretched to run from 0 to 1: slow start, steep middle, saturation.
+//! Logistic curves, shifted and scaled to run from 0 to 1: slow start, steep middle, saturation.
 //!
-//! `(σ((x−m)/w) − σ(−m/w)) / (1 − σ(−m/w))` loses all digits near zero spend. It equals `σ((x−m)/w)
-//! (1 − e^(−x/w))`, which does not, and that is what is computed.
+//! `(σ((x−m)/w) − σ(−m/w)) / (1 − σ(−m/w))` loses all digits near zero spend. The code computes the
+//! equal expression `σ((x−m)/w) (1 − e^(−x/w))`, which keeps them.
 
 use serde::Serialize;
 
@@ -27,7 +27,7 @@ impl Logistic {
         self.mid
     }
 
-    /// How slowly it rises around the middle.
+    /// The width of the increase around the middle.
     #[must_use]
     pub fn width(&self) -> f64 {
         self.width
@@ -47,7 +47,7 @@ impl Logistic {
     }
 
     /// The spend beyond the middle where the slope is `slope` (the middle if the curve is nowhere
-    /// that steep), and how fast it falls per unit of the slope's logarithm.
+    /// that steep), and its sensitivity `-dx/d ln(slope)`.
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         // σ(1−σ) = q on the upper branch: σ = (1 + sqrt(1−4q))/2, and the odds are σ²/q.
         let q = slope * self.width * sigmoid(self.mid / self.width);

@@ -1,54 +1,64 @@
-//! Budget-to-success curves: how the chance of success rises with what is spent.
+//! Budget-to-success curves: the probability of success as a function of the spend.
 //!
-//! A [`Curve`] is data: a [`Family`] with its parameters, and two numbers every family takes,
-//! `floor` (success at zero spend) and `ceiling` (success that no spend exceeds):
+//! A [`Curve`] is a [`Family`] with its parameters and two numbers that every family takes: `floor`
+//! (success at zero spend) and `ceiling` (success that no spend exceeds):
 //!
 //! ```text
 //! success(x) = floor + (ceiling - floor) * family(x)
 //! ```
 //!
-//! With the default `floor = 0` the ceiling simply multiplies. Every curve is nondecreasing and
-//! right-continuous, so the best allocation exists.
+//! With the default `floor = 0` the ceiling is a factor. Every curve is nondecreasing and
+//! right-continuous, so an optimal allocation exists.
 //!
-//! To add a family: copy `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`], and list
-//! it in `tests/curve_conformance.rs`.
+//! `demand.rs` is the only place where the solvers distinguish families. To add a family, copy
+//! `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`] and to `demand.rs`, and list it in
+//! `tests/curve_conformance.rs`.
 
+mod checks;
 mod custom;
+pub(crate) mod demand;
+mod diminishing_returns;
 mod empirical;
 mod exponential;
 mod hill;
+mod jumps;
 mod logistic;
 mod piecewise;
 mod power;
 mod saturating;
-mod staircase;
+mod shape;
 mod steps;
 mod threshold;
 
 pub use custom::{Custom, DeclaredShape, ResponseCurve};
+pub use diminishing_returns::DiminishingReturnsFailure;
 pub use empirical::Empirical;
 pub use exponential::Exponential;
 pub use hill::Hill;
+pub use jumps::JUMP_TOLERANCE;
+pub(crate) use jumps::jumps_reached;
 pub use logistic::Logistic;
 pub use piecewise::Piecewise;
 pub use power::Power;
 pub use saturating::Saturating;
-pub use staircase::REACH;
-pub(crate) use staircase::jumps_reached;
+pub use shape::Shape;
 pub use steps::Steps;
 pub use threshold::Threshold;
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Why a curve could not be made: the parameter at fault and what is wrong with it.
+use checks::{require_nonnegative, require_positive, require_rising_points};
+
+/// An invalid parameter of a curve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {message}")]
 pub struct CurveError {
     /// The parameter, as written in a problem file: `half_at`, `success[3]`.
     pub field: String,
-    /// What is wrong and what would be right.
+    /// The error and the expected form.
     pub message: String,
 }
 
@@ -71,7 +81,7 @@ pub enum Family {
     Exponential(Exponential),
     /// `x^s / (x^s + h^s)`
     Hill(Hill),
-    /// a logistic curve shifted and stretched to start at zero
+    /// a logistic curve shifted and scaled to start at zero
     Logistic(Logistic),
     /// one from a given spend on
     Threshold(Threshold),
@@ -81,7 +91,7 @@ pub enum Family {
     Piecewise(Piecewise),
     /// the share of samples at most `x`
     Empirical(Empirical),
-    /// a user's own function
+    /// a custom function
     Custom(Custom),
 }
 
@@ -114,48 +124,13 @@ fn is_one(number: &f64) -> bool {
     *number == 1.0
 }
 
-/// What kind of curve it is, as far as the oracle is concerned.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum Shape {
-    /// Diminishing returns everywhere.
-    Concave,
-    /// Rising returns up to the inflection, diminishing ones beyond it.
-    SShaped {
-        /// The spend where the slope is largest.
-        inflection: f64,
-    },
-    /// Constant but for jumps.
-    Steps {
-        /// How many.
-        jumps: usize,
-    },
-    /// Linear pieces whose slopes rise somewhere.
-    PiecewiseMixed,
-    /// A user's own function with what was declared of it.
-    Declared(DeclaredShape),
-}
-
-impl std::fmt::Display for Shape {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Concave => write!(formatter, "concave"),
-            Self::SShaped { inflection } => write!(formatter, "S-shaped, steepest at {inflection}"),
-            Self::Steps { jumps: 1 } => write!(formatter, "1 step"),
-            Self::Steps { jumps } => write!(formatter, "{jumps} steps"),
-            Self::PiecewiseMixed => write!(formatter, "piecewise linear, not concave"),
-            Self::Declared(declared) => write!(formatter, "own function, {declared}"),
-        }
-    }
-}
-
 impl From<Family> for Curve {
     fn from(family: Family) -> Self {
         Self { family, floor: 0.0, ceiling: 1.0 }
     }
 }
 
-/// Constructors, one a family. Spends are in the user's own unit.
+/// Constructors, one per family. Spends may be in any unit.
 impl Curve {
     /// `min(1, (x/scale)^exponent)`.
     ///
@@ -189,8 +164,7 @@ impl Curve {
         Hill::new(half_at, steepness).map(|family| Family::Hill(family).into())
     }
 
-    /// A logistic curve with middle `mid` and width `width`, shifted and stretched to run from 0 to
-    /// 1.
+    /// A logistic curve with middle `mid` and width `width`, shifted and scaled to run from 0 to 1.
     ///
     /// # Errors
     /// If `mid` is negative, `width` is not positive, or one is not finite.
@@ -233,7 +207,7 @@ impl Curve {
         Empirical::new(samples).map(|family| Family::Empirical(family).into())
     }
 
-    /// A function of your own, with what you know of its shape.
+    /// A custom function with its declared shape.
     ///
     /// # Errors
     /// If a declared Lipschitz constant is not positive and finite.
@@ -288,7 +262,7 @@ impl Curve {
         &self.family
     }
 
-    /// Success at zero spend that the floor grants.
+    /// The success at zero spend.
     #[must_use]
     pub fn floor(&self) -> f64 {
         self.floor
@@ -300,31 +274,30 @@ impl Curve {
         self.ceiling
     }
 
-    /// What the ceiling and the floor leave of the family's own range.
+    /// The distance from the floor to the ceiling.
     pub(crate) fn height(&self) -> f64 {
         self.ceiling - self.floor
     }
 
-    /// The chance of success when `spend` is spent; a negative or NaN spend counts as zero.
+    /// The probability of success at `spend`. A negative or NaN spend counts as zero.
     #[must_use]
     pub fn success(&self, spend: f64) -> f64 {
         self.floor + self.height() * self.family.success(spend.max(0.0))
     }
 
-    /// The slope to the right of `spend`: what the next small unit adds. Zero on the flat of a
-    /// step.
+    /// The right derivative at `spend`. It is zero between the jumps of a step curve.
     #[must_use]
     pub fn slope(&self, spend: f64) -> f64 {
         self.height() * self.family.slope(spend.max(0.0))
     }
 
-    /// Its shape.
+    /// The shape of the curve.
     #[must_use]
     pub fn shape(&self) -> Shape {
         self.family.shape()
     }
 
-    /// The spend beyond which success no longer rises; infinite if it always does.
+    /// The spend beyond which success no longer increases; infinite if there is none.
     #[must_use]
     pub fn saturates_at(&self) -> f64 {
         match &self.family {
@@ -339,86 +312,18 @@ impl Curve {
             Family::Empirical(empirical) => empirical.at().last().copied().unwrap_or(0.0),
         }
     }
-
-    /// Which parts of the paper's strong diminishing returns (Assumption 2, spends up to `budget`)
-    /// fail; empty if it holds.
-    ///
-    /// Part 1 asks for a continuous slope on `(0, budget]` that is infinite at zero, part 2 for
-    /// strong concavity away from zero.
-    #[must_use]
-    pub fn diminishing_returns_failures(&self, budget: f64) -> Vec<DiminishingReturnsFailure> {
-        use DiminishingReturnsFailure as Failure;
-        if self.height() == 0.0 {
-            return vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave];
-        }
-        match &self.family {
-            Family::Power(power) if power.exponent() < 1.0 && power.scale() >= budget => vec![],
-            Family::Power(power) if power.exponent() < 1.0 => {
-                vec![Failure::KinkOrJump, Failure::NotStronglyConcave]
-            }
-            Family::Hill(hill) if hill.steepness() < 1.0 => vec![],
-            Family::Exponential(_) => vec![Failure::FiniteSlopeAtZero],
-            Family::Hill(hill) if hill.steepness() == 1.0 => vec![Failure::FiniteSlopeAtZero],
-            Family::Logistic(logistic) if logistic.mid() == 0.0 => {
-                vec![Failure::FiniteSlopeAtZero]
-            }
-            Family::Hill(_) | Family::Logistic(_) => {
-                vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave]
-            }
-            Family::Custom(custom) => match custom.shape() {
-                DeclaredShape::Concave => vec![Failure::NotDeclared],
-                DeclaredShape::Lipschitz(_) => {
-                    vec![Failure::FiniteSlopeAtZero, Failure::NotDeclared]
-                }
-                DeclaredShape::Monotone => vec![Failure::NotDeclared],
-            },
-            Family::Power(power) if power.scale() >= budget => {
-                vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave]
-            }
-            Family::Saturating(saturating) if saturating.full_at() >= budget => {
-                vec![Failure::FiniteSlopeAtZero, Failure::NotStronglyConcave]
-            }
-            Family::Power(_)
-            | Family::Saturating(_)
-            | Family::Threshold(_)
-            | Family::Steps(_)
-            | Family::Piecewise(_)
-            | Family::Empirical(_) => {
-                vec![Failure::FiniteSlopeAtZero, Failure::KinkOrJump, Failure::NotStronglyConcave]
-            }
-        }
-    }
 }
 
-/// A part of the paper's strong diminishing returns that a curve lacks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum DiminishingReturnsFailure {
-    /// Part 1: the slope at zero spend is finite.
-    FiniteSlopeAtZero,
-    /// Part 1: the slope jumps somewhere in the budget's range.
-    KinkOrJump,
-    /// Part 2: some stretch is not strongly concave.
-    NotStronglyConcave,
-    /// Nothing declared of a user's function settles it.
-    NotDeclared,
-}
-
-impl std::fmt::Display for DiminishingReturnsFailure {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::FiniteSlopeAtZero => "finite slope at zero",
-            Self::KinkOrJump => "kink or jump",
-            Self::NotStronglyConcave => "not strongly concave",
-            Self::NotDeclared => "not declared",
-        })
+impl fmt::Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
     }
 }
 
 impl Family {
-    /// The word that names it in problem files.
+    /// The name in problem files.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Power(_) => "power",
             Self::Saturating(_) => "saturating",
@@ -461,80 +366,4 @@ impl Family {
             Self::Custom(family) => family.slope(spend),
         }
     }
-
-    fn shape(&self) -> Shape {
-        match self {
-            Self::Power(_) | Self::Saturating(_) | Self::Exponential(_) => Shape::Concave,
-            Self::Hill(hill) if hill.steepness() <= 1.0 => Shape::Concave,
-            Self::Logistic(logistic) if logistic.mid() == 0.0 => Shape::Concave,
-            Self::Hill(hill) => Shape::SShaped { inflection: hill.inflection() },
-            Self::Logistic(logistic) => Shape::SShaped { inflection: logistic.inflection() },
-            Self::Threshold(_) => Shape::Steps { jumps: 1 },
-            Self::Steps(steps) => Shape::Steps { jumps: steps.at().len() },
-            Self::Empirical(empirical) => Shape::Steps { jumps: empirical.at().len() },
-            Self::Piecewise(piecewise) if piecewise.is_concave() => Shape::Concave,
-            Self::Piecewise(_) => Shape::PiecewiseMixed,
-            Self::Custom(custom) => Shape::Declared(custom.shape()),
-        }
-    }
-}
-
-/// Refuses what is not positive and finite.
-fn require_positive(field: &str, number: f64) -> Result<(), CurveError> {
-    if number > 0.0 && number.is_finite() {
-        return Ok(());
-    }
-    Err(CurveError::new(field, format!("must be positive and finite, not {number}")))
-}
-
-/// Refuses what is negative, infinite or NaN. The field is named only if it is at fault: lists are
-/// long.
-fn require_nonnegative<S: Into<String>>(
-    field: impl FnOnce() -> S,
-    number: f64,
-) -> Result<(), CurveError> {
-    if number >= 0.0 && number.is_finite() {
-        return Ok(());
-    }
-    Err(CurveError::new(field(), format!("must be finite and not negative, not {number}")))
-}
-
-/// Refuses two lists that are empty or do not pair up, spends that do not increase, success that
-/// falls or leaves `[0, 1]`.
-fn require_rising_points(
-    spend_field: &str,
-    spend: &[f64],
-    success: &[f64],
-) -> Result<(), CurveError> {
-    if spend.is_empty() {
-        return Err(CurveError::new(spend_field, "must have at least one number"));
-    }
-    if spend.len() != success.len() {
-        let message = format!(
-            "must have as many numbers as {spend_field}: {} against {}",
-            success.len(),
-            spend.len()
-        );
-        return Err(CurveError::new("success", message));
-    }
-    for (position, &at) in spend.iter().enumerate() {
-        require_nonnegative(|| format!("{spend_field}[{position}]"), at)?;
-        if position > 0 && at <= spend[position - 1] {
-            let message = format!("must increase: {at} follows {}", spend[position - 1]);
-            return Err(CurveError::new(format!("{spend_field}[{position}]"), message));
-        }
-    }
-    for (position, &height) in success.iter().enumerate() {
-        let field = || format!("success[{position}]");
-        if !(0.0..=1.0).contains(&height) {
-            return Err(CurveError::new(field(), format!("must be between 0 and 1, not {height}")));
-        }
-        if position > 0 && height < success[position - 1] {
-            return Err(CurveError::new(
-                field(),
-                format!("must not decrease: {height} follows {}", success[position - 1]),
-            ));
-        }
-    }
-    Ok(())
 }

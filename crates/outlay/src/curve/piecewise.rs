@@ -15,7 +15,10 @@ impl Piecewise {
     pub(super) fn new(spend: Vec<f64>, success: Vec<f64>) -> Result<Self, CurveError> {
         require_rising_points("spend", &spend, &success)?;
         if spend[0] != 0.0 {
-            let message = format!("must be 0, not {}: say what success is at zero spend", spend[0]);
+            let message = format!(
+                "must be 0, not {}: the first point is the success at zero spend",
+                spend[0]
+            );
             return Err(CurveError::new("spend[0]", message));
         }
         Ok(Self { spend, success })

@@ -16,7 +16,8 @@ impl Power {
     pub(super) fn new(exponent: f64, scale: f64) -> Result<Self, CurveError> {
         if !(exponent > 0.0 && exponent <= 1.0) {
             let message = format!(
-                "must be above 0 and at most 1, not {exponent} (for rising returns use hill, logistic or piecewise)"
+                "must be above 0 and at most 1, not {exponent} (for increasing returns use hill, \
+                 logistic or piecewise)"
             );
             return Err(CurveError::new("exponent", message));
         }
@@ -50,8 +51,7 @@ impl Power {
         self.exponent / self.scale * (spend / self.scale).powf(self.exponent - 1.0)
     }
 
-    /// The spend where the slope is `slope`, and how fast it falls per unit of the slope's
-    /// logarithm. Not for exponent one, whose slope is constant.
+    /// The spend where the slope is `slope`, and its sensitivity `-dx/d ln(slope)`. Not for exponent one, whose slope is constant.
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         let steepness = slope * self.scale / self.exponent;
         let elasticity = 1.0 / (1.0 - self.exponent);

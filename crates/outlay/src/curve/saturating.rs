@@ -1,5 +1,5 @@
-//! Straight to certainty, `min(1, x/full_at)`: the jobs of Lattimore, Crammer and Szepesvári
-//! (2014).
+//! Linear curves up to certain success, `min(1, x/full_at)`: the jobs of Lattimore, Crammer and
+//! Szepesvári (2014).
 
 use serde::Serialize;
 

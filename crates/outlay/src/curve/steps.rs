@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_rising_points, staircase};
+use super::{CurveError, jumps, require_rising_points};
 
 /// `success[i]` from spend `at[i]` on, zero before the first.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,19 +17,19 @@ impl Steps {
         Ok(Self { at, success })
     }
 
-    /// Where the steps are.
+    /// The spends of the jumps.
     #[must_use]
     pub fn at(&self) -> &[f64] {
         &self.at
     }
 
-    /// Success from each step on.
+    /// The success from each jump on.
     #[must_use]
     pub fn heights(&self) -> &[f64] {
         &self.success
     }
 
     pub(crate) fn success(&self, spend: f64) -> f64 {
-        staircase::success_at(&self.at, &self.success, spend)
+        jumps::success_at(&self.at, &self.success, spend)
     }
 }

@@ -1,8 +1,8 @@
-//! All or nothing at a given spend: a bid against a known price, the paper's M-sets.
+//! A single jump from 0 to 1 at a given spend: a bid against a known price, the paper's M-sets.
 
 use serde::Serialize;
 
-use super::{CurveError, require_nonnegative, staircase::jumps_reached};
+use super::{CurveError, jumps::jumps_reached, require_nonnegative};
 
 /// 1 from spend `at` on, 0 below.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ impl Threshold {
         Ok(Self { at })
     }
 
-    /// The spend that succeeds.
+    /// The spend from which on the task succeeds.
     #[must_use]
     pub fn at(&self) -> f64 {
         self.at

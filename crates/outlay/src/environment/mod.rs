@@ -191,7 +191,7 @@ fn law_of(task: &crate::problem::Task, problem: &Problem) -> Result<RewardLaw, E
     if let Some(law) = task.reward() {
         return Ok(law.clone());
     }
-    let name = crate::problem::one_line(task.name());
+    let name = crate::text::one_line(task.name());
     let Some(mean) = task.value() else {
         let example = "reward = { law = \"bernoulli\", mean = 0.6 }";
         return Err(EnvironmentError(format!(

@@ -11,9 +11,9 @@ use crate::campaign::Campaign;
 use crate::environment::Environment;
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::learner::LearnerSpec;
+use crate::numeric::compensated::{Sum, dot_and_sum};
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
-use crate::sum::{Sum, dot_and_sum};
 
 /// Spend is traced task by task up to so many tasks.
 pub const MOST_TRACED_TASKS: usize = 64;

@@ -7,9 +7,9 @@ use super::{Case, Experiment, ExperimentError, Replication, trace_rounds};
 use crate::environment::Environment;
 use crate::feedback::Feedback;
 use crate::learner::{LearnerSpec, even_split};
+use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 use crate::theory::{sharp_bound, worst_case_bound};
 
 /// A sample's mean with its uncertainty, and where its middle lies.

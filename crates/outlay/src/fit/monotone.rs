@@ -3,7 +3,7 @@
 use super::observations::{Group, Observations};
 use super::{FitError, MOST_POINTS};
 use crate::Curve;
-use crate::pooling::rising;
+use crate::numeric::isotonic::pool_adjacent_violators;
 
 /// Neighbours whose success falls are joined until it falls nowhere: one group a level, at the mean
 /// of its spends.
@@ -17,7 +17,7 @@ pub(super) fn levels(log: &Observations) -> Vec<Group> {
         let spend = before.spend + (last.spend - before.spend) * (last.trials / trials);
         Group { spend, trials, successes: before.successes + last.successes }
     };
-    rising(log.groups().iter().copied(), rises, joined)
+    pool_adjacent_violators(log.groups().iter().copied(), rises, joined)
 }
 
 /// Linear between the levels' mean spends: jumps at the very spends of a log would be accidents of

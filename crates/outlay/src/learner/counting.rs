@@ -3,7 +3,7 @@
 use super::counts::{Counts, mean};
 use super::{Decision, Learner, Situation, StateError, parse, written};
 use crate::feedback::{Completion, Feedback, Outcome};
-use crate::vectorised::{Loop, vectorised};
+use crate::numeric::dispatch::{Loop, vectorised};
 
 /// What a task may be worth, from what was seen of it.
 pub(super) trait Index: std::fmt::Debug + Send {

@@ -10,8 +10,8 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
-use super::elementary::ln;
-use crate::vectorised::{Loop, vectorised};
+use crate::numeric::dispatch::{Loop, vectorised};
+use crate::numeric::exp_log_scalar::ln;
 
 #[derive(Debug)]
 pub(super) struct Cucb {

@@ -5,8 +5,8 @@
 //! elsewhere three steps from an upper bound do. Several tasks are worked on side by side, but a
 //! bound depends on its own task alone, to the last bit.
 
-use super::elementary::{exp, ln};
-use crate::vectorised::{Loop, vectorised};
+use crate::numeric::dispatch::{Loop, vectorised};
+use crate::numeric::exp_log_scalar::{exp, ln};
 
 /// Steps of Halley's method, from a start that the tests have found good enough for them: the
 /// series at small and at moderate widths, upper bounds at large ones.

@@ -8,8 +8,8 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
-use super::elementary::ln;
 use super::kl;
+use crate::numeric::exp_log_scalar::ln;
 
 #[derive(Debug)]
 pub(super) struct KlLog {

@@ -11,7 +11,6 @@ mod beta_draw;
 mod counting;
 mod counts;
 mod cucb;
-mod elementary;
 mod epsilon_greedy;
 mod explore_then_commit;
 mod fluid;

@@ -11,9 +11,9 @@
 use super::Learner;
 use super::counting::{Counting, Index};
 use super::counts::Counts;
-use super::elementary::ln;
 use super::kl;
-use crate::vectorised::{Loop, vectorised};
+use crate::numeric::dispatch::{Loop, vectorised};
+use crate::numeric::exp_log_scalar::ln;
 
 /// The factor `c` of the level, picked by measurement.
 pub(crate) const DEFAULT_FACTOR: f64 = 1.1;

@@ -18,8 +18,8 @@ use super::tight::Tight;
 use super::uniform::Uniform;
 use super::{Learner, full};
 use crate::feedback::Feedback;
-use crate::named::Named;
 use crate::problem::Problem;
+use crate::text::NameWithParameters;
 
 /// A learner cannot be made: which, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -188,7 +188,7 @@ impl FromStr for LearnerSpec {
 
     fn from_str(text: &str) -> Result<Self, LearnerError> {
         Self::parse(text).map_err(|message| {
-            LearnerError(format!("learner `{}`: {message}", crate::problem::one_line(text)))
+            LearnerError(format!("learner `{}`: {message}", crate::text::one_line(text)))
         })
     }
 }
@@ -197,7 +197,7 @@ impl LearnerSpec {
     fn parse(text: &str) -> Result<Self, String> {
         let names =
             LEARNERS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
-        let mut named = Named::parse(text, &names.collect::<Vec<_>>())?;
+        let mut named = NameWithParameters::parse(text, &names.collect::<Vec<_>>())?;
         let alias = ALIASES.iter().find(|(alias, _)| *alias == named.name);
         let spec = match alias.map_or(named.name, |(_, name)| *name) {
             "paper" => Self::Paper,

@@ -10,9 +10,9 @@
 use super::Learner;
 use super::counting::{Batch, Counting, Index, MANY};
 use super::counts::{Counts, mean, shares};
-use super::elementary::ln;
 use super::kl;
-use crate::vectorised::{Loop, vectorised};
+use crate::numeric::dispatch::{Loop, vectorised};
+use crate::numeric::exp_log_scalar::ln;
 
 #[derive(Debug)]
 pub(super) struct Tight {

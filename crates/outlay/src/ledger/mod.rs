@@ -34,7 +34,8 @@ use crate::campaign::{Campaign, CampaignError, GuardReport, Guards};
 use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
-use crate::problem::{Problem, one_line};
+use crate::problem::Problem;
+use crate::text::one_line;
 
 /// Something a ledger refuses.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 use super::model::Model;
 use super::price::View;
 use super::relaxation::{Relaxation, Relaxed};
-use crate::sum::Sum;
+use crate::numeric::compensated::Sum;
 
 /// A cut: the coordinate spends at most, or at least, so much.
 #[derive(Debug, Clone, Copy)]

@@ -1,7 +1,8 @@
 //! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain
 //! that splits can narrow.
 
-use crate::curve::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
+use crate::curve::Curve;
+pub(super) use crate::curve::demand::{Form, Smooth};
 use crate::problem::Bounds;
 
 /// A task that is not simply concave and smooth.
@@ -17,149 +18,6 @@ pub(super) struct Coordinate {
     pub(super) max: f64,
     /// Coordinates of one class have equal forms and bounds.
     pub(super) class: u32,
-}
-
-/// The form of a curve before its weight is known.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Form {
-    /// Points with increasing spend, the first at zero; linear between them, or constant up to the
-    /// next.
-    Points { spend: Vec<f64>, success: Vec<f64>, linear: bool },
-    /// Convex up to the inflection, concave beyond it.
-    Smooth(Smooth),
-}
-
-/// The families with a concave branch that has no corner.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Smooth {
-    Power(Power),
-    Exponential(Exponential),
-    Hill(Hill),
-    Logistic(Logistic),
-}
-
-impl Smooth {
-    pub(super) fn success(&self, spend: f64) -> f64 {
-        match self {
-            Self::Power(curve) => curve.success(spend),
-            Self::Exponential(curve) => curve.success(spend),
-            Self::Hill(curve) => curve.success(spend),
-            Self::Logistic(curve) => curve.success(spend),
-        }
-    }
-
-    /// The spend on the concave branch with this slope, and its fall per unit of the slope's
-    /// logarithm.
-    pub(super) fn at_slope(&self, slope: f64) -> (f64, f64) {
-        match self {
-            Self::Power(curve) => curve.at_slope(slope),
-            Self::Exponential(curve) => curve.at_slope(slope),
-            Self::Hill(curve) => curve.at_slope(slope),
-            Self::Logistic(curve) => curve.at_slope(slope),
-        }
-    }
-
-    /// By how much less a spend between its bounds falls, a unit of the slope's logarithm later,
-    /// given its fall here.
-    pub(super) fn bend(&self, spend: f64, fall: f64) -> f64 {
-        match self {
-            Self::Power(_) => fall * fall / spend,
-            Self::Exponential(_) => 0.0,
-            Self::Hill(curve) => {
-                let per_steepness = 1.0 / curve.steepness();
-                // How fast the logarithm of the slope falls with the odds' logarithm, and from it
-                // the chance of success.
-                let rate = spend * per_steepness / fall;
-                let success = 0.5 * (rate + 1.0 - per_steepness);
-                fall / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)
-            }
-            Self::Logistic(curve) => {
-                let root = curve.width() / fall;
-                0.5 * fall * (1.0 - 1.0 / (root * root))
-            }
-        }
-    }
-
-    pub(super) fn inflection(&self) -> f64 {
-        match self {
-            Self::Power(_) | Self::Exponential(_) => 0.0,
-            Self::Hill(curve) => curve.inflection(),
-            Self::Logistic(curve) => curve.inflection(),
-        }
-    }
-}
-
-impl Form {
-    /// The form of a curve. A user's own function is a single cell from zero on until it is
-    /// refined.
-    pub(super) fn of(curve: &Curve) -> Self {
-        match curve.family() {
-            Family::Power(power) if power.exponent() < 1.0 => {
-                Self::Smooth(Smooth::Power(power.clone()))
-            }
-            Family::Power(power) => Self::ramp(power.scale()),
-            Family::Saturating(saturating) => Self::ramp(saturating.full_at()),
-            Family::Exponential(exponential) => {
-                Self::Smooth(Smooth::Exponential(exponential.clone()))
-            }
-            Family::Hill(hill) => Self::Smooth(Smooth::Hill(hill.clone())),
-            Family::Logistic(logistic) => Self::Smooth(Smooth::Logistic(logistic.clone())),
-            Family::Threshold(threshold) => Self::staircase(&[threshold.at()], &[1.0]),
-            Family::Steps(steps) => Self::staircase(steps.at(), steps.heights()),
-            Family::Empirical(empirical) => Self::staircase(empirical.at(), empirical.heights()),
-            Family::Piecewise(piecewise) => Self::Points {
-                spend: piecewise.spend().to_vec(),
-                success: piecewise.heights().to_vec(),
-                linear: true,
-            },
-            Family::Custom(custom) => Self::Points {
-                spend: vec![0.0],
-                success: vec![1.0],
-                linear: custom.shape() != DeclaredShape::Monotone,
-            },
-        }
-    }
-
-    fn ramp(full_at: f64) -> Self {
-        Self::Points { spend: vec![0.0, full_at], success: vec![0.0, 1.0], linear: true }
-    }
-
-    fn staircase(at: &[f64], heights: &[f64]) -> Self {
-        let mut spend = vec![0.0];
-        let mut success = vec![0.0];
-        for (&at, &height) in at.iter().zip(heights) {
-            if at == 0.0 {
-                success[0] = height;
-            } else if height > success[success.len() - 1] {
-                spend.push(at);
-                success.push(height);
-            }
-        }
-        Self::Points { spend, success, linear: false }
-    }
-
-    /// Success before floor and ceiling.
-    pub(super) fn success(&self, at: f64) -> f64 {
-        match self {
-            Self::Smooth(smooth) => smooth.success(at),
-            Self::Points { spend, success, linear } => {
-                let after = spend.partition_point(|&point| point <= at);
-                if after == 0 {
-                    return success[0];
-                }
-                if !linear || after == spend.len() {
-                    return success[after - 1];
-                }
-                let along = (at - spend[after - 1]) / (spend[after] - spend[after - 1]);
-                success[after - 1] + (success[after] - success[after - 1]) * along
-            }
-        }
-    }
-
-    /// Whether it is constant but for jumps.
-    pub(super) fn is_steps(&self) -> bool {
-        matches!(self, Self::Points { linear: false, .. })
-    }
 }
 
 /// A cut closer to an end of the convex stretch than this share of it is no progress.

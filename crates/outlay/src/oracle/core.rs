@@ -12,7 +12,7 @@ use super::counted;
 use super::stairs::{CAPACITY, Level, Root, Stairs, Terms, UNITS, units};
 use super::tally::{Known, Tally};
 use super::{DEFAULT_TOLERANCE, Options, Outcome};
-use crate::sum::Sum;
+use crate::numeric::compensated::Sum;
 
 /// A partial choice: what it spends, what it gains over the start, and how it came about.
 #[derive(Debug, Clone, Copy)]

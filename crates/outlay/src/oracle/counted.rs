@@ -9,7 +9,7 @@
 
 use super::relaxation::ROUNDING;
 use super::stairs::{CAPACITY, Root, Stairs, Terms, UNITS};
-use crate::sum::Sum;
+use crate::numeric::compensated::Sum;
 
 /// A case, the pair of prices found for it, and what they prove.
 #[derive(Debug, Clone, Copy)]

@@ -4,9 +4,9 @@
 use super::model::Model;
 use super::stack::Stack;
 use super::{Allocation, Options, Outcome, Status, UnspentReason};
-use crate::curve::{Family, REACH};
+use crate::curve::{Family, JUMP_TOLERANCE};
+use crate::numeric::compensated::sum;
 use crate::problem::Leftover;
-use crate::sum::sum;
 
 /// A gap this small is rounding.
 const ROUNDING_GAP: f64 = 1e-12;
@@ -232,7 +232,7 @@ impl Settlement<'_> {
                 _ => &[],
             };
             let reached = crate::curve::jumps_reached(jumps, spend);
-            let needed = if reached == 0 { 0.0 } else { jumps[reached - 1] * REACH };
+            let needed = if reached == 0 { 0.0 } else { jumps[reached - 1] * JUMP_TOLERANCE };
             let step = over.min(spend - lowest.max(needed));
             if step > 0.0 {
                 self.spend[task] -= step;

@@ -10,7 +10,7 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use pulp::{Arch, Scalar256b, Simd, WithSimd, cast};
 
-use crate::sum::Sum;
+use crate::numeric::compensated::Sum;
 
 /// Runs `work` with a `Simd` of four lanes.
 #[inline(always)]
@@ -337,7 +337,7 @@ impl<S: Simd> FourSums<S> {
         left.add(c);
         right.add(d);
         left.merge(right);
-        left.add_lost(self.lost.total());
+        left.add_compensation(self.lost.total());
         left
     }
 }

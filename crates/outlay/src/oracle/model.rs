@@ -12,8 +12,8 @@ use super::sigmoid::Sigmoids;
 use super::stack::{Member, Stack};
 use super::stairs::Stairs;
 use crate::curve::{Curve, Family};
+use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 
 /// The arranged problem, with the values and the budget of the current call.
 #[derive(Debug)]

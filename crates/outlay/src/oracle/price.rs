@@ -416,7 +416,7 @@ impl PriceSearch {
                 if let (Form::Smooth(smooth), true) =
                     (&view.coordinates[rider.coordinate as usize].form, fall > 0.0)
                 {
-                    bend += smooth.bend(spend, fall);
+                    bend += smooth.curvature(spend, fall);
                 }
             } else {
                 joining += spend - rider.base;

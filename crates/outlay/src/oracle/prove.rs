@@ -7,8 +7,8 @@
 use super::Allocation;
 use super::model::within_budget;
 use super::recheck::{ROUNDING, best_surplus};
+use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 
 /// What an attempt to prove a bound came to.
 #[derive(Debug, Clone, Copy, PartialEq)]

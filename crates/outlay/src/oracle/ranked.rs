@@ -8,9 +8,9 @@
 use super::model::Model;
 use super::relaxation::ROUNDING;
 use super::{Allocation, Options, UnspentReason, finish};
-use crate::curve::REACH;
+use crate::curve::JUMP_TOLERANCE;
+use crate::numeric::compensated::Sum;
 use crate::problem::Leftover;
-use crate::sum::Sum;
 
 /// The tasks, in their order.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ struct Plan {
 
 impl Plan {
     fn new(budget: f64, at: f64, tasks: usize) -> Self {
-        let affordable = budget / (at * REACH);
+        let affordable = budget / (at * JUMP_TOLERANCE);
         let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64;
         let funded = if is_fit { (affordable as usize).min(tasks) } else { 0 };
         let left = budget - at * funded as f64;

@@ -7,9 +7,10 @@
 
 use super::Allocation;
 use super::model::within_budget;
-use crate::curve::{Curve, Family};
+use crate::curve::Curve;
+use crate::curve::demand::{self, SpendRange};
+use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 
 /// What a recheck found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -139,91 +140,8 @@ fn is_allowed(bounds: Bounds, spend: f64) -> bool {
         && (spend == 0.0 || spend >= bounds.at_least)
 }
 
-/// The most of `value F(x) - price x` over the allowed spends, and where: at an end, at a corner or
-/// jump, or where the slope is the price.
+/// The largest surplus `value F(x) - price x` over the allowed spends, and a spend that attains it.
 pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> (f64, f64) {
-    let from = if bounds.min == 0.0 { bounds.at_least } else { bounds.min };
-    let surplus = |spend: f64| value * curve.success(spend) - price * spend;
-    let mut best = if bounds.min == 0.0 { (surplus(0.0), 0.0) } else { (f64::NEG_INFINITY, from) };
-    if from > bounds.max {
-        return best;
-    }
-    let mut offer = |spend: f64| {
-        let spend = spend.clamp(from, bounds.max);
-        let reached = surplus(spend);
-        if reached > best.0 {
-            best = (reached, spend);
-        }
-    };
-    offer(from);
-    offer(bounds.max);
-    let slope = price / (value * curve.height());
-    let smooth = |at_slope: &dyn Fn(f64) -> (f64, f64)| {
-        if slope > 0.0 && slope.is_finite() { at_slope(slope).0 } else { from }
-    };
-    match curve.family() {
-        Family::Power(power) => {
-            offer(power.scale());
-            if power.exponent() < 1.0 {
-                offer(smooth(&|slope| power.at_slope(slope)));
-            }
-        }
-        Family::Saturating(saturating) => offer(saturating.full_at()),
-        Family::Exponential(exponential) => offer(smooth(&|slope| exponential.at_slope(slope))),
-        Family::Hill(hill) => offer(smooth(&|slope| hill.at_slope(slope))),
-        Family::Logistic(logistic) => offer(smooth(&|slope| logistic.at_slope(slope))),
-        Family::Threshold(threshold) => threshold.jumps().iter().copied().for_each(offer),
-        Family::Steps(steps) => steps.at().iter().copied().for_each(offer),
-        Family::Empirical(empirical) => empirical.at().iter().copied().for_each(offer),
-        Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(offer),
-        Family::Custom(_) => {
-            let bound = bounded_surplus(curve, value, price, from, bounds.max);
-            best.0 = best.0.max(bound);
-        }
-    }
-    best
-}
-
-/// An upper bound on the surplus of a function known only to be nondecreasing: the cell that
-/// promises most is halved until it promises no more than what is reached, or this often.
-fn bounded_surplus(curve: &Curve, value: f64, price: f64, from: f64, to: f64) -> f64 {
-    const HALVINGS: usize = 20_000;
-    let promise = |from: f64, to_success: f64| value * to_success - price * from;
-    let mut cells = std::collections::BinaryHeap::new();
-    let mut reached = promise(from, curve.success(from)).max(promise(to, curve.success(to)));
-    cells.push((Ordered(promise(from, curve.success(to))), Ordered(from), Ordered(to)));
-    for _ in 0..HALVINGS {
-        let Some(&(Ordered(promised), Ordered(left), Ordered(right))) = cells.peek() else { break };
-        let middle = left + 0.5 * (right - left);
-        if promised <= reached + 1e-12 * reached.abs() || middle <= left || middle >= right {
-            break;
-        }
-        cells.pop();
-        reached = reached.max(promise(middle, curve.success(middle)));
-        cells.push((Ordered(promise(left, curve.success(middle))), Ordered(left), Ordered(middle)));
-        cells.push((
-            Ordered(promise(middle, curve.success(right))),
-            Ordered(middle),
-            Ordered(right),
-        ));
-    }
-    cells.peek().map_or(reached, |cell| cell.0.0.max(reached))
-}
-
-/// A number with the total order, for the heap.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Ordered(f64);
-
-impl Eq for Ordered {}
-
-impl PartialOrd for Ordered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Ordered {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
+    let range = SpendRange { min: bounds.min, max: bounds.max, at_least: bounds.at_least };
+    demand::best_surplus(curve, value, price, range)
 }

@@ -6,7 +6,7 @@
 //! equal, are solved by the first relaxation.
 
 use super::coordinate::Form;
-use crate::curve::REACH;
+use crate::curve::JUMP_TOLERANCE;
 
 /// Tasks with one and the same jump.
 #[derive(Debug)]
@@ -46,7 +46,7 @@ impl Stack {
             let member = members[member as usize];
             values[member.task as usize] * (member.after - member.before)
         };
-        let affordable = (free / (self.at * REACH)) as usize;
+        let affordable = (free / (self.at * JUMP_TOLERANCE)) as usize;
         let funded = affordable.min(self.order.len());
         let first = |a: &u32, b: &u32| gain(*b).total_cmp(&gain(*a)).then(a.cmp(b));
         if funded > 0 && funded < self.order.len() {
@@ -82,7 +82,7 @@ impl Stack {
 
     /// Hands the stack's spend to its tasks.
     pub(super) fn expand(&self, total: f64, spend: &mut [f64]) {
-        let funded = (total / (self.at * REACH)) as usize;
+        let funded = (total / (self.at * JUMP_TOLERANCE)) as usize;
         for (position, &member) in self.order.iter().enumerate() {
             spend[self.members[member as usize].task as usize] =
                 if position < funded { self.at } else { 0.0 };

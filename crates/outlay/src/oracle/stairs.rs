@@ -9,8 +9,8 @@ use super::coordinate::{Coordinate, Form};
 use super::hull::Hull;
 use super::model::within_budget;
 use super::relaxation::ROUNDING;
-use crate::curve::{Curve, REACH};
-use crate::sum::Sum;
+use crate::curve::{Curve, JUMP_TOLERANCE};
+use crate::numeric::compensated::Sum;
 
 /// A spend that may be best for a task, and the success it buys, before floor and ceiling.
 #[derive(Debug, Clone, Copy)]
@@ -200,7 +200,8 @@ impl Stairs {
         let levels = &self.levels[first..];
         let after = spend.get(if is_shut { begin } else { end });
         let nexts = levels[1..].iter().map(|level| level.spend).chain(after.copied());
-        self.has_twins |= levels.iter().zip(nexts).any(|(level, next)| next * REACH <= level.spend);
+        self.has_twins |=
+            levels.iter().zip(nexts).any(|(level, next)| next * JUMP_TOLERANCE <= level.spend);
         self.hull.build(coordinate, low, high);
         let mut level = first;
         for corner in &self.hull.corners {

@@ -11,7 +11,7 @@
 use super::core::even_out;
 use super::counted::{Counted, Priced};
 use super::stairs::{CAPACITY, Stairs, Terms, UNITS, units};
-use crate::sum::Sum;
+use crate::numeric::compensated::Sum;
 
 /// Another level for one coordinate.
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,9 @@
 //! What a plan is worth next to the best split.
 
 use super::{SLACK, Violation, value_of, violations};
+use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
 use crate::problem::Problem;
-use crate::sum::sum;
 
 /// A plan, its value, and what the best split would bring.
 #[derive(Debug, Clone, PartialEq)]

@@ -4,9 +4,9 @@ use std::ops::ControlFlow;
 
 use super::value_of;
 use super::violation::allows;
+use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle, UnspentReason};
 use crate::problem::{Leftover, Problem};
-use crate::sum::sum;
 
 /// `points` budgets from `from` to `to`, both included.
 #[must_use]

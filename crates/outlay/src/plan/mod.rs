@@ -15,8 +15,8 @@ pub use outcome::{BindingBound, TaskOutcome, outcomes};
 pub use rounding::{Rounded, RoundingError, round};
 pub use violation::{Violation, violations};
 
+use crate::numeric::compensated::sum;
 use crate::problem::Problem;
-use crate::sum::sum;
 
 /// Spends this close to a bound, relative to it, count as being at it: sums of decimals are off by
 /// a few of the last digits.

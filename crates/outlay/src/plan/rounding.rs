@@ -476,7 +476,8 @@ mod tests {
 
     fn split(problem: &Problem, values: &[f64], spend: &[f64]) -> Allocation {
         let value = value_of(problem, values, spend);
-        let unspent = (problem.budget() - crate::sum::sum(spend.iter().copied())).max(0.0);
+        let unspent =
+            (problem.budget() - crate::numeric::compensated::sum(spend.iter().copied())).max(0.0);
         Allocation {
             budget: problem.budget(),
             spend: spend.to_vec(),

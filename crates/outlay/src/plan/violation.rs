@@ -1,8 +1,8 @@
 //! What a split breaks: the budget, or a task's bounds.
 
 use super::SLACK;
+use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 
 /// One rule that a split breaks.
 #[derive(Debug, Clone, PartialEq)]

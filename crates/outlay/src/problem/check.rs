@@ -1,59 +1,60 @@
-//! From what was written to what can be solved.
+//! Checks a [`ProblemSpec`] and turns it into a [`Problem`].
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::environment::{check_environment, lower_bounds};
-use super::errors::{Faults, one_line};
+use super::errors::ErrorList;
 use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
-use crate::sum::sum;
+use crate::numeric::compensated::sum;
+use crate::text::one_line;
 
-/// Bounds that add up to the budget in decimals may miss it by a rounding.
+/// Relative tolerance for bounds that add up to the budget only in decimal arithmetic.
 const BUDGET_SLACK: f64 = 1e-12;
-/// How many tasks an infeasible problem names.
-const MOST_CULPRITS: usize = 5;
+/// The number of tasks that the message of an infeasible problem names.
+const MAX_LISTED_BOUNDS: usize = 5;
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
     ///
     /// # Errors
-    /// Every field that is wrong, with its path: numbers out of range, names missing or taken,
-    /// bounds that contradict each other or cannot all be met.
+    /// Every invalid field with its path: numbers out of range, missing or duplicate names, bounds
+    /// that contradict each other or cannot all be met.
     pub fn check(self) -> Result<Problem, ProblemErrors> {
-        let mut faults = Faults::default();
-        let problem = check_into(self, &mut faults);
-        faults.settle(problem)
+        let mut errors = ErrorList::default();
+        let problem = check_into(self, &mut errors);
+        errors.into_result(problem)
     }
 }
 
-/// The problem, to be used only if there are no faults. Faults known before are not repeated.
-pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
-    if !faults.has("budget") {
-        require_positive(faults, "budget", spec.budget);
+/// The problem, to be used only if there are no errors. ErrorList known before are not repeated.
+pub(super) fn check_into(spec: ProblemSpec, errors: &mut ErrorList) -> Problem {
+    if !errors.has("budget") {
+        require_positive(errors, "budget", spec.budget);
     }
     if spec.horizon == Some(0) {
-        faults.add("horizon", "must be at least 1, not 0");
+        errors.add("horizon", "must be at least 1, not 0");
     }
-    if !faults.has("reward_max") {
-        require_positive(faults, "reward_max", spec.reward_max);
+    if !errors.has("reward_max") {
+        require_positive(errors, "reward_max", spec.reward_max);
     }
-    if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| faults.has(path))
+    if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path))
     {
-        faults.add("task", "there is none: a problem needs at least one task");
+        errors.add("task", "there is none: a problem needs at least one task");
     }
-    check_names(&spec.tasks, faults);
-    // Against a wrong limit every reward would be wrong.
-    let reward_max = if faults.has("reward_max") { f64::INFINITY } else { spec.reward_max };
+    check_names(&spec.tasks, errors);
+    // Without a valid maximum no reward can be checked against it.
+    let reward_max = if errors.has("reward_max") { f64::INFINITY } else { spec.reward_max };
     let bounds: Vec<Bounds> = spec
         .tasks
         .iter()
         .enumerate()
-        .map(|(position, task)| check_task(task, position, reward_max, faults))
+        .map(|(position, task)| check_task(task, position, reward_max, errors))
         .collect();
-    if !faults.has("budget") {
-        check_lower_bounds(&spec, &bounds, faults);
+    if !errors.has("budget") {
+        check_lower_bounds(&spec, &bounds, errors);
     }
-    check_environment(&spec.environment, lower_bounds(&bounds), faults);
+    check_environment(&spec.environment, lower_bounds(&bounds), errors);
     let tasks = spec.tasks.into_iter().zip(bounds).map(|(task, bounds)| Task {
         name: task.name,
         curve: task.curve,
@@ -72,7 +73,7 @@ pub(super) fn check_into(spec: ProblemSpec, faults: &mut Faults) -> Problem {
     }
 }
 
-/// Where a task was written.
+/// The position of a task in its file.
 fn origin(task: &TaskSpec, position: usize) -> String {
     if task.origin.is_empty() { format!("task[{position}]") } else { one_line(&task.origin) }
 }
@@ -84,16 +85,16 @@ fn path(task: &TaskSpec, position: usize, field: &str) -> String {
     format!("{origin}{between}{field}")
 }
 
-fn check_names(tasks: &[TaskSpec], faults: &mut Faults) {
+fn check_names(tasks: &[TaskSpec], errors: &mut ErrorList) {
     let mut owners: HashMap<&str, usize> = HashMap::with_capacity(tasks.len());
     for (position, task) in tasks.iter().enumerate() {
         let name = task.name.as_str();
         if name.trim().is_empty() {
-            faults.add(path(task, position, "name"), "must not be empty");
+            errors.add(path(task, position, "name"), "must not be empty");
             continue;
         }
         if name.contains(char::is_control) {
-            faults.add(path(task, position, "name"), "must be one line without control characters");
+            errors.add(path(task, position, "name"), "must be one line without control characters");
         }
         match owners.entry(name) {
             Entry::Vacant(entry) => {
@@ -101,47 +102,47 @@ fn check_names(tasks: &[TaskSpec], faults: &mut Faults) {
             }
             Entry::Occupied(entry) => {
                 let owner = *entry.get();
-                let place = tasks.get(owner).map(|first| origin(first, owner)).unwrap_or_default();
+                let first = tasks.get(owner).map(|first| origin(first, owner)).unwrap_or_default();
                 let message = format!(
-                    "`{}` is already the name of {place}: names must differ",
+                    "`{}` is already the name of {first}: names must differ",
                     one_line(name)
                 );
-                faults.add(path(task, position, "name"), message);
+                errors.add(path(task, position, "name"), message);
             }
         }
     }
 }
 
 /// Checks one task and returns its bounds; no bounds if they are wrong.
-fn check_task(task: &TaskSpec, position: usize, reward_max: f64, faults: &mut Faults) -> Bounds {
-    let place = |field: &str| path(task, position, field);
+fn check_task(task: &TaskSpec, position: usize, reward_max: f64, errors: &mut ErrorList) -> Bounds {
+    let field_path = |field: &str| path(task, position, field);
     for (field, number) in [("value", task.value), ("current", task.current)] {
-        require_amount(faults, || place(field), number);
+        require_amount(errors, || field_path(field), number);
     }
     if let Some(law) = &task.reward {
         check_reward(law, reward_max, &mut |field, message| {
-            faults.add(place(&format!("reward.{field}")), message)
+            errors.add(field_path(&format!("reward.{field}")), message)
         });
     }
-    let mut sound = true;
+    let mut is_valid = true;
     for (field, number) in
         [("min", task.min), ("max", task.max), ("fixed", task.fixed), ("at_least", task.at_least)]
     {
-        sound &= require_amount(faults, || place(field), number);
+        is_valid &= require_amount(errors, || field_path(field), number);
     }
-    if !sound {
+    if !is_valid {
         return Bounds::NONE;
     }
     match contradiction(task) {
         None => bounds_of(task),
         Some((field, message)) => {
-            faults.add(place(field), message);
+            errors.add(field_path(field), message);
             Bounds::NONE
         }
     }
 }
 
-/// The bounds that contradict each other: the field to change, and why.
+/// A contradiction between bounds: the field to change and the message.
 fn contradiction(task: &TaskSpec) -> Option<(&'static str, String)> {
     let (min, at_least, max) =
         (task.min.unwrap_or(0.0), task.at_least.unwrap_or(0.0), task.max.unwrap_or(f64::INFINITY));
@@ -174,12 +175,12 @@ fn contradiction(task: &TaskSpec) -> Option<(&'static str, String)> {
     })
 }
 
-/// The bounds of a task whose bounds are sound.
+/// The bounds of a task without contradictions.
 fn bounds_of(task: &TaskSpec) -> Bounds {
     if task.exclude {
         return Bounds { min: 0.0, max: 0.0, at_least: 0.0 };
     }
-    // Adding zero makes one zero of two: -0 is nobody's bound.
+    // Adding zero turns -0 into 0.
     let amount = |number: Option<f64>, default: f64| number.unwrap_or(default) + 0.0;
     if task.fixed.is_some() {
         let fixed = amount(task.fixed, 0.0);
@@ -187,8 +188,7 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
     }
     let (min, max, at_least) =
         (amount(task.min, 0.0), amount(task.max, f64::INFINITY), amount(task.at_least, 0.0));
-    // Who must be given something cannot be given nothing: "nothing or at least" is then a plain
-    // minimum.
+    // With a positive minimum the spend cannot be zero, so `at_least` is a plain minimum.
     if min > 0.0 {
         Bounds { min: min.max(at_least), max, at_least: 0.0 }
     } else {
@@ -196,51 +196,51 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
     }
 }
 
-/// Refuses what must be spent if it is more than there is, naming who asks for it.
-fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], faults: &mut Faults) {
+/// Adds an error if the lower bounds exceed the budget, with the largest lower bounds.
+fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], errors: &mut ErrorList) {
     let total = sum(bounds.iter().map(|bounds| bounds.min));
     if total <= spec.budget * (1.0 + BUDGET_SLACK) {
         return;
     }
-    let mut culprits: Vec<(&TaskSpec, f64)> = spec
+    let mut largest_lower_bounds: Vec<(&TaskSpec, f64)> = spec
         .tasks
         .iter()
         .zip(bounds)
         .map(|(task, bounds)| (task, bounds.min))
         .filter(|(_, min)| *min > 0.0)
         .collect();
-    culprits.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let what = if culprits.iter().all(|(task, _)| task.fixed.is_some()) {
+    largest_lower_bounds.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    let keys = if largest_lower_bounds.iter().all(|(task, _)| task.fixed.is_some()) {
         "fixed"
-    } else if culprits.iter().any(|(task, _)| task.fixed.is_some()) {
+    } else if largest_lower_bounds.iter().any(|(task, _)| task.fixed.is_some()) {
         "min and fixed"
     } else {
         "min"
     };
-    let mut list: Vec<String> = culprits
+    let mut list: Vec<String> = largest_lower_bounds
         .iter()
-        .take(MOST_CULPRITS)
+        .take(MAX_LISTED_BOUNDS)
         .map(|(task, min)| format!("{} {min}", one_line(&task.name)))
         .collect();
-    if culprits.len() > MOST_CULPRITS {
-        list.push(format!("and {} more", culprits.len() - MOST_CULPRITS));
+    if largest_lower_bounds.len() > MAX_LISTED_BOUNDS {
+        list.push(format!("and {} more", largest_lower_bounds.len() - MAX_LISTED_BOUNDS));
     }
-    faults.add(
+    errors.add(
         "budget",
-        format!("sum of {what} = {total} > budget {}: {}", spec.budget, list.join(", ")),
+        format!("sum of {keys} = {total} > budget {}: {}", spec.budget, list.join(", ")),
     );
 }
 
-/// Checks a law of rewards; `fault` takes the field and what is wrong with it.
+/// Checks a reward distribution; `fault` takes the field and the message.
 fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, String)) {
     let mut in_range = |field: &str, number: f64| {
-        let sound = number.is_finite() && (0.0..=reward_max).contains(&number);
-        if !sound && reward_max.is_finite() {
+        let is_valid = number.is_finite() && (0.0..=reward_max).contains(&number);
+        if !is_valid && reward_max.is_finite() {
             fault(field, format!("must be between 0 and reward_max = {reward_max}, not {number}"));
-        } else if !sound {
+        } else if !is_valid {
             fault(field, format!("must be finite and not negative, not {number}"));
         }
-        sound
+        is_valid
     };
     match law {
         RewardLaw::Bernoulli { mean } | RewardLaw::Constant { mean } => {
@@ -255,8 +255,8 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
             }
         }
         RewardLaw::Uniform { low, high } => {
-            let sound = [in_range("low", *low), in_range("high", *high)] == [true; 2];
-            if sound && low > high {
+            let is_valid = [in_range("low", *low), in_range("high", *high)] == [true; 2];
+            if is_valid && low > high {
                 fault("low", format!("must be at most `high`: {low} > {high}"));
             }
         }
@@ -264,7 +264,7 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
             fault("samples", "must have at least one number".to_owned())
         }
         RewardLaw::Empirical { samples } => {
-            // One is enough: a file in the wrong unit is wrong in every row.
+            // The first error is enough: a file in the wrong unit is wrong in every row.
             let _ = samples
                 .iter()
                 .enumerate()
@@ -273,17 +273,17 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
     }
 }
 
-fn require_positive(faults: &mut Faults, path: &str, number: f64) {
+fn require_positive(errors: &mut ErrorList, path: &str, number: f64) {
     if !(number > 0.0 && number.is_finite()) {
-        faults.add(path, format!("must be positive and finite, not {number}"));
+        errors.add(path, format!("must be positive and finite, not {number}"));
     }
 }
 
-/// Whether a number, if given, is finite and not negative; a fault if it is not.
-fn require_amount(faults: &mut Faults, path: impl Fn() -> String, number: Option<f64>) -> bool {
+/// Whether a number, if given, is finite and not negative; adds an error if it is not.
+fn require_amount(errors: &mut ErrorList, path: impl Fn() -> String, number: Option<f64>) -> bool {
     let Some(number) = number.filter(|number| !(*number >= 0.0 && number.is_finite())) else {
         return true;
     };
-    faults.add(path(), format!("must be finite and not negative, not {number}"));
+    errors.add(path(), format!("must be finite and not negative, not {number}"));
     false
 }

@@ -1,106 +1,107 @@
-//! What changes from round to round, for simulation: budgets, delays, which tasks are there.
+//! The environment of a simulation: varying budgets, delays and availability.
 
 use serde::Serialize;
 
-use super::errors::Faults;
-use crate::sum::sum;
+use super::errors::ErrorList;
+use crate::numeric::compensated::sum;
 
-/// How the budget of a round comes about.
+/// The rule that gives the budget of each round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "law", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum BudgetLaw {
-    /// One after the other, from the start again after the last.
+    /// The budgets of a list in order, repeated.
     List {
         /// The budgets.
         amounts: Vec<f64>,
     },
-    /// Any between two, drawn each round.
+    /// Drawn uniformly in each round.
     Uniform {
-        /// The smallest.
+        /// The smallest budget.
         low: f64,
-        /// The largest.
+        /// The largest budget.
         high: f64,
     },
     /// Around a mean, with a period: `mean + amplitude · sin(2π · round / period)`.
     Sine {
-        /// Its mean.
+        /// The mean budget.
         mean: f64,
-        /// How far it goes up and down.
+        /// The largest distance from the mean.
         amplitude: f64,
-        /// In rounds.
+        /// The period in rounds.
         period: f64,
     },
 }
 
-/// How many rounds later an outcome arrives; 0: before the next round is decided.
+/// The distribution of the delay of an outcome, in rounds. With delay 0 the outcome is known
+/// before the next round is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "law", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum DelayLaw {
-    /// Always so many rounds.
+    /// The same delay for every outcome.
     Constant {
-        /// How many.
+        /// The delay.
         rounds: u64,
     },
-    /// 0, 1, 2, … rounds with this mean, each less likely than the one before.
+    /// A geometric distribution on 0, 1, 2, …
     Geometric {
         /// Mean delay in rounds.
         mean: f64,
     },
-    /// Any whole number between two, drawn for each outcome.
+    /// An integer between two bounds, drawn uniformly for each outcome.
     Uniform {
-        /// The shortest.
+        /// The shortest delay.
         low: u64,
-        /// The longest.
+        /// The longest delay.
         high: u64,
     },
 }
 
-/// What changes from round to round. By default nothing does.
+/// The parts of a problem that change from round to round. By default nothing changes.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct EnvironmentSpec {
-    /// The budget of each round; absent: the problem's.
+    /// The budget of each round. If unset, it is the problem's budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetLaw>,
-    /// How late outcomes arrive; absent: at once.
+    /// The delay of outcomes. If unset, outcomes are immediate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<DelayLaw>,
-    /// The chance that a task is there in a round, for tasks that need not be given anything;
-    /// absent: 1.
+    /// The probability that a task is available in a round, for tasks without a lower bound. If
+    /// unset, it is 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub available: Option<f64>,
 }
 
 impl EnvironmentSpec {
-    /// Whether nothing changes.
-    pub(super) fn is_still(&self) -> bool {
+    /// Whether nothing changes from round to round.
+    pub(super) fn is_constant(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Delays beyond this many rounds are never seen.
+/// The longest possible delay, in rounds.
 pub(crate) const LONGEST_DELAY: f64 = 1e12;
 
-/// Checks what was written; `needed` is the sum of the tasks' lower bounds.
-pub(super) fn check_environment(spec: &EnvironmentSpec, needed: f64, faults: &mut Faults) {
+/// Checks an environment; `needed` is the sum of the tasks' lower bounds.
+pub(super) fn check_environment(spec: &EnvironmentSpec, needed: f64, errors: &mut ErrorList) {
     if let Some(law) = &spec.budget {
-        check_budget(law, needed, faults);
+        check_budget(law, needed, errors);
     }
     match &spec.delay {
         Some(DelayLaw::Geometric { mean }) if !(*mean >= 0.0 && *mean <= LONGEST_DELAY) => {
-            faults.add(
+            errors.add(
                 "environment.delay.mean",
                 format!("must be between 0 and {LONGEST_DELAY:e} rounds, not {mean}"),
             );
         }
         Some(DelayLaw::Uniform { low, high }) if low > high => {
-            faults.add("environment.delay.low", format!("must be at most `high`: {low} > {high}"));
+            errors.add("environment.delay.low", format!("must be at most `high`: {low} > {high}"));
         }
         Some(DelayLaw::Constant { rounds: longest } | DelayLaw::Uniform { high: longest, .. })
             if *longest as f64 > LONGEST_DELAY =>
         {
-            faults.add(
+            errors.add(
                 "environment.delay",
                 format!("must be at most {LONGEST_DELAY:e} rounds, not {longest}"),
             );
@@ -108,18 +109,18 @@ pub(super) fn check_environment(spec: &EnvironmentSpec, needed: f64, faults: &mu
         _ => {}
     }
     if let Some(available) = spec.available.filter(|chance| !(*chance > 0.0 && *chance <= 1.0)) {
-        faults.add(
+        errors.add(
             "environment.available",
-            format!("must be a chance above 0 and at most 1, not {available}"),
+            format!("must be a probability above 0 and at most 1, not {available}"),
         );
     }
 }
 
-fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
+fn check_budget(law: &BudgetLaw, needed: f64, errors: &mut ErrorList) {
     let mut amount = |field: &str, number: f64| {
         let sound = number >= 0.0 && number.is_finite();
         if !sound {
-            faults.add(
+            errors.add(
                 format!("environment.budget.{field}"),
                 format!("must be finite and not negative, not {number}"),
             );
@@ -128,7 +129,7 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
     };
     let least = match law {
         BudgetLaw::List { amounts } if amounts.is_empty() => {
-            faults.add("environment.budget.amounts", "must have at least one number");
+            errors.add("environment.budget.amounts", "must have at least one number");
             return;
         }
         BudgetLaw::List { amounts } => {
@@ -146,7 +147,7 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
                 return;
             }
             if low > high {
-                faults.add(
+                errors.add(
                     "environment.budget.low",
                     format!("must be at most `high`: {low} > {high}"),
                 );
@@ -161,11 +162,11 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
                 return;
             }
             if *period == 0.0 {
-                faults.add("environment.budget.period", "must be positive, not 0");
+                errors.add("environment.budget.period", "must be positive, not 0");
                 return;
             }
             if amplitude > mean {
-                faults.add(
+                errors.add(
                     "environment.budget.amplitude",
                     format!(
                         "must be at most `mean`, or budgets are negative: {amplitude} > {mean}"
@@ -180,7 +181,7 @@ fn check_budget(law: &BudgetLaw, needed: f64, faults: &mut Faults) {
         let message = format!(
             "its smallest budget {least} is below what the tasks' min and fixed need: {needed}"
         );
-        faults.add("environment.budget", message);
+        errors.add("environment.budget", message);
     }
 }
 

@@ -1,26 +1,29 @@
-//! What is wrong with a problem: every error at once, each with the path of its field.
+//! Errors of a problem: all of them at once, each with the path of its field.
 
 use std::fmt;
 
-/// One thing wrong with a problem.
+use crate::text::{nearest, one_line};
+
+/// One error of a problem.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {message}")]
 pub struct ProblemError {
-    /// Where: `budget`, `task[2].curve.half_at` (counted from zero), `tasks.csv line 7, max`, `line
-    /// 3, column 7`.
+    /// The path: `budget`, `task[2].curve.half_at` (counted from zero), `tasks.csv line 7, max`,
+    /// `line 3, column 7`.
     pub path: String,
-    /// What is wrong and what would be right, in one line.
+    /// The error and the expected form, in one line.
     pub message: String,
 }
 
-/// Everything wrong with a problem, at least one thing.
+/// All errors of a problem, at least one.
 ///
-/// Displayed one error a line: the first [`ProblemErrors::SHOWN`], then how many more there are.
+/// `Display` writes one error per line: the first [`ProblemErrors::SHOWN`], then the number of the
+/// others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProblemErrors(pub Vec<ProblemError>);
 
 impl ProblemErrors {
-    /// How many errors are displayed: a table of 10^5 rows can be wrong in every one.
+    /// The number of errors displayed. A table of 10^5 rows can be wrong in every row.
     pub const SHOWN: usize = 20;
 }
 
@@ -41,41 +44,68 @@ impl fmt::Display for ProblemErrors {
 
 impl std::error::Error for ProblemErrors {}
 
+/// A name that no task of the problem has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownTask {
+    /// The unknown name.
+    pub name: String,
+    /// The task that was probably meant.
+    pub nearest: Option<String>,
+}
+
+impl UnknownTask {
+    pub(super) fn of<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Self {
+        let nearest = nearest(name, known).map(str::to_owned);
+        Self { name: name.to_owned(), nearest }
+    }
+}
+
+impl fmt::Display for UnknownTask {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "no task is named {}", one_line(&self.name))?;
+        match &self.nearest {
+            Some(nearest) => write!(formatter, "; did you mean {}?", one_line(nearest)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for UnknownTask {}
+
 /// The errors found so far.
 #[derive(Debug, Default)]
-pub(super) struct Faults(Vec<ProblemError>);
+pub(super) struct ErrorList(Vec<ProblemError>);
 
-impl Faults {
-    pub(super) fn add(&mut self, place: impl fmt::Display, message: impl Into<String>) {
-        self.0.push(ProblemError { path: place.to_string(), message: message.into() });
+impl ErrorList {
+    pub(super) fn add(&mut self, path: impl fmt::Display, message: impl Into<String>) {
+        self.0.push(ProblemError { path: path.to_string(), message: message.into() });
     }
 
-    /// Whether the field at `path` is known to be wrong: then nothing that follows from it is
-    /// judged.
+    /// Whether the field at `path` has an error, so that its consequences are not checked.
     pub(super) fn has(&self, path: &str) -> bool {
         self.0.iter().any(|error| error.path == path)
     }
 
-    /// The value if nothing was wrong.
-    pub(super) fn settle<T>(self, value: T) -> Result<T, ProblemErrors> {
+    /// The value, or the errors if there are any.
+    pub(super) fn into_result<T>(self, value: T) -> Result<T, ProblemErrors> {
         if self.0.is_empty() { Ok(value) } else { Err(ProblemErrors(self.0)) }
     }
 }
 
-/// Where something was written. Spelled out only when something is wrong there.
+/// The path of a field. It is formatted only for an error.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place<'a> {
-    /// The document itself.
+pub(super) enum FieldPath<'a> {
+    /// The top level of the document.
     Top,
     /// A key of a table.
-    Key(&'a Place<'a>, &'a str),
+    Key(&'a FieldPath<'a>, &'a str),
     /// An item of a list, counted from zero.
-    Item(&'a Place<'a>, usize),
+    Item(&'a FieldPath<'a>, usize),
     /// A line of a file.
     Line { file: &'a str, line: u64 },
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for FieldPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Top => write!(formatter, "problem"),
@@ -88,9 +118,4 @@ impl fmt::Display for Place<'_> {
             Self::Line { file, line } => write!(formatter, "{} line {line}", one_line(file)),
         }
     }
-}
-
-/// Somebody's text, fit for a message of one line: control characters become spaces.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }

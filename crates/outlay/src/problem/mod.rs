@@ -1,7 +1,7 @@
-//! What is to be decided: a budget per round and tasks with their curves.
+//! Problems: a budget per round and tasks with their budget-to-success curves.
 //!
-//! [`ProblemSpec`] is what somebody wrote, in Rust or in a file; [`ProblemSpec::check`] turns it
-//! into a [`Problem`], or into *every* error at once, each with the path of its field. Only a
+//! A [`ProblemSpec`] is unchecked input, from Rust or from a file. [`ProblemSpec::check`] turns it
+//! into a [`Problem`], or returns *every* error at once, each with the path of its field. Only a
 //! `Problem` can be solved.
 //!
 //! # Problem files
@@ -11,11 +11,12 @@
 //! budget = 1000.0         # per round, in any unit; default 1
 //! horizon = 10000         # rounds planned; optional
 //! reward_max = 1.0        # largest reward of one completion; default 1
-//! leftover = "keep"       # or "spend": what happens to budget that buys nothing
-//! [environment]           # for simulation: what changes from round to round
-//! budget = { law = "sine", mean = 1000.0, amplitude = 200.0, period = 7.0 } # or "uniform" (low, high), or a list
+//! leftover = "keep"       # or "spend": the use of budget that cannot increase the value
+//! [environment]           # for simulation: the parts that change from round to round
+//! # The law of the budget may also be "uniform" (low, high), or a list.
+//! budget = { law = "sine", mean = 1000.0, amplitude = 200.0, period = 7.0 }
 //! delay = { law = "geometric", mean = 100.0 } # or "constant" (rounds), "uniform" (low, high)
-//! available = 0.95        # the chance that a task is there in a round
+//! available = 0.95        # the probability that a task is available in a round
 //! [[task]]
 //! name = "search"         # default: task-1, task-2, ...
 //! curve = { family = "hill", half_at = 120.0, steepness = 2.5 }
@@ -40,34 +41,29 @@
 //! and `constant` (`mean`; for `beta` also `concentration`), `uniform` (`low`, `high`) and
 //! `empirical` (as the curve).
 //!
-//! Tasks may come from a CSV file, one row a task: `tasks = { file = "tasks.csv" }`. Its columns
-//! are named as the keys, those of the curve bare (`family`, `half_at`, `where.item`), those of the
-//! reward as `reward.law`, `reward.mean`. An empty cell is a key that is not there, and the numbers
-//! of a list are separated by `;`. Files are read through [`Files`]; all paths, also those in a CSV
+//! Tasks may come from a CSV file, one row per task: `tasks = { file = "tasks.csv" }`. Its columns
+//! have the names of the keys: without prefix for the curve (`family`, `half_at`, `where.item`),
+//! with prefix for the reward (`reward.law`, `reward.mean`). An empty cell means that the key is
+//! unset, and the numbers of a list are separated by `;`. Files are read through [`Files`]; all paths, also those in a CSV
 //! file, are relative to the problem file.
 
 mod check;
-mod document;
 mod environment;
 mod errors;
-mod nearest;
+mod file;
 mod reward;
-mod table;
-mod write;
 
-pub use document::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
 pub(crate) use environment::LONGEST_DELAY;
 pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
-pub(crate) use errors::one_line;
-pub use errors::{ProblemError, ProblemErrors};
-pub(crate) use nearest::suggestion;
+pub use errors::{ProblemError, ProblemErrors, UnknownTask};
+pub use file::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
 pub use reward::RewardLaw;
 
 use serde::Serialize;
 
 use crate::curve::Curve;
 
-/// A problem as written, before any check.
+/// An unchecked problem.
 ///
 /// ```
 /// use outlay::{Curve, ProblemSpec, TaskSpec};
@@ -75,7 +71,11 @@ use crate::curve::Curve;
 ///     budget: 1000.0,
 ///     tasks: vec![
 ///         TaskSpec { value: Some(0.6), ..TaskSpec::new("search", Curve::hill(120.0, 2.5)?) },
-///         TaskSpec { value: Some(0.4), max: Some(500.0), ..TaskSpec::new("social", Curve::power(0.5, 1000.0)?) },
+///         TaskSpec {
+///             value: Some(0.4),
+///             max: Some(500.0),
+///             ..TaskSpec::new("social", Curve::power(0.5, 1000.0)?)
+///         },
 ///     ],
 ///     ..ProblemSpec::default()
 /// }
@@ -85,15 +85,15 @@ use crate::curve::Curve;
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProblemSpec {
-    /// What one round may spend, in any unit.
+    /// The budget of one round, in any unit.
     pub budget: f64,
-    /// Rounds planned; only some learners need it.
+    /// The number of rounds planned; only some learners need it.
     pub horizon: Option<u64>,
     /// The largest reward of one completion.
     pub reward_max: f64,
-    /// What happens to budget that buys nothing.
+    /// The use of budget that cannot increase the value.
     pub leftover: Leftover,
-    /// What changes from round to round, for simulation.
+    /// The parts that change from round to round, for simulation.
     pub environment: EnvironmentSpec,
     /// The tasks.
     pub tasks: Vec<TaskSpec>,
@@ -112,16 +112,16 @@ impl Default for ProblemSpec {
     }
 }
 
-/// A task as written, before any check.
+/// An unchecked task.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskSpec {
     /// Its name, unique in the problem.
     pub name: String,
     /// Its budget-to-success curve.
     pub curve: Curve,
-    /// Mean reward of a success, if known: what the allocation maximises.
+    /// The mean reward of a success, if known.
     pub value: Option<f64>,
-    /// The law of the reward, for simulation.
+    /// The distribution of the reward, for simulation.
     pub reward: Option<RewardLaw>,
     /// Spend at least this.
     pub min: Option<f64>,
@@ -133,10 +133,10 @@ pub struct TaskSpec {
     pub exclude: bool,
     /// Spend nothing or at least this.
     pub at_least: Option<f64>,
-    /// What is spent today: where reports compare.
+    /// The present spend, with which reports compare.
     pub current: Option<f64>,
-    /// Where it was written, for messages: `tasks.csv line 7`. Empty: its place in the list,
-    /// `task[2]` for the third.
+    /// The position in a file, for messages: `tasks.csv line 7`. If empty, messages use the
+    /// position in the list, such as `task[2]` for the third task.
     pub origin: String,
 }
 
@@ -160,18 +160,18 @@ impl TaskSpec {
     }
 }
 
-/// What happens to budget that buys nothing because every curve is flat from here on.
+/// The use of budget that cannot increase the value because every curve is flat from there on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Leftover {
-    /// It stays unspent and is reported: spend adds up to *at most* the budget.
+    /// It stays unspent and is reported. The total spend is *at most* the budget.
     #[default]
     Keep,
-    /// It is spent all the same, on the first task with room: spend adds up to the budget.
+    /// It is spent on the first task below its maximum. The total spend equals the budget.
     Spend,
 }
 
-/// A checked problem: the only kind that can be solved.
+/// A checked problem, ready to be solved.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Problem {
     budget: f64,
@@ -179,7 +179,7 @@ pub struct Problem {
     horizon: Option<u64>,
     reward_max: f64,
     leftover: Leftover,
-    #[serde(skip_serializing_if = "EnvironmentSpec::is_still")]
+    #[serde(skip_serializing_if = "EnvironmentSpec::is_constant")]
     environment: EnvironmentSpec,
     #[serde(rename = "task")]
     tasks: Vec<Task>,
@@ -200,8 +200,8 @@ pub struct Task {
     current: Option<f64>,
 }
 
-/// What a task may be given: between `min` and `max`, and if `at_least` is positive, nothing or at
-/// least that.
+/// The bounds on the spend of a task: between `min` and `max` and, if `at_least` is positive, either
+/// zero or at least `at_least`.
 ///
 /// `fixed` is `min = max`, `exclude` is `max = 0`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -212,7 +212,7 @@ pub struct Bounds {
     /// At most this; infinite if unbounded.
     #[serde(skip_serializing_if = "is_unbounded")]
     pub max: f64,
-    /// Nothing or at least this; zero if any spend will do, and whenever `min` is positive.
+    /// Zero or at least this. It is zero if there is no such bound or if `min` is positive.
     #[serde(skip_serializing_if = "is_zero")]
     pub at_least: f64,
 }
@@ -231,8 +231,7 @@ impl Bounds {
     /// No bounds.
     pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
 
-    /// Whether a task may be given this; a bound that is missed by no more than the share `slack`
-    /// counts as met.
+    /// Whether a spend satisfies the bounds up to the relative tolerance `slack`.
     #[must_use]
     pub fn allows(&self, spend: f64, slack: f64) -> bool {
         let reaches = |bound: f64| spend >= bound * (1.0 - slack);
@@ -243,13 +242,13 @@ impl Bounds {
 }
 
 impl Problem {
-    /// What one round may spend.
+    /// The budget of one round.
     #[must_use]
     pub fn budget(&self) -> f64 {
         self.budget
     }
 
-    /// Rounds planned, if said.
+    /// The number of rounds planned, if given.
     #[must_use]
     pub fn horizon(&self) -> Option<u64> {
         self.horizon
@@ -261,32 +260,32 @@ impl Problem {
         self.reward_max
     }
 
-    /// What happens to budget that buys nothing.
+    /// The use of budget that cannot increase the value.
     #[must_use]
     pub fn leftover(&self) -> Leftover {
         self.leftover
     }
 
-    /// What changes from round to round, for simulation.
+    /// The parts that change from round to round, for simulation.
     #[must_use]
     pub fn environment(&self) -> &EnvironmentSpec {
         &self.environment
     }
 
-    /// The tasks, in the order written.
+    /// The tasks, in the order of the input.
     #[must_use]
     pub fn tasks(&self) -> &[Task] {
         &self.tasks
     }
 
-    /// The same problem with other bounds, one a task; whoever makes them answers for them.
+    /// The same problem with other bounds, one per task. The caller ensures that they are valid.
     pub(crate) fn with_bounds(&self, bounds: &[Bounds]) -> Self {
         let mut changed = self.clone();
         changed.tasks.iter_mut().zip(bounds).for_each(|(task, bounds)| task.bounds = *bounds);
         changed
     }
 
-    /// The same problem with other curves, one a task.
+    /// The same problem with other curves, one per task.
     pub(crate) fn with_curves(&self, curves: Vec<Curve>) -> Self {
         let tasks =
             self.tasks.iter().zip(curves).map(|(task, curve)| Task { curve, ..task.clone() });
@@ -297,6 +296,16 @@ impl Problem {
     #[must_use]
     pub fn values(&self) -> Option<Vec<f64>> {
         self.tasks.iter().map(Task::value).collect()
+    }
+
+    /// The position of the task with this name.
+    ///
+    /// # Errors
+    /// If no task has the name. The error suggests a similar name, which takes time proportional
+    /// to the number of tasks.
+    pub fn task_position(&self, name: &str) -> Result<usize, UnknownTask> {
+        let found = self.tasks.iter().position(|task| task.name == name);
+        found.ok_or_else(|| UnknownTask::of(name, self.tasks.iter().map(Task::name)))
     }
 }
 
@@ -313,25 +322,25 @@ impl Task {
         &self.curve
     }
 
-    /// Mean reward of a success, if known: `value`, else the mean of `reward`.
+    /// The mean reward of a success, if known: `value`, else the mean of `reward`.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
         self.value.or_else(|| self.reward.as_ref().map(RewardLaw::mean))
     }
 
-    /// The law of the reward, if given.
+    /// The distribution of the reward, if given.
     #[must_use]
     pub fn reward(&self) -> Option<&RewardLaw> {
         self.reward.as_ref()
     }
 
-    /// What it may be given.
+    /// The bounds on its spend.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
         self.bounds
     }
 
-    /// What is spent today, if said.
+    /// Its present spend, if given.
     #[must_use]
     pub fn current(&self) -> Option<f64> {
         self.current

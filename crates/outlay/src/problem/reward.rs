@@ -1,40 +1,41 @@
-//! The law of a task's reward, given success: what simulations draw from.
+//! Reward distributions, from which simulations draw.
 
 use serde::Serialize;
 
-/// How the reward of a success is distributed, in the problem's unit of reward (`0..=reward_max`).
+/// The distribution of the reward of a success, in the problem's unit of reward
+/// (`0..=reward_max`).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "law", rename_all = "lowercase")]
 #[non_exhaustive]
 pub enum RewardLaw {
-    /// `reward_max` or nothing, with this mean.
+    /// Either `reward_max` or 0.
     Bernoulli {
         /// Mean reward.
         mean: f64,
     },
-    /// A Beta law stretched to `0..=reward_max`.
+    /// A Beta distribution scaled to `0..=reward_max`.
     Beta {
         /// Mean reward.
         mean: f64,
-        /// How tightly it gathers around the mean: `a + b` of Beta(a, b). Absent: Beta(a, 1).
+        /// The sum `a + b` of Beta(a, b). If unset, the distribution is Beta(a, 1).
         #[serde(skip_serializing_if = "Option::is_none")]
         concentration: Option<f64>,
     },
-    /// Always the same.
+    /// The same reward for every success.
     Constant {
-        /// That reward.
+        /// The reward.
         mean: f64,
     },
     /// Uniform between two rewards.
     Uniform {
-        /// The smallest.
+        /// The smallest reward.
         low: f64,
-        /// The largest.
+        /// The largest reward.
         high: f64,
     },
     /// Drawn from recorded rewards.
     Empirical {
-        /// Those rewards.
+        /// The recorded rewards.
         samples: Vec<f64>,
     },
 }

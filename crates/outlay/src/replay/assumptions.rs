@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::rank::{change, holm, kolmogorov, motion_beyond, rank_correlation};
 use super::{OutcomeRow, Record, TaskRecord, TaskRows, ThresholdRow};
-use crate::curve::{Curve, REACH};
+use crate::curve::{Curve, JUMP_TOLERANCE};
 use crate::problem::Problem;
 
 /// What is less likely than this by chance, over all tasks, is called a finding.
@@ -224,7 +224,8 @@ fn fit_of_thresholds(curve: &Curve, rows: &[ThresholdRow]) -> Fit {
         let share = below + same.len() as f64 / count;
         // Both are constant or rising in between, so they are furthest apart at a threshold or just
         // before it.
-        let just_before = if at > 0.0 { curve.success(at * REACH * REACH) } else { 0.0 };
+        let just_before =
+            if at > 0.0 { curve.success(at * JUMP_TOLERANCE * JUMP_TOLERANCE) } else { 0.0 };
         distance = distance.max((curve.success(at) - share).abs()).max((just_before - below).abs());
         below = share;
     }

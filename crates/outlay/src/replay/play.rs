@@ -12,9 +12,9 @@ use crate::experiment::run::on_threads;
 use crate::experiment::{ExperimentError, trace_rounds};
 use crate::feedback::{Feedback, Outcome, Reward};
 use crate::learner::LearnerSpec;
+use crate::numeric::compensated::Sum;
 use crate::problem::Problem;
 use crate::random::{Draws, Purpose};
-use crate::sum::Sum;
 
 /// How often a replication looks whether it should stop, in rounds.
 const STOP_CHECK: u64 = 256;

@@ -8,9 +8,10 @@
 
 use super::Order;
 use super::staircase::{Staircase, rising_pools};
-use crate::curve::REACH;
+use crate::curve::JUMP_TOLERANCE;
 use crate::feedback::{Outcome, Reward};
-use crate::problem::{Problem, one_line};
+use crate::problem::Problem;
+use crate::text::one_line;
 
 /// What success needed, and what it brought or would have brought.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -236,7 +237,7 @@ impl TaskRecord {
 
     /// The pool that a spend replays; none if nothing was tried with so little.
     fn pool(&self, spend: f64) -> Option<&Pool> {
-        let reached = self.pools.partition_point(|pool| pool.from * REACH <= spend);
+        let reached = self.pools.partition_point(|pool| pool.from * JUMP_TOLERANCE <= spend);
         reached.checked_sub(1).map(|last| &self.pools[last])
     }
 
@@ -256,7 +257,7 @@ impl TaskRecord {
     #[must_use]
     pub fn outcome(&self, row: usize, spend: f64) -> Outcome {
         let is_done = match &self.rows {
-            TaskRows::Thresholds(rows) => rows[row].threshold * REACH <= spend,
+            TaskRows::Thresholds(rows) => rows[row].threshold * JUMP_TOLERANCE <= spend,
             TaskRows::Outcomes(rows) => rows[row].success,
         };
         match self.rewards[row] {
@@ -270,7 +271,7 @@ impl TaskRecord {
     /// known.
     #[must_use]
     pub fn is_outside(&self, spend: f64) -> bool {
-        spend > 0.0 && (self.pool(spend).is_none() || spend * REACH > self.known_to)
+        spend > 0.0 && (self.pool(spend).is_none() || spend * JUMP_TOLERANCE > self.known_to)
     }
 
     /// Mean gain per round as a share of the largest reward, by spend; in recorded order over so

@@ -6,9 +6,9 @@ use super::{Order, Record, ReplayError, Staircase};
 use crate::curve::{Curve, CurveError};
 use crate::experiment::ExperimentError;
 use crate::learner::even_split;
+use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
-use crate::sum::sum;
 
 use super::record::RecordError;
 

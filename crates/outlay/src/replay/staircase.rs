@@ -1,7 +1,7 @@
 //! Right-continuous steps of any height, and the pools that make a rising one of noisy rows.
 
 use crate::curve::{Curve, CurveError, jumps_reached};
-use crate::pooling::rising;
+use crate::numeric::isotonic::pool_adjacent_violators;
 
 /// `height[i]` from spend `at[i]` on, zero before the first.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,7 +98,7 @@ pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
         rows.extend(pool.2);
         (spend, amount + pool.1, rows)
     };
-    let rising = rising(pools.into_iter(), rises, joined);
+    let rising = pool_adjacent_violators(pools.into_iter(), rises, joined);
     let in_order = |(spend, _, mut rows): (f64, u128, Vec<usize>)| {
         rows.sort_unstable();
         (spend, rows)

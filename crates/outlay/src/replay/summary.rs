@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Chance, Order, Replay, ReplayError, ReplayRun, Splits};
 use crate::experiment::{CurvePoint, Statistics, trace_rounds};
 use crate::feedback::Feedback;
-use crate::sum::sum;
+use crate::numeric::compensated::sum;
 
 /// What one learner made of a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -8,9 +8,9 @@ use super::{
     power_proposition, sharp_bound, theorem_2_lower, theorem_4_lower, worst_case_bound,
 };
 use crate::learner::{LearnerSpec, SHARP_FACTOR};
+use crate::numeric::compensated::sum;
 use crate::oracle::{AllocationError, Options, Oracle};
 use crate::problem::{BudgetLaw, EnvironmentSpec, Problem, RewardLaw, Task};
-use crate::sum::sum;
 
 /// Those that the paper's two upper bounds hold for.
 const PAPER_LEARNERS: &str = "paper, tight, hoeffding, full";

@@ -15,8 +15,8 @@ use std::cmp::Ordering;
 use std::str::FromStr;
 
 use super::dyadic::Dyadic;
-use crate::problem::{one_line, suggestion};
 use crate::random::{Draws, Purpose};
+use crate::text::{did_you_mean, one_line};
 
 /// The threshold is longer than the rounds by so many digits, more than the longest guess of
 /// [`ThresholdStrategy::Random`].
@@ -54,7 +54,7 @@ impl FromStr for ThresholdStrategy {
             format!(
                 "strategy `{}` is not known: {}",
                 one_line(text),
-                suggestion(text, Self::ALL.map(|(name, _)| name))
+                did_you_mean(text, Self::ALL.map(|(name, _)| name))
             )
         };
         found.map(|(_, strategy)| strategy).ok_or_else(unknown)

@@ -9,8 +9,8 @@ use super::power::PowerPart;
 use super::ramp::RampPart;
 use super::series::Series;
 use crate::curve::{Curve, Family};
+use crate::numeric::compensated::Sum;
 use crate::problem::Bounds;
-use crate::sum::Sum;
 
 /// Some of the tasks that stand next to each other, by family.
 #[derive(Debug, Default)]

@@ -34,7 +34,7 @@ use super::four::{TINY, with_four};
 use super::model::Model;
 use super::relaxation::ROUNDING;
 use crate::curve::Curve;
-use crate::sum::sum;
+use crate::numeric::compensated::sum;
 use block::{BLOCK, Block, MOST_VALUE, RiseBlock, Scan, ScanBlock, Totals, Write, WriteBlock};
 use local::{Local, Root};
 use series::{MEDIUM, Series};

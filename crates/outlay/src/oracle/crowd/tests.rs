@@ -1,9 +1,9 @@
 //! The crowd's answers next to those of the general search, and to the curves themselves.
 
 use crate::curve::Curve;
+use crate::numeric::compensated::sum;
 use crate::oracle::numbers_for_tests::Random;
 use crate::problem::{Problem, ProblemSpec, TaskSpec};
-use crate::sum::sum;
 use crate::{Allocation, Options, Oracle};
 
 #[derive(Debug, Clone, Copy, PartialEq)]

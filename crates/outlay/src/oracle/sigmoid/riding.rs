@@ -11,10 +11,10 @@ use pulp::{Arch, Simd, WithSimd};
 use super::hill::HillFamily;
 use super::logistic::LogisticFamily;
 use super::{Aside, Batch, Family, FourCurves, Place, Price, Responses, Sigmoids};
+use crate::numeric::compensated::Sum;
 use crate::oracle::batch::{Settled, Split};
 use crate::oracle::chords::{Chord, Chords};
 use crate::oracle::four::{Four, FourSums, with_four};
-use crate::sum::Sum;
 
 /// Prices down to this share of the one asked for are then within reach; among few tasks prices
 /// move more.
@@ -610,7 +610,7 @@ mod tests {
                             context()
                         );
                         let bend = four.bend[lane];
-                        let expected = if is_inside { smooth.bend(spend, fall) } else { 0.0 };
+                        let expected = if is_inside { smooth.curvature(spend, fall) } else { 0.0 };
                         assert!(
                             (bend - expected).abs() <= 1e-3 * (expected.abs() + fall),
                             "{}: bend {bend} not {expected}",

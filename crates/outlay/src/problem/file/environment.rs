@@ -1,9 +1,9 @@
-//! What changes from round to round, as written.
+//! Reads the environment of a simulation: varying budgets, delays and availability.
 
 use super::Reader;
-use super::fields::{Fields, Written};
-use super::node::Node;
 use super::samples::read_list;
+use super::table::{Fields, RawValue};
+use super::value::Value;
 use crate::problem::environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
 
 const ENVIRONMENT_KEYS: [&str; 3] = ["budget", "delay", "available"];
@@ -20,42 +20,42 @@ pub const DELAY_LAWS: [(&str, &[&str]); 3] =
 /// The table `environment` of a problem.
 pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) -> EnvironmentSpec {
     let mut spec = EnvironmentSpec::default();
-    let place = problem.at("environment");
-    let Some(Written::Node(node)) = problem.get("environment") else { return spec };
-    let Some(fields) = Fields::of_node(place, node, &mut reader.faults) else { return spec };
-    fields.refuse_unknown(&ENVIRONMENT_KEYS, &mut reader.faults);
-    spec.available = fields.number("available", &mut reader.faults);
-    let (budget_place, delay_place) = (fields.at("budget"), fields.at("delay"));
+    let path = problem.at("environment");
+    let Some(RawValue::Value(value)) = problem.get("environment") else { return spec };
+    let Some(fields) = Fields::of_value(path, value, &mut reader.errors) else { return spec };
+    fields.reject_unknown(&ENVIRONMENT_KEYS, &mut reader.errors);
+    spec.available = fields.number("available", &mut reader.errors);
+    let (budget_path, delay_path) = (fields.at("budget"), fields.at("delay"));
     match fields.get("budget") {
         // A plain list needs no law.
-        Some(Written::Node(Node::List(_))) => {
+        Some(RawValue::Value(Value::Array(_))) => {
             spec.budget = fields
-                .numbers("budget", &mut reader.faults)
+                .numbers("budget", &mut reader.errors)
                 .map(|amounts| BudgetLaw::List { amounts });
         }
-        Some(Written::Node(node)) => {
-            let budget = Fields::of_node(budget_place, node, &mut reader.faults);
+        Some(RawValue::Value(value)) => {
+            let budget = Fields::of_value(budget_path, value, &mut reader.errors);
             spec.budget = budget.and_then(|budget| read_budget(&budget, reader));
         }
         _ => {}
     }
-    if let Some(Written::Node(node)) = fields.get("delay") {
-        let delay = Fields::of_node(delay_place, node, &mut reader.faults);
+    if let Some(RawValue::Value(value)) = fields.get("delay") {
+        let delay = Fields::of_value(delay_path, value, &mut reader.errors);
         spec.delay = delay.and_then(|delay| read_delay(&delay, reader));
     }
     spec
 }
 
-/// The law that a table names, after a fault for every key that does not go with it.
+/// The law that a table names; an error is added for every key that the law does not take.
 fn law(
     fields: &Fields<'_>,
     owner: &str,
     laws: &'static [(&'static str, &'static [&'static str])],
     reader: &mut Reader<'_>,
 ) -> Option<&'static str> {
-    let (law, keys) = fields.word("law", owner, laws, &mut reader.faults)?;
+    let (law, keys) = fields.choice("law", owner, laws, &mut reader.errors)?;
     let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
-    fields.refuse_unknown(&known, &mut reader.faults);
+    fields.reject_unknown(&known, &mut reader.errors);
     Some(law)
 }
 
@@ -67,8 +67,8 @@ fn read_budget(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<BudgetLaw
         });
     }
     let mut required = |key| {
-        fields.require(key, format_args!("a {law} budget"), &mut reader.faults);
-        fields.number(key, &mut reader.faults)
+        fields.require(key, format_args!("a {law} budget"), &mut reader.errors);
+        fields.number(key, &mut reader.errors)
     };
     if law == "uniform" {
         let (low, high) = (required("low"), required("high"));
@@ -80,21 +80,21 @@ fn read_budget(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<BudgetLaw
 
 fn read_delay(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<DelayLaw> {
     let law = law(fields, "a delay", &DELAY_LAWS, reader)?;
-    let mut require = |key| fields.require(key, format_args!("a {law} delay"), &mut reader.faults);
+    let mut require = |key| fields.require(key, format_args!("a {law} delay"), &mut reader.errors);
     match law {
         "constant" => {
             require("rounds");
-            Some(DelayLaw::Constant { rounds: fields.count("rounds", &mut reader.faults)? })
+            Some(DelayLaw::Constant { rounds: fields.count("rounds", &mut reader.errors)? })
         }
         "geometric" => {
             require("mean");
-            Some(DelayLaw::Geometric { mean: fields.number("mean", &mut reader.faults)? })
+            Some(DelayLaw::Geometric { mean: fields.number("mean", &mut reader.errors)? })
         }
         _ => {
             require("low");
             require("high");
             let (low, high) =
-                (fields.count("low", &mut reader.faults), fields.count("high", &mut reader.faults));
+                (fields.count("low", &mut reader.errors), fields.count("high", &mut reader.errors));
             Some(DelayLaw::Uniform { low: low?, high: high? })
         }
     }

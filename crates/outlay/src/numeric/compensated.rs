@@ -1,41 +1,41 @@
-//! Sums that do not lose digits: budgets must add up to the last unit.
+//! Compensated summation: totals that are accurate to the last digit.
 
-/// A running sum that keeps what rounding loses (Knuth's two-sum, without a branch): the error does
-/// not grow with the number of terms.
+/// A running sum with Knuth's branch-free two-sum. Its error does not grow with the number of terms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     total: f64,
-    lost: f64,
+    compensation: f64,
 }
 
 impl Sum {
     #[inline(always)]
     pub(crate) fn add(&mut self, term: f64) {
         let total = self.total + term;
-        let kept = total - self.total;
-        self.lost += (self.total - (total - kept)) + (term - kept);
+        let rounded_term = total - self.total;
+        self.compensation += (self.total - (total - rounded_term)) + (term - rounded_term);
         self.total = total;
     }
 
     /// Adds another sum.
     pub(crate) fn merge(&mut self, other: Self) {
         self.add(other.total);
-        self.lost += other.lost;
+        self.compensation += other.compensation;
     }
 
-    /// Adds what was lost elsewhere: less than the last digit of the total.
-    pub(crate) fn add_lost(&mut self, lost: f64) {
-        self.lost += lost;
+    /// Adds the rounding error of another sum, which is below the last digit of its total.
+    pub(crate) fn add_compensation(&mut self, compensation: f64) {
+        self.compensation += compensation;
     }
 
+    /// The compensated total.
     pub(crate) fn value(self) -> f64 {
-        self.total + self.lost
+        self.total + self.compensation
     }
 }
 
 impl From<f64> for Sum {
     fn from(total: f64) -> Self {
-        Self { total, lost: 0.0 }
+        Self { total, compensation: 0.0 }
     }
 }
 
@@ -54,12 +54,12 @@ pub(crate) fn sum(terms: impl IntoIterator<Item = f64>) -> f64 {
     terms.into_iter().collect::<Sum>().value()
 }
 
-/// `(sum of a*b, sum of b)`, four short chains each: for sums of a few tasks that are then added up
-/// with care.
+/// `(sum of a*b, sum of b)` without compensation, in four independent chains each. Callers add the
+/// results of short slices to a [`Sum`].
 pub(crate) fn dot_and_sum(a: &[f64], b: &[f64]) -> (f64, f64) {
     let (mut products, mut plain) = ([0.0; 4], [0.0; 4]);
-    let ((a_fours, a_rest), (b_fours, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
-    for (a, b) in a_fours.iter().zip(b_fours) {
+    let ((a_chunks, a_rest), (b_chunks, b_rest)) = (a.as_chunks::<4>(), b.as_chunks::<4>());
+    for (a, b) in a_chunks.iter().zip(b_chunks) {
         for lane in 0..4 {
             products[lane] += a[lane] * b[lane];
             plain[lane] += b[lane];

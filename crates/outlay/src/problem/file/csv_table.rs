@@ -1,4 +1,4 @@
-//! CSV files that a problem names: each is read and parsed once, however many tasks name it.
+//! CSV files that a problem names. Each is read and parsed once, even if many tasks name it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -6,63 +6,63 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::Files;
-use super::fields::cell_number;
-use super::node::without_mark;
-use crate::problem::errors::one_line;
-use crate::problem::nearest::suggestion;
+use super::table::cell_number;
+use super::value::without_byte_order_mark;
+use crate::text::{did_you_mean, one_line};
 
-/// The files read so far.
-pub(crate) struct Shelf<'f> {
+/// The CSV files read so far.
+pub(crate) struct CsvFiles<'f> {
     files: &'f dyn Files,
-    sheets: HashMap<String, Result<Rc<Sheet>, String>>,
+    tables: HashMap<String, Result<Rc<CsvTable>, String>>,
 }
 
-impl<'f> Shelf<'f> {
+impl<'f> CsvFiles<'f> {
     pub(crate) fn new(files: &'f dyn Files) -> Self {
-        Self { files, sheets: HashMap::new() }
+        Self { files, tables: HashMap::new() }
     }
 
-    /// The sheet at `path`, or why there is none.
-    pub(crate) fn sheet(&mut self, path: &str) -> Result<Rc<Sheet>, String> {
-        if let Some(known) = self.sheets.get(path) {
+    /// The table at `path`, or the reason why it cannot be read.
+    pub(crate) fn table(&mut self, path: &str) -> Result<Rc<CsvTable>, String> {
+        if let Some(known) = self.tables.get(path) {
             return known.clone();
         }
-        let read = self.files.read(path).and_then(|text| Sheet::parse(&text));
-        let sheet = read
+        let read = self.files.read(path).and_then(|text| CsvTable::parse(&text));
+        let table = read
             .map(Rc::new)
             .map_err(|reason| format!("cannot read `{}`: {}", one_line(path), one_line(&reason)));
-        self.sheets.insert(path.to_owned(), sheet.clone());
-        sheet
+        self.tables.insert(path.to_owned(), table.clone());
+        table
     }
 }
 
-/// Rows by what a column holds.
+/// The rows for each value of a column.
 type Index = HashMap<String, Vec<usize>>;
 
-/// A row and the line it begins at.
+/// A row and the number of its first line.
 pub(crate) struct Row {
     pub(crate) line: u64,
     pub(crate) cells: csv::StringRecord,
 }
 
 impl Row {
-    /// The cell at a column's position; empty if the row ends before.
+    /// The cell at a column's position; empty if the row is shorter.
     pub(crate) fn cell(&self, column: usize) -> &str {
         self.cells.get(column).unwrap_or("")
     }
 }
 
 /// A CSV file with a header.
-pub(crate) struct Sheet {
+pub(crate) struct CsvTable {
     columns: Vec<String>,
     rows: Vec<Row>,
-    /// For the columns asked for so far. 10^5 tasks may each take their own rows out of one file.
+    /// Indices of the columns that conditions have used, because 10^5 tasks may each select their
+    /// rows from one file.
     indices: RefCell<HashMap<usize, Index>>,
 }
 
-impl Sheet {
+impl CsvTable {
     fn parse(text: &str) -> Result<Self, String> {
-        let text = without_mark(text);
+        let text = without_byte_order_mark(text);
         let mut reader = csv::ReaderBuilder::new()
             .flexible(true)
             .trim(csv::Trim::All)
@@ -80,7 +80,7 @@ impl Sheet {
         let mut rows = Vec::new();
         for cells in reader.into_records() {
             let cells = cells.map_err(|error| error.to_string())?;
-            // Spreadsheets leave rows of empty cells behind.
+            // Spreadsheets often write rows of empty cells.
             if cells.iter().any(|cell| !cell.is_empty()) {
                 let line =
                     lines.at(cells.position().map_or(0, |position| position.byte() as usize));
@@ -98,7 +98,7 @@ impl Sheet {
         &self.rows
     }
 
-    /// The position of the column `name`, or why there is none.
+    /// The position of the column `name`, or the reason why it is not unique.
     pub(crate) fn column(&self, name: &str) -> Result<usize, String> {
         let mut found = self
             .columns
@@ -109,14 +109,14 @@ impl Sheet {
         match (found.next(), found.next()) {
             (Some(position), None) => Ok(position),
             (Some(_), Some(_)) => {
-                Err(format!("the column `{}` is there twice: rename one", one_line(name)))
+                Err(format!("the column `{}` appears twice; rename one", one_line(name)))
             }
             (None, _) => {
                 let columns = self.columns.iter().map(String::as_str);
                 Err(format!(
                     "there is no column `{}`: {}",
                     one_line(name),
-                    suggestion(name, columns)
+                    did_you_mean(name, columns)
                 ))
             }
         }
@@ -155,8 +155,8 @@ fn rows_at<'i>(indices: &'i HashMap<usize, Index>, column: usize, cell: &str) ->
     indices.get(&column).and_then(|index| index.get(cell)).map_or(&[], Vec::as_slice)
 }
 
-/// Counts lines up to rising positions in a text. (The line that the reader itself tells is that of
-/// the row before if empty lines or Windows line ends lie between.)
+/// Counts the lines up to increasing positions in a text. (After empty lines or Windows line ends,
+/// the line number of the CSV reader itself is that of the row before.)
 struct Lines<'t> {
     rest: &'t [u8],
     passed: usize,
@@ -168,7 +168,7 @@ impl<'t> Lines<'t> {
         Self { rest: text.as_bytes(), passed: 0, line: 1 }
     }
 
-    /// The line of the first character at or after `position` that ends no line.
+    /// The line of the first character at or after `position` that is not a line end.
     fn at(&mut self, position: usize) -> u64 {
         while let Some((byte, rest)) = self.rest.split_first() {
             if self.passed >= position && !matches!(byte, b'\r' | b'\n') {
@@ -182,11 +182,12 @@ impl<'t> Lines<'t> {
     }
 }
 
-/// Cells are compared as text, but numbers as numbers: 3, 3.0 and "3" are the same.
+/// The form in which cells are compared: numbers by value (3, 3.0 and "3" are equal), others as
+/// text.
 fn comparable(cell: &str) -> Cow<'_, str> {
     let cell = cell.trim();
     match cell_number(cell) {
-        // Adding zero makes one zero of two.
+        // Adding zero turns -0 into 0.
         Some(number) if number.is_finite() => Cow::Owned((number + 0.0).to_string()),
         _ => Cow::Borrowed(cell),
     }

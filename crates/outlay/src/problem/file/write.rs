@@ -1,8 +1,8 @@
-//! A problem back into a file.
+//! Writes a problem as a TOML file.
 
-use super::errors::Faults;
-use super::{Problem, ProblemError, ProblemErrors};
 use crate::curve::Family;
+use crate::problem::errors::ErrorList;
+use crate::problem::{Problem, ProblemError, ProblemErrors};
 
 impl Problem {
     /// The problem as a TOML document that [`Problem::from_toml`] reads back to an equal one.
@@ -11,17 +11,17 @@ impl Problem {
     /// written out.
     ///
     /// # Errors
-    /// If a curve is a function of the user's own, or the horizon is beyond TOML's integers.
+    /// If a curve is a custom function, or the horizon exceeds TOML's integers.
     pub fn to_toml(&self) -> Result<String, ProblemErrors> {
-        let mut faults = Faults::default();
+        let mut errors = ErrorList::default();
         for (position, task) in self.tasks.iter().enumerate() {
             if matches!(task.curve.family(), Family::Custom(_)) {
                 let message =
-                    "is a function of your own, which no file can hold: give its points instead";
-                faults.add(format!("task[{position}].curve"), message);
+                    "is a custom function, which a file cannot hold; give its points instead";
+                errors.add(format!("task[{position}].curve"), message);
             }
         }
-        faults.settle(())?;
+        errors.into_result(())?;
         toml::to_string(self).map_err(|error| {
             let message = format!("cannot be written as TOML: {error}");
             ProblemErrors(vec![ProblemError { path: "problem".to_owned(), message }])

@@ -1,37 +1,39 @@
-//! The random stream of the laboratory, version 1.
+//! A counter-based random number generator, version 1.
 //!
-//! Counter-based: what is drawn at (seed, stream, round, task) depends on nothing else. Learners
-//! that play the same seed meet the same luck, any number of threads gives the same results, and a
-//! round can be drawn without its past.
+//! A draw is a function of (seed, stream, round, task) and of nothing else. Policies that run with
+//! the same seed get the same draws, results do not depend on the number of threads, and any round
+//! can be drawn without the rounds before it.
 //!
 //! ```
 //! use outlay::random::{Draws, Purpose};
 //! assert_eq!(Draws::new(1, Purpose::Completion).round(1).uniform(0), 0.9250777258326593);
 //! ```
 
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-const TASK_STEP: u64 = 0xd134_2543_de82_ef95;
+/// The increment of splitmix64: 2^64 divided by the golden ratio, made odd.
+const SPLITMIX64_INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
+/// A multiplier of a 64-bit linear congruential generator; it separates the tasks of a round.
+const TASK_INCREMENT: u64 = 0xd134_2543_de82_ef95;
 
-/// What the numbers are for: each purpose has a stream of its own.
+/// The purpose of a draw. Each purpose has its own stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Whether a task completes.
     Completion,
-    /// Its reward.
+    /// The reward of a completion.
     Reward,
-    /// The learner's own draws.
+    /// The draws of a randomised learner.
     Learner,
-    /// Drawing an instance.
+    /// The parameters of a random instance.
     Instance,
-    /// Budgets that vary.
+    /// The budget of a round.
     Budget,
-    /// How late outcomes arrive.
+    /// The delay of an outcome.
     Delay,
-    /// Which tasks are there.
+    /// Which tasks are available in a round.
     Availability,
-    /// Logs made anew, and how a log is cut into parts.
+    /// Bootstrap samples of a log and cross-validation folds.
     Fit,
-    /// Which recorded row a round replays.
+    /// The recorded row that a round replays.
     Record,
     /// Permutations of recorded rows.
     Permutation,
@@ -56,7 +58,7 @@ impl Purpose {
 
 /// The finaliser of splitmix64: every bit of the input changes every bit of the output.
 #[inline(always)]
-fn mix(mut bits: u64) -> u64 {
+fn splitmix64_finalizer(mut bits: u64) -> u64 {
     bits ^= bits >> 30;
     bits = bits.wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits ^= bits >> 27;
@@ -66,7 +68,7 @@ fn mix(mut bits: u64) -> u64 {
 
 /// A number in `[0, 1)`, a multiple of 2⁻⁵³.
 #[inline(always)]
-fn share(bits: u64) -> f64 {
+fn unit_interval(bits: u64) -> f64 {
     (bits >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
 }
 
@@ -78,18 +80,22 @@ impl Draws {
     /// The draws of `seed` for `purpose`.
     #[must_use]
     pub fn new(seed: u64, purpose: Purpose) -> Self {
-        Self(mix(seed.wrapping_add(GOLDEN.wrapping_mul(purpose.stream() + 1))))
+        Self(splitmix64_finalizer(
+            seed.wrapping_add(SPLITMIX64_INCREMENT.wrapping_mul(purpose.stream() + 1)),
+        ))
     }
 
-    /// Those of one round, counted from 1.
+    /// The draws of one round, counted from 1.
     #[inline(always)]
     #[must_use]
     pub fn round(self, round: u64) -> RoundDraws {
-        RoundDraws(mix(self.0.wrapping_add(GOLDEN.wrapping_mul(round.wrapping_add(1)))))
+        RoundDraws(splitmix64_finalizer(
+            self.0.wrapping_add(SPLITMIX64_INCREMENT.wrapping_mul(round.wrapping_add(1))),
+        ))
     }
 }
 
-/// All draws of one round, one a task.
+/// All draws of one round, one per task.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RoundDraws(u64);
 
@@ -98,17 +104,19 @@ impl RoundDraws {
     #[inline]
     #[must_use]
     pub fn bits(self, task: usize) -> u64 {
-        mix(self.0.wrapping_add(TASK_STEP.wrapping_mul((task as u64).wrapping_add(1))))
+        splitmix64_finalizer(
+            self.0.wrapping_add(TASK_INCREMENT.wrapping_mul((task as u64).wrapping_add(1))),
+        )
     }
 
     /// A number in `[0, 1)` for a task, a multiple of 2⁻⁵³.
     #[inline]
     #[must_use]
     pub fn uniform(self, task: usize) -> f64 {
-        share(self.bits(task))
+        unit_interval(self.bits(task))
     }
 
-    /// As many random bits as it takes, for draws that need more than one number.
+    /// A sequence of random bits for draws that need more than one number.
     #[must_use]
     pub fn many(self, task: usize) -> ManyBits {
         ManyBits(self.bits(task))
@@ -122,8 +130,8 @@ pub struct ManyBits(u64);
 impl ManyBits {
     /// The next 64 bits.
     pub fn next_bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(GOLDEN);
-        mix(self.0)
+        self.0 = self.0.wrapping_add(SPLITMIX64_INCREMENT);
+        splitmix64_finalizer(self.0)
     }
 
     /// The next number in `(0, 1)`.

@@ -1,16 +1,16 @@
-//! Plain loops, compiled for the vector instructions of the machine they meet.
+//! Runtime dispatch of plain loops to the widest vector instructions of the machine.
 
-/// A loop to be run with the best vector instructions of this machine.
+/// A loop that is compiled once per instruction set.
 ///
-/// The loop must be written out in `run`: a closure would be compiled without those instructions.
+/// The loop must be written out in `run`. A closure would be compiled without the instructions.
 pub(crate) trait Loop {
-    /// What it computes.
+    /// The result of the loop.
     type Output;
     /// The loop itself; always `#[inline(always)]`.
     fn run(self) -> Self::Output;
 }
 
-/// Hands a [`Loop`] to the dispatcher.
+/// Adapts a [`Loop`] to the dispatcher of `pulp`.
 struct Dispatched<L>(L);
 
 impl<L: Loop> pulp::WithSimd for Dispatched<L> {
@@ -22,7 +22,7 @@ impl<L: Loop> pulp::WithSimd for Dispatched<L> {
     }
 }
 
-/// Runs a loop with the best vector instructions of this machine.
+/// Runs a loop with the widest vector instructions of the machine.
 pub(crate) fn vectorised<L: Loop>(work: L) -> L::Output {
     pulp::Arch::new().dispatch(Dispatched(work))
 }

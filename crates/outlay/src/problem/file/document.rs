@@ -1,11 +1,13 @@
-//! Numbers of a problem file changed before it is read: what a grid of problems is made of.
+//! Problem files whose numbers can be changed before they are checked, for sweeps over a
+//! parameter.
 
-use super::node::Node;
+use super::value::Value;
 use super::{alone, checked};
-use crate::problem::errors::{ProblemError, ProblemErrors, one_line};
+use crate::problem::errors::{ProblemError, ProblemErrors};
 use crate::problem::{Files, Problem};
+use crate::text::one_line;
 
-/// A problem file that has been parsed but not yet read.
+/// A problem file that has been parsed but not yet checked.
 ///
 /// ```
 /// use outlay::problem::{Document, NoFiles};
@@ -16,36 +18,35 @@ use crate::problem::{Files, Problem};
 /// # Ok::<(), outlay::problem::ProblemErrors>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Document(Node);
+pub struct Document(Value);
 
 impl Document {
     /// Parses TOML.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not valid TOML.
     pub fn from_toml(text: &str) -> Result<Self, ProblemErrors> {
-        Node::from_toml(text).map(Self).map_err(alone)
+        Value::from_toml(text).map(Self).map_err(alone)
     }
 
     /// Parses JSON.
     ///
     /// # Errors
-    /// If it is none.
+    /// If the text is not valid JSON.
     pub fn from_json(text: &str) -> Result<Self, ProblemErrors> {
-        Node::from_json(text).map(Self).map_err(alone)
+        Value::from_json(text).map(Self).map_err(alone)
     }
 
     /// Writes a number at a path: `budget`, `task[0].curve.exponent`, `task[*].value` for every
-    /// task. The tables on the way must be there, the last key need not be.
+    /// task. All tables on the path must exist; the last key need not.
     ///
     /// # Errors
-    /// If the path is none of this document, with how far it goes.
+    /// If the path does not exist in this document. The message names the first step that is
+    /// missing.
     pub fn set(&mut self, path: &str, number: f64) -> Result<(), ProblemErrors> {
         let error = |message: String| alone(ProblemError { path: one_line(path), message });
         let steps = steps(path).ok_or_else(|| {
-            error(
-                "is no path: write it as in `task[0].curve.exponent` or `task[*].value`".to_owned(),
-            )
+            error("is not a path; write `task[0].curve.exponent` or `task[*].value`".to_owned())
         })?;
         write(&mut self.0, &steps, "", number).map_err(error)
     }
@@ -67,7 +68,7 @@ enum Step<'p> {
     EveryItem,
 }
 
-/// The steps of a path; nothing if it is none.
+/// The steps of a path; `None` if the path is malformed.
 fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     let mut steps = Vec::new();
     for part in path.trim().split('.') {
@@ -89,35 +90,34 @@ fn steps(path: &str) -> Option<Vec<Step<'_>>> {
     Some(steps)
 }
 
-/// Follows the steps from `node`, which is at `place`, and writes at their end.
-fn write(node: &mut Node, steps: &[Step<'_>], place: &str, number: f64) -> Result<(), String> {
+/// Follows the steps from `value`, which is at `path`, and writes the number at their end.
+fn write(value: &mut Value, steps: &[Step<'_>], path: &str, number: f64) -> Result<(), String> {
     let Some((step, rest)) = steps.split_first() else {
-        *node = written(number);
+        *value = value_of(number);
         return Ok(());
     };
-    let here = if place.is_empty() { "the problem" } else { place };
-    match (step, node) {
-        (Step::Key(key), Node::Table(entries)) => {
-            let inner = if place.is_empty() { (*key).to_owned() } else { format!("{place}.{key}") };
+    let here = if path.is_empty() { "the problem" } else { path };
+    match (step, value) {
+        (Step::Key(key), Value::Table(entries)) => {
+            let inner = if path.is_empty() { (*key).to_owned() } else { format!("{path}.{key}") };
             match entries.iter_mut().find(|(known, _)| known == key) {
-                Some((_, node)) => write(node, rest, &inner, number),
-                // A key that does not belong here is refused with its neighbours in mind when the
-                // problem is read.
+                Some((_, value)) => write(value, rest, &inner, number),
+                // A key that is not valid here is rejected, with a suggestion, by the check.
                 None if rest.is_empty() => {
-                    entries.push(((*key).to_owned(), written(number)));
+                    entries.push(((*key).to_owned(), value_of(number)));
                     Ok(())
                 }
                 None => Err(format!("{} has no `{}`", one_line(here), one_line(key))),
             }
         }
-        (Step::Item(position), Node::List(items)) => match items.get_mut(*position) {
-            Some(node) => write(node, rest, &format!("{place}[{position}]"), number),
+        (Step::Item(position), Value::Array(items)) => match items.get_mut(*position) {
+            Some(value) => write(value, rest, &format!("{path}[{position}]"), number),
             None => Err(format!("{} has {} entries, counted from 0", one_line(here), items.len())),
         },
-        (Step::EveryItem, Node::List(items)) => {
+        (Step::EveryItem, Value::Array(items)) => {
             let mut items = items.iter_mut().enumerate();
-            items.try_for_each(|(position, node)| {
-                write(node, rest, &format!("{place}[{position}]"), number)
+            items.try_for_each(|(position, value)| {
+                write(value, rest, &format!("{path}[{position}]"), number)
             })
         }
         (Step::Key(_), other) => Err(format!("{} is {other}, not a table", one_line(here))),
@@ -127,13 +127,13 @@ fn write(node: &mut Node, steps: &[Step<'_>], place: &str, number: f64) -> Resul
     }
 }
 
-/// Whole numbers as such: some keys take no others.
-fn written(number: f64) -> Node {
+/// Integers stay integers, because some keys accept nothing else.
+fn value_of(number: f64) -> Value {
     const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= LARGEST_EXACT {
-        Node::Integer(number as i128)
+        Value::Integer(number as i128)
     } else {
-        Node::Number(number)
+        Value::Float(number)
     }
 }
 
@@ -146,7 +146,7 @@ mod tests {
         [[task]]\nvalue = 1\ncurve = { family = 'power', exponent = 0.5 }\n\
         [[task]]\nvalue = 1\ncurve = { family = 'exponential', scale = 1 }\n";
 
-    fn refusal(path: &str) -> String {
+    fn rejection(path: &str) -> String {
         Document::from_toml(TWO).unwrap().set(path, 1.0).unwrap_err().to_string()
     }
 
@@ -167,20 +167,20 @@ mod tests {
     }
 
     #[test]
-    fn paths_that_lead_nowhere() {
-        assert_eq!(refusal("task[2].value"), "task[2].value: task has 2 entries, counted from 0");
-        assert_eq!(refusal("task.value"), "task.value: task is a list, not a table");
-        assert_eq!(refusal("budget[0]"), "budget[0]: budget is the number 2, not a list");
+    fn paths_that_do_not_exist() {
+        assert_eq!(rejection("task[2].value"), "task[2].value: task has 2 entries, counted from 0");
+        assert_eq!(rejection("task.value"), "task.value: task is a list, not a table");
+        assert_eq!(rejection("budget[0]"), "budget[0]: budget is the number 2, not a list");
         assert_eq!(
-            refusal("enviroment.delay.mean"),
+            rejection("enviroment.delay.mean"),
             "enviroment.delay.mean: the problem has no `enviroment`"
         );
-        assert!(refusal("task[x].value").contains("is no path"));
-        assert!(refusal("").contains("is no path"));
+        assert!(rejection("task[x].value").contains("is not a path"));
+        assert!(rejection("").contains("is not a path"));
     }
 
     #[test]
-    fn an_unknown_last_key_is_refused_when_read() {
+    fn an_unknown_last_key_is_rejected_by_the_check() {
         let mut document = Document::from_toml(TWO).unwrap();
         document.set("bugdet", 1.0).unwrap();
         let message = document.problem(&NoFiles).unwrap_err().to_string();

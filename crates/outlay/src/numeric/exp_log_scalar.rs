@@ -1,24 +1,24 @@
-//! Exponential and logarithm in a form that the compiler turns into vector instructions.
+//! Exponential and logarithm of one number, in a form that the compiler vectorises.
 //!
-//! Both are branch-free polynomials after the usual reduction of the argument, with products and
-//! sums kept apart (no fused multiply-add), so that every machine gives the same bits whatever its
-//! vectors. Errors are below two units in the last place, far below what an index needs.
+//! Both are branch-free polynomials after the usual argument reduction. Products and sums are
+//! separate operations (no fused multiply-add), so results are bit-identical on every machine.
+//! Errors are below two units in the last place.
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 
-/// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
+/// `ln 2` in two parts: the product of the first with an integer up to 2^11 is exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// Adding and subtracting 1.5 * 2^52 rounds to a whole number, which then stands in the last bits.
-const ROUNDER: f64 = 6_755_399_441_055_744.0;
+/// Adding and subtracting 1.5 * 2^52 rounds to the nearest integer, which is then in the low bits.
+const ROUNDING_SHIFT: f64 = 6_755_399_441_055_744.0;
 
 /// `e^x`; zero below -708, infinite above 709, zero for NaN.
 #[inline(always)]
-pub(super) fn exp(x: f64) -> f64 {
+pub(crate) fn exp(x: f64) -> f64 {
     #[allow(clippy::manual_clamp, reason = "NaN must become a number here")]
     let inside = x.max(-708.0).min(709.0);
-    let rounded = inside * LOG2_E + ROUNDER;
-    let whole = rounded - ROUNDER;
+    let rounded = inside * LOG2_E + ROUNDING_SHIFT;
+    let whole = rounded - ROUNDING_SHIFT;
     let r = (inside - whole * LN_2_HIGH) - whole * LN_2_LOW;
     // Taylor to degree 13: for |r| <= ln(2)/2 the rest is below 5e-18. Split in two for shorter
     // chains.
@@ -41,12 +41,12 @@ pub(super) fn exp(x: f64) -> f64 {
     if x >= -708.0 { result } else { 0.0 }
 }
 
-/// The smallest number whose logarithm [`ln`] takes; below it the result is that of zero.
-const LEAST_LN: f64 = f64::MIN_POSITIVE;
+/// The smallest argument of [`ln`] that is not treated as zero.
+const MIN_LN_ARGUMENT: f64 = f64::MIN_POSITIVE;
 
-/// `ln x` for normal positive numbers; minus infinity below [`LEAST_LN`].
+/// `ln x` for normal positive numbers; minus infinity below [`MIN_LN_ARGUMENT`].
 #[inline(always)]
-pub(super) fn ln(x: f64) -> f64 {
+pub(crate) fn ln(x: f64) -> f64 {
     // x = 2^exponent * m with m between sqrt(1/2) and sqrt(2).
     let bits = x.to_bits();
     let high = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 1.0f64.to_bits());
@@ -68,13 +68,13 @@ pub(super) fn ln(x: f64) -> f64 {
     let tail = s2 * (even + s2 * odd);
     let mantissa = 2.0 * s + 2.0 * s * tail;
     let result = exponent * LN_2_HIGH + (exponent * LN_2_LOW + mantissa);
-    if x >= LEAST_LN { result } else { f64::NEG_INFINITY }
+    if x >= MIN_LN_ARGUMENT { result } else { f64::NEG_INFINITY }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vectorised::{Loop, vectorised};
+    use crate::numeric::dispatch::{Loop, vectorised};
 
     #[test]
     fn exp_agrees_with_the_library() {
@@ -105,7 +105,10 @@ mod tests {
             worst = worst.max((ln(x) - x.ln()).abs() / x.ln().abs().max(1e-30));
         }
         assert!(worst <= 4.0 * f64::EPSILON, "{worst:e}");
-        assert_eq!((ln(1.0), ln(0.0), ln(LEAST_LN)), (0.0, f64::NEG_INFINITY, LEAST_LN.ln()));
+        assert_eq!(
+            (ln(1.0), ln(0.0), ln(MIN_LN_ARGUMENT)),
+            (0.0, f64::NEG_INFINITY, MIN_LN_ARGUMENT.ln())
+        );
         assert!((LN_2_HIGH + LN_2_LOW - std::f64::consts::LN_2).abs() <= f64::EPSILON / 4.0);
     }
 

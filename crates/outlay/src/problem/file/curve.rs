@@ -1,8 +1,8 @@
-//! Curves as written: a family and its parameters.
+//! Reads a curve: its family and parameters.
 
 use super::Reader;
-use super::fields::Fields;
 use super::samples::{SAMPLE_KEYS, read_samples};
+use super::table::Fields;
 use crate::curve::{Curve, CurveError};
 
 /// The families a file can name, each with its parameters. Every family takes `COMMON_KEYS` as
@@ -19,11 +19,10 @@ const FAMILIES: [(&str, &[&str]); 9] = [
     ("empirical", &SAMPLE_KEYS),
 ];
 const COMMON_KEYS: [&str; 3] = ["family", "floor", "ceiling"];
-/// Right for every parameter that is one number: takes the place of a wrong one while the others
-/// are checked.
-const HARMLESS: f64 = 1.0;
+/// Valid for every scalar parameter. It replaces an invalid one while the others are checked.
+const PLACEHOLDER: f64 = 1.0;
 
-/// Every key that some curve takes.
+/// The keys of all families.
 pub(crate) fn curve_keys() -> impl Iterator<Item = &'static str> {
     COMMON_KEYS.into_iter().chain(FAMILIES.into_iter().flat_map(|(_, keys)| keys.iter().copied()))
 }
@@ -31,17 +30,18 @@ pub(crate) fn curve_keys() -> impl Iterator<Item = &'static str> {
 /// The curve that `fields` describe.
 pub(crate) fn read_curve(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
     if fields.get("family").and_then(|family| family.as_cell()).as_deref() == Some("custom") {
-        let message = "`custom` is a function, for Rust and Python only: in a file give its points, as `piecewise` or `steps`";
-        reader.faults.add(fields.at("family"), message);
+        let message = "`custom` is a function, for Rust and Python only: in a file give its points, as \
+            `piecewise` or `steps`";
+        reader.errors.add(fields.at("family"), message);
         return None;
     }
-    let (family, keys) = fields.word("family", "every curve", &FAMILIES, &mut reader.faults)?;
+    let (family, keys) = fields.choice("family", "every curve", &FAMILIES, &mut reader.errors)?;
     let known: Vec<&str> = COMMON_KEYS.iter().chain(*keys).copied().collect();
-    fields.refuse_unknown(&known, &mut reader.faults);
+    fields.reject_unknown(&known, &mut reader.errors);
     let curve = read_family(family, fields, reader);
     let sound = curve.is_some();
-    // A wrong parameter must not hide a wrong ceiling.
-    let curve = curve.or_else(|| reader.stand_in.clone())?;
+    // An invalid parameter must not hide an invalid ceiling.
+    let curve = curve.or_else(|| reader.placeholder_curve.clone())?;
     scaled(curve, fields, reader).filter(|_| sound)
 }
 
@@ -97,12 +97,12 @@ fn read_family(family: &str, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Op
             let samples = read_samples(fields, "an empirical curve", reader)?;
             accept(Curve::empirical(samples), fields, reader)
         }
-        // Not reached: the caller found the word in the table above.
+        // Not reached: the caller found the family in the table above.
         _ => None,
     }
 }
 
-/// A curve of parameters that are one number each.
+/// A curve with scalar parameters.
 fn of_numbers<const N: usize>(
     fields: &Fields<'_>,
     family: &str,
@@ -112,31 +112,31 @@ fn of_numbers<const N: usize>(
     reader: &mut Reader<'_>,
 ) -> Option<Curve> {
     let mut sound = true;
-    let mut numbers = [HARMLESS; N];
+    let mut numbers = [PLACEHOLDER; N];
     for ((key, default), number) in keys.iter().zip(defaults).zip(&mut numbers) {
         if default.is_none() {
-            fields.require(key, Owner(family), &mut reader.faults);
+            fields.require(key, Owner(family), &mut reader.errors);
         }
-        let read = if fields.has(key) { fields.number(key, &mut reader.faults) } else { default };
+        let read = if fields.has(key) { fields.number(key, &mut reader.errors) } else { default };
         sound &= read.is_some();
-        *number = read.unwrap_or(HARMLESS);
+        *number = read.unwrap_or(PLACEHOLDER);
     }
-    // The constructor stops at its first error: mend that parameter and ask again, so that every
-    // error is heard.
+    // The constructor stops at its first error. Replace that parameter and try again, so that
+    // every error is reported.
     for _ in 0..=N {
         let error = match make(numbers) {
             Ok(curve) => return sound.then_some(curve),
             Err(error) => error,
         };
         sound = false;
-        reader.faults.add(fields.at(&error.field), &error.message);
+        reader.errors.add(fields.at(&error.field), &error.message);
         let wrong = keys.iter().zip(&mut numbers).find(|(key, _)| **key == error.field);
-        *wrong?.1 = HARMLESS;
+        *wrong?.1 = PLACEHOLDER;
     }
     None
 }
 
-/// A curve of points.
+/// A curve given by points.
 fn of_lists(
     fields: &Fields<'_>,
     family: &str,
@@ -145,8 +145,8 @@ fn of_lists(
     reader: &mut Reader<'_>,
 ) -> Option<Curve> {
     let lists = keys.map(|key| {
-        fields.require(key, Owner(family), &mut reader.faults);
-        fields.numbers(key, &mut reader.faults)
+        fields.require(key, Owner(family), &mut reader.errors);
+        fields.numbers(key, &mut reader.errors)
     });
     let [Some(spend), Some(success)] = lists else {
         return None;
@@ -154,10 +154,10 @@ fn of_lists(
     accept(make(spend, success), fields, reader)
 }
 
-/// The curve with the ceiling and the floor that are written.
+/// The curve with its ceiling and floor.
 fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
-    let ceiling = fields.number("ceiling", &mut reader.faults);
-    let floor = fields.number("floor", &mut reader.faults);
+    let ceiling = fields.number("ceiling", &mut reader.errors);
+    let floor = fields.number("floor", &mut reader.errors);
     let readable =
         ceiling.is_some() == fields.has("ceiling") && floor.is_some() == fields.has("floor");
     let lowered = match ceiling {
@@ -165,8 +165,8 @@ fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<
         None => Some(curve),
     };
     let sound = readable && lowered.is_some();
-    // A wrong ceiling must not hide a wrong floor.
-    let lowered = lowered.or_else(|| reader.stand_in.clone())?;
+    // An invalid ceiling must not hide an invalid floor.
+    let lowered = lowered.or_else(|| reader.placeholder_curve.clone())?;
     let raised = match floor {
         Some(floor) => accept(lowered.with_floor(floor), fields, reader),
         None => Some(lowered),
@@ -174,13 +174,13 @@ fn scaled(curve: Curve, fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<
     raised.filter(|_| sound)
 }
 
-/// The curve, or its error at the parameter's place.
+/// The curve; its error is added at the path of the parameter.
 fn accept(
     curve: Result<Curve, CurveError>,
     fields: &Fields<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<Curve> {
-    curve.map_err(|error| reader.faults.add(fields.at(&error.field), error.message)).ok()
+    curve.map_err(|error| reader.errors.add(fields.at(&error.field), error.message)).ok()
 }
 
 /// The owner of a parameter, in messages: `a hill curve`.

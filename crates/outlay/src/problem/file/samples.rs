@@ -1,12 +1,12 @@
-//! Samples: a list, or a column of a file, of all its rows or of those that meet conditions.
+//! Reads samples: a list, or a column of a CSV file, optionally of the rows that meet conditions.
 
 use super::Reader;
-use super::fields::{Fields, Written, cell_number};
-use super::node::quoted;
-use super::sheet::{Row, Sheet};
-use crate::problem::errors::one_line;
+use super::csv_table::{CsvTable, Row};
+use super::table::{Fields, RawValue, cell_number};
+use super::value::quoted;
+use crate::text::one_line;
 
-/// The keys that say where samples come from.
+/// The keys of the source of samples.
 pub(crate) const SAMPLE_KEYS: [&str; 4] = ["samples", "file", "column", "where"];
 
 /// The samples that `fields` give, for `owner`.
@@ -28,7 +28,7 @@ pub(crate) fn read_list(
     if fields.has("file") {
         if fields.has(list) {
             reader
-                .faults
+                .errors
                 .add(fields.at("file"), format!("cannot go with `{list}`: give one of them"));
             return None;
         }
@@ -37,55 +37,55 @@ pub(crate) fn read_list(
     let conditions =
         fields.entries().iter().map(|(key, _)| *key).filter(|key| key.starts_with("where"));
     for key in fields.has("column").then_some("column").into_iter().chain(conditions) {
-        reader.faults.add(fields.at(key), "goes with `file`, which is missing");
+        reader.errors.add(fields.at(key), "goes with `file`, which is missing");
     }
     if !fields.has(list) {
         let message = format!("is missing: {owner} needs `{list}`, or `file` and `column`");
-        reader.faults.add(fields.at(list), message);
+        reader.errors.add(fields.at(list), message);
     }
-    fields.numbers(list, &mut reader.faults)
+    fields.numbers(list, &mut reader.errors)
 }
 
 fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Option<Vec<f64>> {
-    fields.require("column", format_args!("{owner} from a file"), &mut reader.faults);
-    let file = fields.text("file", &mut reader.faults)?;
-    let column = fields.text("column", &mut reader.faults);
-    let sheet = match reader.shelf.sheet(file) {
-        Ok(sheet) => sheet,
+    fields.require("column", format_args!("{owner} from a file"), &mut reader.errors);
+    let file = fields.text("file", &mut reader.errors)?;
+    let column = fields.text("column", &mut reader.errors);
+    let table = match reader.csv_files.table(file) {
+        Ok(table) => table,
         Err(reason) => {
-            reader.faults.add(fields.at("file"), reason);
+            reader.errors.add(fields.at("file"), reason);
             return None;
         }
     };
-    let conditions = conditions(fields, file, &sheet, reader);
-    let column = match sheet.column(column?) {
+    let conditions = conditions(fields, file, &table, reader);
+    let column = match table.column(column?) {
         Ok(column) => column,
         Err(reason) => {
-            reader.faults.add(fields.at("column"), format!("in `{}`: {reason}", one_line(file)));
+            reader.errors.add(fields.at("column"), format!("in `{}`: {reason}", one_line(file)));
             return None;
         }
     };
     let conditions = conditions?;
-    let rows = sheet.rows_where(&conditions);
+    let rows = table.rows_where(&conditions);
     if rows.is_empty() && conditions.is_empty() {
-        reader.faults.add(fields.at("file"), format!("`{}` has no rows", one_line(file)));
+        reader.errors.add(fields.at("file"), format!("`{}` has no rows", one_line(file)));
         return None;
     }
     if rows.is_empty() {
-        let column = |position: &usize| sheet.columns().get(*position).map_or("", String::as_str);
+        let column = |position: &usize| table.columns().get(*position).map_or("", String::as_str);
         let wanted: Vec<String> = conditions
             .iter()
             .map(|(position, cell)| format!("{} = {cell}", column(position)))
             .collect();
         let message =
             format!("no row of `{}` has {}", one_line(file), one_line(&wanted.join(", ")));
-        reader.faults.add(fields.at("where"), message);
+        reader.errors.add(fields.at("where"), message);
         return None;
     }
     column_numbers(&rows, column, fields, file, reader)
 }
 
-/// The numbers of one column; a fault with the line of the first cell that is none.
+/// The numbers of one column; an error names the line of the first cell that is not a number.
 fn column_numbers(
     rows: &[&Row],
     column: usize,
@@ -115,7 +115,7 @@ fn column_numbers(
         one_line(file),
         quoted(cell)
     );
-    reader.faults.add(fields.at("column"), message);
+    reader.errors.add(fields.at("column"), message);
     None
 }
 
@@ -124,38 +124,38 @@ fn column_numbers(
 fn conditions(
     fields: &Fields<'_>,
     file: &str,
-    sheet: &Sheet,
+    table: &CsvTable,
     reader: &mut Reader<'_>,
 ) -> Option<Vec<(usize, String)>> {
-    let place = fields.at("where");
-    let mut written: Vec<(&str, Written<'_>)> = fields
+    let path = fields.at("where");
+    let mut written: Vec<(&str, RawValue<'_>)> = fields
         .entries()
         .iter()
         .filter_map(|(key, written)| Some((key.strip_prefix("where.")?, *written)))
         .collect();
     match fields.get("where") {
-        Some(Written::Node(node)) => {
-            written.extend(Fields::of_node(place, node, &mut reader.faults)?.entries())
+        Some(RawValue::Value(value)) => {
+            written.extend(Fields::of_value(path, value, &mut reader.errors)?.entries())
         }
-        Some(Written::Cell(_)) => {
-            reader.faults.add(
-                place,
+        Some(RawValue::Cell(_)) => {
+            reader.errors.add(
+                path,
                 "must name a column of the file: head the column `where.` and that name",
             );
             return None;
         }
         None => {}
     }
-    let written = Fields::new(place, written);
+    let written = Fields::new(path, written);
     let mut conditions = Vec::new();
     for (column, wanted) in written.entries() {
-        match (sheet.column(column), wanted.as_cell()) {
+        match (table.column(column), wanted.as_cell()) {
             (Ok(column), Some(wanted)) => conditions.push((column, wanted)),
             (Err(reason), _) => {
-                reader.faults.add(written.at(column), format!("in `{}`: {reason}", one_line(file)))
+                reader.errors.add(written.at(column), format!("in `{}`: {reason}", one_line(file)))
             }
             (_, None) => reader
-                .faults
+                .errors
                 .add(written.at(column), format!("must be text or a number, not {wanted}")),
         }
     }

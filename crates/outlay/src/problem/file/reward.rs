@@ -1,8 +1,8 @@
-//! Laws of rewards as written.
+//! Reads the distribution of a reward.
 
 use super::Reader;
-use super::fields::Fields;
 use super::samples::{SAMPLE_KEYS, read_samples};
+use super::table::Fields;
 use crate::problem::RewardLaw;
 
 /// The laws of rewards that a file can name, each with its parameters.
@@ -14,26 +14,26 @@ pub const REWARD_LAWS: [(&str, &[&str]); 5] = [
     ("empirical", &SAMPLE_KEYS),
 ];
 
-/// Every key that some law takes.
+/// The keys of all laws.
 pub(crate) fn reward_keys() -> impl Iterator<Item = &'static str> {
     std::iter::once("law").chain(REWARD_LAWS.into_iter().flat_map(|(_, keys)| keys.iter().copied()))
 }
 
 /// The law that `fields` describe. Its ranges are checked with the rest of the problem.
 pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardLaw> {
-    let (law, keys) = fields.word("law", "every reward", &REWARD_LAWS, &mut reader.faults)?;
+    let (law, keys) = fields.choice("law", "every reward", &REWARD_LAWS, &mut reader.errors)?;
     let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
-    fields.refuse_unknown(&known, &mut reader.faults);
+    fields.reject_unknown(&known, &mut reader.errors);
     let mut required = |key| {
-        fields.require(key, format_args!("a {law} reward"), &mut reader.faults);
-        fields.number(key, &mut reader.faults)
+        fields.require(key, format_args!("a {law} reward"), &mut reader.errors);
+        fields.number(key, &mut reader.errors)
     };
     match *law {
         "bernoulli" => Some(RewardLaw::Bernoulli { mean: required("mean")? }),
         "constant" => Some(RewardLaw::Constant { mean: required("mean")? }),
         "beta" => {
             let mean = required("mean");
-            let concentration = fields.number("concentration", &mut reader.faults);
+            let concentration = fields.number("concentration", &mut reader.errors);
             Some(RewardLaw::Beta { mean: mean?, concentration })
         }
         "uniform" => {
@@ -43,7 +43,7 @@ pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Optio
         "empirical" => Some(RewardLaw::Empirical {
             samples: read_samples(fields, "an empirical reward", reader)?,
         }),
-        // Not reached: the word was found in the table above.
+        // Not reached: the law was found in the table above.
         _ => None,
     }
 }

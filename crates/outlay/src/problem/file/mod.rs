@@ -1,0 +1,254 @@
+//! Problem files: TOML or JSON text into a [`ProblemSpec`](super::ProblemSpec).
+//!
+//! The text becomes a tree (`value`). The whole tree is read (`table`, `task`, `curve`, `reward`,
+//! `environment`, `samples`, `csv_tasks`) and every error is collected. A part that could not be
+//! read gets a placeholder, so that the rest is still checked.
+
+mod csv_table;
+mod csv_tasks;
+mod curve;
+mod document;
+mod environment;
+mod reward;
+mod samples;
+mod table;
+mod task;
+mod value;
+mod write;
+
+pub use document::Document;
+pub use environment::{BUDGET_LAWS, DELAY_LAWS};
+pub use reward::REWARD_LAWS;
+
+use super::check::check_into;
+use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrors};
+use super::{Leftover, Problem, ProblemSpec};
+use crate::curve::Curve;
+use csv_table::CsvFiles;
+use csv_tasks::read_csv_tasks;
+use table::{Fields, RawValue};
+use value::Value;
+
+/// The source of the files that a problem names. The library itself opens no files.
+pub trait Files {
+    /// The text of the file at `path`, a path relative to the problem file.
+    ///
+    /// # Errors
+    /// The reason why the file could not be read, in one line.
+    fn read(&self, path: &str) -> Result<String, String>;
+}
+
+/// For problems that name no file.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err("this problem was read without access to files".to_owned())
+    }
+}
+
+/// The keys of a problem.
+const PROBLEM_KEYS: [&str; 7] =
+    ["budget", "horizon", "reward_max", "leftover", "environment", "task", "tasks"];
+const LEFTOVERS: [(&str, Leftover); 2] = [("keep", Leftover::Keep), ("spend", Leftover::Spend)];
+
+impl Problem {
+    /// Reads and checks a problem in TOML. Files that it names are read through `files`, each once.
+    ///
+    /// ```
+    /// use outlay::{Problem, problem::NoFiles};
+    /// let problem = Problem::from_toml(
+    ///     r#"
+    ///     budget = 1000.0
+    ///     [[task]]
+    ///     name = "search"
+    ///     curve = { family = "hill", half_at = 120.0, steepness = 2.5 }
+    ///     value = 0.6
+    ///     at_least = 50.0
+    ///     [[task]]
+    ///     curve = { family = "power", exponent = 0.5 } # scale: the budget
+    ///     value = 0.4
+    ///     "#,
+    ///     &NoFiles,
+    /// )?;
+    /// assert_eq!(problem.tasks()[1].name(), "task-2");
+    ///
+    /// let errors = Problem::from_toml("bugdet = 10\n[[task]]\ncurve = { family = 'hill', half_at = -1 }", &NoFiles).unwrap_err();
+    /// assert_eq!(
+    ///     errors.to_string(),
+    ///     "problem: unknown key `bugdet`: did you mean `budget`?\n\
+    ///      task[0].curve.steepness: is missing: a hill curve needs it\n\
+    ///      task[0].curve.half_at: must be positive and finite, not -1"
+    /// );
+    /// # Ok::<(), outlay::problem::ProblemErrors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Every error: syntax, fields, files, and contradictions between fields.
+    pub fn from_toml(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
+        checked(&Value::from_toml(text).map_err(alone)?, files)
+    }
+
+    /// Reads and checks a problem in JSON, with the same keys. A null means that the key is unset.
+    ///
+    /// # Errors
+    /// As [`Problem::from_toml`].
+    pub fn from_json(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
+        checked(&Value::from_json(text).map_err(alone)?, files)
+    }
+
+    /// Reads and checks a problem that is already parsed as JSON, with the same keys.
+    ///
+    /// ```
+    /// use outlay::{Problem, problem::NoFiles};
+    /// let request = serde_json::json!({
+    ///     "budget": 10,
+    ///     "task": [{ "value": 1, "curve": { "family": "exponential", "scale": 2 } }],
+    /// });
+    /// assert_eq!(Problem::from_value(&request, &NoFiles)?.budget(), 10.0);
+    /// # Ok::<(), outlay::problem::ProblemErrors>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Problem::from_toml`].
+    pub fn from_value(value: &serde_json::Value, files: &dyn Files) -> Result<Self, ProblemErrors> {
+        checked(&Value::from_json_value(value).map_err(alone)?, files)
+    }
+}
+
+impl ProblemSpec {
+    /// Reads a problem in TOML without the checks of [`ProblemSpec::check`], so that it can be
+    /// changed first.
+    ///
+    /// # Errors
+    /// Everything that cannot be read: syntax, unknown keys, wrong types, invalid curves, files.
+    pub fn from_toml(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
+        unchecked(Value::from_toml(text), files)
+    }
+
+    /// Reads a problem in JSON without the checks of [`ProblemSpec::check`], so that it can be
+    /// changed first.
+    ///
+    /// # Errors
+    /// As [`ProblemSpec::from_toml`].
+    pub fn from_json(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
+        unchecked(Value::from_json(text), files)
+    }
+}
+
+fn checked(document: &Value, files: &dyn Files) -> Result<Problem, ProblemErrors> {
+    let (spec, mut errors) = read(document, files)?;
+    let problem = check_into(spec, &mut errors);
+    errors.into_result(problem)
+}
+
+fn unchecked(
+    document: Result<Value, ProblemError>,
+    files: &dyn Files,
+) -> Result<ProblemSpec, ProblemErrors> {
+    let (spec, errors) = read(&document.map_err(alone)?, files)?;
+    errors.into_result(spec)
+}
+
+fn alone(error: ProblemError) -> ProblemErrors {
+    ProblemErrors(vec![error])
+}
+
+/// The state of reading one problem file.
+struct Reader<'f> {
+    errors: ErrorList,
+    csv_files: CsvFiles<'f>,
+    /// The default of a power curve's `scale`.
+    budget: f64,
+    /// Replaces a rejected curve, so that the rest of its task is checked. It is never part of a
+    /// valid problem.
+    placeholder_curve: Option<Curve>,
+}
+
+/// The specification in a document and its errors so far; an error if the document is not a table.
+fn read(document: &Value, files: &dyn Files) -> Result<(ProblemSpec, ErrorList), ProblemErrors> {
+    let mut spec = ProblemSpec::default();
+    let mut errors = ErrorList::default();
+    let Some(fields) = Fields::of_value(FieldPath::Top, document, &mut errors) else {
+        return errors.into_result(()).map(|()| (spec, ErrorList::default()));
+    };
+    fields.reject_unknown(&PROBLEM_KEYS, &mut errors);
+    spec.budget = fields.number("budget", &mut errors).unwrap_or(spec.budget);
+    spec.horizon = fields.integer("horizon", &mut errors);
+    spec.reward_max = fields.number("reward_max", &mut errors).unwrap_or(spec.reward_max);
+    if fields.has("leftover") {
+        let leftover = fields.choice("leftover", "a problem", &LEFTOVERS, &mut errors);
+        spec.leftover = leftover.map_or(spec.leftover, |(_, leftover)| *leftover);
+    }
+    // An invalid budget has its own error and cannot be a scale.
+    let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
+    let mut reader = Reader {
+        errors,
+        csv_files: CsvFiles::new(files),
+        budget,
+        placeholder_curve: Curve::saturating(1.0).ok(),
+    };
+    read_tasks(&fields, &mut spec, &mut reader);
+    spec.environment = environment::read_environment(&fields, &mut reader);
+    Ok((spec, reader.errors))
+}
+
+/// Reads the tasks of the document, then those of its CSV file.
+fn read_tasks(fields: &Fields<'_>, spec: &mut ProblemSpec, reader: &mut Reader<'_>) {
+    let list_path = fields.at("task");
+    match fields.get("task") {
+        Some(RawValue::Value(Value::Array(tasks))) => {
+            for (position, value) in tasks.iter().enumerate() {
+                spec.tasks.extend(task::read_task(
+                    FieldPath::Item(&list_path, position),
+                    value,
+                    position,
+                    reader,
+                ));
+            }
+        }
+        Some(other) => reader.errors.add(
+            list_path,
+            format!("must be a list of tables, not {other}: in TOML head each task [[task]]"),
+        ),
+        None => {}
+    }
+    let path = fields.at("tasks");
+    match fields.get("tasks") {
+        Some(RawValue::Value(value @ Value::Table(_))) => {
+            let tasks = Fields::of_value(path, value, &mut reader.errors);
+            spec.tasks.extend(
+                tasks
+                    .map(|tasks| read_csv_file(&tasks, spec.tasks.len(), reader))
+                    .unwrap_or_default(),
+            );
+        }
+        Some(other) => {
+            let message = format!(
+                "must be {{ file = \"tasks.csv\" }}, not {other}: tasks in the file itself use `task`, without s"
+            );
+            reader.errors.add(path, message);
+        }
+        None => {}
+    }
+}
+
+fn read_csv_file(
+    tasks: &Fields<'_>,
+    first_position: usize,
+    reader: &mut Reader<'_>,
+) -> Vec<super::TaskSpec> {
+    tasks.reject_unknown(&["file"], &mut reader.errors);
+    tasks.require("file", "`tasks`", &mut reader.errors);
+    let Some(file) = tasks.text("file", &mut reader.errors) else {
+        return Vec::new();
+    };
+    match reader.csv_files.table(file) {
+        Ok(table) => read_csv_tasks(file, &table, first_position, reader),
+        Err(reason) => {
+            reader.errors.add(tasks.at("file"), reason);
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! The fields of one table, in a document or in a row of a CSV file.
+
+use super::value::{Value, quoted};
+use crate::problem::errors::{ErrorList, FieldPath};
+use crate::text::{did_you_mean, one_line};
+
+/// The separator of a list in one cell.
+const CELL_LIST_SEPARATOR: char = ';';
+/// Up to here all integers are exact in floating point.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_992.0;
+
+/// One value of a field, before it is interpreted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RawValue<'a> {
+    Value(&'a Value),
+    Cell(&'a str),
+}
+
+impl std::fmt::Display for RawValue<'_> {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Value(value) => write!(formatter, "{value}"),
+            Self::Cell(cell) => write!(formatter, "{}", quoted(cell)),
+        }
+    }
+}
+
+/// A number in a cell.
+pub(crate) fn cell_number(cell: &str) -> Option<f64> {
+    cell.trim().parse().ok()
+}
+
+impl<'a> RawValue<'a> {
+    fn number(self) -> Option<f64> {
+        match self {
+            Self::Value(Value::Integer(number)) => Some(*number as f64),
+            Self::Value(Value::Float(number)) => Some(*number),
+            Self::Value(_) => None,
+            Self::Cell(cell) => cell_number(cell),
+        }
+    }
+
+    fn integer(self) -> Option<u64> {
+        match self {
+            Self::Value(Value::Integer(number)) => u64::try_from(*number).ok(),
+            _ => self
+                .number()
+                .filter(|number| {
+                    number.fract() == 0.0 && (0.0..=MAX_EXACT_INTEGER).contains(number)
+                })
+                .map(|number| number as u64),
+        }
+    }
+
+    fn text(self) -> Option<&'a str> {
+        match self {
+            Self::Value(Value::String(text)) => Some(text),
+            Self::Value(_) => None,
+            Self::Cell(cell) => Some(cell),
+        }
+    }
+
+    fn flag(self) -> Option<bool> {
+        match self {
+            Self::Value(Value::Bool(flag)) => Some(*flag),
+            Self::Value(_) => None,
+            Self::Cell(cell) if cell.eq_ignore_ascii_case("true") => Some(true),
+            Self::Cell(cell) if cell.eq_ignore_ascii_case("false") => Some(false),
+            Self::Cell(_) => None,
+        }
+    }
+
+    fn list(self) -> Option<Vec<Self>> {
+        match self {
+            Self::Value(Value::Array(items)) => Some(items.iter().map(Self::Value).collect()),
+            Self::Value(_) => None,
+            Self::Cell(cell) => {
+                Some(cell.split(CELL_LIST_SEPARATOR).map(|item| Self::Cell(item.trim())).collect())
+            }
+        }
+    }
+
+    /// The value as a cell would write it, for comparison with cells.
+    pub(crate) fn as_cell(self) -> Option<String> {
+        match self {
+            Self::Value(Value::Bool(flag)) => Some(flag.to_string()),
+            Self::Value(Value::Integer(number)) => Some(number.to_string()),
+            Self::Value(Value::Float(number)) => Some(number.to_string()),
+            _ => self.text().map(str::to_owned),
+        }
+    }
+}
+
+/// The fields of one table. A null counts as unset.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields<'a> {
+    path: FieldPath<'a>,
+    entries: Vec<(&'a str, RawValue<'a>)>,
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(path: FieldPath<'a>, entries: Vec<(&'a str, RawValue<'a>)>) -> Self {
+        Self { path, entries }
+    }
+
+    /// The fields of a value; an error if it is not a table.
+    pub(crate) fn of_value(
+        path: FieldPath<'a>,
+        value: &'a Value,
+        errors: &mut ErrorList,
+    ) -> Option<Self> {
+        let Value::Table(table) = value else {
+            errors.add(path, format!("must be a table, not {value}"));
+            return None;
+        };
+        let entries = table.iter().filter(|(_, value)| *value != Value::Null);
+        Some(Self::new(
+            path,
+            entries.map(|(key, value)| (key.as_str(), RawValue::Value(value))).collect(),
+        ))
+    }
+
+    /// The path of the field `key`, whether it is set or not.
+    pub(crate) fn at<'s>(&'s self, key: &'s str) -> FieldPath<'s> {
+        FieldPath::Key(&self.path, key)
+    }
+
+    pub(crate) fn entries(&self) -> &[(&'a str, RawValue<'a>)] {
+        &self.entries
+    }
+
+    pub(crate) fn get(&self, key: &str) -> Option<RawValue<'a>> {
+        self.entries.iter().find(|(entry, _)| *entry == key).map(|(_, written)| *written)
+    }
+
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Reads a field with `read`; an error if it is set but cannot be read.
+    fn read<T>(
+        &self,
+        key: &str,
+        wanted: &str,
+        errors: &mut ErrorList,
+        read: impl Fn(RawValue<'a>) -> Option<T>,
+    ) -> Option<T> {
+        let written = self.get(key)?;
+        let value = read(written);
+        if value.is_none() {
+            errors.add(self.at(key), format!("must be {wanted}, not {written}"));
+        }
+        value
+    }
+
+    pub(crate) fn number(&self, key: &str, errors: &mut ErrorList) -> Option<f64> {
+        self.read(key, "a number", errors, RawValue::number)
+    }
+
+    pub(crate) fn integer(&self, key: &str, errors: &mut ErrorList) -> Option<u64> {
+        self.read(key, "a whole number of at least 1", errors, RawValue::integer)
+    }
+
+    /// An integer that may be zero.
+    pub(crate) fn count(&self, key: &str, errors: &mut ErrorList) -> Option<u64> {
+        self.read(key, "a whole number", errors, RawValue::integer)
+    }
+
+    pub(crate) fn text(&self, key: &str, errors: &mut ErrorList) -> Option<&'a str> {
+        self.read(key, "text", errors, RawValue::text)
+    }
+
+    pub(crate) fn flag(&self, key: &str, errors: &mut ErrorList) -> Option<bool> {
+        self.read(key, "true or false", errors, RawValue::flag)
+    }
+
+    /// A list of numbers; an error for every item that is not a number.
+    pub(crate) fn numbers(&self, key: &str, errors: &mut ErrorList) -> Option<Vec<f64>> {
+        let items = self.read(key, "a list of numbers", errors, RawValue::list)?;
+        let list = self.at(key);
+        let mut numbers = Vec::with_capacity(items.len());
+        for (position, item) in items.iter().enumerate() {
+            match item.number() {
+                Some(number) => numbers.push(number),
+                None => errors
+                    .add(FieldPath::Item(&list, position), format!("must be a number, not {item}")),
+            }
+        }
+        (numbers.len() == items.len()).then_some(numbers)
+    }
+
+    /// Adds an error if the field is unset; `owner` is the part that requires it.
+    pub(crate) fn require(&self, key: &str, owner: impl std::fmt::Display, errors: &mut ErrorList) {
+        if !self.has(key) {
+            errors.add(self.at(key), format!("is missing: {owner} needs it"));
+        }
+    }
+
+    /// Adds an error for every unknown key. A key `where.<column>` counts as `where`.
+    pub(crate) fn reject_unknown(&self, known: &[&str], errors: &mut ErrorList) {
+        for (key, _) in &self.entries {
+            let table = key
+                .split_once('.')
+                .filter(|(table, _)| *table == "where")
+                .map_or(*key, |(table, _)| table);
+            if !known.contains(&table) {
+                let known = known.iter().copied();
+                errors.add(
+                    self.path,
+                    format!("unknown key `{}`: {}", one_line(key), did_you_mean(key, known)),
+                );
+            }
+        }
+    }
+
+    /// The entry of `table` whose name is the text at `key`.
+    pub(crate) fn choice<'t, T>(
+        &self,
+        key: &str,
+        owner: &str,
+        table: &'t [(&'t str, T)],
+        errors: &mut ErrorList,
+    ) -> Option<&'t (&'t str, T)> {
+        let names = || table.iter().map(|(name, _)| *name);
+        if !self.has(key) {
+            let list: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+            errors
+                .add(self.at(key), format!("is missing: {owner} needs one of {}", list.join(", ")));
+            return None;
+        }
+        let written = self.text(key, errors)?;
+        let found = table.iter().find(|(name, _)| *name == written);
+        if found.is_none() {
+            errors.add(
+                self.at(key),
+                format!(
+                    "unknown {key} `{}`: {}",
+                    one_line(written),
+                    did_you_mean(written, names())
+                ),
+            );
+        }
+        found
+    }
+}

@@ -1,0 +1,88 @@
+//! Reads a task, in a document or in a row of a CSV file.
+
+use super::Reader;
+use super::curve::read_curve;
+use super::reward::read_reward;
+use super::table::{Fields, RawValue};
+use super::value::Value;
+use crate::problem::TaskSpec;
+use crate::problem::errors::FieldPath;
+
+/// The keys of a task that are not tables.
+pub(crate) const TASK_KEYS: [&str; 8] =
+    ["name", "value", "min", "max", "fixed", "exclude", "at_least", "current"];
+
+/// Reads the task in a table of a document. Fields that cannot be read are left unset, so that the
+/// rest can still be checked.
+pub(crate) fn read_task(
+    path: FieldPath<'_>,
+    value: &Value,
+    position: usize,
+    reader: &mut Reader<'_>,
+) -> Option<TaskSpec> {
+    let Some(task) = Fields::of_value(path, value, &mut reader.errors) else {
+        return placeholder_task(position, reader);
+    };
+    let known: Vec<&str> = TASK_KEYS.iter().chain(&["curve", "reward"]).copied().collect();
+    task.reject_unknown(&known, &mut reader.errors);
+    if !task.has("curve") {
+        let message = "is missing: every task needs one, such as \
+            { family = \"hill\", half_at = 120.0, steepness = 2.5 }";
+        reader.errors.add(task.at("curve"), message);
+    }
+    let (curve_path, reward_path) = (task.at("curve"), task.at("reward"));
+    let curve = table(&task, "curve", curve_path, reader);
+    let reward = table(&task, "reward", reward_path, reader);
+    task_of(&task, curve.as_ref(), reward.as_ref(), position, reader)
+}
+
+fn table<'a>(
+    task: &Fields<'a>,
+    key: &str,
+    path: FieldPath<'a>,
+    reader: &mut Reader<'_>,
+) -> Option<Fields<'a>> {
+    match task.get(key)? {
+        RawValue::Value(value) => Fields::of_value(path, value, &mut reader.errors),
+        // A cell cannot hold a table.
+        RawValue::Cell(_) => None,
+    }
+}
+
+/// The task with these fields, curve and reward.
+pub(crate) fn task_of(
+    task: &Fields<'_>,
+    curve: Option<&Fields<'_>>,
+    reward: Option<&Fields<'_>>,
+    position: usize,
+    reader: &mut Reader<'_>,
+) -> Option<TaskSpec> {
+    let curve = curve
+        .and_then(|curve| read_curve(curve, reader))
+        .or_else(|| reader.placeholder_curve.clone())?;
+    let reward = reward.and_then(|reward| read_reward(reward, reader));
+    let errors = &mut reader.errors;
+    Some(TaskSpec {
+        name: task.text("name", errors).map_or_else(|| default_name(position), str::to_owned),
+        curve,
+        value: task.number("value", errors),
+        reward,
+        min: task.number("min", errors),
+        max: task.number("max", errors),
+        fixed: task.number("fixed", errors),
+        exclude: task.flag("exclude", errors).unwrap_or(false),
+        at_least: task.number("at_least", errors),
+        current: task.number("current", errors),
+        origin: String::new(),
+    })
+}
+
+/// Replaces a task that cannot be read at all, so that the positions of the others stay right.
+pub(crate) fn placeholder_task(position: usize, reader: &Reader<'_>) -> Option<TaskSpec> {
+    Some(TaskSpec::new(default_name(position), reader.placeholder_curve.clone()?))
+}
+
+/// `task-1` for the first.
+fn default_name(position: usize) -> String {
+    format!("task-{}", position + 1)
+}

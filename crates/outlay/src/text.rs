@@ -1,0 +1,252 @@
+//! Text that people type and read: names, suggestions for misspelt names, and names with
+//! parameters such as `epsilon-greedy:epsilon=0.1`.
+
+use std::ops::RangeInclusive;
+
+/// Names longer than this get no suggestion, because the comparison takes quadratic time.
+const MAX_COMPARED: usize = 64;
+/// The number of valid names that a message lists when none is similar.
+const MAX_EXPECTED: usize = 20;
+/// The number of names that [`listed`] spells out.
+const MAX_LISTED: usize = 8;
+
+/// Replaces control characters by spaces, so that the text fits in a message of one line.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
+}
+
+/// Joins names with commas; after the first eight it gives only the number of the others.
+#[must_use]
+pub fn listed(names: &[&str]) -> String {
+    let shown: Vec<&str> = names.iter().take(MAX_LISTED).copied().collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The hint that follows an unknown name: the most similar valid name, or else the valid names.
+///
+/// ```
+/// use outlay::text::did_you_mean;
+/// assert_eq!(did_you_mean("bugdet", ["budget", "horizon"]), "did you mean `budget`?");
+/// assert_eq!(did_you_mean("colour", ["budget", "horizon"]), "expected one of `budget`, `horizon`");
+/// ```
+pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    let known: Vec<&str> = known.into_iter().collect();
+    if let Some(near) = nearest(written, known.iter().copied()) {
+        return format!("did you mean `{}`?", one_line(near));
+    }
+    let mut list: Vec<String> =
+        known.iter().take(MAX_EXPECTED).map(|name| format!("`{}`", one_line(name))).collect();
+    if known.len() > MAX_EXPECTED {
+        list.push(format!("and {} more", known.len() - MAX_EXPECTED));
+    }
+    match list.len() {
+        0 => "there is nothing to choose from".to_owned(),
+        1 => format!("expected {}", list.concat()),
+        _ => format!("expected one of {}", list.join(", ")),
+    }
+}
+
+/// The valid name that was probably meant.
+///
+/// It is the one with the smallest edit distance (optimal string alignment, ignoring case), if at
+/// most a third of the letters differ. Otherwise it is a name that `written` abbreviates or
+/// extends.
+pub fn nearest<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if written.chars().nth(MAX_COMPARED).is_some() {
+        return None;
+    }
+    let written = written.to_lowercase();
+    let length = written.chars().count();
+    let known: Vec<&str> = known.into_iter().collect();
+    let distance = |name: &str| {
+        let name: String = name.chars().take(MAX_COMPARED).collect();
+        strsim::osa_distance(&written, &name.to_lowercase())
+    };
+    let allowed = |name: &str| name.chars().count().max(length) / 3;
+    let similar = known
+        .iter()
+        .map(|name| (distance(name), *name))
+        .filter(|(distance, name)| *distance <= allowed(name));
+    if let Some((_, name)) = similar.min_by_key(|(distance, _)| *distance) {
+        return Some(name);
+    }
+    let shares_start = |name: &&str| {
+        written.len() >= 3
+            && name.len() >= 3
+            && (name.starts_with(&written) || written.starts_with(*name))
+    };
+    known.into_iter().find(shares_start)
+}
+
+/// A name from a list with its parameters, written `name:key=value,key=value`.
+pub(crate) struct NameWithParameters<'t> {
+    pub(crate) name: &'static str,
+    parameters: Vec<(&'t str, &'t str)>,
+    /// The keys read so far, for messages.
+    known: Vec<&'static str>,
+}
+
+impl<'t> NameWithParameters<'t> {
+    /// Splits the text. The error is a message without the text itself.
+    pub(crate) fn parse(text: &'t str, names: &[&'static str]) -> Result<Self, String> {
+        let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
+        let Some(&found) = names.iter().find(|known| **known == name) else {
+            return Err(format!(
+                "`{}` is not known: {}",
+                one_line(name),
+                did_you_mean(name, names.iter().copied())
+            ));
+        };
+        let mut parameters = Vec::new();
+        for part in rest.split(',').filter(|part| !part.trim().is_empty()) {
+            let Some((key, value)) = part.split_once('=') else {
+                return Err(format!(
+                    "`{}` must be a parameter and its value, such as key=0.5",
+                    one_line(part)
+                ));
+            };
+            let key = key.trim();
+            if parameters.iter().any(|(other, _)| *other == key) {
+                return Err(format!("`{}` is given twice", one_line(key)));
+            }
+            parameters.push((key, value.trim()));
+        }
+        Ok(Self { name: found, parameters, known: Vec::new() })
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<&'t str> {
+        self.known.push(key);
+        let position = self.parameters.iter().position(|(known, _)| *known == key)?;
+        Some(self.parameters.remove(position).1)
+    }
+
+    /// The number at `key`, if given.
+    pub(crate) fn number(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<f64>, String> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        let number = text.parse::<f64>().ok().filter(|number| range.contains(number));
+        let wanted = || {
+            format!(
+                "{key} must be a number between {} and {}, not `{}`",
+                range.start(),
+                range.end(),
+                one_line(text)
+            )
+        };
+        number.map(Some).ok_or_else(wanted)
+    }
+
+    /// The integer at `key`, if given.
+    pub(crate) fn whole(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, String> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        let number = text.parse::<u64>().ok().filter(|number| range.contains(number));
+        let most = if *range.end() == u64::MAX {
+            String::new()
+        } else {
+            format!(" and at most {}", range.end())
+        };
+        let wanted = || {
+            format!(
+                "{key} must be a whole number of at least {}{most}, not `{}`",
+                range.start(),
+                one_line(text)
+            )
+        };
+        number.map(Some).ok_or_else(wanted)
+    }
+
+    /// The numbers at `key`, separated by semicolons, if given.
+    pub(crate) fn numbers(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<f64>,
+    ) -> Result<Option<Vec<f64>>, String> {
+        let Some(text) = self.take(key) else { return Ok(None) };
+        let one = |part: &str| {
+            let number = part.trim().parse::<f64>().ok().filter(|number| range.contains(number));
+            number.ok_or_else(|| {
+                format!(
+                    "{key} must be numbers between {} and {} separated by `;`, not `{}`",
+                    range.start(),
+                    range.end(),
+                    one_line(text)
+                )
+            })
+        };
+        text.split(';').map(one).collect::<Result<Vec<f64>, String>>().map(Some)
+    }
+
+    /// Rejects parameters that were not read.
+    pub(crate) fn finish(self) -> Result<(), String> {
+        let Some((key, _)) = self.parameters.first() else { return Ok(()) };
+        if self.known.is_empty() {
+            return Err(format!("`{}` takes no parameters", self.name));
+        }
+        Err(format!(
+            "unknown parameter `{}`: {}",
+            one_line(key),
+            did_you_mean(key, self.known.iter().copied())
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggests_typing_errors_and_abbreviations_only() {
+        let known = ["budget", "horizon", "reward_max", "min", "max", "at"];
+        for (written, near) in [
+            ("bugdet", "budget"),
+            ("Budget", "budget"),
+            ("maximum", "max"),
+            ("reward", "reward_max"),
+            ("horizn", "horizon"),
+            ("mim", "min"),
+        ] {
+            assert_eq!(nearest(written, known), Some(near), "{written}");
+        }
+        for written in ["", "x", "colour", "ab", &"budget".repeat(100)] {
+            assert_eq!(nearest(written, known), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn counts_every_kind_of_edit() {
+        // Six letters allow two edits, nine letters three; a swap of neighbours is one edit.
+        for (written, known, is_near) in [
+            ("half_att", "half_at", true),
+            ("bugdet", "budget", true),
+            ("kitten", "sitting", false),
+            ("MAX", "max", true),
+            ("abc", "", false),
+        ] {
+            assert_eq!(nearest(written, [known]).is_some(), is_near, "{written} {known}");
+        }
+    }
+
+    #[test]
+    fn lists_the_valid_names_when_none_is_similar() {
+        assert_eq!(did_you_mean("colour", ["min", "max"]), "expected one of `min`, `max`");
+        assert_eq!(did_you_mean("colour", ["file"]), "expected `file`");
+        assert_eq!(did_you_mean("colour", []), "there is nothing to choose from");
+        let many: Vec<String> = (0..25).map(|number| format!("column_{number}")).collect();
+        let hint = did_you_mean("price", many.iter().map(String::as_str));
+        assert!(hint.ends_with("`column_19`, and 5 more"));
+        let names: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(listed(&names).ends_with("column_7 and 17 more"));
+        assert_eq!(listed(&["a", "b"]), "a, b");
+    }
+}
