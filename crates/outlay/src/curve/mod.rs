@@ -11,7 +11,7 @@
 //! right-continuous, so the best allocation exists.
 //!
 //! To add a family: copy `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`], and list
-//! it in `tests/curve_conformance.rs`.
+//! it in `tests/curve.rs`.
 
 mod custom;
 mod empirical;

@@ -1,0 +1,167 @@
+//! Whole simulated rounds, timed.
+
+use std::error::Error;
+use std::hint::black_box;
+use std::num::NonZeroUsize;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use outlay::Problem;
+use outlay::experiment::{Case, Experiment, Pace, Play, Replication, Source};
+use outlay::instance::Instance;
+use outlay::learner::LearnerSpec;
+
+use crate::by_hand;
+use crate::clock::{Effort, LONG_SECONDS, long};
+
+/// Not a learner: the same algorithm by hand, `paper` on power curves and `cucb` on a bandit's
+/// arms.
+pub const BY_HAND: &str = "by-hand";
+
+/// What was played and what it took.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// Of the fastest run.
+    pub rounds_per_second: f64,
+    pub regret: f64,
+    /// None by hand: there is no certificate.
+    pub oracle_gap: Option<f64>,
+}
+
+/// Plays one replication again and again and keeps the fastest.
+///
+/// # Errors
+/// If there is no such instance or learner, or it cannot be played by hand.
+pub fn measure(
+    instance: &str,
+    learner: &str,
+    horizon: u64,
+    seed: u64,
+    effort: Effort,
+) -> Result<Measured, Box<dyn Error>> {
+    let problem = instance.parse::<Instance>()?.problem(horizon, seed)?;
+    let told = |seconds: f64, regret: f64, oracle_gap| Measured {
+        rounds_per_second: horizon as f64 / seconds,
+        regret,
+        oracle_gap,
+    };
+    if learner == BY_HAND {
+        let play: Box<dyn Fn() -> f64> = match by_hand::powers(&problem) {
+            Some((exponents, means)) => {
+                Box::new(move || by_hand::paper(&exponents, &means, horizon, seed))
+            }
+            None if instance.starts_with("k-armed") => {
+                let means: Vec<f64> = problem
+                    .tasks()
+                    .iter()
+                    .filter_map(|task| task.reward())
+                    .map(|law| law.mean())
+                    .collect();
+                Box::new(move || by_hand::ucb1(&means, horizon, seed))
+            }
+            None => return Err(format!("{instance} was not written by hand").into()),
+        };
+        let seconds = fastest(effort, || {
+            black_box(play());
+        });
+        return Ok(told(seconds, play(), None));
+    }
+    let spec: LearnerSpec = learner.parse()?;
+    let run = replication(&problem, &spec, horizon, seed)?;
+    let seconds = fastest(effort, || {
+        let _ = black_box(replication(black_box(&problem), &spec, horizon, seed));
+    });
+    Ok(told(seconds, run.regret, Some(run.oracle_gap)))
+}
+
+/// The same replications one by one and together, in turns.
+#[derive(Debug, Clone, Copy)]
+pub struct Sides {
+    /// Rounds per second of the fastest turn, over all replications.
+    pub one_by_one: f64,
+    pub together: f64,
+}
+
+/// Plays `replications` replications on one core in both ways.
+///
+/// # Errors
+/// If there is no such instance or learner, or the two ways differ in any digit.
+pub fn sides(
+    instance: &str,
+    learner: &str,
+    horizon: u64,
+    replications: u64,
+    effort: Effort,
+) -> Result<Sides, Box<dyn Error>> {
+    let source = Source::Instance(instance.parse()?);
+    let experiment = Experiment {
+        cases: vec![Case { name: instance.to_owned(), source, horizon, parameter: None }],
+        learners: vec![learner.parse()?],
+        feedback: None,
+        replications,
+        seed: 1,
+    };
+    experiment.check()?;
+    let jobs: Vec<_> = experiment.jobs().collect();
+    let play = |lockstep: bool| {
+        let mut results = Vec::new();
+        let pace = Pace { threads: NonZeroUsize::MIN, lockstep };
+        // The thread that plays is another one: its time is that of the wall clock, and the
+        // quietest turn counts.
+        let begin = Instant::now();
+        experiment.run(&jobs, pace, &AtomicBool::new(false), |job, replication| {
+            results.push((job, replication))
+        })?;
+        let seconds = begin.elapsed().as_secs_f64();
+        results.sort_by_key(|(job, _)| *job);
+        Ok::<_, Box<dyn Error>>((seconds, results))
+    };
+    let ((mut alone, expected), (mut together, found)) = (play(false)?, play(true)?);
+    if expected != found {
+        return Err(
+            format!("{instance} {learner}: replications differ from those played alone").into()
+        );
+    }
+    let begin = Instant::now();
+    for _ in 0..effort.blocks {
+        alone = alone.min(play(false)?.0);
+        together = together.min(play(true)?.0);
+        if begin.elapsed().as_secs_f64() > effort.seconds {
+            break;
+        }
+    }
+    let rounds = horizon as f64 * replications as f64;
+    Ok(Sides { one_by_one: rounds / alone, together: rounds / together })
+}
+
+fn replication(
+    problem: &Problem,
+    learner: &LearnerSpec,
+    horizon: u64,
+    seed: u64,
+) -> Result<Replication, Box<dyn Error>> {
+    let play = Play { problem, learner, feedback: learner.entry().feedback, horizon, seed };
+    play.run(&AtomicBool::new(false))?.ok_or_else(|| "stopped".into())
+}
+
+/// Seconds of the fastest run: CPU time of long ones; short ones by the wall clock, since many are
+/// tried and some meet nobody.
+fn fastest(effort: Effort, mut run: impl FnMut()) -> f64 {
+    let begin = Instant::now();
+    run();
+    let mut least = begin.elapsed().as_secs_f64();
+    let is_long = least > LONG_SECONDS;
+    for _ in 0..effort.blocks {
+        least = least.min(if is_long {
+            long(&mut run)
+        } else {
+            let begin = Instant::now();
+            run();
+            begin.elapsed().as_secs_f64()
+        });
+        if begin.elapsed().as_secs_f64() > effort.seconds {
+            break;
+        }
+    }
+    least
+}
