@@ -1,6 +1,6 @@
 """The classical bandit: thresholds at the whole budget, next to libraries that do nothing else."""
 
-from .engine import BANDITS, example, lines, progress
+from .engine import BANDITS, program, lines, progress
 from .loops import libraries
 from .tables import seconds, table, times
 
@@ -13,7 +13,7 @@ AGREE = 1e-6
 
 
 def measure(quick):
-    means = example("rounds", "instance", INSTANCE, ROUNDS)[0]["means"]
+    means = program("rounds", "instance", INSTANCE, ROUNDS)[0]["means"]
     best, regrets = {}, {}
 
     def meet(name, speed, regret):
@@ -21,7 +21,7 @@ def measure(quick):
 
     for _ in range(1 if quick else 5):
         for learner in ("cucb", "paper", "by-hand"):
-            row = example("rounds", "rounds", INSTANCE, learner, ROUNDS, 0.5)[0]
+            row = program("rounds", "rounds", INSTANCE, learner, ROUNDS, 0.5)[0]
             meet(f"whole-{learner}", row["rounds_per_second"], row["regret"])
         for row in lines(BANDITS, ROUNDS, 0.5, *means):
             meet(row["library"], row["rounds_per_second"], row["regret"])

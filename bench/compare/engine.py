@@ -12,14 +12,15 @@ COMMAND = TARGET / "release/outlay"
 BANDITS = TARGET / "bandits/release/outlay-bench-bandits"
 
 
-def lines(program, *words):
+def lines(path, *words):
     """What a program prints, a line of JSON each."""
-    answer = subprocess.run([program, *map(str, words)], check=True, capture_output=True, text=True)
+    answer = subprocess.run([path, *map(str, words)], check=True, capture_output=True, text=True)
     return [json.loads(line) for line in answer.stdout.splitlines()]
 
 
-def example(name, *words):
-    return lines(TARGET / "release/examples" / f"bench_{name}", *words)
+def program(name, *words):
+    """The output of a program of `bench/engine`."""
+    return lines(TARGET / "release" / f"bench_{name}", *words)
 
 
 def progress(text):

@@ -4,7 +4,7 @@ import subprocess
 import tempfile
 import time
 
-from .engine import COMMAND, example, progress
+from .engine import COMMAND, program, progress
 from .tables import seconds, size, table, times, verdict
 
 TITLE = "Growth"
@@ -24,8 +24,8 @@ def measure(quick):
     effort = 0.1 if quick else 0.5
     sizes, jumps = (TASKS[:4], JUMPS[:3]) if quick else (TASKS, JUMPS)
     return {
-        "tasks": {family: climb(lambda tasks, f=family: example("growth", "tasks", f, tasks, effort)[0], sizes, family) for family in FAMILIES},
-        "jumps": climb(lambda count: example("growth", "jumps", count, effort)[0] | {"jumps": count}, jumps, "jumps"),
+        "tasks": {family: climb(lambda tasks, f=family: program("growth", "tasks", f, tasks, effort)[0], sizes, family) for family in FAMILIES},
+        "jumps": climb(lambda count: program("growth", "jumps", count, effort)[0] | {"jumps": count}, jumps, "jumps"),
         "horizons": [played(horizon, 1, 1) for horizon in (HORIZONS[:3] if quick else HORIZONS)],
         "replications": [played(REPLICATED_HORIZON, count, threads) for count in (REPLICATIONS[:3] if quick else REPLICATIONS) for threads in (1, 2)],
         "long": long(LONG_REPLICATIONS[quick]),
@@ -45,7 +45,7 @@ def climb(point, sizes, name):
 
 def played(horizon, replications, threads):
     """The fastest of three runs."""
-    runs = [example("growth", "rounds", INSTANCE, LEARNER, horizon, replications, threads)[0] for _ in range(3)]
+    runs = [program("growth", "rounds", INSTANCE, LEARNER, horizon, replications, threads)[0] for _ in range(3)]
     row = min(runs, key=lambda run: run["seconds"])
     progress(f"{replications} x {horizon:,} rounds, threads {threads}: {seconds(row['seconds'])}")
     return row
@@ -53,7 +53,7 @@ def played(horizon, replications, threads):
 
 def long(replications):
     """Many long replications through the library and through the command, which also writes them down."""
-    rows = [example("growth", "rounds", INSTANCE, LEARNER, LONG_HORIZON, replications, 2)[0] | {"through": "the library"}]
+    rows = [program("growth", "rounds", INSTANCE, LEARNER, LONG_HORIZON, replications, 2)[0] | {"through": "the library"}]
     with tempfile.TemporaryDirectory() as folder:
         words = [COMMAND, "simulate", INSTANCE, "--learner", LEARNER, "--horizon", LONG_HORIZON, "--replications", replications]
         begin = time.perf_counter()

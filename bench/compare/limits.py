@@ -1,6 +1,6 @@
 """The engine next to what the machine itself needs for a pass over the data, call by call in one process."""
 
-from .engine import example, progress
+from .engine import program, progress
 from .tables import seconds, span, table, times
 
 TITLE = "Next to the machine's limits"
@@ -14,7 +14,7 @@ OURS = ("cold", "warm")
 
 
 def measure(quick):
-    cases = example("limits", 0.5 if quick else 6)
+    cases = program("limits", 0.5 if quick else 6)
     for case in cases:
         least = {name: min(stretches) for name, stretches in case["seconds"].items()}
         progress(f"{case['curves']} K={case['tasks']:,}: " + ", ".join(f"{name} {seconds(time)}" for name, time in least.items()))

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import dataclass
 
 from . import instances
-from .engine import example, progress
+from .engine import program, progress
 from .solvers import by_hand, conic, local, mixed_integer
 from .tables import seconds, span, table, times
 
@@ -79,7 +79,7 @@ def in_turns(path, instance, names, tolerance, turns):
     """The fastest of several turns, one of each in every turn: a slow spell of the machine hits all alike. Long solves have one turn."""
 
     def engine():
-        return example("oracle", ENGINE_SECONDS, tolerance, path)[0]
+        return program("oracle", ENGINE_SECONDS, tolerance, path)[0]
 
     ours, theirs = engine(), {name: SOLVERS[name][1](instance, LIMIT_SECONDS.get(name)) for name in names}
     short = [name for name in names if theirs[name][0] < SHORT_SECONDS]

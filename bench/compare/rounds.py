@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from .engine import example, progress
+from .engine import program, progress
 from .loops import paper as loops
 from .tables import seconds, span, table, three, times, verdict
 
@@ -58,7 +58,7 @@ def measure(quick):
 
 
 def engine(*words):
-    return example("rounds", *words)[0]
+    return program("rounds", *words)[0]
 
 
 def python_loop(kind, instance, horizon, patience):

@@ -1,11 +1,9 @@
 //! Counts by case, and when they have grown too much.
 
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Instructions by case.
 pub(crate) type Counts = BTreeMap<String, u64>;
@@ -120,23 +118,6 @@ impl fmt::Display for Compared {
     }
 }
 
-/// Reads what gungraun prints: a line of JSON a case.
-///
-/// # Errors
-/// If there is no case, or a line without its instructions.
-pub(crate) fn counts(text: &str) -> Result<Counts, Box<dyn Error>> {
-    let mut counts = Counts::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        let case: Value = serde_json::from_str(line)?;
-        let name = |key: &str| case[key].as_str().ok_or_else(|| format!("a case without `{key}`"));
-        let total = &case["profiles"][0]["data"]["total"]["metrics"]["Ir"]["values"]["new"];
-        let case = format!("{} {}", name("function_name")?, name("id")?);
-        let total = total.as_u64().ok_or_else(|| format!("{case} has no count"))?;
-        counts.insert(case, total);
-    }
-    if counts.is_empty() { Err("nothing was counted".into()) } else { Ok(counts) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,19 +182,5 @@ mod tests {
             serde_json::from_str::<Machine>(&serde_json::to_string(&same).unwrap()).unwrap(),
             same
         );
-    }
-
-    #[test]
-    fn counts_are_read_from_what_the_counter_prints() {
-        let line = r#"{"function_name":"allocate_cold","id":"power_10","profiles":[{"data":{"total":{"metrics":{"Ir":{"values":{"new":53,"old":7}}}}}}]}"#;
-        assert_eq!(counts(&format!("{line}\n\n")).unwrap(), of(&[("allocate_cold power_10", 53)]));
-        assert!(counts("").is_err());
-        assert!(
-            counts(&line.replace(r#""new":53,"#, ""))
-                .unwrap_err()
-                .to_string()
-                .contains("has no count")
-        );
-        assert!(counts("not JSON").is_err());
     }
 }

@@ -1,8 +1,6 @@
 //! Whoever asks may go away before the answer. What was on its way to the store gets there, and the
 //! memory is as the store.
 
-mod wrapped;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
@@ -15,7 +13,8 @@ use outlay_server::refusal::Code;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _, StoreError};
 use serde_json::json;
-use wrapped::Wrapped;
+
+use crate::support::wrapped::Wrapped;
 
 const GUARDS: &str = r#"{ "max_change": 0.2 }"#;
 

@@ -1,7 +1,5 @@
 //! The desk: the same learner as the library, whatever comes late, twice, or in another order.
 
-mod trace;
-
 use std::sync::Arc;
 
 use outlay::Problem;
@@ -19,7 +17,8 @@ use outlay_server::shapes::{
 };
 use outlay_server::store::{CampaignStatus, MemoryStore, Store};
 use serde_json::json;
-use trace::{done, failed, outcomes, problem, told};
+
+use crate::support::trace::{done, failed, outcomes, problem, told};
 
 const NOW: i64 = 1_800_000_000_000;
 const DAY: i64 = 24 * 3600 * 1000;

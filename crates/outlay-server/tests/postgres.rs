@@ -1,23 +1,17 @@
 //! What only PostgreSQL has: several replicas at the same campaign. What every store does is in
 //! `stores`.
 
-#[expect(dead_code, reason = "made for the suite of all stores")]
-#[path = "stores/commands.rs"]
-mod commands;
-#[path = "postgres/database.rs"]
-mod database;
-#[path = "postgres/proxy.rs"]
-mod proxy;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 
-use commands::*;
-use database::Database;
 use outlay_server::store::{
     Command, Done, PostgresOptions, PostgresStore, Refusal, Slots, Standing, Store, StoreError,
     TaskCount,
 };
+
+use crate::support::commands::*;
+use crate::support::database::Database;
+use crate::support::proxy::Proxy;
 
 const TASKS: u32 = 4;
 
@@ -475,7 +469,7 @@ fn a_lost_answer(apply: impl Fn(&PostgresStore, &[Command]) -> Applied) {
     let mut options = database.options();
     let (before, rest) = options.url.rsplit_once(':').unwrap();
     let (port, after) = rest.split_once('/').unwrap();
-    let proxy = proxy::Proxy::start(port.parse().unwrap());
+    let proxy = Proxy::start(port.parse().unwrap());
     options.url = format!("{before}:{}/{after}", proxy.port);
     let store = PostgresStore::open(options).unwrap();
     let keyed = |store: &PostgresStore, name: &str| {

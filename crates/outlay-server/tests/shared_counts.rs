@@ -1,8 +1,6 @@
 //! A store that others write to as well is read again and again: what was just committed must not
 //! count twice by that, and what others did must count.
 
-mod wrapped;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -18,7 +16,8 @@ use outlay_server::refusal::Code;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _};
 use serde_json::json;
-use wrapped::Wrapped;
+
+use crate::support::wrapped::Wrapped;
 
 fn campaign() -> NewCampaign {
     let problem = json!({ "budget": 10.0, "task": [{ "name": "tv", "curve": { "family": "power", "exponent": 0.5, "scale": 80.0 } }] });

@@ -365,7 +365,7 @@ fn replay(
         match event.kind {
             EventKind::Asked(row) => drop(splits.insert(row.rounds.start, row)),
             EventKind::Corrected { round, task, to, .. } => {
-                drop(corrected.insert((round, task), to))
+                corrected.insert((round, task), to);
             }
             _ => {}
         }

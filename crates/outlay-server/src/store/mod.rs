@@ -6,7 +6,7 @@
 //! gives the same counts, and no store needs a lock on a campaign.
 //!
 //! A store knows nothing of curves, learners, tokens' scopes or HTTP, and never reads a clock:
-//! times come with the commands. Every store must pass the suite in `tests/stores.rs`.
+//! times come with the commands. Every store must pass the suite in `tests/stores`.
 
 mod command;
 mod memory;

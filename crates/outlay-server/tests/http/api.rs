@@ -6,8 +6,8 @@ use std::time::Duration;
 use outlay_server::refusal::{Code, Facts};
 use serde_json::{Value, json};
 
-use crate::client::connect;
-use crate::{CAMPAIGN, Running};
+use super::client::connect;
+use super::{CAMPAIGN, Running};
 
 const SHOP: &str = "/v1/campaigns/shop";
 

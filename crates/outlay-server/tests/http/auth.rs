@@ -11,9 +11,9 @@ use outlay_server::store::{Command, MemoryStore, Store, TokenRevocation};
 use outlay_server::tokens::{Scope, Wish, make};
 use serde_json::Value;
 
-use crate::client::{Client, connect};
-use crate::wrapped::Wrapped;
-use crate::{CAMPAIGN, Running};
+use super::client::{Client, connect};
+use super::{CAMPAIGN, Running};
+use crate::support::wrapped::Wrapped;
 
 /// Who may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,8 +9,8 @@ use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
 use outlay_server::store::MemoryStore;
 
-use crate::client::connect;
-use crate::{CAMPAIGN, Running};
+use super::client::connect;
+use super::{CAMPAIGN, Running};
 
 fn apart(limits: Limits) -> Running {
     Running::with_settings(

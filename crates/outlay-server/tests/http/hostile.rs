@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use outlay_server::limits::Limits;
 use outlay_server::store::{Command, MemoryStore, Store as _};
 
-use crate::client::{connect, read};
-use crate::wrapped::Wrapped;
-use crate::{CAMPAIGN, Running};
+use super::client::{connect, read};
+use super::{CAMPAIGN, Running};
+use crate::support::wrapped::Wrapped;
 
 const SHOP: &str = "/v1/campaigns/shop";
 

@@ -18,7 +18,7 @@ fn the_committed_description_is_the_one_that_is_served() {
     assert!(
         kept == now,
         "docs/openapi.json is not what the code says, from line {place} on; write it anew with\n  \
-         OPENAPI=overwrite cargo test -p outlay-server --test http openapi\nand read the difference"
+         OPENAPI=overwrite cargo test -p outlay-server --test main openapi\nand read the difference"
     );
 }
 

@@ -13,9 +13,10 @@ use outlay_server::limits::Limits;
 use outlay_server::store::{MemoryStore, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
-use crate::client::Client;
-use crate::database::Database;
-use crate::{Running, trace};
+use super::Running;
+use super::client::Client;
+use crate::support::database::Database;
+use crate::support::trace;
 
 const ROUNDS: u64 = 60;
 const HORIZON: u64 = 100;

@@ -11,9 +11,9 @@ use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
 use outlay_server::store::{Command, MemoryStore, Store as _, StoreError};
 
-use crate::client::{connect, read};
-use crate::wrapped::Wrapped;
-use crate::{CAMPAIGN, Running};
+use super::client::{connect, read};
+use super::{CAMPAIGN, Running};
+use crate::support::wrapped::Wrapped;
 
 #[test]
 fn requests_under_way_are_finished_and_no_new_ones_begun() {

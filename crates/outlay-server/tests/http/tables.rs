@@ -54,6 +54,6 @@ fn tables_in_the_docs_are_those_of_the_code() {
         std::fs::write(&path, &now).unwrap();
         return;
     }
-    let hint = "write them anew with SERVICE_TABLES=overwrite cargo test -p outlay-server --test http tables";
+    let hint = "write them anew with SERVICE_TABLES=overwrite cargo test -p outlay-server --test main tables";
     assert!(kept == now, "docs/service.md: the tables are not those of the code; {hint}");
 }

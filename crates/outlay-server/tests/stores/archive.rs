@@ -10,9 +10,9 @@ use outlay_server::store::{
 };
 use proptest::prelude::*;
 
-use crate::commands::*;
-use crate::place::{any_file_system, folder};
-use crate::suite::snapshot;
+use super::place::{any_file_system, folder};
+use super::suite::snapshot;
+use crate::support::commands::*;
 
 /// Something of everything that can happen.
 fn fill(store: &dyn Store) {

@@ -6,8 +6,8 @@ use std::path::Path;
 use outlay_server::archive::{backup, export, import, restore};
 use outlay_server::store::{Command, MemoryStore, SqliteStore, Store, TokenUse};
 
-use crate::commands::one;
-use crate::place::{any_file_system, folder};
+use super::place::{any_file_system, folder};
+use crate::support::commands::one;
 
 const EXPORT: &str = include_str!("form-1/export.ndjson");
 

@@ -11,8 +11,8 @@ use outlay_server::store::{
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestError, TestRng, TestRunner};
 
-use crate::commands::*;
-use crate::place::Place;
+use super::place::Place;
+use crate::support::commands::*;
 
 const TASKS: u32 = 3;
 const OUTCOMES: [Outcome; 4] = [

@@ -4,8 +4,8 @@ use outlay_server::store::{Command, Done, Item, Outcome, Standing, Store, Tell};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-use crate::commands::*;
-use crate::place::Place;
+use super::place::Place;
+use crate::support::commands::*;
 
 const TASKS: u32 = 4;
 const ROUNDS: u64 = 6;

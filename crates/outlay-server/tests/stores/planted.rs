@@ -11,8 +11,8 @@ use outlay_server::store::{
     Store, StoreError, TaskCount, TokenRow, UsedKey, Verified,
 };
 
-use crate::place::Place;
-use crate::{permutation, suite};
+use super::place::Place;
+use super::{permutation, suite};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mistake {
@@ -210,7 +210,7 @@ fn is_caught(check: impl FnOnce()) -> bool {
 
 fn is_caught_by(mistake: Mistake, check: &str) -> bool {
     assert!(
-        !is_caught(|| suite::named(check, &crate::place::memory())),
+        !is_caught(|| suite::named(check, &super::place::memory())),
         "{check} fails without any mistake"
     );
     is_caught(|| suite::named(check, &planted(mistake)))

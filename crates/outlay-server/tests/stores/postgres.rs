@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use outlay_server::store::PostgresStore;
 
-use crate::database::Database;
-use crate::place::Place;
-use crate::{model, permutation, some, suite};
+use super::place::Place;
+use super::{model, permutation, some, suite};
+use crate::support::database::Database;
 
 fn place() -> Place {
     let database = Database::new().expect("a server, as there was one before");

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use outlay_server::store::{SqliteOptions, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::commands::*;
-use crate::place::{any_file_system, folder};
-use crate::suite::snapshot;
+use super::place::{any_file_system, folder};
+use super::suite::snapshot;
+use crate::support::commands::*;
 
 fn open(folder: &Path) -> SqliteStore {
     SqliteStore::open(folder, &any_file_system()).unwrap()

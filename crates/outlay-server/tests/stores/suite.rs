@@ -8,8 +8,8 @@ use outlay_server::store::{
     UsedKey,
 };
 
-use crate::commands::*;
-use crate::place::Place;
+use super::place::Place;
+use crate::support::commands::*;
 
 type Check = fn(&Place);
 

@@ -5,7 +5,7 @@
 //! for these weights, or it names a split itself.
 //!
 //! To add one: copy `hoeffding.rs` (an index), or `uniform.rs` (a split of its own); add it to
-//! [`LearnerSpec`] and to [`LEARNERS`]; `tests/learner_conformance.rs` then runs its suite on it.
+//! [`LearnerSpec`] and to [`LEARNERS`]; `tests/learner/conformance.rs` then runs its suite on it.
 
 mod beta_draw;
 mod counting;

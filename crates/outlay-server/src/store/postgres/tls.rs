@@ -44,7 +44,7 @@ pub(super) fn connector(certificates: Option<&Path>) -> Result<MakeRustlsConnect
             }
         }
         None => {
-            drop(roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs))
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
     }
     if roots.is_empty() {

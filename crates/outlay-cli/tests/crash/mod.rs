@@ -1,0 +1,208 @@
+//! The service is killed, loses its power, meets every fault of its disk and a clock that jumps,
+//! alone or as one of several replicas: nothing acknowledged is lost, nothing counted twice,
+//! nothing made up.
+//!
+//! `OUTLAY_CRASH_CYCLES` is the number of cycles of each loop; `tests/crash/long` runs the long
+//! form of all of them, and `tests/crash/soak` watches the memory of one process that nobody
+//! disturbs.
+
+#![allow(unreachable_pub, reason = "a test of several files")]
+
+mod check;
+mod clients;
+mod clock;
+mod cluster;
+mod disk;
+mod found;
+mod http;
+mod power;
+mod replicas;
+mod service;
+mod soak;
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use check::{Fault, Kind};
+use clients::{Client, Promises, Trust};
+use found::Found;
+use http::Connection;
+use outlay::random::{Draws, Purpose, RoundDraws};
+use serde_json::json;
+use service::{Disk, Service};
+
+const CLIENTS: u64 = 8;
+
+/// Nothing is done for a while.
+fn a_moment(draws: &RoundDraws) {
+    std::thread::sleep(Duration::from_secs_f64(0.03 + 0.2 * draws.uniform(0)));
+}
+
+/// How many cycles a loop has.
+fn cycles(few: u64) -> u64 {
+    std::env::var("OUTLAY_CRASH_CYCLES").ok().and_then(|cycles| cycles.parse().ok()).unwrap_or(few)
+}
+
+/// A folder on the disk of the repository, empty.
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("crash-{name}"));
+    std::fs::remove_dir_all(&folder).ok();
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// From time to time a loop begins with an empty folder: what is there is read at each start, so
+/// that thousands of cycles over one folder would mostly be spent reading.
+fn start_afresh(folders: &[&Path], cycle: u64) {
+    if cycle.is_multiple_of(50) {
+        folders.iter().for_each(|folder| clear(folder));
+    }
+}
+
+fn create(address: &str, campaign: &str) -> std::io::Result<u16> {
+    let body = json!({ "problem": clients::problem() });
+    Ok(Connection::open(address)?
+        .send("PUT", &format!("/v1/campaigns/{campaign}"), None, Some(&body))?
+        .status)
+}
+
+/// Clients at work until the service is killed, after what is done to it meanwhile.
+fn work(
+    service: Service,
+    campaign: &str,
+    cycle: u64,
+    trust: Trust,
+    meanwhile: impl FnOnce(&RoundDraws),
+) -> Promises {
+    assert_eq!(create(&service.address, campaign).expect("an answer"), 201);
+    let (promises, is_over) = (Mutex::new(Promises::default()), AtomicBool::new(false));
+    let address = service.address.clone();
+    std::thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let (address, promises, is_over) = (&address, &promises, &is_over);
+            let client =
+                Client { campaign, number: cycle * CLIENTS + number, trust, promises, is_over };
+            // Its line breaks when the service dies: that is its end.
+            scope.spawn(move || {
+                Connection::open(address).and_then(|mut line| client.run(&mut line))
+            });
+        }
+        meanwhile(&Draws::new(cycle, Purpose::Delay).round(1));
+        service.kill();
+        is_over.store(true, Ordering::Relaxed);
+    });
+    promises.into_inner().expect("nobody panicked")
+}
+
+fn kill_loop(name: &str, cycles: u64) -> Found {
+    let folder = folder(name);
+    let mut found = Found::nothing_yet(name, cycles);
+    for cycle in 0..cycles {
+        start_afresh(&[&folder], cycle);
+        let campaign = format!("c{cycle}");
+        let service = Service::start(&folder, &Disk::default()).expect("a start");
+        let promises = work(service, &campaign, cycle, Trust::Answers, a_moment);
+        let again = Service::start(&folder, &Disk::default()).expect("a start after a kill");
+        let faults = check::faults(&again.address, &campaign, &promises);
+        again.kill();
+        found.add(1, &promises, faults);
+    }
+    std::fs::remove_dir_all(folder).ok();
+    found
+}
+
+/// What is wrong with what a power cut has left.
+fn faults_after(folder: &Path, campaign: &str, promises: &Promises) -> Vec<Fault> {
+    let again = match Service::start(folder, &Disk::default()) {
+        Ok(again) => again,
+        Err(said) => return vec![(Kind::Lost, format!("it does not start: {said}"))],
+    };
+    let faults = if is_there(&again.address, campaign) {
+        check::faults(&again.address, campaign, promises)
+    } else {
+        vec![(Kind::Lost, "the campaign is lost".to_owned())]
+    };
+    again.kill();
+    faults
+}
+
+fn power_loop(name: &str, cycles: u64, lies: bool, trust: Trust) -> Found {
+    let (folder, shadow) = (folder(name), folder(&format!("{name}-shadow")));
+    let disk = Disk::shim(&folder, &shadow);
+    let disk = if lies { disk.with("OUTLAY_SHIM_LIE", "1") } else { disk };
+    let mut found = Found::nothing_yet(name, cycles);
+    for cycle in 0..cycles {
+        start_afresh(&[&folder, &shadow], cycle);
+        let campaign = format!("c{cycle}");
+        let service = Service::start(&folder, &disk).expect("a start");
+        let promises = work(service, &campaign, cycle, trust, a_moment);
+        let draws = Draws::new(cycle, Purpose::Availability).round(1);
+        power::cut(&folder, &shadow, (cycle % 2 == 1).then_some(&draws));
+        let faults = faults_after(&folder, &campaign, &promises);
+        found.add(1, &promises, faults);
+        if lies {
+            // There is nothing left to go on from.
+            clear(&folder);
+            clear(&shadow);
+        } else {
+            all_synced(&folder, &shadow);
+        }
+    }
+    std::fs::remove_dir_all(folder).ok();
+    std::fs::remove_dir_all(shadow).ok();
+    found
+}
+
+fn is_there(address: &str, campaign: &str) -> bool {
+    let answer = Connection::open(address).and_then(|mut connection| {
+        connection.send("GET", &format!("/v1/campaigns/{campaign}"), None, None)
+    });
+    answer.is_ok_and(|answer| answer.status == 200)
+}
+
+fn clear(folder: &Path) {
+    std::fs::remove_dir_all(folder).ok();
+    std::fs::create_dir_all(folder).expect("a folder");
+}
+
+/// What was written without the shim is synced by the kernel sooner or later.
+fn all_synced(from: &Path, to: &Path) {
+    clear(to);
+    for entry in std::fs::read_dir(from).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name");
+        if !name.to_string_lossy().ends_with("-shm") {
+            std::fs::copy(&path, to.join(name)).expect("a copy");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_lost_when_it_is_killed() {
+    let found = kill_loop("killed", cycles(20));
+    found.tell("");
+    found.must_be_nothing();
+}
+
+#[test]
+fn nothing_is_lost_when_the_power_fails() {
+    let found = power_loop("power", cycles(20), false, Trust::Answers);
+    found.tell("");
+    found.must_be_nothing();
+}
+
+/// A test of the test: a disk that never syncs must be noticed.
+#[test]
+fn a_program_that_does_not_sync_is_caught() {
+    let found = power_loop("unsynced", 6, true, Trust::Answers);
+    assert!(found.faulty_cycles >= 5, "{found:?}");
+}
+
+/// A test of the test: answers before the commit must be noticed.
+#[test]
+fn a_program_that_answers_before_it_writes_is_caught() {
+    let found = power_loop("early", 12, false, Trust::Sending);
+    assert!(found.faulty_cycles >= 3, "{found:?}");
+}

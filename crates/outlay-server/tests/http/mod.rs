@@ -1,0 +1,109 @@
+//! The service as its clients meet it: over real sockets, mostly on the store in memory.
+
+mod api;
+mod auth;
+mod client;
+mod figures;
+mod hostile;
+mod openapi;
+mod same_learner;
+mod stopping;
+mod tables;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use outlay_server::clock::SystemClock;
+use outlay_server::desk::Desk;
+use outlay_server::http::{Ending, Server, Settings};
+use outlay_server::limits::Limits;
+use outlay_server::store::{MemoryStore, Store};
+use tokio::sync::oneshot;
+
+use client::Client;
+
+/// A service in a thread of its own, told to stop when it is dropped.
+pub(crate) struct Running {
+    address: SocketAddr,
+    figures: Option<SocketAddr>,
+    stop: Option<oneshot::Sender<()>>,
+    ended: Option<std::thread::JoinHandle<Ending>>,
+}
+
+impl Running {
+    pub(crate) fn new() -> Self {
+        Self::with(Arc::new(MemoryStore::new()), Limits::default())
+    }
+
+    pub(crate) fn with(store: Arc<dyn Store>, limits: Limits) -> Self {
+        Self::with_settings(store, limits, None)
+    }
+
+    /// With the figures at an address of their own, if there is one.
+    pub(crate) fn with_settings(
+        store: Arc<dyn Store>,
+        limits: Limits,
+        metrics: Option<SocketAddr>,
+    ) -> Self {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (tell, told) = std::sync::mpsc::channel();
+        let ended = std::thread::spawn(move || {
+            let desk = Desk::open(store, Arc::new(SystemClock), limits).unwrap();
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async move {
+                let settings = Settings {
+                    listen: "127.0.0.1:0".parse().unwrap(),
+                    metrics,
+                    tls: None,
+                    campaign_metrics: true,
+                };
+                let server = Server::bind(desk, &settings).await.unwrap();
+                tell.send((server.address().unwrap(), server.metrics_address().unwrap())).unwrap();
+                let told = async {
+                    let _ = stopped.await;
+                };
+                server.run(told).await
+            })
+        });
+        let (address, figures) = told.recv().unwrap();
+        Self { address, figures, stop: Some(stop), ended: Some(ended) }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
+    /// Whoever asks for figures where they have an address of their own.
+    pub(crate) fn watcher(&self) -> Client {
+        Client::new(self.figures.unwrap())
+    }
+
+    /// Tells it to stop.
+    pub(crate) fn stop(&mut self) {
+        drop(self.stop.take());
+    }
+
+    /// Waits for its end.
+    pub(crate) fn ending(&mut self) -> Ending {
+        self.ended.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A campaign of two tasks: a success of `a` is likely.
+pub(crate) const CAMPAIGN: &str = r#"{"problem": {"budget": 10, "task": [
+    {"name": "a", "curve": {"family": "exponential", "scale": 2}},
+    {"name": "b", "curve": {"family": "exponential", "scale": 4}}]}}"#;

@@ -1,0 +1,4 @@
+//! Curves fitted to logs.
+
+mod properties;
+mod recovery;

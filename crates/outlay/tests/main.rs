@@ -1,0 +1,18 @@
+//! The integration tests of the library, as one binary with one module per topic.
+//!
+//! One binary links the library once. Tests that count the allocations of the whole process are in
+//! the binary `memory`.
+
+mod claims;
+mod curve;
+mod dependencies;
+mod fit;
+mod learner;
+mod ledger;
+mod oracle;
+mod plan;
+mod problem;
+mod replay;
+mod simulation;
+mod support;
+mod theory;

@@ -1,0 +1,63 @@
+//! The oracle allocates nothing after its first calls, because rounds are counted in millions.
+
+use outlay::{Curve, Options, Oracle, Problem};
+use stats_alloc::Region;
+
+use crate::ALLOCATOR;
+
+use crate::support::*;
+
+pub(crate) fn no_allocation_after_the_first_calls() {
+    let mixes = [
+        (Mix::Concave, 300),
+        (Mix::Hill, 60),
+        (Mix::Logistic, 60),
+        (Mix::Steps, 60),
+        (Mix::Piecewise, 60),
+        (Mix::Anything, 60),
+    ];
+    for (mix, tasks) in mixes {
+        let mut random = Random::new(3);
+        let (problem, values) = random_problem(&mut random, mix, tasks);
+        plays_without_allocating(&format!("{mix:?}"), &problem, &values, 0.1, &Options::default());
+    }
+    // One jump each, worth a fixed amount and so much per unit, and values that are nearly equal:
+    // jumps are counted.
+    let mut random = Random::new(4);
+    let jump = |at: f64| Curve::steps(vec![at / 25.0], vec![0.2 + 0.8 * at]).unwrap();
+    let curves = (0..200).map(|_| jump(random.between(0.01, 1.0))).collect();
+    let options = Options { tolerance: 1e-6, ..Options::default() };
+    plays_without_allocating("correlated", &problem_of(curves, 1.0), &[1.0; 200], 1e-3, &options);
+}
+
+/// Forty rounds, with values that move by up to the share `spread`, are played a third time.
+fn plays_without_allocating(
+    name: &str,
+    problem: &Problem,
+    values: &[f64],
+    spread: f64,
+    options: &Options,
+) {
+    let mut random = Random::new(5);
+    let mut oracle = Oracle::new(problem);
+    let mut jitter =
+        || values.iter().map(|value| value * random.between(1.0 - spread, 1.0 + spread)).collect();
+    let moved: Vec<Vec<f64>> = (0..40).map(|_| jitter()).collect();
+    let rounds: Vec<(Vec<f64>, f64)> =
+        moved.into_iter().map(|values| (values, random.between(0.8, 1.2))).collect();
+    let play = |oracle: &mut Oracle| {
+        for (values, budget) in &rounds {
+            oracle.allocate(values, *budget, options).unwrap();
+        }
+    };
+    // Buffers grow to what the hardest round needs; a second pass over the same rounds needs
+    // nothing more.
+    play(&mut oracle);
+    oracle.forget();
+    play(&mut oracle);
+    oracle.forget();
+    let region = Region::new(ALLOCATOR);
+    play(&mut oracle);
+    let change = region.change();
+    assert_eq!((change.allocations, change.reallocations), (0, 0), "{name}: {change:?}");
+}

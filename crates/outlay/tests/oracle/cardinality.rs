@@ -1,0 +1,118 @@
+//! Steps that the price alone cannot tell apart: the bound that counts jumps is true, and it closes
+//! what the search leaves open.
+
+use outlay::{Curve, Options, Problem, Status};
+
+use crate::support::*;
+
+/// A staircase whose every jump is worth a fixed amount and so much per unit of spend.
+fn correlated_curve(random: &mut Random, share: f64, jumps: usize) -> Curve {
+    let mut at: Vec<f64> = (0..jumps).map(|_| random.between(0.001, 1.0)).collect();
+    at.sort_by(f64::total_cmp);
+    let full = 0.2 * jumps as f64 + 0.8;
+    let success = at
+        .iter()
+        .enumerate()
+        .map(|(jump, at)| (0.2 * (jump + 1) as f64 + 0.8 * at) / full)
+        .collect();
+    Curve::steps(at.iter().map(|at| 8.0 * share * at).collect(), success).unwrap()
+}
+
+/// Values are equal but for the share `spread`.
+fn correlated(
+    random: &mut Random,
+    tasks: usize,
+    jumps: usize,
+    spread: f64,
+) -> (Problem, Vec<Curve>, Vec<f64>) {
+    let curves: Vec<Curve> = (0..tasks)
+        .map(|_| {
+            let jumps = 1 + random.below(jumps);
+            correlated_curve(random, 1.0 / tasks as f64, jumps)
+        })
+        .collect();
+    let values = (0..tasks).map(|_| random.between(1.0 - spread, 1.0 + spread)).collect();
+    (problem_of(curves.clone(), 1.0), curves, values)
+}
+
+/// However early the search is cut short: the bounds are not below what every combination of jumps
+/// comes to, and counting does lower them.
+#[test]
+fn counting_never_bounds_below_the_optimum() {
+    let mut lowered = 0;
+    for seed in 0..3000 {
+        let mut random = Random::new(seed);
+        let (most, jumps) = [(12, 1), (7, 3)][seed as usize % 2];
+        let tasks = 2 + random.below(most - 1);
+        let spread = [0.0, 1e-3, 0.05, 0.9][random.below(4)];
+        let (problem, curves, values) = correlated(&mut random, tasks, jumps, spread);
+        let truth = steps_optimum(&curves, &values, 1.0);
+        for max_states in [0, 2, 12] {
+            let options = Options { max_states, ..Options::default() };
+            let (found, checked) = solve_with(&problem, &values, 1.0, &options);
+            let context = format!("seed {seed}, {max_states} states: {found:?}");
+            assert!(found.upper_bound >= truth * (1.0 - 1e-13), "bound below {truth}, {context}");
+            assert!(found.value <= truth * (1.0 + 1e-12), "above {truth}, {context}");
+            lowered += usize::from(
+                found.status == Status::Limit
+                    && found.upper_bound < checked.price_bound * (1.0 - 1e-3),
+            );
+        }
+    }
+    assert!(lowered > 300, "lowered {lowered} times");
+}
+
+/// Equal values, and nearly equal ones: within a millionth, where the price's bound leaves some
+/// ten-thousandths open.
+#[test]
+fn correlated_steps_are_certified_to_a_millionth() {
+    let options = Options { tolerance: 1e-6, ..Options::default() };
+    for (tasks, spread) in [(100, 0.0), (1000, 0.0), (3000, 0.0), (1000, 1e-3)] {
+        for seed in 0..4 {
+            let mut random = Random::new(seed);
+            let (problem, _, values) = correlated(&mut random, tasks, 1, spread);
+            let (found, checked) = solve_with(&problem, &values, 1.0, &options);
+            assert_ne!(
+                found.status,
+                Status::Limit,
+                "K = {tasks} +-{spread} seed {seed}: {}",
+                brief(&found)
+            );
+            assert!(
+                checked.price_bound > found.upper_bound,
+                "K = {tasks} seed {seed}: nothing was to be closed"
+            );
+        }
+    }
+}
+
+/// Where values are equal, `n` jumps that together cost the budget are worth `0.2 n` and 0.8 times
+/// the budget in their unit: the largest `n` is how many of the cheapest fit.
+#[test]
+fn equal_values_are_worth_what_counting_says() {
+    for seed in 0..20 {
+        let mut random = Random::new(100 + seed);
+        let tasks = 400;
+        let (problem, curves, values) = correlated(&mut random, tasks, 1, 0.0);
+        let mut costs: Vec<f64> = curves.iter().map(Curve::saturates_at).collect();
+        costs.sort_by(f64::total_cmp);
+        let mut left = 1.0;
+        let count = costs.iter().take_while(|&&cost| {
+            left -= cost;
+            left >= 0.0
+        });
+        let most = 0.2 * count.count() as f64 + 0.8 * tasks as f64 / 8.0;
+        let (found, _) = solve(&problem, &values, 1.0);
+        assert!(
+            found.upper_bound <= most * (1.0 + 1e-11),
+            "seed {seed}: {} above {most}",
+            found.upper_bound
+        );
+        assert!(
+            found.value <= most * (1.0 + 1e-12) && found.gap() <= 1e-8,
+            "seed {seed}: {most} gap {:e} {}",
+            found.gap(),
+            brief(&found)
+        );
+    }
+}

@@ -1,0 +1,1 @@
+//! An empty library. Its manifest selects the features of transitive dependencies.
