@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::record::RunRecord;
 use crate::failure::Failure;
 use crate::input;
-use crate::report;
-use crate::whole_file::{cannot_write, write_whole};
+use crate::output;
+use crate::output::atomic_file::{cannot_write, write_atomically};
 
 const RECORD: &str = "run.json";
 const CHECKPOINT: &str = "replications.jsonl";
@@ -81,7 +81,7 @@ impl RunFolder {
         if is_new {
             is_same_run(&path, asked, results)?;
         }
-        write_whole(&path.join(RECORD), report::json(asked)?.as_bytes())?;
+        write_atomically(&path.join(RECORD), output::json(asked)?.as_bytes())?;
         let known = read_checkpoint(&file, &mut checkpoint)?;
         Ok((Self(Some(Open { path, checkpoint, last_sync: Instant::now() })), known))
     }
@@ -107,7 +107,7 @@ impl RunFolder {
 
 /// What a folder holds, for somebody who only looks: what was asked for, and what is finished so
 /// far. Nothing is written.
-pub(crate) fn look(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), Failure> {
+pub(crate) fn read_run(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), Failure> {
     let cannot_read = |file: &Path, error: &std::io::Error| {
         Failure(format!("cannot read {}: {}", file.display(), input::reason(error)))
     };

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::console;
 use crate::failure::Failure;
+use crate::output::console;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 static IS_HEEDED: AtomicBool = AtomicBool::new(false);
@@ -14,7 +14,7 @@ pub(crate) fn flag() -> Result<&'static AtomicBool, Failure> {
     if !IS_HEEDED.swap(true, Ordering::Relaxed) {
         ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(console::STOPPED.into());
+                std::process::exit(console::INTERRUPTED.into());
             }
         })?;
     }
