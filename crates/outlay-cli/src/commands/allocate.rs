@@ -1,4 +1,4 @@
-//! `outlay allocate`: the best split and its certificate.
+//! `outlay allocate`: the optimal split and its certificate.
 
 use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
 use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
@@ -17,7 +17,7 @@ use crate::run::threads;
 use outlay_report::decision::{DecisionPage, Frontier, TaskView};
 use outlay_report::number::{self, Precision, figure, percent};
 
-/// A split, rounded or not, ready to be shown.
+/// A split, possibly rounded, with its outcomes.
 struct Answer {
     problem: Problem,
     allocation: Allocation,
@@ -59,8 +59,8 @@ pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput
     Ok(CommandOutput::new(result).with_remarks(remarks))
 }
 
-/// The rounded split in place of the exact one; bound, price and status stay what was proved before
-/// rounding.
+/// Replaces the exact split by the rounded one. Upper bound, price and status remain those of the
+/// exact split.
 fn adopt(problem: &Problem, allocation: &mut Allocation, rounded: &Rounded) {
     allocation.set_spend(problem, &rounded.spend);
     allocation.value = rounded.value;
@@ -98,7 +98,7 @@ struct Row<'a> {
     share: f64,
     success: f64,
     expected_reward: f64,
-    /// JSON has no infinity: null where a curve starts vertically.
+    /// Infinite where a curve starts vertically, which JSON writes as null.
     #[serde(serialize_with = "without_underflow")]
     marginal_return: f64,
     bound: Option<&'static str>,
@@ -201,11 +201,11 @@ impl Answer {
         )
     }
 
-    /// The report; `points` are the best splits of other budgets.
+    /// The report; `points` are the optimal splits for other budgets.
     fn page(&self, title: String, values: &[f64], points: Vec<Allocation>) -> DecisionPage<'_> {
         let currents: Vec<Option<f64>> =
             self.problem.tasks().iter().map(outlay::Task::current).collect();
-        // What is spent today has a value only if all of it is known.
+        // The current plan has a value only if all current spends are known.
         let before = currents.iter().copied().collect::<Option<Vec<f64>>>();
         let before =
             before.map(|current| (current.iter().sum(), value_of(&self.problem, values, &current)));
@@ -228,7 +228,7 @@ impl Answer {
         }
     }
 
-    /// The line everybody reads, and one on what rounding costs.
+    /// The summary line, and a line about the loss by rounding.
     fn summary(&self) -> String {
         let allocation = &self.allocation;
         let mut parts = vec![
@@ -238,14 +238,14 @@ impl Answer {
         match &self.rounded {
             None => parts.push(format!(
                 "{} (gap {})",
-                standing(allocation.status),
+                status_text(allocation.status),
                 number::gap(allocation.gap())
             )),
             Some(rounded) => {
                 let before = Allocation { value: rounded.value_before, ..allocation.clone() };
                 parts.push(format!(
                     "{} before rounding (gap {})",
-                    standing(before.status),
+                    status_text(before.status),
                     number::gap(before.gap())
                 ));
             }
@@ -264,8 +264,8 @@ impl Answer {
     }
 }
 
-/// How good the split is, in words.
-pub(crate) fn standing(status: Status) -> &'static str {
+/// Status of a split as text.
+pub(crate) fn status_text(status: Status) -> &'static str {
     match status {
         Status::Optimal => "optimal",
         Status::WithinTolerance => "within tolerance",
@@ -273,7 +273,7 @@ pub(crate) fn standing(status: Status) -> &'static str {
     }
 }
 
-/// Why budget is left, by the word that JSON uses.
+/// Reason for unspent budget, as in JSON.
 pub(crate) fn unspent_reason(allocation: &Allocation, is_rounded: bool) -> Option<&'static str> {
     if allocation.unspent == 0.0 {
         return None;
@@ -285,12 +285,12 @@ pub(crate) fn unspent_reason(allocation: &Allocation, is_rounded: bool) -> Optio
     }
 }
 
-/// What is left of the budget and why, in words.
+/// Unspent budget and its reason as text.
 pub(crate) fn unspent(allocation: &Allocation, is_rounded: bool, precision: Precision) -> String {
     let why = match unspent_reason(allocation, is_rounded) {
         Some("at_max") => " (every task that would gain is at its max)",
         Some("curve_flat") => " (no task would gain from it)",
-        Some("rounding") => " (less than a unit, or no room for one)",
+        Some("rounding") => " (less than one unit, or every task is at its max)",
         _ => return "unspent 0".to_owned(),
     };
     let amount = if is_rounded {

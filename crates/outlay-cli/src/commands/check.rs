@@ -1,4 +1,4 @@
-//! `outlay check`: what a problem is, and which guarantee of the paper covers it.
+//! `outlay check`: validates a problem and reports which guarantee of the paper applies.
 
 use outlay::curve::{Family, Shape};
 use outlay::{Bounds, Problem, Task};
@@ -12,10 +12,10 @@ use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::{Precision, plain};
 
-/// Curves that are flat beyond this share of an equal part of the budget deserve a remark.
+/// A curve that is flat beyond this share of the budget per task gets a note.
 const FAR_BELOW: f64 = 0.01;
 
-/// A table of 10^5 rows can deserve a remark in every one.
+/// Largest number of notes in the table output.
 const MOST_NOTES: usize = 20;
 
 pub(crate) fn run(arguments: &CheckArgs) -> Result<CommandOutput, Failure> {
@@ -51,7 +51,7 @@ struct Record<'a> {
     horizon: Option<u64>,
     reward_max: f64,
     tasks: Vec<Row<'a>>,
-    /// Which theorem of the paper bounds the regret of learning the values.
+    /// Number of the theorem that bounds the regret.
     theorem: u8,
     conclusion: String,
     notes: Vec<String>,
@@ -70,7 +70,7 @@ struct Row<'a> {
     failures: Vec<String>,
 }
 
-/// The same in flat columns.
+/// The same with flat columns.
 #[derive(Serialize)]
 struct CsvRow<'a> {
     task: &'a str,
@@ -106,7 +106,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    /// Bounds in words; nothing if there are none.
+    /// Bounds as text; empty if there are none.
     fn bounds(&self) -> String {
         match (self.min, self.max, self.at_least) {
             (_, Some(0.0), _) => "excluded".to_owned(),
@@ -144,9 +144,9 @@ impl<'a> CsvRow<'a> {
     }
 }
 
-/// What the paper promises to whoever learns the values of this problem.
+/// The regret bound of the paper that applies to the problem.
 enum Guarantee {
-    /// Theorem 1, if the tasks' values turn out positive where they are not known.
+    /// Theorem 1, provided that unknown values are positive.
     Fast { values_known: bool },
     /// Theorem 3, with the reasons why Theorem 1 does not apply.
     WorstCase { reasons: Vec<String> },
@@ -176,7 +176,10 @@ impl Guarantee {
         }
         let bounded = named(&|task| task.bounds() != Bounds::NONE);
         if !bounded.is_empty() {
-            reasons.push(format!("the paper has no bounds such as those of {}", all_or(&bounded)));
+            reasons.push(format!(
+                "the paper does not cover spend bounds such as those of {}",
+                all_or(&bounded)
+            ));
         }
         if problem.tasks().len() < 2 {
             reasons.push("it needs at least two tasks".to_owned());
@@ -233,7 +236,7 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
         ("value", Right),
         ("diminishing returns", Left),
     ]);
-    // All are alike: the first are shown.
+    // All tasks are equally important: the first ones are shown.
     let (shown, hidden) = most_important(rows.len(), |_| 0.0);
     for &position in &shown {
         let row = &rows[position];
@@ -271,7 +274,7 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
     text
 }
 
-/// The shape with few digits; JSON and CSV have them all.
+/// The shape with rounded numbers.
 fn shape_in_words(task: &Task, budget: f64) -> String {
     match task.curve().shape() {
         Shape::SShaped { inflection } => {
@@ -282,7 +285,7 @@ fn shape_in_words(task: &Task, budget: f64) -> String {
     }
 }
 
-/// What is legal but perhaps not meant.
+/// Notes on valid but suspicious input.
 fn notes(problem: &Problem) -> Vec<String> {
     let budget = problem.budget();
     let mut notes = Vec::new();
@@ -300,7 +303,7 @@ fn notes(problem: &Problem) -> Vec<String> {
             && task.bounds().max > flat_from
         {
             notes.push(format!(
-                "{}: its curve is flat from {} on, far below its part of the budget; is the unit right?",
+                "{}: its curve is flat above {}, far below the budget per task; is the unit right?",
                 task.name(),
                 plain(flat_from)
             ));
@@ -318,7 +321,7 @@ fn notes(problem: &Problem) -> Vec<String> {
         problem.tasks().iter().map(|task| task.curve().saturates_at().min(task.bounds().max)).sum();
     if usable < budget {
         notes.push(format!(
-            "at most {} of the budget buys anything: beyond that every curve is flat or at its max",
+            "at most {} of the budget increases the value: beyond that every curve is flat or at its max",
             plain(usable)
         ));
     }
@@ -335,7 +338,7 @@ fn notes(problem: &Problem) -> Vec<String> {
     notes
 }
 
-/// Why no allowed spend lets a task succeed, if so.
+/// The reason why a task cannot succeed at any feasible spend, if there is one.
 fn unreachable(task: &Task, budget: f64) -> Option<String> {
     let first_step = match task.curve().family() {
         Family::Threshold(threshold) => threshold.at(),

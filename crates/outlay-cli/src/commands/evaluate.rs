@@ -1,4 +1,4 @@
-//! `outlay evaluate`: what a plan is worth next to the best split.
+//! `outlay evaluate`: compares a plan with the optimal split.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use outlay::{Allocation, Problem, Status, Task};
 use serde::Serialize;
 
 use crate::args::EvaluateArgs;
-use crate::commands::allocate::{standing, unspent, unspent_reason};
+use crate::commands::allocate::{status_text, unspent, unspent_reason};
 use crate::commands::frontier::around;
 use crate::failure::Failure;
 use crate::input;
@@ -22,7 +22,7 @@ use crate::output::{CommandOutput, Ending, Format, csv, json, without_underflow}
 use outlay_report::decision::{DecisionPage, Frontier, TaskView};
 use outlay_report::number::{self, Precision, figure, signed_percent};
 
-/// Differences below this share are rounding.
+/// Relative differences below this are rounding errors.
 const ROUNDING: f64 = 1e-12;
 
 pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput, Failure> {
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput
     let rows = rows(&problem, &values, &evaluation);
     let mut remarks: Vec<String> = Vec::new();
     if arguments.plan.is_none() {
-        remarks.push("no --plan: what the tasks' `current` says is evaluated".to_owned());
+        remarks.push("no --plan: evaluating the tasks' `current` spends".to_owned());
     }
     let result = match arguments.solve.format {
         Format::Table => {
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &EvaluateArgs, quiet: bool) -> Result<CommandOutput
     Ok(CommandOutput { result, remarks, ending })
 }
 
-/// What is spent today as a plan.
+/// The tasks' current spends as a plan.
 fn current(problem: &Problem) -> Result<Vec<f64>, Failure> {
     let missing: Vec<&str> =
         problem.tasks().iter().filter(|task| task.current().is_none()).map(Task::name).collect();
@@ -89,7 +89,7 @@ struct Record<'a> {
     budget: f64,
     plan: PlanRecord,
     best: ComparisonRecord,
-    /// The best split of what the plan itself spends; null if that is the budget.
+    /// The optimal split of the plan's total; null if that equals the budget.
     best_for_plan_total: Option<ComparisonRecord>,
     tasks: Vec<Row<'a>>,
 }
@@ -232,7 +232,7 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
         format!(
             "best  value {} per round · {} (gap {})",
             figure(best.allocation.value),
-            standing(best.allocation.status),
+            status_text(best.allocation.status),
             number::gap(best.allocation.gap())
         ),
         format!("lift  {}", lift(best, evaluation, precision)),
@@ -245,11 +245,11 @@ fn summary(evaluation: &Evaluation) -> Vec<String> {
             lift(comparison, evaluation, precision)
         ));
     }
-    lines.extend(evaluation.violations.iter().map(|violation| format!("not allowed: {violation}")));
+    lines.extend(evaluation.violations.iter().map(|violation| format!("violation: {violation}")));
     lines
 }
 
-/// The report; `points` are the best splits of other budgets.
+/// The report; `points` are the optimal splits for other budgets.
 fn page<'problem>(
     title: String,
     problem: &'problem Problem,
@@ -307,7 +307,7 @@ fn spends(evaluation: &Evaluation, precision: Precision) -> String {
 
 fn lift(comparison: &Comparison, evaluation: &Evaluation, precision: Precision) -> String {
     if comparison.keeps_plan {
-        return "none: nothing better than the plan was found, nothing to move".to_owned();
+        return "none: no better split than the plan was found".to_owned();
     }
     let allocation = &comparison.allocation;
     let saved = evaluation.total - (allocation.budget - allocation.unspent);

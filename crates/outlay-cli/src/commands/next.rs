@@ -1,4 +1,4 @@
-//! `outlay next`: the split of the next round, on record before it is shown.
+//! `outlay next`: plans the next round and saves the split before printing it.
 
 use outlay::campaign::GuardReport;
 use outlay::ledger::{HandedOut, Ledger, LedgerError};
@@ -65,7 +65,7 @@ struct GuardRecord {
     gave_way: bool,
 }
 
-/// A row that `outlay tell` takes once `completed` and `reward` are filled in.
+/// A row for `outlay tell`, in which `completed` and `reward` are to be filled in.
 #[derive(Serialize)]
 struct FormRow<'a> {
     round: u64,
@@ -78,12 +78,12 @@ struct FormRow<'a> {
 struct Shown<'a> {
     ledger: &'a Ledger,
     round: &'a HandedOut,
-    /// What the round before had, or what the tasks' `current` says.
+    /// Spends of the previous round, or the tasks' `current` spends.
     before: Option<Vec<f64>>,
 }
 
 impl Shown<'_> {
-    /// The tasks of this round, with what they get.
+    /// The available tasks with their spends.
     fn tasks(&self) -> impl Iterator<Item = TaskRecord<'_>> {
         let tasks = self
             .ledger
@@ -149,7 +149,7 @@ impl Shown<'_> {
                 table.row(vec![
                     name,
                     String::new(),
-                    "not there".to_owned(),
+                    "unavailable".to_owned(),
                     String::new(),
                     String::new(),
                 ]);
@@ -185,7 +185,7 @@ impl Shown<'_> {
         )
     }
 
-    /// What the guards cost, and whether anything moved.
+    /// Remarks on the cost of the guards and on unchanged spends.
     fn remarks(&self) -> Vec<String> {
         let Some(report) = self.round.guards else { return Vec::new() };
         let most = self.ledger.problem().reward_max();
@@ -196,25 +196,27 @@ impl Shown<'_> {
         ];
         let costs =
             costs.into_iter().filter_map(|(name, cost)| cost.map(|cost| (name, cost * most)));
-        let told = |(name, cost): (&str, f64)| match cost > 1e-12 * most {
-            true => format!(
-                "{name} costs {} per round: what lifting it would bring, by the learner's weights",
-                figure(cost)
-            ),
+        let remark = |(name, cost): (&str, f64)| match cost > 1e-12 * most {
+            true => {
+                format!("{name} costs {} per round, by the learner's current weights", figure(cost))
+            }
             false => format!("{name} costs nothing in this round"),
         };
-        let mut remarks: Vec<String> = costs.map(told).collect();
+        let mut remarks: Vec<String> = costs.map(remark).collect();
         if report.kept > 0 {
             remarks.push(format!(
-                "{} kept what they had: the move would have been too small",
+                "{} kept the previous spend: the change would have been too small",
                 counted(report.kept, "task")
             ));
         }
         if self.before.as_ref().is_some_and(|before| *before == self.round.allocation.spend) {
-            remarks.push("nothing moves in this round".to_owned());
+            remarks.push("no spend changes in this round".to_owned());
         }
         if report.gave_way {
-            remarks.push("the budget does not cover what the guards ask for: they gave way as far as it takes".to_owned());
+            remarks.push(
+                "the budget cannot satisfy the guards: they were relaxed as far as necessary"
+                    .to_owned(),
+            );
         }
         remarks
     }

@@ -1,4 +1,4 @@
-//! `outlay tell`: what came back, all of a file or nothing of it.
+//! `outlay tell`: records outcomes, either the whole file or nothing.
 
 use outlay::ledger::{Entry, Ledger, LedgerError, Told};
 use serde::Serialize;
@@ -16,7 +16,7 @@ const MEANT: &str = "outcomes have the columns round, task, completed and reward
 
 pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
     let place = input::display_name(&arguments.outcomes);
-    // Before anything is held: standard input may take its time.
+    // Read before locking the state, because standard input can be slow.
     let text = input::text(&arguments.outcomes)?;
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
     let outcomes = read(&ledger, &place, &text)?;
@@ -34,8 +34,7 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
     })
 }
 
-/// Takes the entries, or says everything that is wrong with the file: what cannot be read, then
-/// what cannot be.
+/// Records the entries, or returns all errors of the file: syntax errors, then contradictions.
 fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Told, Vec<String>> {
     let Outcomes { entries, lines, mut errors, .. } = outcomes;
     match ledger.tell(&entries) {
@@ -53,28 +52,28 @@ fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Told, Vec<String>> {
 struct Record {
     new: usize,
     repeated: usize,
-    /// CsvTable whose `completed` is empty: not known yet.
+    /// Rows whose `completed` is empty, because the outcome is not known yet.
     empty: usize,
     open_rounds: usize,
 }
 
 fn sentence(told: Told, record: &Record) -> String {
     let mut parts = vec![if told.new > 0 {
-        format!("{} told", counted(told.new, "outcome"))
+        format!("{} recorded", counted(told.new, "outcome"))
     } else {
         "nothing new".to_owned()
     }];
     if told.repeated > 0 {
-        parts.push(format!("{} told before", told.repeated));
+        parts.push(format!("{} already recorded", told.repeated));
     }
     if record.empty > 0 {
-        parts.push(format!("{} left empty", record.empty));
+        parts.push(format!("{} still empty", record.empty));
     }
     parts.push(format!("{} open", counted(record.open_rounds, "round")));
     parts.join(" · ")
 }
 
-/// What a file says, with the line of each entry, and everything that cannot be read.
+/// The entries of a file with their line numbers, and all syntax errors.
 struct Outcomes {
     entries: Vec<Entry>,
     lines: Vec<u64>,
@@ -114,7 +113,7 @@ fn read(ledger: &Ledger, place: &str, text: &str) -> Result<Outcomes, Failure> {
     Ok(outcomes)
 }
 
-/// What a row says; nothing if its `completed` is still empty.
+/// The entry of a row; none if its `completed` is still empty.
 fn entry(row: &Row<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>, String> {
     let round = row.count(columns.round, "round")?;
     let reward = columns.reward.filter(|column| !row.text(*column).is_empty());
@@ -123,7 +122,7 @@ fn entry(row: &Row<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>,
         return if reward.is_none() {
             Ok(None)
         } else {
-            Err("has a reward, but completed is empty".to_owned())
+            Err("reward is given, but completed is empty".to_owned())
         };
     }
     Ok(Some(Entry { round, task, completed: row.flag(columns.completed, "completed")?, reward }))

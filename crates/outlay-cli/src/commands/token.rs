@@ -1,4 +1,4 @@
-//! Tokens made, listed and revoked: in a store, or through a service that runs.
+//! `outlay token`: creates, lists and revokes tokens in a store or through a running service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,14 +15,15 @@ use crate::input::store;
 use crate::output::table::{Align, Table};
 use crate::output::{CommandOutput, Format, csv, json};
 
-/// Where a running service's admin token is read from: a flag would be seen in lists of processes.
+/// Environment variable with the admin token of a running service. A flag would be visible in process
+/// listings.
 const TOKEN_VARIABLE: &str = "OUTLAY_TOKEN";
 
 pub(crate) fn run(arguments: &TokenArgs) -> Result<CommandOutput, Failure> {
     match &arguments.command {
         TokenCommand::Create(arguments) => create(arguments),
         TokenCommand::List(arguments) => {
-            let tokens = Keeper::open_existing(&arguments.store)?.list()?;
+            let tokens = TokenStore::open_existing(&arguments.store)?.list()?;
             Ok(CommandOutput::new(match arguments.format {
                 Format::Table => table(&tokens),
                 Format::Json => json(&TokenList { tokens })?,
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &TokenArgs) -> Result<CommandOutput, Failure> {
         }
         TokenCommand::Revoke(arguments) => {
             let id = public_part(&arguments.id);
-            Keeper::open_existing(&arguments.store)?.revoke(id)?;
+            TokenStore::open_existing(&arguments.store)?.revoke(id)?;
             Ok(CommandOutput::new(String::new())
                 .with_remarks(vec![format!("token {id} is revoked")]))
         }
@@ -44,41 +45,41 @@ fn create(arguments: &TokenCreateArgs) -> Result<CommandOutput, Failure> {
         campaign: arguments.campaign.clone(),
         expires_in_seconds: arguments.expires,
     };
-    let made = Keeper::open(&arguments.store)?.create(&new)?;
+    let made = TokenStore::open(&arguments.store)?.create(&new)?;
     let TokenInfo { id, scopes, campaign, expires_at, .. } = made.info;
     let campaign =
         campaign.map_or("all campaigns".to_owned(), |campaign| format!("campaign {campaign}"));
     let until = expires_at.map_or(String::new(), |until| format!(", until {until}"));
     let remark = format!(
-        "token {id}: {} for {campaign}{until}; keep it, it is not shown again",
+        "token {id}: {} for {campaign}{until}; save it now, it is not shown again",
         scopes.join(", ")
     );
     Ok(CommandOutput::new(format!("{}\n", made.token)).with_remarks(vec![remark]))
 }
 
-/// Who pastes the whole token means its public part.
+/// The public part of a token, also if the whole token is given.
 fn public_part(id: &str) -> &str {
     id.strip_prefix("outlay_").and_then(|rest| rest.split('_').next()).unwrap_or(id)
 }
 
-/// Whoever keeps the tokens.
-enum Keeper {
+/// The place where tokens are managed.
+enum TokenStore {
     Store(Arc<dyn Store>),
     Service(Service),
 }
 
-impl Keeper {
+impl TokenStore {
     fn open(source: &TokenStoreArgs) -> Result<Self, Failure> {
         if let Some(url) = &source.url {
             return Ok(Self::Service(Service::new(url)));
         }
         let store = match source.database() {
             Some(url) => store::database(&url),
-            // `outlay serve` is who insists on a good one.
+            // Only `outlay serve` checks the file system.
             None => store::folder(store::folder_or_default(source.data.as_deref()), true).map_err(
                 |Failure(what)| {
                     Failure(format!(
-                        "{what}\n  while the service runs, ask it: --url http://127.0.0.1:7341"
+                        "{what}\n  if the service is running, use --url http://127.0.0.1:7341"
                     ))
                 },
             ),
@@ -86,7 +87,7 @@ impl Keeper {
         store.map(Self::Store)
     }
 
-    /// The same where there is one: whoever only looks makes nothing.
+    /// Opens an existing store; a read-only command must not create one.
     fn open_existing(source: &TokenStoreArgs) -> Result<Self, Failure> {
         if source.url.is_some() {
             return Self::open(source);
@@ -97,7 +98,7 @@ impl Keeper {
         let folder = store::folder_or_default(source.data.as_deref());
         if !SqliteStore::is_in(folder) {
             return Err(Failure(format!(
-                "{} has no store; `outlay serve` or `outlay token create` makes one",
+                "{} has no store; `outlay serve` or `outlay token create` creates one",
                 folder.display()
             )));
         }
@@ -151,7 +152,8 @@ impl Keeper {
 }
 
 fn apply(store: &dyn Store, command: Command) -> Result<Done, Failure> {
-    let refused = |refusal: &Refusal| Failure(format!("the store refused: {refusal:?}"));
+    let refused =
+        |refusal: &Refusal| Failure(format!("the store rejected the command: {refusal:?}"));
     store
         .apply(&[command])?
         .pop()
@@ -159,14 +161,14 @@ fn apply(store: &dyn Store, command: Command) -> Result<Done, Failure> {
         .map_err(|refusal| refused(&refusal))
 }
 
-/// A service that runs.
+/// A running service.
 struct Service {
     url: String,
     token: Option<String>,
 }
 
 impl Service {
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TIMEOUT: Duration = Duration::from_secs(20);
 
     fn new(url: &str) -> Self {
         Self {
@@ -182,7 +184,7 @@ impl Service {
         body: Option<&NewToken>,
     ) -> Result<T, Failure> {
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(Self::PATIENCE))
+            .timeout_global(Some(Self::TIMEOUT))
             .http_status_as_error(false);
         let agent: ureq::Agent = config.build().into();
         let mut request =
@@ -201,16 +203,16 @@ impl Service {
         let text = answer.body_mut().read_to_string().map_err(|error| cannot(&error))?;
         if answer.status().is_success() {
             return serde_json::from_str(&text).map_err(|error| {
-                Failure(format!("{} does not answer like outlay: {error}", self.url))
+                Failure(format!("{} did not respond like an outlay service: {error}", self.url))
             });
         }
         match serde_json::from_str::<Problem>(&text) {
             Ok(problem) if problem.status == 401 => Err(Failure(format!(
-                "{}: {}; put an admin token into {TOKEN_VARIABLE}",
+                "{}: {}; set {TOKEN_VARIABLE} to an admin token",
                 self.url, problem.detail
             ))),
             Ok(problem) => Err(Failure(format!("{}: {}", self.url, problem.detail))),
-            Err(_) => Err(Failure(format!("{} answered {}", self.url, answer.status()))),
+            Err(_) => Err(Failure(format!("{} responded with {}", self.url, answer.status()))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `outlay undo`: takes back the last `tell`.
+//! `outlay undo`: reverts the last `tell`.
 
 use crate::args::UndoArgs;
 use crate::failure::Failure;
@@ -8,13 +8,13 @@ use outlay_report::number::counted;
 
 pub(crate) fn run(arguments: &UndoArgs) -> Result<CommandOutput, Failure> {
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
-    let taken_back = ledger
+    let removed = ledger
         .undo()
         .map_err(|error| Failure(format!("{}: {error}", arguments.state.display())))?;
     held.save(&ledger)?;
-    let outcomes = counted(taken_back.new, "outcome");
+    let outcomes = counted(removed.new, "outcome");
     Ok(CommandOutput::new(format!(
-        "{outcomes} taken back · {} open\n",
+        "{outcomes} removed · {} open\n",
         counted(ledger.open_rounds(), "round")
     )))
 }

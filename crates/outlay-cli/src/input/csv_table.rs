@@ -1,25 +1,24 @@
-//! CSV files with named columns, read row by row; everything that is wrong with a file is told at
-//! once, with its lines.
+//! CSV files with named columns. All errors of a file are collected with their line numbers.
 
 use crate::failure::Failure;
 use crate::input::suggestion::{listed, nearest};
 
-/// A file whose header has been read.
+/// A CSV file whose header has been read.
 pub(crate) struct CsvTable<'a> {
     reader: csv::Reader<&'a [u8]>,
     header: csv::StringRecord,
     place: &'a str,
 }
 
-/// One line of it.
+/// One row.
 pub(crate) struct Row<'a> {
     record: &'a csv::StringRecord,
-    /// Counted from 1; the header has the first.
+    /// Line number; the header is line 1.
     pub(crate) line: u64,
 }
 
 impl<'a> CsvTable<'a> {
-    /// Reads the header of `text`, which messages call `place`.
+    /// Reads the header of `text`; `place` is the name of the file in messages.
     pub(crate) fn new(place: &'a str, text: &'a str) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
@@ -29,26 +28,27 @@ impl<'a> CsvTable<'a> {
         Ok(Self { reader, header, place })
     }
 
-    /// Where a column stands; `meant` says what kind of file should have it.
+    /// Position of a required column; `meant` describes the expected columns in the error message.
     pub(crate) fn column(&self, name: &str, meant: &str) -> Result<usize, Failure> {
         self.optional(name).ok_or_else(|| {
             let found: Vec<&str> = self.header.iter().collect();
             let hint = nearest(name, found.iter().copied())
                 .map(|near| format!("; did you mean {near}?"))
                 .unwrap_or_default();
-            let error =
-                format!("line 1: no column {name}; {meant}, this has {}{hint}", listed(&found));
+            let error = format!(
+                "line 1: no column {name} ({meant}); the file has {}{hint}",
+                listed(&found)
+            );
             Failure::many(self.place, &[error])
         })
     }
 
-    /// Where a column stands, if it is there.
+    /// Position of an optional column.
     pub(crate) fn optional(&self, name: &str) -> Option<usize> {
         self.header.iter().position(|column| column == name)
     }
 
-    /// Hands every row to `take`, which says what is wrong with it. Returns everything that is
-    /// wrong, with its lines.
+    /// Passes every row to `take` and returns all errors with their line numbers.
     pub(crate) fn each(
         mut self,
         mut take: impl FnMut(&Row<'_>) -> Result<(), String>,
@@ -79,7 +79,7 @@ impl Row<'_> {
         self.record.get(column).unwrap_or_default()
     }
 
-    /// An amount; messages call it `what`.
+    /// A finite, non-negative number; `what` is its name in messages.
     pub(crate) fn amount(&self, column: usize, what: &str) -> Result<f64, String> {
         let text = self.text(column);
         match text.parse::<f64>() {
@@ -90,16 +90,16 @@ impl Row<'_> {
         }
     }
 
-    /// A whole number from 1 on.
+    /// A positive whole number; `what` is its name in messages.
     pub(crate) fn count(&self, column: usize, what: &str) -> Result<u64, String> {
         let text = self.text(column);
         match text.parse::<u64>() {
             Ok(count) if count >= 1 => Ok(count),
-            _ => Err(format!("{what}: must be a whole number from 1 on, not \"{text}\"")),
+            _ => Err(format!("{what}: must be a whole number of at least 1, not \"{text}\"")),
         }
     }
 
-    /// Yes or no.
+    /// A truth value; `what` is its name in messages.
     pub(crate) fn flag(&self, column: usize, what: &str) -> Result<bool, String> {
         match self.text(column).to_ascii_lowercase().as_str() {
             "1" | "true" | "yes" => Ok(true),
@@ -111,7 +111,7 @@ impl Row<'_> {
     }
 }
 
-/// What the CSV reader says of a line it cannot take, in our words where it happens every day.
+/// Message of a CSV error, shorter than the library's for the common kinds.
 fn broken(error: &csv::Error) -> String {
     match error.kind() {
         csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {

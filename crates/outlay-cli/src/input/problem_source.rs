@@ -1,4 +1,4 @@
-//! Where a problem comes from: a file, or an instance by name.
+//! The source of a problem: a file or a built-in instance.
 
 use std::path::{Path, PathBuf};
 
@@ -9,19 +9,19 @@ use crate::failure::Failure;
 use crate::input;
 use crate::input::suggestion::nearest;
 
-/// Rounds of a problem that does not say.
+/// Horizon of problems that do not specify one.
 pub(crate) const DEFAULT_HORIZON: u64 = 10_000;
-/// The seed of an instance that depends on one, where nobody gives another.
+/// Seed of random instances for commands without a seed.
 const SEED: u64 = 1;
 
-/// A problem as somebody named it.
+/// A problem file or a built-in instance.
 #[derive(Debug, Clone)]
 pub(crate) enum ProblemSource {
     File(PathBuf),
     Instance(Instance),
 }
 
-/// The problem that is named, for commands that play no rounds.
+/// Reads a problem, for commands that run no rounds.
 pub(crate) fn problem(named: &Path) -> Result<Problem, Failure> {
     if named.exists() {
         return input::problem(named);
@@ -32,15 +32,15 @@ pub(crate) fn problem(named: &Path) -> Result<Problem, Failure> {
     }
 }
 
-/// What a problem that could be read is called.
+/// Name of a problem that has been read.
 pub(crate) fn name(named: &Path) -> String {
     let source = ProblemSource::new(&named.to_string_lossy(), Path::new(""));
     source.map_or_else(|_| named.display().to_string(), |source| source.name())
 }
 
 impl ProblemSource {
-    /// What `text` names; paths are relative to `folder`. A file goes before an instance of the
-    /// same name.
+    /// Parses a path or the name of an instance. Paths are relative to `folder`. If a file and an
+    /// instance have the same name, the file is used.
     pub(crate) fn new(text: &str, folder: &Path) -> Result<Self, String> {
         let path = if text == "-" { PathBuf::from(text) } else { folder.join(text) };
         if path.exists() || input::is_stdin(&path) {
@@ -54,14 +54,14 @@ impl ProblemSource {
                 .map(Self::Instance)
                 .map_err(|error: outlay::instance::InstanceError| error.to_string());
         }
-        // Names with a dot or a slash are meant as files.
+        // A name with a dot or a slash is a path.
         let meant = nearest(name, known()).filter(|_| !name.contains(['.', '/', '\\']));
         let hint =
             meant.map(|meant| format!("; did you mean the instance {meant}?")).unwrap_or_default();
         Err(format!("cannot read {}: no such file{hint}", path.display()))
     }
 
-    /// What the problem is called: the file's name without its ending, or the instance as written.
+    /// Name of the problem: the file name without extension, or the instance.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::File(path) if input::is_stdin(path) => "stdin".to_owned(),
@@ -72,8 +72,8 @@ impl ProblemSource {
         }
     }
 
-    /// How a command names it.
-    pub(crate) fn written(&self) -> String {
+    /// The problem as an argument of a command.
+    pub(crate) fn as_argument(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Instance(instance) => instance.to_string(),

@@ -1,5 +1,5 @@
-//! Plans from CSV: columns `task` and `spend`, one row a task; other columns are ignored, so that
-//! what `allocate --format csv` writes can be read back.
+//! Plans as CSV files: columns `task` and `spend`, one row per task. Other columns are ignored, so
+//! that the output of `allocate --format csv` can be read.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::input::csv_table::CsvTable;
 use crate::input::suggestion::listed;
 use crate::input::task_names::TaskNames;
 
-/// What the file gives each task of the problem, or everything that is wrong with it.
+/// Reads the spend of each task of the problem.
 pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> {
     let (place, text) = (input::display_name(path), input::text(path)?);
     let rows = CsvTable::new(&place, &text)?;
@@ -23,9 +23,9 @@ pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> 
         let name = row.text(task_column);
         let position = names.find(name)?;
         if let Some((first, _)) = seen[position] {
-            return Err(format!("{name} again, first on line {first}"));
+            return Err(format!("{name} was already given on line {first}"));
         }
-        // Also a row with a wrong spend is the task's row.
+        // A row with an invalid spend still counts as the row of the task.
         seen[position] = Some((row.line, 0.0));
         seen[position] = Some((row.line, row.amount(spend_column, &format!("spend of {name}"))?));
         Ok(())
@@ -39,7 +39,7 @@ pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> 
         .collect();
     if !missing.is_empty() {
         errors.push(format!(
-            "no row for {}: give every task, with spend 0 if it gets nothing",
+            "no row for {}: every task needs a row, with spend 0 if it receives nothing",
             listed(&missing)
         ));
     }

@@ -1,4 +1,4 @@
-//! Tasks by the names that files give them.
+//! Lookup of tasks by name.
 
 use std::collections::HashMap;
 
@@ -25,19 +25,18 @@ impl<'a> TaskNames<'a> {
         Self { problem, positions, unknown: 0 }
     }
 
-    /// Where a task stands, if the problem has it.
+    /// Position of a task.
     pub(crate) fn position(&self, name: &str) -> Option<usize> {
         self.positions.get(name).copied()
     }
 
-    /// Where a task stands, or that it is unknown and which one may have been meant.
+    /// Position of a task, or an error message with a suggestion.
     pub(crate) fn find(&mut self, name: &str) -> Result<usize, String> {
         if let Some(position) = self.position(name) {
             return Ok(position);
         }
         self.unknown += 1;
-        // Looking for the nearest name takes long in a long file of wrong ones, of which only the
-        // first are shown.
+        // Suggestions are slow to compute, and only the first errors are shown.
         let is_shown = self.unknown <= ProblemErrors::SHOWN;
         Err(if is_shown {
             unknown_task(self.problem, name)

@@ -34,7 +34,7 @@ fn set_in_order(values: &mut [Option<f64>], given: &str) -> Result<(), Failure> 
         given.split(',').map(|text| number(text, text)).collect::<Result<Vec<f64>, Failure>>()?;
     if numbers.len() != values.len() {
         return Err(Failure(format!(
-            "--values: {} numbers for {} tasks; name=number sets only some",
+            "--values: {} numbers for {} tasks; use name=number to set only some",
             numbers.len(),
             values.len()
         )));
@@ -50,7 +50,7 @@ fn set_by_name(problem: &Problem, values: &mut [Option<f64>], given: &str) -> Re
     for pair in given.split(',') {
         let Some((name, text)) = pair.rsplit_once('=') else {
             return Err(Failure(format!(
-                "--values: {pair} has no task; give all as name=number, or all as numbers"
+                "--values: {pair} has no task; give all values as name=number, or all as numbers"
             )));
         };
         let name = name.trim();

@@ -194,7 +194,7 @@ pub(crate) fn play_missing(
         if save_error.is_some() {
             return;
         }
-        if let Err(failure) = folder.keep(job, &replication) {
+        if let Err(failure) = folder.save(job, &replication) {
             // Results that cannot be saved would be lost.
             stop.store(true, Ordering::Relaxed);
             save_error = Some(failure);

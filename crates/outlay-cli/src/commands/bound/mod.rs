@@ -1,7 +1,7 @@
-//! `outlay bound`: what the theorems promise for a problem, and how far a run stayed below.
+//! `outlay bound`: the regret bounds that apply to a problem, compared with a run.
 //!
-//! The bounds come from the library; `run` reads what was measured, `record` writes both for
-//! programs, `text` for people.
+//! The library computes the bounds; `run` reads the measurements, `record` writes JSON and CSV, `table`
+//! writes text.
 
 mod record;
 mod run;
@@ -20,17 +20,16 @@ use crate::input::problem_source::ProblemSource;
 use crate::output::{CommandOutput, Format, csv, json};
 use run::{Measured, Run};
 
-/// Instances that are drawn are drawn by this seed, if no run says another.
+/// Seed of random instances, unless a run specifies another.
 const DEFAULT_SEED: u64 = 1;
 
-/// Everything there is to show. Amounts of reward are in multiples of the largest one, but those of
-/// the run.
+/// The results. Rewards are in multiples of the largest one, except for those of the run.
 struct Answer {
     name: String,
     problem: Problem,
     horizon: u64,
     guarantees: Guarantees,
-    /// Slopes and bends from a share on, if the assumption holds and a share is known.
+    /// Slopes and curvatures above a share of the budget, if the assumption holds and a share is known.
     quantities: Option<Quantities>,
     measured: Option<Measured>,
 }
@@ -59,7 +58,7 @@ pub(crate) fn run(arguments: &BoundArgs) -> Result<CommandOutput, Failure> {
     Ok(CommandOutput::new(result))
 }
 
-/// The problem and the rounds that are asked about, as `simulate` would play them.
+/// The problem and its horizon, as `simulate` would use them.
 fn problem(
     source: &ProblemSource,
     asked: Option<u64>,

@@ -1,4 +1,4 @@
-//! Bounds for programs: JSON and CSV, with all digits, rewards in the problem's unit.
+//! Bounds as JSON and CSV, with rewards in the problem's unit.
 
 use outlay::theory::{Bound, PolylogBound, Quantities, Side};
 use serde::Serialize;
@@ -12,9 +12,9 @@ pub(super) struct Record<'a> {
     tasks: usize,
     horizon: u64,
     reward_max: f64,
-    /// Expected reward per round of the best split; null if a mean is not known or budgets vary.
+    /// Expected reward per round of the optimal split; null if a mean is unknown or budgets vary.
     optimum: Option<f64>,
-    /// What no learner can exceed.
+    /// The largest possible regret of any learner.
     trivial: f64,
     unknown_means: &'a [String],
     diminishing_returns: DiminishingRecord,
@@ -26,11 +26,11 @@ pub(super) struct Record<'a> {
 #[derive(Serialize)]
 struct DiminishingRecord {
     holds: bool,
-    /// Which part fails for which task.
+    /// The failed conditions by task.
     failures: Vec<String>,
-    /// What the bound of Theorem 1 is made of.
+    /// The quantities in the bound of Theorem 1.
     theorem_1: Option<Theorem1Record>,
-    /// Slopes and bends from a share of the budget on.
+    /// Slopes and curvatures above a share of the budget.
     quantities: Option<Quantities>,
 }
 
@@ -50,7 +50,7 @@ struct BoundRecord<'a> {
     regret_is: Side,
     value: Option<f64>,
     vacuous: Option<bool>,
-    /// Why there is no value.
+    /// The reason if there is no value.
     reason: Option<&'a str>,
     learners: &'a str,
     about: &'a str,
@@ -78,7 +78,7 @@ struct RunLearnerRecord<'a> {
     ratio: Option<f64>,
 }
 
-/// The same in flat columns: those of a run are empty for bounds that are known without one.
+/// The same with flat columns; the columns of a run are empty for bounds that do not need one.
 #[derive(Serialize)]
 pub(super) struct Row<'a> {
     bound: &'a str,
@@ -131,7 +131,7 @@ pub(super) fn record(answer: &Answer) -> Record<'_> {
     }
 }
 
-/// One row a bound, then one for each learner of the run.
+/// One row per bound, then one per learner of the run.
 pub(super) fn rows(answer: &Answer) -> Vec<Row<'_>> {
     let reward_max = answer.problem.reward_max();
     let mut rows: Vec<Row<'_>> =

@@ -1,4 +1,4 @@
-//! What the learners of a run lost, next to what they may lose.
+//! Measured regret of a run, next to the bounds.
 
 use std::path::{Path, PathBuf};
 
@@ -10,28 +10,28 @@ use outlay::theory::{Bound, run_bound};
 use crate::failure::Failure;
 use crate::run::{CaseRecord, RunRecord, label, read_run};
 
-/// A run as its folder has it.
+/// A run read from its folder.
 pub(super) struct Run {
     path: PathBuf,
     record: RunRecord,
     replications: Vec<(Job, Replication)>,
 }
 
-/// What was measured on the problem that is asked about.
+/// Measurements on the given problem.
 pub(super) struct Measured {
     pub(super) path: PathBuf,
     pub(super) learners: Vec<MeasuredLearner>,
 }
 
-/// One learner on one problem of the run. Amounts of reward are in the problem's unit.
+/// One learner on one problem of the run, with rewards in the problem's unit.
 pub(super) struct MeasuredLearner {
     pub(super) problem: String,
     pub(super) learner: String,
     pub(super) replications: usize,
     pub(super) regret: Statistics,
-    /// Mean over the replications of the sum over rounds and tasks of the chance of success.
+    /// Sum of the success probabilities over rounds and tasks, averaged over the replications.
     pub(super) success_mass: f64,
-    /// The bound that holds for it; absent if none is known.
+    /// The bound for this learner, if one is known.
     pub(super) bound: Option<Bound>,
 }
 
@@ -45,7 +45,7 @@ impl Run {
         self.record.seed
     }
 
-    /// Every learner that played this problem for so many rounds.
+    /// The learners that were run on this problem with this horizon.
     pub(super) fn measured(
         self,
         problem: &Problem,
@@ -79,14 +79,14 @@ impl Run {
         }
         if learners.is_empty() {
             return Err(Failure(format!(
-                "{} has no finished replication yet",
+                "{} has no finished replications yet",
                 self.path.display()
             )));
         }
         Ok(Measured { path: self.path, learners })
     }
 
-    /// Each replication once, in the order of their numbers, as far as the run asks for them.
+    /// The requested replications, each once and in order.
     fn replications_of(&self, case: usize, learner: usize) -> Vec<&Replication> {
         let is_asked = |job: &Job| {
             job.case == case && job.learner == learner && job.replication < self.record.replications
@@ -98,7 +98,7 @@ impl Run {
         found.into_iter().map(|(_, replication)| replication).collect()
     }
 
-    /// Why nothing in the run can be compared.
+    /// The error that the run has no matching case.
     fn other_problem(&self, problem: &Problem, horizon: u64) -> Failure {
         let path = self.path.display();
         let mut horizons: Vec<String> = self
@@ -136,7 +136,7 @@ impl MeasuredLearner {
             )
         };
         let success_mass = of(|replication| replication.success_mass).mean;
-        // A learner of another version may have no name here.
+        // A run of another version may contain a learner that is unknown here.
         let known = learner.parse::<LearnerSpec>().ok();
         let mut bound =
             known.and_then(|learner| run_bound(problem, &learner, case.horizon, success_mass));

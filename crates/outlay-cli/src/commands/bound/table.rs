@@ -1,4 +1,4 @@
-//! Bounds for people.
+//! Bounds as text.
 
 use outlay::theory::{AssumptionFailure, Bound, PolylogBound, Quantities, Side};
 
@@ -27,7 +27,7 @@ fn headline(answer: &Answer) -> String {
     parts.join(" · ")
 }
 
-/// Whether Assumption 2 holds, and with which numbers.
+/// Whether Assumption 2 holds, with its quantities.
 fn assumption(answer: &Answer) -> String {
     match &answer.guarantees.diminishing {
         Err(failures) => format!(
@@ -40,14 +40,14 @@ fn assumption(answer: &Answer) -> String {
             let table = quantities(answer.guarantees.polylog.as_ref(), answer.quantities.as_ref());
             text.push_str(&match table {
                 Some(table) => format!("\n{}", table.render()),
-                None => "Theorem 1 has no value here, and so no share to begin with; --share tells slopes and bends.\n".to_owned(),
+                None => "Theorem 1 has no value here and hence no default share; use --share to report slopes and curvatures.\n".to_owned(),
             });
             text
         }
     }
 }
 
-/// Tasks that fail in the same way share a line.
+/// The failed conditions; tasks with the same failures share a line.
 fn failing(failures: &[AssumptionFailure], count: usize) -> String {
     const MOST_LINES: usize = 20;
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
@@ -58,7 +58,7 @@ fn failing(failures: &[AssumptionFailure], count: usize) -> String {
                 Some(task.as_str()),
             ),
             AssumptionFailure::Bounds { task } => {
-                ("has bounds of its own".to_owned(), Some(task.as_str()))
+                ("has spend bounds".to_owned(), Some(task.as_str()))
             }
             AssumptionFailure::OneTask => (failure.to_string(), None),
         };
@@ -75,46 +75,39 @@ fn failing(failures: &[AssumptionFailure], count: usize) -> String {
     kinds.iter().take(MOST_LINES).map(line).collect()
 }
 
-/// What Theorem 1 is made of, in words.
+/// The quantities of Theorem 1.
 fn quantities(polylog: Option<&PolylogBound>, at: Option<&Quantities>) -> Option<Table> {
-    let mut table = Table::new(&[
-        ("quantity", Align::Left),
-        ("value", Align::Right),
-        ("what it is", Align::Left),
-    ]);
+    let mut table =
+        Table::new(&[("quantity", Align::Left), ("value", Align::Right), ("meaning", Align::Left)]);
     let mut row = |symbol: &str, value: f64, what: &str| {
         table.row(vec![symbol.to_owned(), figure(value), what.to_owned()])
     };
     if let Some(bound) = polylog {
-        row("μ_inf", bound.least_mean, "the smallest mean, as a share of the largest reward");
+        row("μ_inf", bound.least_mean, "smallest mean reward, relative to the largest reward");
         row(
             "u_inf",
             bound.least_share,
-            "D_min⁻¹(2/μ_inf · D_max(1/K)): every task gets this share once the indices are near the means",
+            "D_min⁻¹(2/μ_inf · D_max(1/K)): share of every task once the indices are close to the means",
         );
-        row("min F(u_inf)", bound.least_success, "the smallest chance of success with that share");
+        row("min F(u_inf)", bound.least_success, "smallest success probability at that share");
         row(
             "u_early",
             bound.early_share,
-            "D_min⁻¹(2/μ_inf · D_max(1/K²)): until then, what a task that lags behind gets often enough",
+            "D_min⁻¹(2/μ_inf · D_max(1/K²)): share that under-explored tasks receive often enough before that",
         );
-        row(
-            "min F(u_early)",
-            bound.early_success,
-            "the smallest chance of success with that share",
-        );
+        row("min F(u_early)", bound.early_success, "smallest success probability at that share");
     }
     let at = at?;
-    row("ε", at.share, "the share of the budget that the next rows are about");
-    row("M(ε)", at.lipschitz, "no curve is steeper from there on (per budget)");
+    row("ε", at.share, "budget share of the following rows");
+    row("M(ε)", at.lipschitz, "largest slope of any curve above that share (per budget)");
     row(
         "α(ε)",
         at.strong_concavity,
-        "every curve bends at least so strongly from there on (per budget²)",
+        "smallest curvature of any curve above that share (per budget²)",
     );
-    row("D_min(ε)", at.d_min, "no curve is flatter up to there");
-    row("D_max(ε)", at.d_max, "the steepest slope of any curve from there on");
-    row("min F(ε)", at.least_success, "the smallest chance of success with that share");
+    row("D_min(ε)", at.d_min, "smallest slope of any curve up to that share");
+    row("D_max(ε)", at.d_max, "largest slope of any curve above that share");
+    row("min F(ε)", at.least_success, "smallest success probability at that share");
     Some(table)
 }
 
@@ -127,12 +120,12 @@ fn bounds(answer: &Answer) -> Table {
         ("", Left),
         ("holds for", Left),
         ("source", Left),
-        ("what it is about", Left),
+        ("description", Left),
     ]);
     for bound in &answer.guarantees.bounds {
         let about = match &bound.value {
             Ok(_) => bound.about.clone(),
-            Err(reason) => format!("none here: {reason}"),
+            Err(reason) => format!("not applicable: {reason}"),
         };
         table.row(vec![
             bound.name.to_owned(),
@@ -161,25 +154,28 @@ fn trivial(answer: &Answer) -> String {
     let reward_max = answer.problem.reward_max();
     let found = &answer.guarantees;
     let mut text = format!(
-        "No learner can lose more than {} over {} rounds, whatever it does; a bound that is not below that is vacuous.",
+        "The regret of any learner is at most {} over {} rounds; a bound that is not smaller is vacuous.",
         figure(found.trivial * reward_max),
         plain(answer.horizon as f64)
     );
     if !found.unknown.is_empty() {
         let names: Vec<&str> = found.unknown.iter().map(String::as_str).collect();
-        text.push_str(&format!(" (No mean is known for {}: give value or reward; here it counts as the largest reward.)", listed(&names)));
+        text.push_str(&format!(
+            " (The mean of {} is unknown and taken as the largest reward; give value or reward.)",
+            listed(&names)
+        ));
     }
     if answer.problem.environment().budget.is_some() {
-        text.push_str(" (With the largest budget in every round.)");
+        text.push_str(" (Computed with the largest budget in every round.)");
     }
     text.push_str(&format!(
-        " Amounts are in the problem's unit of reward, the largest being {}.",
+        " Regret is in the problem's unit of reward; the largest reward is {}.",
         plain(reward_max)
     ));
     text
 }
 
-/// What the learners of a run lost, next to what they may lose.
+/// Measured regret of the learners, next to the bounds.
 fn run(answer: &Answer, measured: &Measured) -> String {
     use Align::{Left, Right};
     let mut table = Table::new(&[
@@ -199,8 +195,8 @@ fn run(answer: &Answer, measured: &Measured) -> String {
     for learner in &measured.learners {
         let interval = learner.regret.low95.zip(learner.regret.high95);
         let by = match &learner.bound {
-            None => "no bound here".to_owned(),
-            Some(Bound { value: Err(reason), .. }) => format!("none here: {reason}"),
+            None => "no bound".to_owned(),
+            Some(Bound { value: Err(reason), .. }) => format!("not applicable: {reason}"),
             Some(bound) => bound.name.to_owned(),
         };
         table.row(vec![

@@ -1,5 +1,5 @@
-//! Nine kinds of auction, as `examples/auctions` has them: what winning takes are recorded closing
-//! prices.
+//! The problem of the demo: nine kinds of auction with recorded closing prices, as in
+//! `examples/auctions`.
 
 use outlay::Problem;
 use outlay::problem::NoFiles;
@@ -8,15 +8,14 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 
 const PRICES: &str = include_str!("../../../../../examples/data/ebay_closing_prices.csv");
-/// What a round may bid.
+/// Budget of one round.
 const BUDGET: f64 = 1200.0;
-/// Reports come this many rounds late on average.
+/// Mean delay of reports in rounds.
 const MEAN_DELAY: f64 = 6.0;
-/// How far prizes of one kind differ: `a + b` of a Beta law.
+/// Concentration `a + b` of the beta distribution of the rewards.
 const CONCENTRATION: f64 = 6.0;
 
-/// Name, item and days in the record, and what winning is worth on average: a share of the best
-/// prize.
+/// Name, item and days in the record, and the mean reward of winning as a share of the largest.
 const KINDS: [(&str, &str, &str, f64); 9] = [
     ("watch, 3 days", "Cartier wristwatch", "3", 0.9),
     ("watch, 5 days", "Cartier wristwatch", "5", 1.0),
@@ -29,20 +28,20 @@ const KINDS: [(&str, &str, &str, f64); 9] = [
     ("console, 7 days", "Xbox game console", "7", 0.2375),
 ];
 
-/// What the service is told: curves, and nothing about what winning is worth.
+/// The campaign's problem: curves without values.
 pub(super) fn campaign() -> Result<Value, Failure> {
     let tasks =
         KINDS.iter().map(|kind| task(kind).map(Value::Object)).collect::<Result<Vec<_>, _>>()?;
     Ok(json!({ "budget": BUDGET, "task": tasks }))
 }
 
-/// The world that it is played against.
+/// The simulated environment: the problem with its rewards.
 pub(super) fn world() -> Result<Problem, Failure> {
     let mut document = campaign()?;
     document["environment"] = json!({ "delay": { "law": "geometric", "mean": MEAN_DELAY } });
     for (task, (.., worth)) in document["task"].as_array_mut().into_iter().flatten().zip(KINDS) {
         task["reward"] = match worth {
-            // The best prize is the best prize.
+            // The largest mean leaves no room for variation.
             1.0 => json!({ "law": "constant", "mean": 1.0 }),
             mean => json!({ "law": "beta", "mean": mean, "concentration": CONCENTRATION }),
         };

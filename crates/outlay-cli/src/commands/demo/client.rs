@@ -1,4 +1,4 @@
-//! A client of the service that asks for rounds, plays them and reports, as a real one would.
+//! A client of the service that requests rounds, simulates them and reports the outcomes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,11 +14,11 @@ use super::delayed_reports::DelayedReports;
 use super::{NOTICE, auctions};
 use crate::failure::Failure;
 
-/// Rounds are given up for lost after this.
+/// Time after which an open round expires.
 const EXPIRY_SECONDS: u64 = 20;
 const SEED: u64 = 1;
 
-/// What was done.
+/// Counts of the demo.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) rounds: u64,
@@ -36,7 +36,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Begins the campaign.
+    /// Creates the campaign.
     pub(super) async fn begin(desk: Desk, campaign: &'static str) -> Result<Self, Failure> {
         let problem = auctions::world()?;
         let environment = Environment::new(&problem, SEED)?;
@@ -52,14 +52,14 @@ impl Client {
         Ok(Self { desk, campaign, problem, environment, tally: Tally::default() })
     }
 
-    /// Plays a round a period, until `most` are played or somebody stops it.
+    /// Plays one round per period, until `most` rounds are played or `stop` is set.
     pub(super) async fn play(
         mut self,
         period: Duration,
         most: Option<u64>,
         stop: &AtomicBool,
     ) -> Result<Tally, Failure> {
-        // A round that has expired is late by some more than its time.
+        // Reports of expired rounds arrive somewhat after the expiry.
         let very_late = (1.2 * EXPIRY_SECONDS as f64 / period.as_secs_f64()).ceil() as u64;
         let mut reports = DelayedReports::new(SEED, very_late);
         let mut ticks = tokio::time::interval(period);
@@ -83,11 +83,11 @@ impl Client {
                 self.bid(&rounds, reports, now);
                 Ok(())
             }
-            Err(refused) => wait(refused),
+            Err(refused) => ignore_pause(refused),
         }
     }
 
-    /// Plays the rounds against the record, and sends what came of each auction.
+    /// Simulates the rounds on the record and sends the outcome of each auction.
     fn bid(&self, rounds: &Rounds, reports: &mut DelayedReports, now: u64) {
         let tasks = self.problem.tasks().iter().zip(&rounds.tasks);
         let success: Vec<f64> =
@@ -116,7 +116,7 @@ impl Client {
         }
         let told = match self.desk.tell_many(self.campaign, lines, "").await {
             Ok(told) => told,
-            Err(refused) => return wait(refused),
+            Err(refused) => return ignore_pause(refused),
         };
         for line in told {
             match line {
@@ -125,16 +125,15 @@ impl Client {
                     self.tally.duplicate += duplicate;
                     self.tally.late += late;
                 }
-                Err(refused) => wait(refused)?,
+                Err(refused) => ignore_pause(refused)?,
             }
         }
         Ok(())
     }
 }
 
-/// Somebody who looks at the page may pause the campaign or close it, and may want to look at it
-/// afterwards.
-fn wait(refused: Refused) -> Result<(), Failure> {
+/// Ignores errors that occur when a user pauses or closes the campaign in the dashboard.
+fn ignore_pause(refused: Refused) -> Result<(), Failure> {
     match refused.code {
         Code::CampaignPaused | Code::CampaignClosed | Code::TooManyOpenRounds | Code::Busy => {
             Ok(())

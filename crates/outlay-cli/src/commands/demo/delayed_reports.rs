@@ -1,20 +1,20 @@
-//! The way of a report to the service: some take long, some arrive twice, some never.
+//! Delayed delivery of reports: some are late, some are duplicated, some are lost.
 
 use std::collections::BTreeMap;
 
 use outlay::random::{Draws, Purpose};
 use outlay_server::shapes::{BulkLine, TaskResult};
 
-/// Reports by when they arrive, in rounds since the start.
+/// Reports by arrival time, in rounds since the start.
 #[derive(Debug)]
 pub(super) struct DelayedReports {
-    under_way: BTreeMap<u64, Vec<BulkLine>>,
+    in_transit: BTreeMap<u64, Vec<BulkLine>>,
     luck: Draws,
-    /// So late that the round has expired by then.
+    /// A delay after which the round has expired.
     very_late: u64,
 }
 
-/// Shares of all reports.
+/// Probabilities for each report.
 const LOST: f64 = 0.01;
 const VERY_LATE: f64 = 0.01;
 const TWICE: f64 = 0.05;
@@ -22,13 +22,13 @@ const TWICE: f64 = 0.05;
 impl DelayedReports {
     pub(super) fn new(seed: u64, very_late: u64) -> Self {
         Self {
-            under_way: BTreeMap::new(),
+            in_transit: BTreeMap::new(),
             luck: Draws::new(seed, Purpose::Availability),
             very_late,
         }
     }
 
-    /// Sends what came of one task.
+    /// Sends the outcome of one task.
     pub(super) fn send(
         &mut self,
         now: u64,
@@ -52,13 +52,13 @@ impl DelayedReports {
     }
 
     fn put(&mut self, due: u64, report: BulkLine) {
-        self.under_way.entry(due).or_default().push(report);
+        self.in_transit.entry(due).or_default().push(report);
     }
 
-    /// What has arrived by now.
+    /// The reports that have arrived.
     pub(super) fn arrived(&mut self, now: u64) -> Vec<BulkLine> {
-        let later = self.under_way.split_off(&(now + 1));
-        std::mem::replace(&mut self.under_way, later).into_values().flatten().collect()
+        let later = self.in_transit.split_off(&(now + 1));
+        std::mem::replace(&mut self.in_transit, later).into_values().flatten().collect()
     }
 }
 
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(reports.arrived(0), []);
         let in_time = reports.arrived(20);
         let late = reports.arrived(1020);
-        assert!(reports.under_way.is_empty());
+        assert!(reports.in_transit.is_empty());
         let mut count = BTreeMap::<u64, usize>::new();
         in_time.iter().for_each(|report| *count.entry(report.round).or_default() += 1);
         let twice = count.values().filter(|count| **count == 2).count();

@@ -1,5 +1,4 @@
-//! `outlay demo`: the service with a campaign that plays itself, for whoever wants to see it before
-//! using it.
+//! `outlay demo`: a service with a simulated client.
 
 mod auctions;
 mod client;
@@ -26,13 +25,13 @@ use outlay_report::number::counted;
 
 /// The campaign's id.
 const CAMPAIGN: &str = "auctions";
-/// How soon Ctrl-C is noticed.
+/// Interval between checks for Ctrl-C.
 const NOTICE: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(arguments: &DemoArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     if !arguments.listen.ip().is_loopback() {
         let message = format!(
-            "the demo has no tokens, so only this machine may see it: not {}, but 127.0.0.1",
+            "the demo runs without authentication, so it must listen on a loopback address such as 127.0.0.1, not {}",
             arguments.listen
         );
         return Err(Failure(message));
@@ -44,21 +43,21 @@ pub(crate) fn run(arguments: &DemoArgs, quiet: bool) -> Result<CommandOutput, Fa
     let Tally { rounds, accepted, duplicate, late } = tally;
     let rounds = counted(usize::try_from(rounds).unwrap_or(usize::MAX), "round");
     Ok(CommandOutput::new(format!(
-        "{rounds} · {accepted} outcomes told · {duplicate} told twice · {late} late\n"
+        "{rounds} · {accepted} outcomes accepted · {duplicate} duplicates · {late} late\n"
     )))
 }
 
-/// Serves and plays until all rounds are played or somebody stops it.
+/// Serves and plays until all rounds are played or the user stops it.
 async fn serve(
     arguments: &DemoArgs,
     folder: &Folder,
     stop: &'static AtomicBool,
     quiet: bool,
 ) -> Result<Tally, Failure> {
-    // The system's folder for temporary files may be in memory; nothing here is to last.
+    // The temporary folder may be in memory; the data of the demo are not kept.
     let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
     let store = SqliteStore::open(&folder.0, &options).map_err(|error| Failure(error.what))?;
-    // A page that is open holds its connections; nobody waits for them at the end of a demo.
+    // An open dashboard keeps its connections; the demo does not wait for them at the end.
     let limits = Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() };
     let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), limits)?;
     let settings =
@@ -67,8 +66,8 @@ async fn serve(
     let address = server.address()?;
     let client = Client::begin(desk, CAMPAIGN).await?;
     console::announce(&format!("http://{address}/#/campaigns/{CAMPAIGN}"))?;
-    console::remark(WHAT_TO_LOOK_AT, quiet);
-    // The server waits for the player: what it does last is still taken.
+    console::remark(INTRODUCTION, quiet);
+    // The server stops after the client, so that the last requests are served.
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let mut serving = tokio::spawn(server.run(async {
         let _ = ended.await;
@@ -76,7 +75,7 @@ async fn serve(
     let period = Duration::from_secs_f64(1.0 / arguments.rounds_per_second);
     let tally = tokio::select! {
         tally = client.play(period, arguments.rounds, stop) => tally,
-        ending = &mut serving => return Err(Failure(format!("the service has ended by itself: {:?}", ending?))),
+        ending = &mut serving => return Err(Failure(format!("the service ended unexpectedly: {:?}", ending?))),
     };
     let _ = end.send(());
     match serving.await? {
@@ -85,30 +84,30 @@ async fn serve(
     }
 }
 
-/// A folder for this one time.
+/// A temporary folder, removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
     fn new() -> Result<Self, Failure> {
         let path = std::env::temp_dir().join(format!("outlay-demo-{}", std::process::id()));
         let made = std::fs::create_dir(&path);
-        made.map_err(|error| Failure(format!("cannot make {}: {error}", path.display())))?;
+        made.map_err(|error| Failure(format!("cannot create {}: {error}", path.display())))?;
         Ok(Self(path))
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed the system's own cleaning takes.
+        // If this fails, the system cleans up its temporary folder.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-const WHAT_TO_LOOK_AT: &str = "\
-Open this address in a browser. A bidder shares 1,200 a round over nine kinds of eBay auction; what it takes to win are the closing
-prices of 628 real auctions, what winning is worth is learnt while bidding. Look at:
-  - the split: what each kind gets, and how its share has moved
-  - means and their optimistic ends: the gap narrows with every win
-  - open rounds: reports come some rounds late, a few come twice or after the round has expired, some never
-  - told against expected: near 1 as long as wins and failures are both reported
-Pause the campaign in the page, and open it again. Ctrl-C ends it and removes what it kept.";
+const INTRODUCTION: &str = "\
+Open this address in a browser. A bidder allocates 1,200 per round to nine kinds of eBay auction. A
+bid wins at the closing prices of 628 recorded auctions; the value of winning is learned. Look at:
+  - split: the spend of each kind of auction, and how its share has changed
+  - means and indices: the exploration bonus shrinks with every win
+  - open rounds: reports arrive a few rounds late; some are duplicated, expired or lost
+  - completions against predictions: close to 1 while wins and failures are both reported
+You can pause and resume the campaign on the page. Ctrl-C ends the demo and removes its data.";

@@ -1,5 +1,4 @@
-//! The log: a CSV file into what was seen of each task, or everything that is wrong with it, with
-//! its lines.
+//! Reading a log: a CSV file with the trials of each task.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -12,17 +11,17 @@ use crate::failure::Failure;
 use crate::input;
 use crate::input::csv_table::{CsvTable, Row};
 
-/// Where the columns are.
+/// Positions of the columns.
 struct Columns {
     tasks: Vec<usize>,
-    /// Of the spend, or of what was needed.
+    /// Column of the spend or of the required spend.
     amount: usize,
     success: Option<usize>,
     trials: Option<usize>,
     reward: Option<usize>,
 }
 
-/// CsvTable of one task while the file is read.
+/// Rows of one task while the file is read.
 #[derive(Default)]
 struct Collected {
     outcomes: Vec<(f64, f64, f64)>,
@@ -30,7 +29,7 @@ struct Collected {
     rewards: Rewards,
 }
 
-/// What a row says.
+/// The trials of one row.
 struct Seen {
     amount: f64,
     trials: f64,
@@ -38,7 +37,7 @@ struct Seen {
     reward: Option<f64>,
 }
 
-/// Every task in the order of its first row.
+/// Reads the log; tasks are in the order of their first rows.
 pub(super) fn read(arguments: &FitArgs) -> Result<Vec<TaskLog>, Failure> {
     let place = input::display_name(&arguments.log);
     let text = input::text(&arguments.log)?;
@@ -75,7 +74,7 @@ pub(super) fn read(arguments: &FitArgs) -> Result<Vec<TaskLog>, Failure> {
         return Err(Failure::many(&place, &errors));
     }
     if tasks.is_empty() {
-        return Err(Failure(format!("{place} has a header but no rows: there is nothing to fit")));
+        return Err(Failure(format!("{place} has a header but no rows")));
     }
     let finished = |(name, collected): (String, Collected)| {
         let data = if names.needs {
@@ -88,14 +87,14 @@ pub(super) fn read(arguments: &FitArgs) -> Result<Vec<TaskLog>, Failure> {
     tasks.into_iter().map(finished).collect()
 }
 
-/// What the columns are called, for messages.
+/// Names of the columns, for messages.
 struct Names<'a> {
     tasks: &'a [String],
     amount: &'a str,
     success: &'a str,
     trials: &'a str,
     reward: &'a str,
-    /// Whether amounts are what was needed.
+    /// True if amounts are required spends.
     needs: bool,
 }
 
@@ -120,7 +119,7 @@ impl<'a> Names<'a> {
 impl Columns {
     fn new(arguments: &FitArgs, rows: &CsvTable<'_>) -> Result<Self, Failure> {
         let names = Names::new(arguments);
-        let find = |flag: &str, name: &str| rows.column(name, &format!("{flag} names it"));
+        let find = |flag: &str, name: &str| rows.column(name, &format!("given by {flag}"));
         let optional = |flag: &str, name: &Option<String>| {
             name.as_deref().map(|name| find(flag, name)).transpose()
         };
@@ -137,7 +136,7 @@ impl Columns {
         })
     }
 
-    /// The task of a row: the texts of its columns, joined.
+    /// Name of the task of a row: its columns joined with spaces.
     fn name(
         &self,
         row: &Row<'_>,
@@ -149,7 +148,7 @@ impl Columns {
         for (&column, title) in self.tasks.iter().zip(names.tasks) {
             let text = row.text(column);
             if text.is_empty() {
-                return Err(format!("{title}: is empty; every row needs its task"));
+                return Err(format!("{title}: is empty; every row needs a task"));
             }
             if text.contains(char::is_control) {
                 return Err(format!("{title}: must be one line without control characters"));
@@ -169,8 +168,10 @@ impl Columns {
         let amount = row.amount(self.amount, names.amount)?;
         let (trials, successes) = match (self.trials, self.success) {
             (Some(trials), Some(success)) => {
-                let (trials, successes) =
-                    (whole(row, trials, names.trials)?, whole(row, success, names.success)?);
+                let (trials, successes) = (
+                    whole_number(row, trials, names.trials)?,
+                    whole_number(row, success, names.success)?,
+                );
                 if successes > trials {
                     return Err(format!(
                         "{}: {successes} is more than {} = {trials}",
@@ -182,7 +183,7 @@ impl Columns {
             (_, Some(success)) => (1.0, f64::from(u8::from(row.flag(success, names.success)?))),
             (_, None) => (1.0, 1.0),
         };
-        // Only a success has a reward.
+        // Rewards of failures are ignored.
         let reward = self
             .reward
             .filter(|_| successes > 0.0)
@@ -192,15 +193,15 @@ impl Columns {
     }
 }
 
-/// A count; a row may also say that nothing was tried.
-fn whole(row: &Row<'_>, column: usize, what: &str) -> Result<f64, String> {
+/// A whole number, including zero.
+fn whole_number(row: &Row<'_>, column: usize, what: &str) -> Result<f64, String> {
     if row.text(column) == "0" {
         return Ok(0.0);
     }
     row.count(column, what).map(|count| count as f64)
 }
 
-/// The file's name without its ending.
+/// The file name without extension.
 fn default_name(path: &Path) -> String {
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().replace(char::is_control, " "));
     stem.filter(|stem| !input::is_stdin(path) && !stem.trim().is_empty())

@@ -1,7 +1,7 @@
-//! `outlay fit`: curves from a log.
+//! `outlay fit`: fits curves to a log.
 //!
-//! The log is read (`log`), every task fitted (`task`), and what came out written: the table
-//! (`text`), JSON and CSV (`record`), the problem file (`problem`) and the page (`page`).
+//! The log is read (`log`), the tasks are fitted (`fit_tasks`), and the results are written: text
+//! (`table`), JSON and CSV (`record`) and the problem file (`problem_file`).
 
 mod fit_tasks;
 mod log;
@@ -25,7 +25,7 @@ use fit_tasks::{Request, fit_all};
 use outlay_report::fit::{FitPage, TaskFit, TaskLog};
 use problem_file::Amounts;
 
-/// Everything there is to show.
+/// Results of a fit.
 struct Answer<'a> {
     log: &'a Path,
     tasks: Vec<TaskFit>,
@@ -70,24 +70,24 @@ fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
     match (arguments.threshold.is_some(), arguments.family) {
         (true, FamilyChoice::Auto | FamilyChoice::Empirical) => Ok(()),
         (true, _) => Err(Failure(
-            "--threshold tells what success needed: its curve is empirical; leave --family out"
+            "--threshold gives an empirical curve; omit --family"
                 .to_owned(),
         )),
         (false, FamilyChoice::Empirical) => Err(Failure(
-            "--family empirical needs --threshold, the column of what success would have needed"
+            "--family empirical requires --threshold, the column with the spend that success required"
                 .to_owned(),
         )),
         (false, _) => Ok(()),
     }
 }
 
-/// The budget and the largest reward: what was asked for, else the largest seen.
+/// The budget and the largest reward: as given, or the largest in the log.
 fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
     let largest = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, f64::max);
     let seen = largest(&mut logs.iter().filter_map(|log| log.data.largest()));
     if seen == 0.0 && arguments.budget.is_none() {
         return Err(Failure(
-            "no row spends anything: say with --budget what one round may spend".to_owned(),
+            "all spends in the log are zero: give the budget of one round with --budget".to_owned(),
         ));
     }
     let reward = largest(&mut logs.iter().map(|log| log.rewards.largest()));
@@ -103,7 +103,7 @@ fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
     })
 }
 
-/// The page shows the tasks with the most trials.
+/// The tasks that are drawn in the report: those with the most trials.
 fn drawn(arguments: &FitArgs, logs: &[TaskLog]) -> Vec<bool> {
     let mut drawn = vec![false; logs.len()];
     if arguments.report.is_some() {
@@ -115,7 +115,7 @@ fn drawn(arguments: &FitArgs, logs: &[TaskLog]) -> Vec<bool> {
     drawn
 }
 
-/// The command in full, so that the page says how it was made.
+/// The command line for the report, with defaults written out.
 fn command(arguments: &FitArgs) -> String {
     let quoted =
         |text: String| if text.contains(char::is_whitespace) { format!("'{text}'") } else { text };
@@ -141,14 +141,14 @@ fn command(arguments: &FitArgs) -> String {
     words.iter().map(|word| word.trim()).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes what was asked for, and says where it is.
+/// Writes the requested files and returns remarks with their paths.
 fn write_files(arguments: &FitArgs, answer: &Answer<'_>) -> Result<Vec<String>, Failure> {
     let mut remarks = Vec::new();
     let fitted = answer.tasks.iter().filter(|task| task.fitted.is_some()).count();
     if fitted == 0 {
-        return Err(Failure("no task has any trials: there is nothing to fit".to_owned()));
+        return Err(Failure("no task has any trials".to_owned()));
     }
-    // A problem that cannot be written is told before anything is.
+    // Validate the problem before any file is written.
     let problem = problem_file::problem(&answer.tasks, &answer.amounts)?;
     if let Some(path) = &arguments.report {
         let log = match answer.log.file_name() {

@@ -1,4 +1,4 @@
-//! The problem file: budget, rewards, and a task for every curve.
+//! The problem file of the fitted curves.
 
 use std::path::Path;
 
@@ -10,24 +10,21 @@ use crate::output::atomic_file::write_atomically;
 use crate::output::json;
 use outlay_report::fit::TaskFit;
 
-/// What goes into the file besides the curves.
+/// Budget and largest reward of the problem.
 pub(super) struct Amounts {
     pub(super) budget: f64,
     pub(super) reward_max: f64,
 }
 
-/// That nothing is overwritten that somebody may have changed by hand.
+/// Fails if the file exists, unless `overwrite` is set.
 pub(super) fn refuse_existing(path: &Path, overwrite: bool) -> Result<(), Failure> {
     if path.exists() && !overwrite {
-        return Err(Failure(format!(
-            "{} is already there: --overwrite replaces it",
-            path.display()
-        )));
+        return Err(Failure(format!("{} already exists: --overwrite replaces it", path.display())));
     }
     Ok(())
 }
 
-/// Every task that has a curve.
+/// The problem with all fitted tasks.
 pub(super) fn problem(tasks: &[TaskFit], amounts: &Amounts) -> Result<Problem, Failure> {
     let spec = |task: &TaskFit| {
         let fitted = task.fitted.as_ref()?;
@@ -46,7 +43,7 @@ pub(super) fn problem(tasks: &[TaskFit], amounts: &Amounts) -> Result<Problem, F
     problem.check().map_err(|errors| Failure::problem("the fitted problem", &errors))
 }
 
-/// Writes the file; in TOML every task is headed by what was fitted and what to beware of.
+/// Writes the file. In TOML, comments describe the fit of each task and its warnings.
 pub(super) fn write(
     path: &Path,
     problem: &Problem,

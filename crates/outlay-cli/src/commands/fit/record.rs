@@ -1,4 +1,4 @@
-//! Fits for programs: all digits.
+//! Fits as JSON and CSV.
 
 use outlay::Curve;
 use outlay::fit::{Candidate, Fitted, Parameter};
@@ -47,7 +47,7 @@ struct ParameterRecord {
 #[derive(Serialize)]
 struct Covers {
     from: f64,
-    /// Nothing: to any spend.
+    /// Absent if unlimited.
     to: Option<f64>,
     share: f64,
 }
@@ -127,11 +127,11 @@ fn covers(task: &TaskFit, budget: f64) -> Option<Covers> {
 fn warnings(fitted: Option<&Fitted>) -> Vec<String> {
     match fitted {
         Some(fitted) => fitted.warnings.iter().map(ToString::to_string).collect(),
-        None => vec!["no data: left out of the problem".to_owned()],
+        None => vec!["no data: omitted from the problem".to_owned()],
     }
 }
 
-/// One row a task; lists are separated by semicolons.
+/// One row per task; lists are separated by semicolons.
 #[derive(Serialize)]
 pub(super) struct TaskRow<'a> {
     task: &'a str,

@@ -1,4 +1,4 @@
-//! Fits for people.
+//! Fits as text.
 
 use super::Answer;
 use crate::input;
@@ -6,7 +6,7 @@ use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use outlay_report::fit::{CAUTION, TaskFit, interval, p_value, warnings};
 use outlay_report::number::{counted, figure, plain};
 
-/// Where there is no number.
+/// Stands for a missing number.
 const NONE: &str = "–";
 
 pub(super) fn table(answer: &Answer<'_>) -> String {
@@ -36,7 +36,7 @@ pub(super) fn table(answer: &Answer<'_>) -> String {
     text
 }
 
-/// What the curves are; a table of its own, or one row would not fit a screen.
+/// The parameters of the curves, in a separate table to keep rows short.
 fn parameter_table(answer: &Answer<'_>, shown: &[usize]) -> String {
     use Align::{Left, Right};
     let mut table =
@@ -58,7 +58,7 @@ fn parameter_table(answer: &Answer<'_>, shown: &[usize]) -> String {
     if any { format!("\n{}", table.render()) } else { String::new() }
 }
 
-/// What not to trust, a line a task.
+/// Warnings, one line per task.
 fn warning_lines(answer: &Answer<'_>, shown: &[usize]) -> String {
     let mut lines = String::new();
     for &position in shown {
@@ -85,32 +85,34 @@ fn cells(task: &TaskFit, budget: f64) -> Vec<String> {
     cells.push(number(fitted.and_then(|fitted| fitted.calibration), p_value));
     cells.push(task.covers(budget));
     cells.push(task.value());
-    // Columns that no task fills are left out.
+    // Empty columns are omitted.
     cells.iter_mut().skip(4).filter(|cell| cell.as_str() == NONE).for_each(String::clear);
     cells
 }
 
 fn warning(task: &TaskFit) -> String {
-    task.fitted.as_ref().map_or_else(|| "no data: left out of the problem".to_owned(), warnings)
+    task.fitted.as_ref().map_or_else(|| "no data: omitted from the problem".to_owned(), warnings)
 }
 
-/// Why each family was chosen, for as many tasks as one reads.
+/// The reasons for the chosen families, for the first tasks.
 fn reasons(answer: &Answer<'_>, shown: &[usize]) -> String {
     const MOST: usize = 10;
     let several = answer.tasks.len() > 1;
     let mut lines = String::new();
-    let told = shown.iter().filter_map(|&position| {
+    let chosen = shown.iter().filter_map(|&position| {
         let task = &answer.tasks[position];
         Some((&task.log.name, task.fitted.as_ref()?.reason()?))
     });
-    for (name, reason) in told.take(MOST) {
-        let place = if several { format!("{name}: ") } else { String::new() };
-        lines.push_str(&wrapped(&format!("{place}{reason}")));
+    for (name, reason) in chosen.take(MOST) {
+        let prefix = if several { format!("{name}: ") } else { String::new() };
+        lines.push_str(&wrapped(&format!("{prefix}{reason}")));
     }
     if lines.is_empty() {
         lines
     } else {
-        format!("\nWhy these families (log-loss of unseen rows, by cross-validation):\n{lines}")
+        format!(
+            "\nReasons for the families (log-loss of held-out rows, by cross-validation):\n{lines}"
+        )
     }
 }
 

@@ -1,4 +1,4 @@
-//! `outlay replay`: learners on recorded outcomes, and how far the record is from the model.
+//! `outlay replay`: learners on recorded outcomes, and tests of the model's assumptions.
 
 mod record;
 mod rows;
@@ -23,7 +23,7 @@ use crate::output::progress::{Work, with_progress};
 use crate::output::{CommandOutput, Ending, Format};
 use crate::run::{interrupt, threads};
 
-/// Rounds where nobody says: rows are drawn again and again, and more rounds than rows tell little.
+/// Default number of rounds. Rows are drawn repeatedly, so more rounds add little information.
 const DEFAULT_ROUNDS: u64 = 1000;
 
 pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
             "only one of problem and rows can come from standard input".to_owned(),
         ));
     }
-    // Before anything is played: a report that cannot be written would cost the wait.
+    // Validate the report path before the computation.
     let file =
         ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
     let problem = problem_source::problem(&arguments.problem)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     let Some(results) = play(&replay, &splits, arguments, quiet)? else {
         return Ok(CommandOutput {
             result: String::new(),
-            remarks: vec!["stopped: nothing was kept".to_owned()],
+            remarks: vec!["interrupted: nothing was saved".to_owned()],
             ending: Ending::Interrupted,
         });
     };
@@ -79,8 +79,8 @@ fn plan<'a>(
 ) -> Replay<'a> {
     let order = Order::from(arguments.order);
     let (rounds, replications) = match order {
-        // A second pass would show learners what they know already, and only their own draws differ
-        // from replication to replication.
+        // A second pass would repeat known rows, and replications differ only in the learners'
+        // random numbers.
         Order::Recorded => (record.shortest() as u64, 1),
         Order::Shuffled => (problem.horizon().unwrap_or(DEFAULT_ROUNDS), DEFAULT_REPLICATIONS),
     };
@@ -95,7 +95,7 @@ fn plan<'a>(
     }
 }
 
-/// Plays everything; nothing if somebody stopped it.
+/// Runs all replications; none if interrupted.
 fn play(
     replay: &Replay<'_>,
     splits: &Splits,
@@ -126,7 +126,7 @@ fn play(
     Ok(Some(results.into_iter().map(|runs| runs.into_iter().flatten().collect()).collect()))
 }
 
-/// A command that gives the same results.
+/// The command line that gives the same results.
 fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySummary) -> String {
     let paths = [&arguments.problem, &arguments.runs].map(|path| path.display().to_string());
     let mut words: Vec<String> =
@@ -137,7 +137,7 @@ fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySum
         .into_iter()
         .chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())]);
     for (flag, name) in columns.chain([("--reward", Some(&arguments.reward))]) {
-        // What is the default need not be said.
+        // Default names are omitted.
         if let Some(name) = name.filter(|name| flag.trim_start_matches('-') != name.as_str()) {
             words.extend([flag.to_owned(), name.clone()]);
         }
@@ -159,13 +159,13 @@ fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySum
     command_line::command(&words)
 }
 
-/// What of the problem is not played.
+/// A remark if the problem has settings that a replay ignores.
 fn about_environment(problem: &Problem) -> Option<String> {
     let environment = problem.environment();
     let said = environment.budget.is_some()
         || environment.delay.is_some()
         || environment.available.is_some();
     said.then(|| {
-        "what the problem says in [environment] is for simulate; every round was played with `budget`, all tasks, no delay".to_owned()
+        "[environment] of the problem is ignored: every round used the full budget and all tasks, without delay".to_owned()
     })
 }

@@ -1,4 +1,4 @@
-//! Results for programs: JSON and CSV, with all digits.
+//! Results as JSON and CSV.
 
 use outlay::feedback::Feedback;
 use outlay::replay::assumptions::TaskAssumptions;
@@ -26,7 +26,7 @@ pub(super) fn json(replayed: &Replayed) -> Result<String, Failure> {
     })
 }
 
-/// One row a learner.
+/// One row per learner.
 pub(super) fn csv(replayed: &Replayed) -> Result<String, Failure> {
     output::csv(
         replayed.summary.learners.iter().map(|learner| Row::new(&replayed.summary, learner)),

@@ -1,4 +1,4 @@
-//! Recorded rows from CSV: what success needed, or what happened at the spends that were tried.
+//! Reading recorded rows from CSV: required spends, or outcomes of spends.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::input::csv_table::{CsvTable, Row};
 use crate::input::suggestion::{listed, nearest};
 use crate::input::task_names::TaskNames;
 
-/// The rows of each task of the problem, and what is to be said about the file.
+/// The rows of each task, and remarks on the file.
 #[derive(Debug)]
 pub(super) struct Recorded {
     pub(super) tasks: Vec<TaskRows>,
@@ -21,7 +21,7 @@ pub(super) struct Recorded {
 const MEANT: &str = "recorded rows have the columns task, threshold and reward, or task, spend, success and reward; \
                      --task, --threshold, --spend, --success and --reward name others";
 
-/// Where what is needed stands.
+/// Positions of the columns.
 struct Columns {
     task: Vec<usize>,
     kind: Kind,
@@ -57,7 +57,7 @@ impl Columns {
             None if arguments.spend.is_some() || arguments.success.is_some() => outcome()?,
             None => match rows.optional("threshold") {
                 Some(column) => Kind::Threshold(column),
-                // With either of them the other is missing; with neither the threshold is.
+                // If one of the two columns exists, report the other as missing; otherwise the threshold.
                 None if rows.optional("spend").or(rows.optional("success")).is_some() => outcome()?,
                 None => Kind::Threshold(rows.column("threshold", MEANT)?),
             },
@@ -104,14 +104,14 @@ impl Columns {
         let reward = row.amount(self.reward, "reward")?;
         if reward > reward_max {
             return Err(format!(
-                "reward: {reward} is above the problem's reward_max = {reward_max}; raise it there"
+                "reward: {reward} is above reward_max = {reward_max} of the problem; increase reward_max"
             ));
         }
         Ok(reward)
     }
 }
 
-/// The rows of a file whose text was read from `place`.
+/// Parses the rows; `place` is the name of the file in messages.
 pub(super) fn read(
     problem: &Problem,
     arguments: &ReplayArgs,
@@ -133,7 +133,7 @@ pub(super) fn read(
         seen[position] = true;
         columns.take(row, problem.reward_max(), &mut tasks[position])
     });
-    // Also a task whose only row is wrong has rows.
+    // A task with invalid rows still has rows.
     let missing: Vec<&str> = problem
         .tasks()
         .iter()
@@ -150,13 +150,13 @@ pub(super) fn read(
     Ok(Recorded { tasks, remarks: left_out(&others) })
 }
 
-/// That tasks of the problem have no rows, and what the file may call one of them.
+/// The error that tasks have no rows, with a suggestion.
 fn no_rows(missing: &[&str], others: &BTreeMap<String, usize>) -> String {
     let hint = missing
         .iter()
         .find_map(|name| Some((name, nearest(name, others.keys().map(String::as_str))?)));
     let hint = match hint {
-        Some((name, near)) => format!("; is {name} what the file calls {near}?"),
+        Some((name, near)) => format!("; is {name} called {near} in the file?"),
         None if others.is_empty() => String::new(),
         None => format!(
             "; the file has {}",
@@ -175,7 +175,7 @@ fn left_out(others: &BTreeMap<String, usize>) -> Vec<String> {
         if rows == 1 { ("1 row".to_owned(), "is") } else { (format!("{rows} rows"), "are") };
     let names: Vec<&str> = others.keys().map(String::as_str).collect();
     vec![format!(
-        "{rows} {are} left out, of tasks that the problem does not have: {}",
+        "{rows} {are} ignored, because the problem does not have the tasks: {}",
         listed(&names)
     )]
 }

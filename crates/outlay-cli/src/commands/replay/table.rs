@@ -1,4 +1,4 @@
-//! Results for people: learners, fixed splits, tasks, and what the record says about the model.
+//! Results as text: learners, fixed splits, tasks and findings.
 
 use outlay::replay::{LearnerReplay, Order, ReplaySummary};
 
@@ -19,7 +19,7 @@ pub(super) fn tables(replayed: &Replayed) -> String {
     parts.join("\n")
 }
 
-/// A share of the best gain.
+/// Gain relative to the best fixed split.
 fn of_best(summary: &ReplaySummary, gain: f64) -> String {
     let best = summary.splits.best.gain;
     if best > 0.0 { percent(gain / best) } else { String::new() }
@@ -70,7 +70,7 @@ fn splits(summary: &ReplaySummary) -> String {
         (
             "model's best, recorded curves",
             &splits.model_recorded,
-            "chances of success and mean rewards of the rows",
+            "success rates and mean rewards of the rows",
         ),
         (
             "model's best, problem's curves",
@@ -130,12 +130,12 @@ fn tasks(replayed: &Replayed) -> String {
     format!("{}{}", table.render(), hidden_line(hidden, "that depend less"))
 }
 
-/// What was played, in one line.
+/// The summary line.
 fn line(replayed: &Replayed) -> String {
     let Replayed { runs, record, summary, .. } = replayed;
     let order = match summary.order {
         Order::Recorded => "in recorded order",
-        Order::Shuffled => "rows drawn anew each round",
+        Order::Shuffled => "rows drawn with replacement",
     };
     let parts = [
         runs.clone(),

@@ -1,4 +1,4 @@
-//! A claim's verdict, checks and numbers as Markdown, to put on a page.
+//! A claim's verdict, checks and numbers as Markdown.
 
 use outlay::claims::Check;
 

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ReproduceArgs, quiet: bool) -> Result<CommandOutpu
             tests.iter().map(ClaimTest::total).sum::<usize>(),
         );
         let remark = format!(
-            "stopped: {done} of {total} replications are kept in {}; the same command goes on",
+            "interrupted: {done} of {total} replications are saved in {}; the same command resumes the run",
             folder.display()
         );
         return Ok(CommandOutput {
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &ReproduceArgs, quiet: bool) -> Result<CommandOutpu
     Ok(CommandOutput { result, remarks, ending: ending(&judged) })
 }
 
-/// One claim that is not shown is enough.
+/// The command fails if any claim is not shown.
 fn ending(judged: &[JudgedClaim]) -> Ending {
     if judged.iter().all(|judged| judged.verdict != Verdict::NotShown) {
         Ending::Success
@@ -87,7 +87,7 @@ fn ending(judged: &[JudgedClaim]) -> Ending {
     }
 }
 
-/// A command that gives the same results.
+/// The command line that gives the same results.
 fn command(arguments: &ReproduceArgs) -> String {
     let mut words = vec!["outlay", "reproduce"];
     words.extend(arguments.names.iter().map(String::as_str));
@@ -95,11 +95,11 @@ fn command(arguments: &ReproduceArgs) -> String {
     words.join(" ")
 }
 
-/// A claim that is being test.
+/// A claim with its experiments.
 struct ClaimTest {
     claim: Claim,
     experiments: Vec<Experiment>,
-    /// An experiment each.
+    /// Results of each experiment.
     played: Vec<Played>,
     folders: Vec<RunFolder>,
 }
@@ -125,7 +125,7 @@ impl ClaimTest {
         self.played.iter().map(Played::total).sum()
     }
 
-    /// Rounds in all, and those still to be played.
+    /// Total and missing number of rounds.
     fn rounds(&self) -> (f64, f64) {
         let of = |experiment: &Experiment| {
             let jobs = experiment.learners.len() as f64 * experiment.replications as f64;
@@ -162,7 +162,7 @@ impl ClaimTest {
     }
 }
 
-/// Plays what is missing of every claim under one bar.
+/// Runs the missing replications of all claims with one progress bar.
 fn play_all(
     tests: &mut [ClaimTest],
     threads: NonZeroUsize,
@@ -202,7 +202,7 @@ fn play_all(
     })
 }
 
-/// Everything that a person or a program wants to look at.
+/// Writes report, pictures, tables and results.
 fn write(folder: &Path, command: &str, judged: &[JudgedClaim]) -> Result<(), Failure> {
     let [pictures, tables] = [PICTURES, TABLES].map(|name| folder.join(name));
     for path in [&pictures, &tables] {

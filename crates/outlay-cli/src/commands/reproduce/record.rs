@@ -1,4 +1,4 @@
-//! Verdicts for programs. Nothing in it depends on the clock or on the number of threads.
+//! Verdicts as JSON and CSV. They do not depend on the clock or on the number of threads.
 
 use outlay::claims::{Check, Value, Verdict, Wanted};
 use serde::Serialize;
@@ -51,7 +51,7 @@ fn check(check: &Check) -> CheckRecord<'_> {
     }
 }
 
-/// A mean comes with half of its 95 % interval.
+/// A mean with the half-width of its 95 % interval.
 fn value(value: &Value) -> serde_json::Value {
     match value {
         Value::Text(text) => text.as_str().into(),
@@ -85,7 +85,7 @@ pub(super) fn json(command: &str, judged: &[JudgedClaim]) -> Result<String, Fail
     })
 }
 
-/// One row a check.
+/// One row per check.
 #[derive(Serialize)]
 struct Row<'a> {
     claim: &'static str,

@@ -1,4 +1,4 @@
-//! How long each claim took, over all sessions. Apart from the results, which do not depend on the
+//! Run time of each claim over all sessions. Stored apart from the results, which do not depend on the
 //! machine.
 
 use std::collections::BTreeMap;

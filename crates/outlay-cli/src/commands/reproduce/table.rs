@@ -1,4 +1,4 @@
-//! Verdicts for people.
+//! Verdicts as text.
 
 use outlay::claims::{Check, Claim, Verdict};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::output::{self, CommandOutput, Format};
 use outlay_report::number;
 use outlay_report::reproduction::{JudgedClaim, condition};
 
-/// One line a claim, and below it the checks that failed.
+/// One line per claim, followed by the failed checks.
 pub(super) fn verdicts(judged: &[JudgedClaim]) -> String {
     let columns = [
         ("claim", Align::Left),
@@ -63,7 +63,7 @@ struct Listed {
     criterion: &'static str,
 }
 
-/// What there is.
+/// Lists the claims.
 pub(super) fn list(claims: &[Claim], format: Format) -> Result<CommandOutput, Failure> {
     let listed = claims.iter().map(|claim| Listed {
         claim: claim.name,

@@ -1,4 +1,4 @@
-//! The log, on standard error.
+//! Logging to standard error.
 
 use std::io::IsTerminal;
 
@@ -9,9 +9,8 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::{LogFormat, LogLevel};
 
-/// Starts it. What other libraries have to say below a warning is left out: it is not about the
-/// service.
-pub(super) fn begin(level: LogLevel, format: LogFormat) {
+/// Starts logging. Messages of other libraries below the level of a warning are omitted.
+pub(super) fn start(level: LogLevel, format: LogFormat) {
     let level = match level {
         LogLevel::Error => LevelFilter::ERROR,
         LogLevel::Warn => LevelFilter::WARN,
@@ -25,7 +24,7 @@ pub(super) fn begin(level: LogLevel, format: LogFormat) {
         .with_target("outlay_server", level);
     let lines = fmt::layer().with_writer(std::io::stderr).with_target(false);
     let log = tracing_subscriber::registry().with(filter);
-    // A second start in the same process is a test's; the first log goes on.
+    // Only tests start logging twice; the first logger stays active.
     let _ = match format {
         LogFormat::Text => log.with(lines.with_ansi(std::io::stderr().is_terminal())).try_init(),
         LogFormat::Json => log.with(lines.json().flatten_event(true)).try_init(),

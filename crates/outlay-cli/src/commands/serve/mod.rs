@@ -18,7 +18,7 @@ use crate::output::console;
 use crate::output::{CommandOutput, Ending};
 
 pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, Failure> {
-    log::begin(arguments.log, arguments.log_format);
+    log::start(arguments.log, arguments.log_format);
     let settings = Settings {
         listen: arguments.listen,
         metrics: arguments.metrics,
@@ -48,22 +48,21 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let address = server.address()?;
         console::announce(&format!("{scheme}://{address}"))?;
-        // Whoever reads the log by program gets one line after the other, and nothing between them.
+        // With JSON logs, standard error contains nothing but log lines.
         let remark = |text: &str| match arguments.log_format {
             LogFormat::Json => tracing::info!("{text}"),
             LogFormat::Text => console::remark(text, quiet),
         };
         if let Some(metrics) = server.metrics_address()? {
-            remark(&format!("figures: {scheme}://{metrics}/metrics"));
+            remark(&format!("metrics: {scheme}://{metrics}/metrics"));
         }
         if server.is_open() {
-            remark("no tokens yet: everybody on this machine may do everything; `outlay token create` makes the first");
+            remark("authentication is off: every user of this machine has full access; `outlay token create` turns it on");
         }
         tracing::info!(%address, store = name, version = env!("CARGO_PKG_VERSION"), "serving");
-        Ok::<_, Failure>(server.run(signals.told_to_stop()).await)
+        Ok::<_, Failure>(server.run(signals.stop_requested()).await)
     })?;
-    // What is still under way has had its time; a thread that waits for the database must not hold
-    // up the end.
+    // The drain timeout is over; a thread that waits for the database must not delay the exit.
     runtime.shutdown_background();
     match ending {
         ServerEnding::Stopped => {
@@ -72,7 +71,7 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         }
         ServerEnding::StoreFailed(what) => {
             let remark = format!(
-                "error: the store has failed: {what}; what was acknowledged is kept, start again when this is mended"
+                "error: the store has failed: {what}; acknowledged requests are saved, restart after fixing this"
             );
             Ok(CommandOutput {
                 ending: Ending::CheckFailed,

@@ -1,18 +1,18 @@
-//! Told to stop: the first time in good order, the second time at once.
+//! Signals: the first one stops the service gracefully, the second one immediately.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::failure::Failure;
 use crate::output::console::INTERRUPTED;
 
-/// Both ways to be told.
+/// SIGINT and SIGTERM.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    /// From here on signals do not end the process by themselves.
+    /// Installs the handlers; from here on signals do not end the process.
     pub(super) fn listen() -> Result<Self, Failure> {
         let cannot = |error: std::io::Error| Failure(format!("cannot listen to signals: {error}"));
         let interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
@@ -27,13 +27,15 @@ impl Signals {
         }
     }
 
-    /// Waits for the first; the second ends the process wherever it is.
-    pub(super) async fn told_to_stop(mut self) {
+    /// Waits for the first signal; the second one ends the process.
+    pub(super) async fn stop_requested(mut self) {
         self.next().await;
-        tracing::info!("stopping: requests under way are finished; once more stops at once");
+        tracing::info!(
+            "stopping: finishing requests in progress; a second signal stops immediately"
+        );
         tokio::spawn(async move {
             self.next().await;
-            // Nothing is lost: what was acknowledged is on disk.
+            // Acknowledged requests are on disk.
             std::process::exit(i32::from(INTERRUPTED));
         });
     }

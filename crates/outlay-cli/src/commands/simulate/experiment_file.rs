@@ -1,4 +1,4 @@
-//! Experiment files: what the flags say, in TOML.
+//! Experiment files: the options of `outlay simulate` in TOML.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const KEYS: [&str; 10] = [
 ];
 const GRID_KEYS: [&str; 2] = ["parameter", "values"];
 
-/// What an experiment file says; nothing is required of it.
+/// The contents of an experiment file; all keys are optional.
 #[derive(Debug, Default)]
 pub(crate) struct ExperimentFile {
     pub(crate) problems: Option<Vec<ProblemSource>>,
@@ -43,7 +43,7 @@ pub(crate) struct ExperimentFile {
 }
 
 impl ExperimentFile {
-    /// Reads the file, or tells everything that is wrong with it. Paths in it are relative to it.
+    /// Reads and validates the file. Paths in it are relative to its folder.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = input::text(path)?;
         let folder = if input::is_stdin(path) {
@@ -94,10 +94,10 @@ fn syntax_error(text: &str, error: &toml::de::Error) -> String {
     format!("line {}: {}", 1 + before.matches('\n').count(), error.message().trim())
 }
 
-/// A table of the file and what has been found wrong so far.
+/// A table of the file, and the errors found so far.
 struct Fields<'t> {
     table: &'t Table,
-    /// What stands before its keys in messages.
+    /// Prefix of its keys in messages.
     place: &'static str,
     errors: Vec<String>,
 }
@@ -115,7 +115,7 @@ impl Fields<'_> {
         for key in self.table.keys().filter(|key| !known.contains(&key.as_str())) {
             let hint = match nearest(key, known.iter().copied()) {
                 Some(meant) => format!("did you mean {meant}?"),
-                None => format!("known here are {}", known.join(", ")),
+                None => format!("expected one of {}", known.join(", ")),
             };
             self.errors.push(format!("{}{}: unknown key; {hint}", self.place, key.escape_debug()));
         }
@@ -124,7 +124,7 @@ impl Fields<'_> {
     fn text(&mut self, key: &str) -> Option<String> {
         match self.table.get(key)? {
             Value::String(text) => Some(text.clone()),
-            other => self.keep(key, Err(format!("must be a text, not {}", kind(other)))),
+            other => self.keep(key, Err(format!("must be a string, not {}", kind(other)))),
         }
     }
 
@@ -149,7 +149,7 @@ impl Fields<'_> {
         self.keep(key, number.ok_or_else(wanted))
     }
 
-    /// A list of texts under `many`, or a single one under `one`.
+    /// A list of strings under `many`, or a single one under `one`.
     fn texts<T>(
         &mut self,
         one: &str,
@@ -157,7 +157,7 @@ impl Fields<'_> {
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Option<Vec<T>> {
         if self.table.contains_key(one) && self.table.contains_key(many) {
-            self.fault(one, format!("is given together with {many}; leave one out"));
+            self.fault(one, format!("is given together with {many}; use only one of them"));
             return None;
         }
         if let Some(text) = self.text(one) {
@@ -165,13 +165,13 @@ impl Fields<'_> {
         }
         let value = self.table.get(many)?;
         let Some(list) = value.as_array().filter(|list| !list.is_empty()) else {
-            return self.keep(many, Err(format!("must be a list of texts, not {}", kind(value))));
+            return self.keep(many, Err(format!("must be a list of strings, not {}", kind(value))));
         };
         let mut items = Vec::new();
         for (position, item) in list.iter().enumerate() {
             let item = item
                 .as_str()
-                .ok_or_else(|| format!("must be a text, not {}", kind(item)))
+                .ok_or_else(|| format!("must be a string, not {}", kind(item)))
                 .and_then(&read);
             items.extend(self.keep(&format!("{many}[{position}]"), item));
         }
@@ -218,10 +218,10 @@ impl Fields<'_> {
     }
 }
 
-/// What a value is, as said in "must be a text, not …".
+/// Description of a value, for "must be a string, not …".
 fn kind(value: &Value) -> String {
     match value {
-        Value::String(text) => format!("the text \"{}\"", text.escape_debug()),
+        Value::String(text) => format!("the string \"{}\"", text.escape_debug()),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
         Value::Boolean(flag) => flag.to_string(),
@@ -264,14 +264,14 @@ mod tests {
             feedback = 'much'\ngrid = { parameter = 3, value = [1] }\n";
         let expected = [
             "horizn: unknown key; did you mean horizon?",
-            "problems[1]: must be a text, not 7",
+            "problems[1]: must be a string, not 7",
             "learners[0]: learner `shrp`: `shrp` is not known: did you mean `sharp`?",
             "replications: must be a whole number of at least 1 and at most 1000000, not 0",
-            "seed: must be a whole number of at least 0, not the text \"one\"",
+            "seed: must be a whole number of at least 0, not the string \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",
             "grid.value: unknown key; did you mean values?",
             "grid.values: is missing",
-            "grid.parameter: must be a text, not 3",
+            "grid.parameter: must be a string, not 3",
             "learners: learner paper is given twice",
         ];
         assert_eq!(errors(text), expected);
@@ -281,11 +281,11 @@ mod tests {
     fn one_and_many_do_not_go_together() {
         assert_eq!(
             errors("problem = 'power'\nproblems = ['power']"),
-            ["problem: is given together with problems; leave one out"]
+            ["problem: is given together with problems; use only one of them"]
         );
         assert_eq!(
             errors("problems = []"),
-            ["problems: must be a list of texts, not an empty list"]
+            ["problems: must be a list of strings, not an empty list"]
         );
         assert!(errors("problem = ")[0].starts_with("line 1: "));
     }

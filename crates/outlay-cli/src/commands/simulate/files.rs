@@ -1,4 +1,4 @@
-//! The files that a finished run leaves in its folder.
+//! The result files of a finished run.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const RESULTS_CSV: &str = "results.csv";
 const CURVES_CSV: &str = "curves.csv";
 const PICTURES: &str = "pictures";
 
-/// What must not be overwritten where no run is.
+/// Names of all result files, which must not exist in a folder without a run.
 pub(crate) const RESULT_FILES: [&str; 7] = [
     REPORT,
     RESULTS_JSON,
@@ -27,8 +27,7 @@ pub(crate) const RESULT_FILES: [&str; 7] = [
     "curves.parquet",
 ];
 
-/// Writes everything. Nothing of it depends on the clock, on threads, or on whether the run was
-/// resumed.
+/// Writes all files. They do not depend on the clock, on the number of threads, or on interruptions.
 pub(crate) fn write(
     folder: &Path,
     plan: &SimulationPlan,

@@ -1,11 +1,11 @@
-//! A grid: the same problem with different numbers.
+//! Grids: one run per value of a parameter.
 
 use outlay::instance::{Instance, InstanceError};
 
-/// Larger whole numbers are not exact in floating point.
+/// Largest whole number up to which all whole numbers are exact in floating point.
 const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
 
-/// A parameter and the values it takes, one after the other.
+/// A parameter and its values.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Grid {
     pub(crate) parameter: String,
@@ -13,10 +13,10 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The parameter that is no part of a problem.
+    /// The parameter that is not part of the problem.
     pub(crate) const HORIZON: &'static str = "horizon";
 
-    /// A grid, or what is wrong with its values.
+    /// Validates the values.
     pub(crate) fn new(parameter: &str, values: Vec<f64>) -> Result<Self, String> {
         if values.is_empty() {
             return Err("needs at least one value".to_owned());
@@ -37,7 +37,7 @@ impl Grid {
         Ok(Self { parameter: parameter.trim().to_owned(), values })
     }
 
-    /// The flag's `tasks=2,5,10`.
+    /// Parses the flag, such as `tasks=2,5,10`.
     pub(crate) fn from_flag(text: &str) -> Result<Self, String> {
         let Some((parameter, values)) =
             text.split_once('=').filter(|(parameter, _)| !parameter.trim().is_empty())
@@ -51,7 +51,7 @@ impl Grid {
     }
 }
 
-/// The instance with another value of a parameter.
+/// The instance with a changed parameter.
 pub(crate) fn with_parameter(
     instance: &Instance,
     parameter: &str,

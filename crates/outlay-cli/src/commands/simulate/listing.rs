@@ -1,4 +1,4 @@
-//! `outlay simulate --list`: what there is to choose from.
+//! `outlay simulate --list`: learners, distributions and instances.
 
 use outlay::instance::INSTANCES;
 use outlay::learner::LEARNERS;
@@ -46,7 +46,8 @@ pub(crate) fn list(format: Format) -> Result<CommandOutput, Failure> {
         Format::Table => Ok(CommandOutput::new(listing.text())),
         Format::Json => Ok(CommandOutput::new(json(&listing)?)),
         Format::Csv => Err(Failure(
-            "--list has several tables, which CSV cannot hold: take --format json".to_owned(),
+            "--list prints several tables, which CSV cannot represent: use --format json"
+                .to_owned(),
         )),
     }
 }
@@ -102,7 +103,7 @@ impl Listing {
             }
         }
         let mut instances =
-            Table::new(&[("instance", Left), ("parameters", Left), ("what it is", Left)]);
+            Table::new(&[("instance", Left), ("parameters", Left), ("description", Left)]);
         for row in &self.instances {
             instances.row([row.instance, row.parameters, row.about].map(str::to_owned).to_vec());
         }

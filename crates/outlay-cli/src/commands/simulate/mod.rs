@@ -1,8 +1,7 @@
-//! `outlay simulate`: learners on problems, many times over.
+//! `outlay simulate`: replicated simulations of learners.
 //!
-//! What was asked for (`request`, `experiment_file`, `grid`) becomes a `plan`; the plan is played
-//! and kept (`crate::run`), and what the replications add up to is written (`record`, `table`,
-//! `files`).
+//! Flags and experiment file (`request`, `experiment_file`, `grid`) become a `plan`; the plan is run and
+//! saved (`crate::run`), and the results are written (`record`, `table`, `files`).
 
 mod experiment_file;
 mod files;
@@ -25,7 +24,7 @@ use crate::run::{Played, RunEnd, RunFolder, play, threads};
 use plan::SimulationPlan;
 use request::Request;
 
-/// Where runs go that nobody gave a place.
+/// Parent folder of runs without `--out`.
 const DEFAULT_FOLDER: &str = "runs";
 
 pub(crate) fn run(arguments: &SimulateArgs, quiet: bool) -> Result<CommandOutput, Failure> {
@@ -48,8 +47,8 @@ pub(crate) fn run(arguments: &SimulateArgs, quiet: bool) -> Result<CommandOutput
     }
 }
 
-/// Where the run is kept. A table is for people, who want a report with it; programs ask for files
-/// if they want some.
+/// The folder of the run. Table output comes with a report by default; for other formats files are
+/// written only if requested.
 fn folder(request: &Request, format: Format, plan: &SimulationPlan) -> Option<PathBuf> {
     let default = || {
         PathBuf::from(DEFAULT_FOLDER).join(format!("{}-{}", plan.name, &plan.record.digest[..8]))
@@ -60,9 +59,9 @@ fn folder(request: &Request, format: Format, plan: &SimulationPlan) -> Option<Pa
 fn resuming(played: &Played) -> String {
     let (done, total) = (played.done(), played.total());
     if done == total {
-        format!("all {total} replications are there")
+        format!("all {total} replications are already finished")
     } else {
-        format!("resuming: {done} of {total} replications are there")
+        format!("resuming: {done} of {total} replications are already finished")
     }
 }
 
@@ -71,11 +70,11 @@ fn stopped(played: &Played, folder: &RunFolder) -> CommandOutput {
         Some(path) => {
             let (done, total) = (played.done(), played.total());
             format!(
-                "stopped: {done} of {total} replications are kept in {}; the same command goes on",
+                "interrupted: {done} of {total} replications are saved in {}; the same command resumes the run",
                 path.display()
             )
         }
-        None => "stopped: nothing was kept; --out DIR keeps what is finished".to_owned(),
+        None => "interrupted: nothing was saved; --out DIR saves finished replications".to_owned(),
     };
     CommandOutput { result: String::new(), remarks: vec![remark], ending: Ending::Interrupted }
 }

@@ -1,4 +1,4 @@
-//! Replications and curves as Parquet files, for data frames.
+//! Replications and curves as Parquet files.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ enum Column {
     Text(&'static str, Vec<ByteArray>),
     Whole(&'static str, Vec<i64>),
     Number(&'static str, Vec<f64>),
-    /// Absent where there is a single replication, or no grid.
+    /// An optional number: absent with a single replication or without a grid.
     Perhaps(&'static str, Vec<Option<f64>>),
 }
 
@@ -36,7 +36,7 @@ impl Column {
         Self::Text(name, texts.map(ByteArray::from).collect())
     }
 
-    /// Parquet's unsigned numbers are written as signed ones of the same bits.
+    /// Parquet stores unsigned numbers as signed ones with the same bits.
     fn whole(name: &'static str, numbers: impl Iterator<Item = u64>) -> Self {
         Self::Whole(name, numbers.map(u64::cast_signed).collect())
     }

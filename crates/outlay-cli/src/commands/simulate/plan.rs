@@ -1,4 +1,4 @@
-//! What was asked for as an experiment of the library, checked before anything runs.
+//! The plan of a simulation: a validated experiment of the library.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::input::problem_source::{DEFAULT_HORIZON, ProblemSource};
 use crate::output::command_line;
 use crate::run::{RunRecord, label};
 
-/// What will be played.
+/// A validated simulation.
 #[derive(Debug)]
 pub(crate) struct SimulationPlan {
-    /// Fit for the name of a folder.
+    /// Default name of the folder.
     pub(crate) name: String,
-    /// What the report is headed.
+    /// Title of the report.
     pub(crate) title: String,
-    /// A command that gives the same results.
+    /// The command line that gives the same results.
     pub(crate) command: String,
     pub(crate) experiment: Experiment,
     pub(crate) record: RunRecord,
-    /// Whether there is one problem and no grid: then results are those of one run, not a list.
+    /// True for one problem without a grid: the JSON output is then one run instead of a list.
     pub(crate) is_single: bool,
 }
 
@@ -55,15 +55,15 @@ impl SimulationPlan {
     }
 }
 
-/// What a problem is called; files of the same name are called by their paths.
+/// Name of a problem; files with the same name are identified by their paths.
 fn name_among(sources: &[ProblemSource], position: usize) -> Result<String, Failure> {
     let (source, others) =
         (&sources[position], || sources.iter().enumerate().filter(|(other, _)| *other != position));
-    if others().any(|(_, other)| other.written() == source.written()) {
-        return Err(Failure(format!("{} is given twice", source.written())));
+    if others().any(|(_, other)| other.as_argument() == source.as_argument()) {
+        return Err(Failure(format!("{} is given twice", source.as_argument())));
     }
     let is_unique = others().all(|(_, other)| other.name() != source.name());
-    Ok(if is_unique { source.name() } else { source.written() })
+    Ok(if is_unique { source.name() } else { source.as_argument() })
 }
 
 /// One case, or one for each value of the grid.
@@ -100,7 +100,7 @@ fn case(
     })
 }
 
-/// A problem of which one number may still change.
+/// A problem in which one number can still be changed.
 enum Base {
     File(ProblemFile),
     Instance(Instance),
@@ -130,7 +130,7 @@ impl Base {
     }
 }
 
-/// Refuses what could not be run, with the problem that it is about.
+/// Validates the experiment; errors name the problem.
 fn check(experiment: &Experiment) -> Result<(), Failure> {
     for case in &experiment.cases {
         let alone = Experiment { cases: vec![case.clone()], ..experiment.clone() };
@@ -141,7 +141,7 @@ fn check(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `shop-ads`, `m-set-tasks-10`, `power-and-2-more`.
+/// Default name of the folder: `shop-ads`, `m-set-tasks-10`, `power-and-2-more`.
 fn folder_name(request: &Request) -> String {
     let first = request.problems.first().map(ProblemSource::name).unwrap_or_default();
     let name = request.name.clone().unwrap_or_else(|| match request.problems.len() {
@@ -155,11 +155,11 @@ fn folder_name(request: &Request) -> String {
     name.trim_start_matches('.').to_owned()
 }
 
-/// The command in full, defaults written out, so that it keeps its meaning. How many threads it
-/// took does not matter.
+/// The command line with defaults written out, so that it stays valid if they change. The number of
+/// threads is omitted.
 fn command(request: &Request) -> String {
     let mut words = vec!["outlay".to_owned(), "simulate".to_owned()];
-    words.extend(request.problems.iter().map(ProblemSource::written));
+    words.extend(request.problems.iter().map(ProblemSource::as_argument));
     let mut flag = |name: &str, value: String| words.extend([format!("--{name}"), value]);
     for learner in &request.learners {
         flag("learner", learner.to_string());

@@ -1,4 +1,4 @@
-//! Results for programs: JSON and CSV, with all digits.
+//! Results as JSON and CSV.
 
 use outlay::experiment::{LearnerSummary, Summary};
 use outlay::feedback::Feedback;
@@ -13,7 +13,7 @@ struct Runs<'a> {
     runs: &'a [Summary],
 }
 
-/// One object: the run itself if there is a single problem, else a list of them.
+/// One object: the run of a single problem, or a list of runs.
 pub(crate) fn json(summaries: &[Summary], is_single: bool) -> Result<String, Failure> {
     match summaries {
         [summary] if is_single => output::json(summary),
@@ -64,7 +64,7 @@ pub(crate) struct CurveRow<'a> {
     pub(crate) high95: Option<f64>,
     pub(crate) q10: f64,
     pub(crate) q90: f64,
-    /// Of the grid, if there is one.
+    /// Parameter of the grid, if there is one.
     pub(crate) parameter: Option<&'a str>,
     pub(crate) parameter_value: Option<f64>,
 }
@@ -127,14 +127,13 @@ impl<'a> Row<'a> {
     }
 }
 
-/// What the learner earned of what the best split would have; nothing if there is nothing to earn.
+/// Expected reward relative to the optimal split; none if the optimum is zero.
 pub(crate) fn share_of_optimum(summary: &Summary, learner: &LearnerSummary) -> Option<f64> {
     let optimum = summary.optimum.value * summary.horizon as f64;
     (optimum > 0.0).then(|| 1.0 - learner.regret.mean / optimum)
 }
 
-/// The learner's regret as a share of the even split's: of `uniform` where that plays too, else by
-/// its expected reward.
+/// Regret relative to the even split: that of `uniform` if it was simulated, else its expected regret.
 pub(crate) fn share_of_even_split_regret(
     summary: &Summary,
     learner: &LearnerSummary,
@@ -145,7 +144,7 @@ pub(crate) fn share_of_even_split_regret(
         .find(|learner| learner.learner == "uniform")
         .map(|uniform| uniform.regret.mean);
     let even = uniform.unwrap_or(summary.uniform_regret_per_round * summary.horizon as f64);
-    // A regret in the last digits of the optimum is none.
+    // Ignore rounding errors of the optimum.
     let is_regret = even > 1e-9 * summary.optimum.value * summary.horizon as f64;
     is_regret.then(|| learner.regret.mean / even)
 }

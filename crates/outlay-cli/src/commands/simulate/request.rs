@@ -1,4 +1,4 @@
-//! What was asked for: flags first, then the experiment file, then defaults.
+//! The requested simulation: flags override the experiment file, which overrides the defaults.
 
 use std::path::{Path, PathBuf};
 
@@ -16,14 +16,14 @@ pub(crate) const DEFAULT_LEARNERS: [&str; 3] = ["sharp", "paper", "uniform"];
 pub(crate) const DEFAULT_REPLICATIONS: u64 = 100;
 const DEFAULT_SEED: u64 = 1;
 
-/// Everything that decides what is played and where it is kept.
+/// The requested simulation.
 #[derive(Debug)]
 pub(crate) struct Request {
-    /// The experiment file's name, if there is one.
+    /// Name of the experiment file, if there is one.
     pub(crate) name: Option<String>,
     pub(crate) problems: Vec<ProblemSource>,
     pub(crate) learners: Vec<LearnerSpec>,
-    /// Absent: each problem's own.
+    /// Horizon of all problems; absent if each uses its own.
     pub(crate) horizon: Option<u64>,
     pub(crate) replications: u64,
     pub(crate) seed: u64,
@@ -42,7 +42,7 @@ impl Request {
             .unwrap_or_default();
         let problems = problems(&arguments.problems)?.or(file.problems).unwrap_or_default();
         if problems.is_empty() {
-            return Err(Failure("no problem: give a problem file, an instance by name (--list shows them), or --experiment".to_owned()));
+            return Err(Failure("no problem: give a problem file, the name of an instance (see --list), or --experiment".to_owned()));
         }
         let learners = match (&arguments.learners[..], file.learners) {
             ([], Some(learners)) => learners,
@@ -54,7 +54,8 @@ impl Request {
         let grid = grid.map_err(|message| Failure(format!("--grid: {message}")))?.or(file.grid);
         if horizon.is_some() && grid.as_ref().is_some_and(|grid| grid.parameter == Grid::HORIZON) {
             return Err(Failure(
-                "the horizon is given twice: by a grid and as one number; leave one out".to_owned(),
+                "the horizon is given both by the grid and as a number; use only one of them"
+                    .to_owned(),
             ));
         }
         Ok(Self {
@@ -77,7 +78,7 @@ impl Request {
     }
 }
 
-/// The problems of the command line; nothing if there are none.
+/// The problems of the command line; none if there are none.
 fn problems(texts: &[String]) -> Result<Option<Vec<ProblemSource>>, Failure> {
     if texts.iter().filter(|text| input::is_stdin(Path::new(text))).count() > 1 {
         return Err(Failure("only one problem can come from standard input".to_owned()));
@@ -96,7 +97,7 @@ pub(crate) fn learners(texts: &[impl AsRef<str>]) -> Result<Vec<LearnerSpec>, Fa
         .map_err(Failure)
 }
 
-/// The learners if no two are the same: their lines could not be told apart.
+/// Fails if two learners are the same.
 pub(crate) fn distinct(learners: Vec<LearnerSpec>) -> Result<Vec<LearnerSpec>, String> {
     match learners
         .iter()
@@ -108,8 +109,8 @@ pub(crate) fn distinct(learners: Vec<LearnerSpec>) -> Result<Vec<LearnerSpec>, S
     }
 }
 
-/// `paper,sharp` is two learners, `a:x=1,y=2` is one: a part that is only `key=value` belongs to
-/// the learner before it.
+/// Splits a list of learners: `paper,sharp` is two learners, `a:x=1,y=2` is one. A part of the form
+/// `key=value` belongs to the learner before it.
 fn separate(text: &str) -> Vec<String> {
     let mut learners: Vec<String> = Vec::new();
     for part in text.split(',') {

@@ -1,4 +1,4 @@
-//! Results for people: one table a problem.
+//! Results as text: one table per problem.
 
 use outlay::experiment::{LearnerSummary, Statistics, Summary};
 
@@ -45,7 +45,7 @@ fn table(summary: &Summary, speeds: &[Option<f64>]) -> String {
     format!("{}\n{}\n", table.render(), line(summary))
 }
 
-/// `123.4 ± 5.6`, the second to the digits of the first.
+/// Mean with the half-width of its interval: `123.4 ± 5.6`.
 fn mean(regret: &Statistics) -> String {
     let mean = figure(regret.mean);
     let Some(high) = regret.high95 else { return mean };
@@ -59,7 +59,7 @@ fn mean(regret: &Statistics) -> String {
     format!("{mean} ± {half}")
 }
 
-/// Rounds per second: more digits would be the machine's mood.
+/// Rounds per second; further digits are timing noise.
 fn rate(speed: f64) -> String {
     if speed >= 1e6 { format!("{:.2}M", speed / 1e6) } else { number::plain(speed.round()) }
 }
@@ -68,7 +68,7 @@ fn pending(learner: &LearnerSummary) -> String {
     if learner.pending > 0.0 { figure(learner.pending) } else { String::new() }
 }
 
-/// What was played, in one line.
+/// The summary line.
 fn line(summary: &Summary) -> String {
     let parts = [
         label(&summary.problem, summary.parameter.as_ref()),

@@ -14,7 +14,7 @@ use crate::output::table::{Align, Table, hidden_line, most_important};
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::{Precision, counted, figure, percent};
 
-/// Open rounds that are named one by one.
+/// Largest number of open rounds that are listed.
 const NAMED: usize = 8;
 
 pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, Failure> {
@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, 
         }
     };
     if let Some(file) = file {
-        let title = format!("{}: where things stand", problem_source::name(&arguments.state));
+        let title = format!("{}: status", problem_source::name(&arguments.state));
         remarks.push(file.write(&page::page(&ledger, &standing, title, lines, quiet)?.html())?);
     }
     Ok(CommandOutput::new(result).with_remarks(remarks))
@@ -69,8 +69,7 @@ struct Row<'a> {
     mean: Option<f64>,
     bonus: Option<f64>,
     next: Option<f64>,
-    /// Of completions this far from what the curve says, if the curve is right; null: nothing to
-    /// doubt.
+    /// Probability of a deviation this large if the curve is correct; null if it is not suspicious.
     doubt: Option<f64>,
 }
 
@@ -119,7 +118,7 @@ fn table(ledger: &Ledger, standing: &Standing) -> String {
         ("task", Left),
         ("spend", Right),
         ("share", Right),
-        ("told", Right),
+        ("reported", Right),
         ("completed", Right),
         ("expected", Right),
         ("mean", Right),
@@ -173,7 +172,7 @@ fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
         figure(standing.spend)
     )];
     if standing.open.is_empty() {
-        lines.push("every outcome has been told".to_owned());
+        lines.push("all outcomes have been reported".to_owned());
         return lines;
     }
     let named: Vec<String> = standing
@@ -185,11 +184,14 @@ fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
     let more = standing.open.len().saturating_sub(NAMED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let open = counted(standing.open.len(), "open round");
-    lines.push(format!("{open}, with the outcomes still to be told: {}{more}", named.join(", ")));
+    lines.push(format!(
+        "{open}, with the number of outcomes still missing: {}{more}",
+        named.join(", ")
+    ));
     lines
 }
 
-/// Where completions and curves disagree.
+/// Warnings about completions that contradict the curves.
 fn warnings(ledger: &Ledger, standing: &Standing) -> Vec<String> {
     let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
     tasks
@@ -197,8 +199,8 @@ fn warnings(ledger: &Ledger, standing: &Standing) -> Vec<String> {
             let probability = standing.doubt?.probability;
             let probability = if probability > 0.0 { format!("probability at most {probability:.0e}") } else { "impossible".to_owned() };
             Some(format!(
-                "(!) {}: {} of {} completed where its curve says {:.1} ({probability} if the curve is right): check what was told, or fit \
-                 the curve again",
+                "(!) {}: {} of {} completed, but its curve predicts {:.1} ({probability} if the curve is correct): check the reported \
+                 outcomes, or fit the curve again",
                 task.name(),
                 standing.completions,
                 standing.told,

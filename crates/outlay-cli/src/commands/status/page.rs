@@ -1,4 +1,4 @@
-//! The report of where things stand: the page of a decision, with what the learner knows.
+//! The report of `outlay status`: the next split with the learner's estimates.
 
 use outlay::ledger::{Ledger, Standing};
 use outlay::plan::{outcomes, value_of};
@@ -10,8 +10,8 @@ use crate::output::command_line;
 use outlay_report::decision::{DecisionPage, Frontier, Learned, TaskView};
 use outlay_report::number::Precision;
 
-/// The page; the split is the one that would come next, by what the learner hopes a success to
-/// bring, or by the means so far if it hopes for nothing.
+/// The page. The split is that of the next round, by the learner's indices, or by the mean rewards if
+/// the learner has no indices.
 pub(super) fn page<'a>(
     ledger: &'a Ledger,
     standing: &Standing,
