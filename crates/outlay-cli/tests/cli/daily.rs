@@ -312,7 +312,7 @@ fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
     done(&command("tell STATE -", &state, "round,task,completed,reward\n1,search,1,0.25\n"));
     report(&["last round", "next round", "bonus", "expected completions", "0.2500"]);
     let own = command(&format!("status STATE --report {}", state.display()), &state, "");
-    assert!(refused(&own).contains("is read by this command"));
+    assert!(refused(&own).contains("is an input of this command"));
 }
 
 /// The copy in the state is the problem, whatever its curves and wherever they were read from.

@@ -1,4 +1,4 @@
-//! Before and after: two bars a task.
+//! Bars of the spends before and after, two per task.
 
 use crate::page::{Figure, HALF};
 use crate::svg::{
@@ -9,8 +9,7 @@ use crate::svg::{
 use super::{DecisionPage, TaskView};
 use crate::selection::{heaviest, left_out};
 
-/// More rows than this are a list, not a picture. The dots of the marginal returns stand next to
-/// the same rows.
+/// Largest number of rows. The figure of marginal returns has the same rows.
 pub(super) const MOST_ROWS: usize = 20;
 
 pub(super) const BEFORE: Colour = Colour::Others;
@@ -19,18 +18,18 @@ pub(super) const AFTER: Colour = Colour::Series(0);
 /// Between the plot and the numbers to its right.
 const GAP: f64 = 4.0;
 
-/// The tasks with rows, in the order of their spends, and how many have none.
+/// The tasks that are shown, by descending spend, and the number of tasks left out.
 pub(super) fn rows(page: &DecisionPage<'_>) -> (Vec<usize>, usize) {
     let (mut rows, hidden) =
         heaviest(page.tasks.len(), MOST_ROWS, |task| page.tasks[task].weight());
-    // Stable: those that get the same stay in the order of what they got.
+    // The sort is stable: equal spends stay in the order of the previous spends.
     rows.sort_by(|&one, &other| {
         page.tasks[other].outcome.spend.total_cmp(&page.tasks[one].outcome.spend)
     });
     (rows, hidden)
 }
 
-/// How high the frame is around so many rows.
+/// Height of the frame for a number of rows.
 pub(super) fn height(page: &DecisionPage<'_>, rows: usize) -> f64 {
     (if page.has_before() { 34.0 } else { 24.0 }) * rows as f64 + 45.0
 }
@@ -68,14 +67,14 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let bars = Element::group().children(bars);
     let picture = Picture::new(HALF, top + height, heading, vec![legend, frame.axes(), bars]);
     let order = if has_before {
-        "What each task gets, the largest first, below what it got."
+        "Spend of each task, the largest first, below its previous spend."
     } else {
-        "What each task gets, the largest first."
+        "Spend of each task, the largest first."
     };
     Figure::half(heading, "spends", picture, format!("{order}{}", left_out(hidden)))
 }
 
-/// The bars of one task, with their numbers at the right.
+/// The bars of one task, with numbers to the right.
 fn pair(page: &DecisionPage<'_>, frame: &Frame, row: usize, task: &TaskView<'_>) -> Element {
     let spend = task.outcome.spend;
     let said = match task.before {
@@ -89,7 +88,7 @@ fn pair(page: &DecisionPage<'_>, frame: &Frame, row: usize, task: &TaskView<'_>)
     };
     let group = Element::group().child(Element::new("title").text(&said));
     let Some(middle) = frame.y(row as f64 + 0.5) else { return group };
-    // The upper bar is what was: thinner, as it is no longer to be decided.
+    // The upper, thinner bar is the previous spend.
     let shift = if page.has_before() { 1.0 } else { -6.5 };
     let before = task.before.map(|before| bar(page, frame, before, (middle - 11.0, 9.0), BEFORE));
     group.children(before.into_iter().flatten()).children(bar(
@@ -110,7 +109,7 @@ fn bar(
 ) -> Vec<Element> {
     let left = frame.plot().left;
     let Some(end) = frame.x(amount) else { return Vec::new() };
-    // A line of a pixel shows where nothing is spent.
+    // A zero spend is drawn as a thin line.
     let bar = rectangle(Area { left, top, width: (end - left).max(1.0), height }, colour);
     let text = small(HALF, top + 0.5 * height + 4.0, &page.precision.amount(amount)).anchor("end");
     let text = if colour == AFTER { text.fill(Colour::Ink) } else { text };

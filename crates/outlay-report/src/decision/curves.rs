@@ -1,4 +1,4 @@
-//! Each task's curve with its point, what it got before, and what it may get.
+//! Each task's curve with its spend, its previous spend and its bounds.
 
 use outlay::Bounds;
 
@@ -14,12 +14,12 @@ use super::{DecisionPage, TaskView};
 use crate::number::{percent, plain};
 use crate::selection::{heaviest, left_out};
 
-const HEADING: &str = "Curves: chance of success against spend";
+const HEADING: &str = "Curves: success probability against spend";
 /// Four rows of three.
 const MOST_PANELS: usize = 12;
 const PANEL_HEIGHT: f64 = 228.0;
 const TITLE_HEIGHT: f64 = 36.0;
-/// A ring that stands out from the curve.
+/// Marks the previous spend.
 pub(super) const BEFORE: Colour = Colour::Series(1);
 const SHADE: f64 = 0.28;
 
@@ -61,7 +61,7 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let caption = match shown.len() {
         1 => format!("The axis ends {axes}."),
         _ => format!(
-            "The largest spends first. Heights compare from panel to panel; each panel has a spend axis of its own, which ends {axes}.{}",
+            "The largest spends first. All panels have the same vertical axis; each has its own spend axis, which ends {axes}.{}",
             left_out(hidden)
         ),
     };
@@ -82,8 +82,7 @@ fn entries(page: &DecisionPage<'_>, shown: &[usize]) -> Vec<Entry> {
     [Some(entry(page.after, Swatch::Dot(AFTER))), before, bounded].into_iter().flatten().collect()
 }
 
-/// Where the axis of a panel ends: everything that is marked is on it, and of the curve what can be
-/// paid for.
+/// End of the axis of a panel: it includes all marks and the affordable part of the curve.
 pub(super) fn end_of(page: &DecisionPage<'_>, task: &TaskView<'_>) -> f64 {
     let Bounds { min, max, at_least } = task.bounds;
     let rise = reach(task.curve);
@@ -108,7 +107,7 @@ fn panel(
 ) -> Element {
     let inner =
         Area { top: outer.top + TITLE_HEIGHT, height: outer.height - TITLE_HEIGHT, ..outer };
-    // What gets nothing stands clear of the axis.
+    // Keep the mark of a zero spend clear of the axis.
     let frame = Frame::new(
         inner,
         Axis::new(Scale { low: -0.02 * end, ..Scale::linear(0.0, end) }, "spend"),
@@ -128,7 +127,7 @@ fn panel(
     Element::group().children(titles).child(frame.axes()).child(plot.children(ring).children(point))
 }
 
-/// The name, and what was decided in a line below it.
+/// The task's name, and its spend in a line below.
 fn titles(page: &DecisionPage<'_>, task: &TaskView<'_>, frame: &Frame, top: f64) -> Vec<Element> {
     let (left, room) = (frame.plot().left, frame.plot().width);
     let name = Element::label(left, top + 14.0, "").attribute("font-weight", "bold");
@@ -145,7 +144,7 @@ fn titles(page: &DecisionPage<'_>, task: &TaskView<'_>, frame: &Frame, top: f64)
     vec![name, small(left, top + 29.0, &shorten(&parts.join(" · "), room, 11.0))]
 }
 
-/// What it may get, in words; nothing if that is anything.
+/// Bounds as text; empty if there are none.
 fn bound_words(bounds: Bounds) -> Option<String> {
     match bounds {
         Bounds { max: 0.0, .. } => Some("excluded".to_owned()),
@@ -164,7 +163,7 @@ fn bound_words(bounds: Bounds) -> Option<String> {
     }
 }
 
-/// The stretches of spend that the bounds rule out, from left to right.
+/// The infeasible intervals of spend, from left to right.
 fn ruled_out(bounds: Bounds, end: f64) -> Vec<(f64, f64)> {
     let below = bounds.min.max(bounds.at_least);
     [(0.0, below.min(end)), (bounds.max.min(end), end)]
@@ -180,7 +179,7 @@ fn forbidden(bounds: Bounds, end: f64, frame: &Frame) -> Element {
         let (Some(left), Some(right)) = (frame.x(from), frame.x(to)) else { continue };
         let area = Area { left, top: plot.top, width: right - left, height: plot.height };
         group = group.child(rectangle(area, Colour::Others).number("fill-opacity", SHADE));
-        // The bound itself is where the shade ends inside the plot.
+        // Mark the bound where the shaded area ends inside the plot.
         for edge in [(from, left), (to, right)]
             .into_iter()
             .filter(|(spend, _)| *spend > 0.0 && *spend < end)

@@ -10,17 +10,17 @@ use super::curves::BEFORE;
 use super::digits;
 use crate::selection::thinned;
 
-const VALUES: &str = "What other budgets would bring";
-const PRICES: &str = "What one more unit of budget is worth";
-/// Budgets below the given one, and above it.
+const VALUES: &str = "Optimal value at other budgets";
+const PRICES: &str = "Shadow price: value of one more unit of budget";
+/// Number of budgets below and above the given one.
 const EACH_SIDE: usize = 10;
-/// With more points than this a line is as good as its dots.
+/// Largest number of points that are marked with dots.
 const MOST_DOTS: usize = 40;
-/// A line needs no more points than its picture has pixels.
+/// Largest number of points of a line.
 const MOST_POINTS: usize = 500;
-/// Bounds this close to the values cannot be seen apart.
+/// Relative gaps below this are not visible.
 const VISIBLE_GAP: f64 = 1e-4;
-/// Prices beyond so many times the middle one leave the picture.
+/// Prices above this multiple of the median are cut off.
 const HIGHEST: f64 = 5.0;
 
 /// Optimal splits for several budgets, and the points to mark among them.
@@ -44,7 +44,7 @@ pub fn frontier_budgets(problem: &Problem, budget: f64, also: f64) -> Vec<f64> {
         .into_iter()
         .filter(|most| most.is_finite())
         .fold(0.0, f64::max);
-    // Without any budget, look at what the problem's own would bring.
+    // For a zero budget, use the problem's own as the upper end.
     let most = if most > budget { most } else { problem.budget() };
     let steps = |from: f64, to: f64| {
         (1..=EACH_SIDE).map(move |step| from + (to - from) * (step as f64 / EACH_SIDE as f64))
@@ -67,14 +67,14 @@ impl Frontier {
         thinned(self.points.len(), MOST_POINTS).into_iter().map(|position| &self.points[position])
     }
 
-    /// From the least budget to the largest, with everything that is marked.
+    /// The budget axis, which includes all marks.
     fn across(&self) -> Option<Axis> {
         let marked =
             [self.budget, self.chosen.map(|chosen| chosen.0), self.before.map(|before| before.0)];
         let (low, high) = extent(
             self.points.iter().map(|point| point.budget).chain(marked.into_iter().flatten()),
         )?;
-        // Zero is worth seeing unless it is far away.
+        // Start at zero unless it is far away.
         let low = if low < 0.5 * high { 0.0 } else { low };
         Some(Axis::new(Scale::linear(low, high).padded(0.02), "budget per round"))
     }
@@ -88,7 +88,7 @@ impl Frontier {
         let marked = [self.chosen, self.before].into_iter().flatten().map(|(_, value)| value);
         let (Some(across), Some((low, high))) = (self.across(), extent(heights.chain(marked)))
         else {
-            return Figure::missing(VALUES, "No other budget was looked at.");
+            return Figure::missing(VALUES, "No other budget was evaluated.");
         };
         let entry = |name: &str, swatch| Entry { name: name.to_owned(), swatch, series: None };
         let line = Stroke::plain(Colour::Ink, 1.6);
@@ -122,10 +122,10 @@ impl Frontier {
         }
         let below = self
             .before
-            .map(|_| " The height from the ring up to the line is what could be gained.".to_owned())
+            .map(|_| " The distance from the ring up to the line is the possible gain.".to_owned())
             .unwrap_or_default();
         let caption = format!(
-            "The best split at each of {} budgets (small dots).{below}{}",
+            "The optimal split at each of {} budgets (small dots).{below}{}",
             self.points.len(),
             self.gap_sentence()
         );
@@ -141,12 +141,11 @@ impl Frontier {
         let largest = self.points.iter().map(Allocation::gap).fold(0.0, f64::max);
         if self.has_band() {
             format!(
-                " No split is worth more than the bound; the values found are at most {} below it.",
+                " No split exceeds the upper bound; the values found are at most {} below it.",
                 crate::number::percent(largest)
             )
         } else {
-            " No split is worth more: the bounds on the best value cannot be told from the line."
-                .to_owned()
+            " The values are optimal: the upper bounds coincide with the line.".to_owned()
         }
     }
 
@@ -161,7 +160,7 @@ impl Frontier {
     fn prices(&self) -> Figure {
         let prices = || self.points.iter().map(|point| point.price);
         let (Some(across), Some((_, largest))) = (self.across(), extent(prices())) else {
-            return Figure::missing(PRICES, "No other budget was looked at.");
+            return Figure::missing(PRICES, "No other budget was evaluated.");
         };
         let mut positive: Vec<f64> = prices().filter(|price| *price > 0.0).collect();
         positive.sort_by(f64::total_cmp);
@@ -182,7 +181,7 @@ impl Frontier {
         let above = match above {
             0 => String::new(),
             _ => format!(
-                " At {above} of the budgets it is higher than the picture, up to {}.",
+                " At {above} of the budgets it exceeds the figure, up to {}.",
                 digits(prices().fold(0.0, f64::max))
             ),
         };
@@ -199,7 +198,7 @@ impl Frontier {
     }
 }
 
-/// Where the line was computed, if that is not everywhere.
+/// Dots at the computed points, if there are few.
 fn dots(lines: &mut LineChart, points: &[(f64, f64)]) {
     if points.len() <= MOST_DOTS {
         for place in points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! What the next unit would bring at each task, next to what a unit of budget is worth.
+//! Marginal returns of the tasks, next to the shadow price of the budget.
 
 use outlay::Bounds;
 
@@ -14,15 +14,15 @@ use super::trace::{jumps, kinks, trace};
 use super::{DecisionPage, TaskView, digits};
 use crate::selection::left_out;
 
-const HEADING: &str = "Marginal returns and the price of budget";
+const HEADING: &str = "Marginal returns and the shadow price";
 const PRICE: Stroke = Stroke { colour: Colour::Series(1), width: 1.6, dash: "6 4" };
 const REACH: Stroke = Stroke { colour: Colour::Others, width: 3.0, dash: "" };
-/// Returns beyond so many times the price stand at the edge of the picture, with an arrow.
+/// Returns above this multiple of the price are drawn at the edge, with an arrow.
 const FARTHEST: f64 = 4.0;
-/// Returns this close to each other are the same to the eye, and to whoever decides.
+/// Relative differences below this are not visible.
 const SAME: f64 = 1e-3;
 
-/// Why a task's marginal return need not be the price; nothing if it should be.
+/// The reason why a task's marginal return may differ from the price, if there is one.
 fn held_by(task: &TaskView<'_>) -> Option<String> {
     let spend = task.outcome.spend;
     let is_near = |place: &f64| (spend - place).abs() <= 1e-9 * place;
@@ -38,18 +38,17 @@ fn held_by(task: &TaskView<'_>) -> Option<String> {
     kinks(task.curve).iter().any(is_near).then(|| "at a kink".to_owned())
 }
 
-/// What a change would bring or cost for each unit, however large it is: marginal returns say
-/// nothing of jumps.
+/// Gain or loss per unit of larger changes, which marginal returns do not show for curves with jumps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rates {
-    /// The most that more spend brings.
+    /// Largest gain per unit of additional spend.
     more: Option<f64>,
-    /// The least that less spend costs.
+    /// Smallest loss per unit of reduced spend.
     less: Option<f64>,
 }
 
 impl Rates {
-    /// Over all spends up to `end` that the bounds allow.
+    /// Over all feasible spends up to `end`.
     fn of(task: &TaskView<'_>, end: f64) -> Self {
         let Bounds { min, max, at_least } = task.bounds;
         let spend = task.outcome.spend;
@@ -57,7 +56,7 @@ impl Rates {
         let is_allowed = |other: f64| {
             other.is_finite() && other >= min && other <= max && (other == 0.0 || other >= at_least)
         };
-        // The spends closest to this one are this one.
+        // Ignore spends that differ only by rounding.
         let is_apart = |other: f64| (other - spend).abs() > 1e-9 * end;
         let others = trace(task.curve, end, &[])
             .into_iter()
@@ -82,7 +81,7 @@ impl Rates {
     }
 }
 
-/// A row of the picture.
+/// A row of the figure.
 struct Row<'page> {
     task: &'page TaskView<'page>,
     held_by: Option<String>,
@@ -92,7 +91,7 @@ struct Row<'page> {
 impl<'page> Row<'page> {
     fn new(page: &'page DecisionPage<'page>, task: &'page TaskView<'page>) -> Self {
         let held_by = held_by(task);
-        // At a bound it is the bound that holds it, whatever the curve does.
+        // At a bound, the bound is the reason.
         let is_free = held_by.is_some() && task.outcome.bound.is_none();
         Self { task, held_by, rates: is_free.then(|| Rates::of(task, end_of(page, task))) }
     }
@@ -154,17 +153,17 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     )
 }
 
-/// From zero on; a task that is far beyond the price would leave no room for the others.
+/// The axis from zero; tasks far above the price are cut off.
 fn scale(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> Scale {
     let (_, largest) =
         extent(rows.iter().flat_map(Row::numbers).chain([page.price])).unwrap_or((0.0, 0.0));
     let most = if page.price > 0.0 { largest.min(FARTHEST * page.price) } else { largest };
     let scale = Scale::linear(0.0, most.max(0.0)).padded(0.06);
-    // What is zero stands clear of the names.
+    // Keep dots at zero clear of the names.
     Scale { low: -0.03 * scale.high, ..scale }
 }
 
-/// The dot of one task, and to the right what holds it.
+/// The dot of one task, and the reason to its right.
 fn mark(frame: &Frame, place: usize, row: &Row<'_>) -> Element {
     let marginal = row.task.outcome.marginal_return;
     let why = row.held_by.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
@@ -194,8 +193,7 @@ fn mark(frame: &Frame, place: usize, row: &Row<'_>) -> Element {
     }
 }
 
-/// From what more brings at best to what less costs at least; whoever gets nothing has nothing to
-/// lose.
+/// The interval between gain and loss of larger changes; a zero spend has no loss.
 fn reach(frame: &Frame, rates: Rates, marginal: f64, y: f64) -> Option<Element> {
     let plot = frame.plot();
     let x = |rate: f64| {
@@ -214,7 +212,7 @@ fn reach(frame: &Frame, rates: Rates, marginal: f64, y: f64) -> Option<Element> 
     Some(segment((from, y), (to, y), REACH))
 }
 
-/// What the picture says, as far as it is so.
+/// The caption.
 fn caption(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> String {
     let inside: Vec<f64> = page
         .tasks

@@ -1,4 +1,4 @@
-//! How the split changes with the budget: a column a budget.
+//! The split against the budget, one column per budget.
 
 use outlay::{Allocation, Problem};
 
@@ -12,7 +12,7 @@ use crate::number::{percent, plain};
 use crate::selection::{heaviest, thinned};
 
 const HEADING: &str = "Where each budget goes";
-/// Tasks with a colour of their own.
+/// Number of tasks with their own colour.
 const MOST_TASKS: usize = 8;
 const MOST_COLUMNS: usize = 40;
 const HEIGHT: f64 = 320.0;
@@ -21,7 +21,7 @@ pub(super) fn figure(problem: &Problem, points: &[Allocation]) -> Figure {
     let columns: Vec<&Allocation> =
         thinned(points.len(), MOST_COLUMNS).into_iter().map(|position| &points[position]).collect();
     let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
-        return Figure::missing(HEADING, "No budget was looked at.");
+        return Figure::missing(HEADING, "No budget was evaluated.");
     };
     if !(last.budget > 0.0) {
         return Figure::missing(HEADING, "There is no budget to split.");

@@ -60,7 +60,7 @@ pub(super) const COLUMNS: [Column; 15] = [
             sum(page, |task| Some(task.outcome.spend - task.before?))
                 .map(|total| page.precision.change(total))
         },
-        ..column("move", "What is to be added, or taken away.", |page, task| {
+        ..column("move", "Change of the spend.", |page, task| {
             Some(page.precision.change(
                 page.precision.rounded(task.outcome.spend) - page.precision.rounded(task.before?),
             ))
@@ -68,31 +68,31 @@ pub(super) const COLUMNS: [Column; 15] = [
     },
     Column {
         total: |page| sum(page, |task| Some(task.outcome.share)).map(percent),
-        ..column("share", "Its share of the budget.", |_, task| Some(percent(task.outcome.share)))
+        ..column("share", "Share of the budget.", |_, task| Some(percent(task.outcome.share)))
     },
-    column("success", "Its chance of success at that spend.", |_, task| {
+    column("success", "Success probability at that spend.", |_, task| {
         Some(percent(task.outcome.success))
     }),
     Column {
         total: |page| sum(page, |task| task.reward_before()).map(digits),
-        ..column("reward at current", "Value times the chance of success before.", |_, task| {
+        ..column("reward at current", "Value times the success probability before.", |_, task| {
             task.reward_before().map(digits)
         })
     },
     Column {
         total: |page| sum(page, |task| Some(task.outcome.expected_reward)).map(digits),
-        ..column("expected reward", "Value times the chance of success.", |_, task| {
+        ..column("expected reward", "Value times the success probability.", |_, task| {
             Some(digits(task.outcome.expected_reward))
         })
     },
     column(
         "marginal return",
-        "What the next small unit would add; 0 on the flat of a step.",
+        "Expected reward of the next small unit; 0 on the flat part of a step.",
         |_, task| Some(digits(task.outcome.marginal_return)),
     ),
     Column {
         is_word: true,
-        ..column("bound", "The bound that holds its spend where it is.", |_, task| {
+        ..column("bound", "The binding bound of the spend.", |_, task| {
             task.outcome.bound.map(|bound| bound.name().replace('_', " "))
         })
     },

@@ -277,9 +277,9 @@ fn every_task_and_every_figure_is_there() {
     let headings = [
         "Before and after",
         "Marginal returns",
-        "Curves: chance of success",
-        "What other budgets would bring",
-        "What one more unit",
+        "Curves: success probability",
+        "Optimal value at other budgets",
+        "Shadow price",
     ];
     assert!(headings.iter().all(|heading| html.contains(&format!("<h3>{heading}"))));
     assert!(html.contains("at a jump") && html.contains("at a kink"));
@@ -340,7 +340,7 @@ fn columns_are_at_most_fifteen_and_documented() {
         .map(|column| column.name)
         .chain(frontier_page::COLUMNS.iter().map(|column| column.0))
     {
-        assert!(docs.contains(&format!("| `{name}` |")), "docs/reports.md does not tell of {name}");
+        assert!(docs.contains(&format!("| `{name}` |")), "docs/reports.md does not describe {name}");
     }
     let html = learned(&cases().remove(5).1).html();
     for name in table::COLUMNS.iter().map(|column| column.name).filter(|&name| name != "bound") {

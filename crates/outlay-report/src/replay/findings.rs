@@ -38,18 +38,15 @@ pub fn losses(summary: &ReplaySummary) -> Vec<String> {
     let why = if is_nothing(summary, model) {
         String::new()
     } else if is_nothing(summary, model - dependence) {
-        ", all of it to dependence".to_owned()
+        ", all of it due to dependence".to_owned()
     } else if summary.lost_by_chance.is_none() {
         // Of tries nobody can say what is dependence and what is the luck of a few rows at each
         // spend.
-        format!(
-            "; with the recorded curves {}, to dependence or the luck of the rows",
-            per_round(dependence)
-        )
+        format!("; with the recorded curves {}, due to dependence or chance", per_round(dependence))
     } else if is_nothing(summary, dependence) {
-        ", all of it to curves that are not the recorded ones".to_owned()
+        ", all of it due to curves that differ from the record".to_owned()
     } else {
-        format!("; with the recorded curves, to dependence alone, {}", per_round(dependence))
+        format!("; with the recorded curves, due to dependence alone, {}", per_round(dependence))
     };
     let chance =
         summary.lost_by_chance.filter(|_| !is_nothing(summary, dependence)).map(|chance| {
@@ -80,17 +77,17 @@ pub fn losses(summary: &ReplaySummary) -> Vec<String> {
     ]
 }
 
-/// What differs in the last digits only.
+/// True for rounding errors.
 fn is_nothing(summary: &ReplaySummary, loss: f64) -> bool {
     loss.abs() <= 1e-9 * summary.splits.best.gain
 }
 
-/// `p < 0.001`, `p = 0.012`.
+/// A p-value in a sentence: `p < 0.001`, `p = 0.012`.
 pub(super) fn p_words(p_value: f64) -> String {
     if p_value < 0.001 { "p < 0.001".to_owned() } else { format!("p = {}", p_number(p_value)) }
 }
 
-/// `<0.001`, `0.012`, `0.43`.
+/// A p-value in a table: `<0.001`, `0.012`, `0.43`.
 pub fn p_number(p_value: f64) -> String {
     match p_value {
         p_value if p_value < 0.001 => "<0.001".to_owned(),
@@ -99,17 +96,17 @@ pub fn p_number(p_value: f64) -> String {
     }
 }
 
-/// `+0.41`.
+/// A correlation: `+0.41`.
 pub fn correlation(number: f64) -> String {
     format!("{number:+.2}")
 }
 
-/// What one task's dependence means.
+/// A sentence on the dependence between threshold and reward of a task.
 pub(super) fn dependence_words(found: &Dependence) -> String {
     let direction = if found.rank_correlation > 0.0 {
-        "what needs more brings more"
+        "higher thresholds have higher rewards"
     } else {
-        "what needs more brings less"
+        "higher thresholds have lower rewards"
     };
     let numbers = format!(
         "rank correlation {}, {}",
@@ -119,14 +116,14 @@ pub(super) fn dependence_words(found: &Dependence) -> String {
     let worst = found.worst.map(|worst| {
         let (of_successes, all) = (figure(worst.mean_of_successes), figure(worst.mean));
         format!(
-            "; with {} successes bring {of_successes} on average, all rows {all}",
+            "; at a spend of {} the mean reward is {of_successes} for successes and {all} for all rows",
             figure(worst.spend)
         )
     });
     format!("{direction} ({numbers}){}", worst.unwrap_or_default())
 }
 
-/// What one change means.
+/// A sentence on a change along the rows.
 pub(super) fn drift_words(what: &str, rows: usize, found: &Drift) -> String {
     let direction = if found.after_mean > found.before_mean { "rise" } else { "fall" };
     let (before, after) = (figure(found.before_mean), figure(found.after_mean));
@@ -137,7 +134,7 @@ pub(super) fn drift_words(what: &str, rows: usize, found: &Drift) -> String {
     )
 }
 
-/// Which tasks depend, the strongest first.
+/// Tasks with significant dependence, the strongest first.
 pub(super) fn dependent(assumptions: &[TaskAssumptions]) -> Vec<(&TaskAssumptions, &Dependence)> {
     let found = assumptions.iter().filter_map(|task| Some((task, task.dependence.as_ref()?)));
     let mut found: Vec<_> = found.filter(|(_, found)| found.adjusted_p_value <= LEVEL).collect();
@@ -147,7 +144,7 @@ pub(super) fn dependent(assumptions: &[TaskAssumptions]) -> Vec<(&TaskAssumption
     found
 }
 
-/// What changes along the rows, the clearest first; the flag says whether it is the reward.
+/// Significant changes along the rows, the clearest first; the flag is true for rewards.
 pub(super) fn drifting(assumptions: &[TaskAssumptions]) -> Vec<(&TaskAssumptions, bool, &Drift)> {
     let of_thresholds =
         assumptions.iter().filter_map(|task| Some((task, false, task.threshold_drift.as_ref()?)));
@@ -174,7 +171,7 @@ fn independence(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
     let found = dependent(assumptions);
     let tested = assumptions.iter().filter(|task| task.dependence.is_some()).count();
     if tested == 0 {
-        return format!("{what}: too little varies to see whether they depend on each other.");
+        return format!("{what}: too little variation to test for dependence.");
     }
     if found.is_empty() {
         let tasks =
@@ -196,14 +193,13 @@ fn drift(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
     let found = drifting(assumptions);
     if assumptions.iter().all(|task| task.threshold_drift.is_none() && task.reward_drift.is_none())
     {
-        return "Drift: too little varies to see whether rows change along the way.".to_owned();
+        return "Drift: too little variation to test for changes along the rows.".to_owned();
     }
     if found.is_empty() {
-        return "Drift: no change along the rows found; their order seems to mean nothing."
-            .to_owned();
+        return "Drift: no change along the rows found.".to_owned();
     }
     let of_thresholds =
-        if are_outcomes { "failures beyond what spends explain" } else { "thresholds" };
+        if are_outcomes { "failures not explained by the spends" } else { "thresholds" };
     let sentences = found.iter().map(|(task, of_reward, found)| {
         format!(
             "{}: {}",
@@ -214,7 +210,7 @@ fn drift(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {
     let mut tasks: Vec<&str> = found.iter().map(|(task, _, _)| task.task.as_str()).collect();
     tasks.sort_unstable();
     tasks.dedup();
-    let warning = "Rows that hang together make every p-value here too small";
+    let warning = "If rows are correlated, all p-values here are too small";
     format!(
         "Drift: {} along the rows. {}. {warning}.",
         changes(tasks.len(), assumptions.len()),
@@ -230,7 +226,8 @@ fn fit(assumptions: &[TaskAssumptions]) -> String {
     let furthest =
         assumptions.iter().max_by(|one, other| one.fit.distance.total_cmp(&other.fit.distance));
     let Some(furthest) = furthest.filter(|task| task.fit.distance > 1e-9) else {
-        return "Curves: the problem's curves are those of the rows.".to_owned();
+        return "Curves: the problem's curves are the empirical distributions of the rows."
+            .to_owned();
     };
     let off = assumptions
         .iter()
@@ -238,12 +235,12 @@ fn fit(assumptions: &[TaskAssumptions]) -> String {
         .count();
     let verdict = match off {
         0 => "no curve is contradicted by the rows".to_owned(),
-        off => format!("{} do not follow their curve", of_tasks(off, assumptions.len())),
+        off => format!("{} deviate from their curve", of_tasks(off, assumptions.len())),
     };
     let numbers = format!(
-        "{:.2} between curve and rows at most, {}",
+        "largest distance between curve and rows {:.2}, {}",
         furthest.fit.distance,
         p_words(furthest.fit.p_value)
     );
-    format!("Curves: {verdict}. Furthest off is {} ({numbers}).", furthest.task)
+    format!("Curves: {verdict}. The largest deviation is that of {} ({numbers}).", furthest.task)
 }

@@ -1,4 +1,4 @@
-//! Regret over rounds, gains side by side, and where the budget goes.
+//! Figures of regret, gains and spends.
 
 use outlay::replay::LearnerReplay;
 
@@ -52,12 +52,12 @@ fn regret(replayed: &Replayed) -> Figure {
         ""
     };
     let caption = format!(
-        "Against the best fixed split in hindsight: a line that keeps rising at the end has not found it.{bands}"
+        "Regret against the best fixed split in hindsight; a learner whose line still rises at the end has not found it.{bands}"
     );
     Figure::half("Regret", "regret", lines.picture("Regret over rounds"), caption)
 }
 
-/// A row of the picture of gains.
+/// A row of the figure of gains.
 struct Gain<'a> {
     name: &'a str,
     gain: f64,
@@ -88,8 +88,7 @@ fn gains(replayed: &Replayed) -> Figure {
     let rows: Vec<Gain<'_>> = fixed.chain(learners).collect();
     const ROW: f64 = 30.0;
     let height = ROW * rows.len() as f64 + 45.0;
-    // Dots have a place, no length: the axis need not start at zero, and what is close can be told
-    // apart.
+    // Dots, unlike bars, do not require an axis that starts at zero.
     let ends = rows.iter().filter_map(|row| row.interval).flat_map(|(low, high)| [low, high]);
     let (low, high) = with_intervals(rows.iter().map(|row| row.gain), ends).unwrap_or((0.0, 1.0));
     let across = Axis::new(Scale::linear(low, high).padded(0.04), "gain per round (rewards)");
@@ -123,7 +122,7 @@ fn gains(replayed: &Replayed) -> Figure {
     )
 }
 
-/// What each split gives each task.
+/// Spends of each split.
 fn spends(replayed: &Replayed) -> Figure {
     let (summary, budget) = (&replayed.summary, replayed.problem.budget());
     let splits = &summary.splits;
@@ -156,7 +155,7 @@ fn spends(replayed: &Replayed) -> Figure {
     let most = extent(all.iter().flat_map(|(_, spend, _)| spend.iter().copied()))
         .map_or(budget, |(_, most)| most);
     let names = Axis::rows(shown.iter().map(|&task| summary.tasks[task].clone()).collect());
-    // Room on the left, so that dots at zero do not touch the names.
+    // Keep dots at zero clear of the names.
     let across = Axis::new(Scale::linear(-0.012 * most, 1.03 * most), "spend per round");
     let frame = Frame::new(Area { left: 0.0, top, width: WHOLE, height }, across, names);
     let mut content = vec![key, frame.axes()];
@@ -166,19 +165,19 @@ fn spends(replayed: &Replayed) -> Figure {
         if let Some((low, high)) = extent(places) {
             content.push(segment((low, y), (high, y), Stroke::plain(Colour::Grid, 2.0)));
         }
-        // The best split on top, a little larger, so that it shows behind whoever agrees with it.
+        // The best split is larger, so that it is visible behind equal spends.
         for (position, (_, spend, colour)) in all.iter().enumerate() {
             let radius = if position == 0 { 6.5 } else { 4.0 };
             content.extend(frame.x(spend[task]).map(|x| dot((x, y), radius, *colour)));
         }
     }
     let hidden = if hidden > 0 {
-        format!(" {hidden} tasks that get less are not shown.")
+        format!(" {hidden} tasks with smaller spends are not shown.")
     } else {
         String::new()
     };
     let caption = format!(
-        "Learners with their mean over all rounds. The large dot is what would have been best.{hidden}"
+        "Mean spends of the learners over all rounds. The large dot is the best fixed split in hindsight.{hidden}"
     );
     Figure::wide(
         "Where the budget goes",
@@ -188,7 +187,7 @@ fn spends(replayed: &Replayed) -> Figure {
     )
 }
 
-/// Dots that share a colour, said once: there may be thousands.
+/// A group of dots with a common colour.
 pub(super) fn dots(
     frame: &Frame,
     points: impl Iterator<Item = (f64, f64)>,

@@ -1,5 +1,5 @@
-//! The record itself: thresholds against rewards, both along the rows, and the problem's curves
-//! against what was recorded.
+//! Figures of the record: thresholds against rewards, both along the rows, and the problem's curves
+//! against the recorded ones.
 
 use outlay::replay::assumptions::{Drift, TaskAssumptions};
 use outlay::replay::{TaskRecord, TaskRows};
@@ -10,11 +10,11 @@ use super::gains::dots;
 use crate::page::{Figure, LineChart};
 use crate::svg::{Axis, Colour, Entry, Scale, Stroke, Swatch, extent, segment};
 
-/// Pictures of one kind; more tell little more.
+/// Largest number of figures of one kind.
 const MOST: usize = 4;
 /// Amounts that differ by more than this factor need a logarithmic axis.
 const WIDE: f64 = 30.0;
-/// More dots than this are a smear.
+/// Largest number of dots.
 const MOST_DOTS: usize = 1500;
 
 pub(super) fn figures(replayed: &Replayed) -> Vec<Figure> {
@@ -29,7 +29,7 @@ fn record_of<'a>(replayed: &'a Replayed, task: &TaskAssumptions) -> Option<&'a T
     replayed.record.tasks().get(position)
 }
 
-/// Linear from zero, or logarithmic where amounts are far apart.
+/// An axis for amounts: linear from zero, or logarithmic for wide ranges.
 fn amounts(numbers: impl Iterator<Item = f64>, title: &str) -> Axis {
     let (low, high) = extent(numbers).unwrap_or((0.0, 1.0));
     if low > 0.0 && high / low > WIDE {
@@ -38,12 +38,12 @@ fn amounts(numbers: impl Iterator<Item = f64>, title: &str) -> Axis {
             format!("{title} (logarithmic)"),
         );
     }
-    // A narrow range far from zero is shown as it is.
+    // A narrow range far from zero does not include zero.
     let low = if low > 0.5 * high { low } else { low.min(0.0) };
     Axis::new(Scale::linear(low, high).padded(0.04), title)
 }
 
-/// Price and reward of the rows that say both: threshold, or spend of a success.
+/// Threshold (or spend) and reward of the rows that have both.
 fn pairs(record: &TaskRecord) -> (Vec<(f64, f64)>, &'static str) {
     match record.rows() {
         TaskRows::Thresholds(rows) => {
@@ -56,7 +56,7 @@ fn pairs(record: &TaskRecord) -> (Vec<(f64, f64)>, &'static str) {
     }
 }
 
-/// Evenly spaced ones of many.
+/// At most [`MOST_DOTS`] evenly spaced items.
 fn thinned<T: Copy>(numbers: &[T]) -> Vec<T> {
     let step = numbers.len().div_ceil(MOST_DOTS).max(1);
     numbers.iter().copied().step_by(step).collect()
@@ -71,7 +71,7 @@ fn scatters(replayed: &Replayed) -> Vec<Figure> {
             one.rank_correlation.abs().total_cmp(&other.rank_correlation.abs())
         })
     };
-    // Where nothing depends, the strongest correlation shows what nothing looks like.
+    // Without significant dependence, show the strongest correlation.
     let shown = if found.is_empty() { strongest().into_iter().collect() } else { found };
     let figure = |(place, (task, found)): (
         usize,
@@ -114,7 +114,7 @@ fn drifts(replayed: &Replayed) -> Vec<Figure> {
                     "reward of a success",
                 )
             }
-            // Failures beyond what spends explain are not to be seen in one column.
+            // Unexplained failures cannot be shown in one column.
             (TaskRows::Outcomes(_), false) => return None,
         };
         let across =
@@ -137,7 +137,7 @@ fn drifts(replayed: &Replayed) -> Vec<Figure> {
         let sentence =
             drift_words(if of_reward { "rewards" } else { "thresholds" }, task.rows, found);
         let caption =
-            format!("LineChart are the means before and after the largest change: {sentence}.");
+            format!("Lines are the means before and after the largest change: {sentence}.");
         let heading = format!("{}: {what} along the rows", task.task);
         Some(Figure::half(
             heading,
@@ -152,7 +152,7 @@ fn drifts(replayed: &Replayed) -> Vec<Figure> {
 fn curves(replayed: &Replayed) -> Vec<Figure> {
     let mut order: Vec<usize> = (0..replayed.assumptions.len()).collect();
     let splits = &replayed.summary.splits;
-    // First those that follow their curve least; where all do, those that matter most.
+    // Largest deviations first, then largest spends.
     let distance = |task: usize| {
         Some(replayed.assumptions[task].fit.distance)
             .filter(|distance| *distance > 1e-9)
@@ -221,15 +221,14 @@ fn curve(replayed: &Replayed, task: usize) -> Figure {
     lines.draw(line);
     let heading = format!("{}: curve and record", found.task);
     let distance = match record.rows() {
-        TaskRows::Thresholds(_) => format!("{:.2} apart at most", found.fit.distance),
+        TaskRows::Thresholds(_) => format!("the largest distance is {:.2}", found.fit.distance),
         TaskRows::Outcomes(_) => format!(
-            "up to some spend, successes seen and expected differ by {:.2} of all rows",
+            "observed and expected successes up to some spend differ by {:.2} of all rows",
             found.fit.distance
         ),
     };
-    let caption = format!(
-        "The share of rows that succeed with a spend, and what the problem says; {distance}."
-    );
+    let caption =
+        format!("Success rate of the rows at each spend, and the problem’s curve; {distance}.");
     Figure::half(
         heading,
         &format!("curve-{}", task + 1),

@@ -5,11 +5,11 @@ use outlay::claims::{LineKind, Panel};
 use crate::page::{Figure, LineChart};
 use crate::svg::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent};
 
-/// Points that were measured are marked, if they are few.
+/// Largest number of measured points that are marked.
 const MOST_DOTS: usize = 20;
 
-/// How a line is drawn: what was measured in colour, its prediction dashed in the same colour, what
-/// it is compared with in grey.
+/// Style of a line: measurements in colour, predictions dashed in the same colour, references in
+/// grey.
 fn stroke(kind: LineKind, series: usize, references: usize) -> Stroke {
     const DASHES: [&str; 3] = ["1.5 3", "6 3", "9 3 2 3"];
     match kind {
@@ -33,7 +33,7 @@ fn strokes(panel: &Panel) -> Vec<Stroke> {
     strokes
 }
 
-/// What an axis must span.
+/// The scale of an axis.
 fn scale(numbers: impl Iterator<Item = f64> + Clone, logarithmic: bool) -> Option<Scale> {
     if logarithmic {
         return Some(Scale::over_positive(numbers, f64::INFINITY)?.padded(0.03));

@@ -1,4 +1,4 @@
-//! What each task completed, per learner.
+//! Completions of each task by learner.
 
 use outlay::experiment::Summary;
 use outlay::feedback::Feedback;
@@ -103,8 +103,6 @@ fn caption(learners: &[LearnerSeries<'_>], all: usize, shown: usize) -> String {
         String::new()
     };
     let full = learners.iter().any(|learner| learner.result.feedback == Feedback::Full);
-    let full = if full { " Under full feedback every round is seen, and counts." } else { "" };
-    format!(
-        "A longer bar: a learner saw more rewards of that task, and knows its value better.{part}{full}"
-    )
+    let full = if full { " Under full feedback every round counts." } else { "" };
+    format!("A longer bar means that the learner observed more rewards of the task.{part}{full}")
 }

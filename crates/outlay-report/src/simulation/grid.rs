@@ -12,13 +12,13 @@ use super::headline::mean_with_interval;
 use super::regret::sample;
 use super::series::SeriesIndex;
 
-/// Numbers that span more than this factor get a logarithmic axis.
+/// Ranges wider than this factor get a logarithmic axis.
 const DECADE: f64 = 10.0;
 
 /// Problems that differ by one parameter.
 pub(super) struct Grid<'summary> {
     parameter: &'summary str,
-    /// The problem they come from, where several grids share a parameter.
+    /// The problem, if several grids share a parameter.
     problem: Option<&'summary str>,
     /// Sorted by the parameter.
     members: Vec<(f64, &'summary Summary)>,
@@ -135,7 +135,7 @@ impl Grid<'_> {
         Figure::half(HEADING, file, lines.picture("Final regret against the parameter"), caption)
     }
 
-    /// The same as numbers: a learner a row.
+    /// The numbers of the figure, one row per learner.
     pub(super) fn table(&self, series_index: &SeriesIndex) -> Element {
         let cell = |kind: &'static str, text: &str| Element::new(kind).class("number").text(text);
         let name = |text: &str| Element::new("th").class("word").text(text);
@@ -164,7 +164,7 @@ impl Grid<'_> {
     }
 }
 
-/// Logarithmic if the numbers are positive and span more than a decade; from zero on if asked for.
+/// Logarithmic for wide positive ranges, else linear; from zero if requested.
 fn scale(numbers: impl Iterator<Item = f64>, from_zero: bool) -> Option<Scale> {
     let (low, high) = extent(numbers)?;
     if low > 0.0 && high / low > DECADE {

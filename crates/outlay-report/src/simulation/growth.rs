@@ -1,4 +1,4 @@
-//! How fast regret grows: divided by what theorems say it grows like, and as a power of the rounds.
+//! Growth of the regret: normalised by the rates of the theorems, and as a power of the rounds.
 
 use outlay::experiment::CurvePoint;
 
@@ -7,8 +7,7 @@ use crate::svg::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent};
 
 use super::series::{LearnerSeries, rounds};
 
-/// Half of the window that slopes are fitted over, as a factor: a quarter of a decade to either
-/// side.
+/// Half width of the window of a slope, as a factor: a quarter of a decade to either side.
 const HALF_WINDOW: f64 = 1.778_279_410_038_922_8;
 /// Slopes beyond these are noise.
 const STEEPEST: (f64, f64) = (-1.0, 2.0);
@@ -31,7 +30,7 @@ pub(super) fn figures(learners: &[LearnerSeries<'_>], tasks: usize) -> Vec<Figur
     vec![divided(learners, &by_logarithm), divided(learners, &by_root), exponents(learners)]
 }
 
-/// What regret is divided by.
+/// A normalisation of the regret.
 struct Divisor<'a> {
     heading: &'static str,
     file: &'static str,
@@ -67,8 +66,7 @@ fn divided(learners: &[LearnerSeries<'_>], by: &Divisor<'_>) -> Figure {
     Figure::half(by.heading, by.file, lines.picture(by.heading), by.caption)
 }
 
-/// Logarithmic where a learner that does not learn would press the others to the ground; flat stays
-/// flat.
+/// Logarithmic if one learner is much worse than the others.
 fn scale(ratios: &[Vec<Ratio>]) -> Option<Scale> {
     const FAR_APART: f64 = 10.0;
     let means = || ratios.iter().flatten().map(|ratio| ratio.mean);
@@ -184,7 +182,7 @@ fn slopes(curve: &[CurvePoint]) -> Vec<(f64, f64)> {
     inside.filter_map(slope).collect()
 }
 
-/// By least squares; nothing for points that are too close to each other.
+/// Slope by least squares; none if the points are too close to each other.
 fn fitted_slope(points: &[(f64, f64)]) -> Option<f64> {
     const NARROWEST: f64 = 0.3;
     let (low, high) = extent(points.iter().map(|&(at, _)| at))?;

@@ -1,4 +1,4 @@
-//! What was played, and how it ended: the numbers above the pictures.
+//! Facts and results above the figures.
 
 use outlay::experiment::{Statistics, Summary};
 
@@ -8,7 +8,7 @@ use crate::svg::Element;
 use super::regret::sample;
 use super::series::LearnerSeries;
 
-/// Where there is no number.
+/// Stands for a missing number.
 const NONE: &str = "–";
 
 /// The problem's name, with the parameter of a grid.
@@ -66,9 +66,9 @@ fn gap_words(number: f64) -> String {
     finite(number, gap)
 }
 
-/// `33.12 ± 2.04`; a single replication has no interval.
+/// A mean with the half-width of its 95 % interval: `33.12 ± 2.04`.
 pub fn mean_with_interval(regret: &Statistics) -> String {
-    // What is the same in every replication differs by rounding at most.
+    // Equal replications differ only by rounding errors.
     let half = |high: f64| {
         if (high - regret.mean).abs() <= 1e-12 * regret.mean.abs() {
             0.0
@@ -82,7 +82,7 @@ pub fn mean_with_interval(regret: &Statistics) -> String {
     }
 }
 
-/// A number to the second digit of its uncertainty: more would be noise.
+/// A number rounded to two digits of its uncertainty.
 fn as_known(number: f64, uncertainty: f64) -> String {
     let places = uncertainty.log10().floor();
     if (-6.0..=5.0).contains(&places) && number.abs() < 1e7 {
@@ -92,7 +92,7 @@ fn as_known(number: f64, uncertainty: f64) -> String {
     }
 }
 
-/// Who lost least, and whether that is clear.
+/// The learner with the least regret, and whether its interval is separate from the others.
 pub(super) fn verdict(learners: &[LearnerSeries<'_>]) -> Option<Element> {
     let best = learners
         .iter()
@@ -110,9 +110,9 @@ pub(super) fn verdict(learners: &[LearnerSeries<'_>]) -> Option<Element> {
         .map(|learner| learner.name.as_str())
         .collect();
     let clear = if unclear.is_empty() {
-        "no other interval reaches into its own".to_owned()
+        "no other interval overlaps with its own".to_owned()
     } else {
-        format!("the intervals of these reach into its own: {}", unclear.join(", "))
+        format!("these intervals overlap with its own: {}", unclear.join(", "))
     };
     let paragraph = Element::new("p")
         .class("verdict")
@@ -144,7 +144,7 @@ const COLUMNS: [Column; 8] = [
     ("pending", |_, learner| finite(learner.result.pending, figure)),
 ];
 
-/// One row a learner.
+/// One row per learner.
 pub(super) fn results(summary: &Summary, learners: &[LearnerSeries<'_>]) -> Element {
     let late = learners.iter().any(|learner| learner.result.pending > 0.0);
     let several = learners.iter().any(|learner| learner.result.replications.len() > 1);

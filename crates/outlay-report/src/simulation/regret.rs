@@ -1,4 +1,4 @@
-//! Regret over time, on linear and on logarithmic axes, with what theorems promise.
+//! Regret over rounds on linear and logarithmic axes, with the regret bounds.
 
 use outlay::experiment::{BoundCurve, CurvePoint};
 
@@ -8,12 +8,12 @@ use crate::svg::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch};
 
 use super::series::{LearnerSeries, rounds};
 
-/// Below this share of the largest regret a logarithmic axis ends.
+/// Lower end of a logarithmic axis, relative to the largest regret.
 const SPAN: f64 = 1e6;
-/// A bound this much larger than all regrets would press them to the ground.
+/// Bounds above this multiple of the largest regret are not drawn.
 const NEAR_LINEAR: f64 = 1.5;
 const NEAR_LOGARITHMIC: f64 = 1e4;
-/// More bounds than this are not listed one by one.
+/// Largest number of bounds that are listed.
 const MOST_BOUNDS: usize = 6;
 
 pub(super) fn figures(learners: &[LearnerSeries<'_>], horizon: u64) -> Vec<Figure> {
@@ -25,14 +25,14 @@ fn linear(learners: &[LearnerSeries<'_>], horizon: u64) -> Figure {
     let (low, high) = with_intervals(regrets(learners), ends(learners)).unwrap_or((0.0, 0.0));
     let (shown, beyond) = bounds(learners, NEAR_LINEAR * high);
     let high = shown.iter().filter_map(|shown| shown.last()).fold(high, f64::max);
-    // With a round or two, what is drawn at the end needs room.
+    // Leave room at the end for very short runs.
     let room = if horizon < 10 { 0.1 } else { 0.0 };
     let across =
         Axis::new(Scale::linear(0.0, horizon.max(1) as f64).padded(room), "rounds").whole();
     let up = Axis::new(Scale::linear(low.min(0.0), high.max(0.0)).padded(0.04), "regret (rewards)");
     let lines = drawn(learners, &shown, across, up);
     let caption = format!(
-        "Lower is better; a line that flattens has learned what it needs.{}{}",
+        "Lower is better; the line of a learner that has learned the values flattens.{}{}",
         bands(learners),
         above(&beyond)
     );
@@ -92,11 +92,11 @@ fn ends(learners: &[LearnerSeries<'_>]) -> impl Iterator<Item = f64> {
         .flatten()
 }
 
-/// A bound with whose it is.
+/// A bound with its learner.
 struct Shown<'summary> {
     learner: &'summary LearnerSeries<'summary>,
     bound: &'summary BoundCurve,
-    /// Its place among the bounds of its learner.
+    /// Position among the bounds of its learner.
     which: usize,
 }
 
@@ -140,7 +140,7 @@ fn bounds<'summary>(
 
 fn drawn(learners: &[LearnerSeries<'_>], shown: &[Shown<'_>], across: Axis, up: Axis) -> LineChart {
     let mut lines = LineChart::new(&entries(learners, shown), across, up);
-    // Bands of many learners would hide each other.
+    // Bands are drawn only for few learners.
     let strength = if learners.len() > 6 { 0.5 } else { 1.0 };
     for learner in learners {
         let (wide, narrow) = (quantiles(learner), intervals(learner));
@@ -180,7 +180,7 @@ fn entries(learners: &[LearnerSeries<'_>], shown: &[Shown<'_>]) -> Vec<Entry> {
     entries
 }
 
-/// Where a tenth of the replications are below and a tenth above; nothing for a single one.
+/// The band between the 10 % and 90 % quantiles; empty for a single replication.
 fn quantiles(learner: &LearnerSeries<'_>) -> Vec<(f64, f64, f64)> {
     if learner.result.replications.len() == 1 {
         return Vec::new();
@@ -204,7 +204,7 @@ fn bands(learners: &[LearnerSeries<'_>]) -> &'static str {
     }
 }
 
-/// What is said of bounds that are not drawn.
+/// A sentence on bounds that are not drawn.
 fn above(beyond: &[Shown<'_>]) -> String {
     let listed = beyond.iter().take(MOST_BOUNDS).filter_map(|shown| {
         Some(format!("{} ({} at the end)", shown.name(), figure(shown.last()?)))

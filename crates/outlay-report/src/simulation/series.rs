@@ -1,4 +1,4 @@
-//! Who plays: a learner keeps its name and its colour on the whole page.
+//! Learners as series: each keeps its name and colour on the whole page.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,11 +6,10 @@ use outlay::experiment::{LearnerSummary, Summary};
 
 use crate::svg::{Entry, Scale, Stroke, Swatch};
 
-/// A learner that is told apart from others of its name by what it was shown, and if need be by its
-/// place.
+/// Name, feedback and repetition of a learner, which identify its series.
 type Identity = (String, &'static str, usize);
 
-/// All learners of a page, in the order they come.
+/// All learners of a page, in order of appearance.
 #[derive(Debug)]
 pub(super) struct SeriesIndex {
     positions: BTreeMap<Identity, usize>,
@@ -20,7 +19,7 @@ pub(super) struct SeriesIndex {
 /// One learner on one problem.
 #[derive(Debug, Clone)]
 pub(super) struct LearnerSeries<'summary> {
-    /// Decides its colour and its dash.
+    /// Determines colour and dash.
     pub(super) position: usize,
     pub(super) name: String,
     pub(super) result: &'summary LearnerSummary,
@@ -80,7 +79,7 @@ impl LearnerSeries<'_> {
         Stroke::series(self.position)
     }
 
-    /// Its entry in the legend of a picture of lines.
+    /// Entry in the legend of a line chart.
     pub(super) fn entry(&self) -> Entry {
         Entry {
             name: self.name.clone(),

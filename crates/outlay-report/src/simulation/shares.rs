@@ -1,5 +1,4 @@
-//! Where the budget went: stacked shares over time, one panel a learner, with the best split beside
-//! them.
+//! Stacked shares of the spend over rounds, one panel per learner, next to the optimal split.
 
 use outlay::experiment::Summary;
 
@@ -51,7 +50,7 @@ pub(super) fn figure(summary: &Summary, learners: &[LearnerSeries<'_>]) -> Figur
     )
 }
 
-/// Which tasks have a colour of their own; the rest are others.
+/// The tasks with their own colours; the rest are grouped as others.
 struct Stack {
     named: Vec<usize>,
     others: bool,
@@ -168,7 +167,7 @@ fn areas(learner: &LearnerSeries<'_>, stack: &Stack, frame: &Frame) -> Vec<Eleme
             .collect();
         areas.push(frame.band(&band, stack.colour(layer), 1.0));
     }
-    // Thin lines of the ground keep neighbours apart for every eye.
+    // Thin lines separate adjacent areas.
     for layer in 0..layers.saturating_sub(1) {
         let edge: Vec<_> = points.iter().map(|(round, heights)| (*round, heights[layer])).collect();
         if edge.len() > 1 {

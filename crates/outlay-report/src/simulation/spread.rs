@@ -1,4 +1,4 @@
-//! How the regret at the horizon is spread over the replications.
+//! Distribution of the final regret over the replications.
 
 use outlay::experiment::Statistics;
 
@@ -10,9 +10,9 @@ use crate::svg::{
 use super::series::LearnerSeries;
 
 const HEADING: &str = "Spread of the final regret";
-/// More dots than this are a smear.
+/// Largest number of dots.
 const MOST_DOTS: usize = 200;
-/// Regrets that differ by more than this factor need a logarithmic axis to be seen side by side.
+/// Ranges wider than this factor get a logarithmic axis.
 const WIDE: f64 = 20.0;
 
 pub(super) fn figure(learners: &[LearnerSeries<'_>]) -> Figure {
@@ -75,12 +75,11 @@ fn drawn(frame: &Frame, place: usize, row: f64, learner: &LearnerSeries<'_>) -> 
     if let [regret] = regrets[..] {
         return group.children(frame.x(regret).map(|x| dot((x, top + 0.5 * row), 4.0, colour)));
     }
-    // The colour is said once for all: there may be thousands of dots.
+    // One group with a common colour, because there may be thousands of dots.
     let mut dots = Element::group().fill(colour).number("fill-opacity", 0.55);
     for (position, &regret) in regrets.iter().enumerate() {
         let Some(x) = frame.x(regret) else { continue };
-        // The golden ratio scatters without chance: neighbours in size are never at the same
-        // height.
+        // Multiples of the golden ratio scatter the dots deterministically.
         let scatter = (position as f64 * 0.618_033_988_75).fract();
         dots = dots.child(
             Element::new("circle")

@@ -1,18 +1,18 @@
-//! Colours that can be told apart by those who see fewer of them, on light and on dark ground; and
-//! dashes for the rest.
+//! Colours that remain distinguishable with colour vision deficiency, for light and dark backgrounds,
+//! and dashes.
 
-/// A colour by what it is for.
+/// A colour by its role.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Colour {
-    /// Text and what is to be read first.
+    /// Text and other prominent elements.
     Ink,
-    /// What is to be read last.
+    /// Less prominent elements.
     Muted,
-    /// LineChart of the grid.
+    /// Lines of the grid.
     Grid,
-    /// What is drawn upon.
+    /// Background.
     Ground,
-    /// One of any number of things that are compared; they repeat, with another dash.
+    /// One of several series; colours repeat with another dash.
     Series(usize),
     /// One of up to [`AREAS`] areas that touch each other.
     Area(usize),
@@ -20,7 +20,7 @@ pub(crate) enum Colour {
     Others,
 }
 
-/// How many areas have a colour of their own.
+/// Number of area colours.
 pub(crate) const AREAS: usize = 12;
 
 /// On light ground and on dark ground: the hues of Okabe and Ito, moved apart until the nearest two

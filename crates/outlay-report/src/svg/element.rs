@@ -1,5 +1,4 @@
-//! Markup as a tree: what is written is balanced and escaped because there is no other way to write
-//! it.
+//! Markup as a tree, which guarantees balanced tags and escaped text.
 
 use std::fmt;
 

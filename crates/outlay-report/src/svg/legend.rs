@@ -1,4 +1,4 @@
-//! What is what: a line of names above a picture, as many rows as it takes.
+//! Legends above figures, with as many rows as necessary.
 
 use super::TEXT;
 use super::colour::{Colour, Stroke};

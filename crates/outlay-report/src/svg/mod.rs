@@ -1,5 +1,4 @@
-//! Pictures as SVG: elements, text, colours, scales with their ticks, a frame with axes to draw in,
-//! legends.
+//! SVG figures: elements, text, colours, scales with ticks, frames with axes, and legends.
 //!
 //! Coordinates are floating point with two decimals; the same numbers give the same bytes. Colours
 //! are written as attributes, which every program reads, and changed for dark screens by one style
@@ -25,15 +24,15 @@ pub(crate) use text::{shorten, width_of};
 /// The size of ordinary text.
 pub(crate) const TEXT: f64 = 12.0;
 
-/// Around a picture that is not on a page.
+/// Margin of a figure in a separate file.
 const MARGIN: f64 = 12.0;
 
-/// A finished picture, for a page or for a file of its own.
+/// A finished figure, for a page or a separate file.
 #[derive(Debug, Clone)]
 pub(crate) struct Picture {
     width: f64,
     height: f64,
-    /// What it shows, for who cannot see it.
+    /// Description for screen readers.
     label: String,
     content: Vec<Element>,
 }

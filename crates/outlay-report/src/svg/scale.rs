@@ -1,4 +1,4 @@
-//! From numbers to places between 0 and 1, linear or logarithmic.
+//! Linear and logarithmic scales.
 
 /// Numbers beyond this are not drawn: their differences overflow.
 const LARGEST: f64 = 1e300;

@@ -1,4 +1,4 @@
-//! Text in pictures: escaped, and how much room it takes, since no browser is there to ask.
+//! Text in figures: escaping and estimated width.
 
 /// For text and attributes of XML and HTML alike.
 pub(crate) fn escape(text: &str) -> String {
@@ -20,7 +20,7 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The width of a text, rather too much than too little: fonts differ.
+/// Estimated width of a text. It errs on the large side, because fonts differ.
 pub(crate) fn width_of(text: &str, size: f64) -> f64 {
     1.06 * size * text.chars().map(width_of_character).sum::<f64>()
 }
@@ -40,7 +40,7 @@ fn width_of_character(character: char) -> f64 {
     }
 }
 
-/// The text if there is room for it; otherwise its beginning and its end, where names differ.
+/// The text, shortened in the middle if it is wider than `room`.
 pub(crate) fn shorten(text: &str, room: f64, size: f64) -> String {
     if width_of(text, size) <= room {
         return text.to_owned();
