@@ -1,21 +1,21 @@
-//! Bad usage or input: one clear message, exit code 2.
+//! Error of a command: one message, exit code 2.
 
 use outlay::problem::ProblemErrors;
 
-/// What to tell whoever called, without the word "error".
+/// The error message, without the prefix "error: ".
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) String);
 
 impl Failure {
-    /// Everything wrong with one file at once, an indented line each; a table of 10^5 rows can be
-    /// wrong in every one, so only the first are written out.
-    pub(crate) fn many(place: &str, errors: &[String]) -> Self {
+    /// All errors of one file, one indented line each. Only the first ones are listed, because a
+    /// table can have an error in every row.
+    pub(crate) fn many(file: &str, errors: &[String]) -> Self {
         let count = if errors.len() == 1 {
             "1 error".to_owned()
         } else {
             format!("{} errors", errors.len())
         };
-        let mut text = format!("{place} has {count}");
+        let mut text = format!("{file} has {count}");
         for error in errors.iter().take(ProblemErrors::SHOWN) {
             text.push_str("\n  ");
             text.push_str(&error.replace('\n', "\n    "));
@@ -26,12 +26,13 @@ impl Failure {
         Self(text)
     }
 
-    pub(crate) fn problem(place: &str, errors: &ProblemErrors) -> Self {
-        Self::many(place, &errors.0.iter().map(ToString::to_string).collect::<Vec<_>>())
+    /// All errors of a problem file.
+    pub(crate) fn problem(file: &str, errors: &ProblemErrors) -> Self {
+        Self::many(file, &errors.0.iter().map(ToString::to_string).collect::<Vec<_>>())
     }
 }
 
-/// The library's own errors say what and where; nothing is to be added.
+/// Errors of the library are complete sentences; nothing is added.
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self(error.to_string())

@@ -395,7 +395,7 @@ fn record(log: TaskLog, fitted: Option<Fitted>) -> TaskRecord {
     };
     let warnings = match &fitted {
         Some(fitted) => fitted.warnings.iter().map(ToString::to_string).collect(),
-        None => vec!["no data: left out of the problem".to_owned()],
+        None => vec!["no data: omitted from the problem".to_owned()],
     };
     let parameters = fitted.iter().flat_map(|fitted| &fitted.parameters);
     TaskRecord {

@@ -1,5 +1,4 @@
-//! The folder of a run: what was asked for, and each replication as it ends, so that nothing
-//! finished is ever lost.
+//! The folder of a run: its record and a checkpoint with the finished replications.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -12,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::record::RunRecord;
 use crate::failure::Failure;
 use crate::input;
-use crate::report;
-use crate::whole_file::{cannot_write, write_whole};
+use crate::output;
+use crate::output::atomic_file::{cannot_write, write_atomically};
 
 const RECORD: &str = "run.json";
 const CHECKPOINT: &str = "replications.jsonl";
-/// A killed process loses nothing that was written; only a machine that fails could, and at most
-/// this long's work.
+/// Interval between syncs: the work that a crash of the machine can lose. A killed process loses
+/// nothing.
 const SYNC_INTERVAL: Duration = Duration::from_secs(1);
 
 /// One line of the checkpoint.
@@ -36,27 +35,27 @@ struct LineToWrite<'a> {
     result: &'a Replication,
 }
 
-/// Where replications are kept, if anywhere.
+/// The folder in which replications are saved, if any.
 #[derive(Debug)]
 pub(crate) struct RunFolder(Option<Open>);
 
 #[derive(Debug)]
 struct Open {
     path: PathBuf,
-    /// Locked as long as it is open.
+    /// Locked while it is open.
     checkpoint: File,
     last_sync: Instant,
 }
 
 impl RunFolder {
-    /// For runs that are not kept.
+    /// For runs that are not saved.
     pub(crate) fn nowhere() -> Self {
         Self(None)
     }
 
-    /// Opens or makes the folder of a run, for this process alone, and hands over what is finished.
-    /// A folder with another run is left as it is, and so is one without a run that holds a file
-    /// under one of the names in `results`, which the run will write.
+    /// Opens or creates the folder of a run, locks it and returns the finished replications. It
+    /// fails if the folder contains another run, or a file with one of the names in `results`,
+    /// which the run will write.
     pub(crate) fn open(
         path: PathBuf,
         asked: &RunRecord,
@@ -71,17 +70,17 @@ impl RunFolder {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
                 return Err(Failure(format!(
-                    "another run is writing to {}: wait for its end, or take another --out",
+                    "another run is writing to {}: wait until it ends, or use another --out",
                     path.display()
                 )));
             }
             Err(TryLockError::Error(error)) => return Err(cannot_write(&file, &error)),
         }
-        // Somebody may have come first between the look and the lock.
+        // Another process may have created a run before the lock was taken.
         if is_new {
             is_same_run(&path, asked, results)?;
         }
-        write_whole(&path.join(RECORD), report::json(asked)?.as_bytes())?;
+        write_atomically(&path.join(RECORD), output::json(asked)?.as_bytes())?;
         let known = read_checkpoint(&file, &mut checkpoint)?;
         Ok((Self(Some(Open { path, checkpoint, last_sync: Instant::now() })), known))
     }
@@ -90,12 +89,12 @@ impl RunFolder {
         self.0.as_ref().map(|open| open.path.as_path())
     }
 
-    /// Keeps a finished replication.
-    pub(crate) fn keep(&mut self, job: Job, result: &Replication) -> Result<(), Failure> {
+    /// Saves a finished replication.
+    pub(crate) fn save(&mut self, job: Job, result: &Replication) -> Result<(), Failure> {
         let Some(open) = &mut self.0 else { return Ok(()) };
         let mut line = serde_json::to_vec(&LineToWrite { job, result })?;
         line.push(b'\n');
-        // One write a line: a process that is killed leaves whole lines, perhaps but the last.
+        // One write per line: after a kill, only the last line can be incomplete.
         let mut written = open.checkpoint.write_all(&line);
         if written.is_ok() && open.last_sync.elapsed() > SYNC_INTERVAL {
             written = open.checkpoint.sync_data();
@@ -105,30 +104,30 @@ impl RunFolder {
     }
 }
 
-/// What a folder holds, for somebody who only looks: what was asked for, and what is finished so
-/// far. Nothing is written.
-pub(crate) fn look(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), Failure> {
+/// Reads the record and the finished replications of a folder without changing it.
+pub(crate) fn read_run(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), Failure> {
     let cannot_read = |file: &Path, error: &std::io::Error| {
         Failure(format!("cannot read {}: {}", file.display(), input::reason(error)))
     };
     let file = path.join(RECORD);
     let text = std::fs::read_to_string(&file).map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Failure(format!(
-            "{} is no folder of a run: it has no {RECORD}; outlay simulate --out DIR makes one",
+            "{} is not the folder of a run: it has no {RECORD}; `outlay simulate --out DIR` creates one",
             path.display()
         )),
         _ => cannot_read(&file, &error),
     })?;
-    let record = serde_json::from_str(&text)
-        .map_err(|error| Failure(format!("{} is no record of a run ({error})", file.display())))?;
+    let record = serde_json::from_str(&text).map_err(|error| {
+        Failure(format!("{} is not the record of a run ({error})", file.display()))
+    })?;
     let file = path.join(CHECKPOINT);
     let bytes = std::fs::read(&file).map_err(|error| cannot_read(&file, &error))?;
-    let (known, _) = whole_lines(&file, &bytes)?;
+    let (known, _) = complete_lines(&file, &bytes)?;
     Ok((record, known))
 }
 
-/// Whether the folder holds the run that is asked for (then it goes on) or none (then it begins);
-/// an error if it holds another.
+/// True if the folder contains the requested run, false if it contains none; an error if it contains
+/// another run.
 fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool, Failure> {
     let shown = path.display();
     let file = path.join(RECORD);
@@ -147,46 +146,45 @@ fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool,
     };
     let there: RunRecord = serde_json::from_str(&text).map_err(|error| {
         Failure(format!(
-            "{} is no record of a run ({error}): take another --out or remove {shown}",
+            "{} is not the record of a run ({error}): use another --out or remove {shown}",
             file.display()
         ))
     })?;
     match there.differences(asked) {
         differences if differences.is_empty() => Ok(true),
         differences => Err(Failure(format!(
-            "{shown} holds another run: {}; take another --out or remove it",
+            "{shown} contains another run: {}; use another --out or remove it",
             differences.join("; ")
         ))),
     }
 }
 
-/// A folder without a run must not hold files under the names that a run writes.
+/// Fails if a folder without a run contains files with the names that a run writes.
 fn refuse_foreign(path: &Path, results: &[&str]) -> Result<bool, Failure> {
     match results.iter().find(|name| path.join(name).exists()) {
         Some(name) => Err(Failure(format!(
-            "{} holds a {name} of something else; take another --out",
+            "{} contains a {name} that does not belong to a run; use another --out",
             path.display()
         ))),
         None => Ok(false),
     }
 }
 
-/// What is finished. A last line that is not whole is cut off; its replication will be played
-/// again.
+/// Reads the finished replications. An incomplete last line is removed; its replication is run again.
 fn read_checkpoint(path: &Path, checkpoint: &mut File) -> Result<Vec<(Job, Replication)>, Failure> {
     let mut bytes = Vec::new();
     checkpoint.read_to_end(&mut bytes).map_err(|error| {
         Failure(format!("cannot read {}: {}", path.display(), input::reason(&error)))
     })?;
-    let (known, whole) = whole_lines(path, &bytes)?;
+    let (known, whole) = complete_lines(path, &bytes)?;
     if whole < bytes.len() {
         checkpoint.set_len(whole as u64).map_err(|error| cannot_write(path, &error))?;
     }
     Ok(known)
 }
 
-/// The replications of a checkpoint, and how many bytes of it are whole lines.
-fn whole_lines(path: &Path, bytes: &[u8]) -> Result<(Vec<(Job, Replication)>, usize), Failure> {
+/// The replications of a checkpoint, and the number of bytes in complete lines.
+fn complete_lines(path: &Path, bytes: &[u8]) -> Result<(Vec<(Job, Replication)>, usize), Failure> {
     let mut known = Vec::new();
     let mut whole = 0;
     for (number, line) in bytes.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -194,8 +192,7 @@ fn whole_lines(path: &Path, bytes: &[u8]) -> Result<(Vec<(Job, Replication)>, us
             Ok(Line { job, result }) if line.ends_with(b"\n") => known.push((job, result)),
             _ if whole + line.len() == bytes.len() => break,
             _ => {
-                let message =
-                    "cannot be read: remove the line, and its replication will be played again";
+                let message = "cannot be read: remove the line to run its replication again";
                 return Err(Failure(format!("{} line {} {message}", path.display(), number + 1)));
             }
         }

@@ -1,20 +1,20 @@
-//! Ctrl-C and the request to terminate: work stops soon, what is finished stays.
+//! Interruption by Ctrl-C or SIGTERM: the work stops soon, and finished parts are kept.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::console;
 use crate::failure::Failure;
+use crate::output::console;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-static IS_HEEDED: AtomicBool = AtomicBool::new(false);
+static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
-/// A flag that is set when somebody wants this process to end. A second time ends it at once.
+/// A flag that is set by the first signal. The second signal ends the process immediately.
 pub(crate) fn flag() -> Result<&'static AtomicBool, Failure> {
-    // Several experiments may follow each other.
-    if !IS_HEEDED.swap(true, Ordering::Relaxed) {
+    // The handler can be installed only once per process.
+    if !IS_INSTALLED.swap(true, Ordering::Relaxed) {
         ctrlc::set_handler(|| {
             if STOP.swap(true, Ordering::Relaxed) {
-                std::process::exit(console::STOPPED.into());
+                std::process::exit(console::INTERRUPTED.into());
             }
         })?;
     }

@@ -1,7 +1,6 @@
-//! Playing what is not there yet, with progress, and keeping each replication as it ends.
+//! Runs the missing replications of an experiment and saves each one when it ends.
 
 use std::num::NonZeroUsize;
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -9,33 +8,35 @@ use outlay::experiment::{Experiment, Job, Replication};
 
 use super::folder::RunFolder;
 use super::interrupt;
-use crate::console::{Progress, Work, locked};
 use crate::failure::Failure;
+use crate::output::progress::{Progress, Work, with_progress};
 
-/// How playing ended.
-pub(crate) enum Ended {
+/// How a run ended.
+pub(crate) enum RunEnd {
     Complete,
-    Stopped,
+    Interrupted,
 }
 
-/// What is kept of a replication.
+/// Parts of a replication that are saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     Everything,
-    /// What it came to in the end, without the way there: a hundredth of the size.
-    Ends,
+    /// The final results without the trace, which is a hundredth of the size.
+    WithoutTrace,
 }
 
 impl Keep {
-    fn of(self, replication: Replication) -> Replication {
+    fn apply(self, replication: Replication) -> Replication {
         match self {
             Self::Everything => replication,
-            Self::Ends => Replication { trace: Vec::new(), spend: Vec::new(), ..replication },
+            Self::WithoutTrace => {
+                Replication { trace: Vec::new(), spend: Vec::new(), ..replication }
+            }
         }
     }
 }
 
-/// The replications of an experiment, as far as they are there.
+/// The finished replications of an experiment.
 pub(crate) struct Played {
     /// `cells[case][learner]`.
     cells: Vec<Vec<Cell>>,
@@ -46,14 +47,15 @@ pub(crate) struct Played {
 #[derive(Clone)]
 struct Cell {
     replications: Vec<Option<Replication>>,
-    /// Spent inside the replications that were played now.
+    /// Time spent in the replications that this process ran.
     time: Duration,
+    /// True if replications of an earlier process were read.
     read_back: bool,
 }
 
 impl Played {
-    /// With what is known from before; what does not belong to the experiment is left aside: more
-    /// replications than it asks for.
+    /// Starts with the replications of an earlier process. Those beyond the requested number are
+    /// ignored.
     pub(crate) fn new(experiment: &Experiment, known: Vec<(Job, Replication)>) -> Self {
         let empty = Cell {
             replications: vec![None; experiment.replications as usize],
@@ -70,14 +72,14 @@ impl Played {
             else {
                 continue;
             };
-            let Some(place) = usize::try_from(job.replication)
+            let Some(slot) = usize::try_from(job.replication)
                 .ok()
-                .and_then(|place| cell.replications.get_mut(place))
+                .and_then(|number| cell.replications.get_mut(number))
             else {
                 continue;
             };
-            if place.is_none() {
-                *place = Some(replication);
+            if slot.is_none() {
+                *slot = Some(replication);
                 cell.read_back = true;
                 played.read_back += 1;
             }
@@ -107,14 +109,14 @@ impl Played {
         cell.time += time;
     }
 
-    /// Those that are there: `[case][learner]`, in their order.
+    /// The finished replications: `[case][learner]`, in order.
     pub(crate) fn replications(&self) -> Vec<Vec<Vec<Replication>>> {
         let of_cell = |cell: &Cell| cell.replications.iter().flatten().cloned().collect();
         self.cells.iter().map(|cells| cells.iter().map(of_cell).collect()).collect()
     }
 
-    /// Rounds per second: `[case][learner]`. Absent where replications were read back: their time
-    /// is not known.
+    /// Rounds per second: `[case][learner]`. Absent if replications were read from a file, because
+    /// their time is unknown.
     pub(crate) fn speeds(&self, experiment: &Experiment) -> Vec<Vec<Option<f64>>> {
         let speed = |horizon: u64, cell: &Cell| {
             let rounds = horizon as f64 * cell.replications.len() as f64;
@@ -128,25 +130,30 @@ impl Played {
     }
 }
 
-/// How many threads were asked for; if none, as many as there are cores.
-pub(crate) fn threads(asked: Option<u16>) -> NonZeroUsize {
-    let asked = asked.and_then(|threads| NonZeroUsize::new(threads.into()));
-    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+/// The requested number of threads, or the number of cores.
+pub(crate) fn threads(requested: Option<u16>) -> NonZeroUsize {
+    let requested = requested.and_then(|threads| NonZeroUsize::new(threads.into()));
+    requested.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-/// Plays what is missing, with a bar of its own.
+/// Runs the missing replications with a progress bar.
 pub(crate) fn play(
     experiment: &Experiment,
     played: &mut Played,
     folder: &mut RunFolder,
     threads: NonZeroUsize,
     quiet: bool,
-) -> Result<Ended, Failure> {
+) -> Result<RunEnd, Failure> {
     let total: f64 = experiment.jobs().map(|job| rounds(experiment, job)).sum();
-    let before = total - rounds_missing(experiment, played);
-    let work = Work { unit: Some("rounds"), total, before, done: before };
-    let progress = Progress::resumed("replications", played.total(), played.done(), work, quiet);
-    progress.during(|progress| {
+    let work = Work {
+        steps_name: "replications",
+        steps: played.total(),
+        steps_done: played.done(),
+        unit: Some("rounds"),
+        total,
+        done: total - rounds_missing(experiment, played),
+    };
+    with_progress(work, quiet, |progress| {
         play_missing(experiment, Keep::Everything, played, folder, threads, progress)
     })
 }
@@ -155,45 +162,45 @@ fn rounds(experiment: &Experiment, job: Job) -> f64 {
     experiment.cases[job.case].horizon as f64
 }
 
-/// How many rounds are still to be played.
+/// Number of rounds in the missing replications.
 pub(crate) fn rounds_missing(experiment: &Experiment, played: &Played) -> f64 {
     experiment.jobs().filter(|job| !played.has(*job)).map(|job| rounds(experiment, job)).sum()
 }
 
-/// Plays what is missing and moves a bar that may be about more than this.
+/// Runs the missing replications and advances a progress bar, which may cover more than this.
 pub(crate) fn play_missing(
     experiment: &Experiment,
     keep: Keep,
     played: &mut Played,
     folder: &mut RunFolder,
     threads: NonZeroUsize,
-    progress: &Mutex<Progress>,
-) -> Result<Ended, Failure> {
+    progress: &Progress,
+) -> Result<RunEnd, Failure> {
     let missing: Vec<Job> = experiment.jobs().filter(|job| !played.has(*job)).collect();
     if missing.is_empty() {
-        return Ok(Ended::Complete);
+        return Ok(RunEnd::Complete);
     }
     let stop = interrupt::flag()?;
-    let mut trouble = None;
+    let mut save_error = None;
     let start = Instant::now();
     let clock = || start.elapsed();
     experiment.run_timed(&missing, threads, stop, clock, |job, replication, time| {
-        let replication = keep.of(replication);
-        if trouble.is_some() {
+        let replication = keep.apply(replication);
+        if save_error.is_some() {
             return;
         }
-        if let Err(failure) = folder.keep(job, &replication) {
-            // Playing on without keeping it would be in vain.
+        if let Err(failure) = folder.save(job, &replication) {
+            // Results that cannot be saved would be lost.
             stop.store(true, Ordering::Relaxed);
-            trouble = Some(failure);
+            save_error = Some(failure);
             return;
         }
         played.add(job, replication, time);
-        locked(progress).step_by(rounds(experiment, job));
+        progress.step_by(rounds(experiment, job));
     })?;
-    match trouble {
+    match save_error {
         Some(failure) => Err(failure),
-        None if played.done() < played.total() => Ok(Ended::Stopped),
-        None => Ok(Ended::Complete),
+        None if played.done() < played.total() => Ok(RunEnd::Interrupted),
+        None => Ok(RunEnd::Complete),
     }
 }

@@ -1,5 +1,4 @@
-//! What a run is made of, as its folder remembers it: two runs with the same record have the same
-//! results.
+//! The record of a run: two runs with the same record have the same results.
 
 use outlay::Problem;
 use outlay::experiment::{Case, Experiment, Source};
@@ -9,12 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// Everything that decides the results.
+/// All inputs that determine the results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RunRecord {
-    /// The version of this program.
+    /// Version of outlay.
     pub(crate) outlay: String,
-    /// Of everything below but the number of replications, which may grow.
+    /// Digest of all fields below except the number of replications, which may grow.
     pub(crate) digest: String,
     pub(crate) seed: u64,
     pub(crate) replications: u64,
@@ -29,11 +28,11 @@ pub(crate) struct CaseRecord {
     pub(crate) name: String,
     pub(crate) horizon: u64,
     pub(crate) parameter: Option<(String, f64)>,
-    /// Of the problem's contents, wherever its file is.
+    /// Digest of the problem's contents.
     pub(crate) digest: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) instance: Option<String>,
-    /// The whole problem, its files included.
+    /// The problem with the contents of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) problem: Option<serde_json::Value>,
 }
@@ -54,8 +53,7 @@ impl RunRecord {
         Ok(record)
     }
 
-    /// How `self`, which is there, differs from what is asked for; empty if the one can go on as
-    /// the other.
+    /// Differences from the requested run; empty if it can resume this one.
     pub(crate) fn differences(&self, asked: &Self) -> Vec<String> {
         let mut differences = Vec::new();
         let mut compare = |what: &str, there: String, asked: String| {
@@ -112,7 +110,7 @@ impl CaseRecord {
         })
     }
 
-    /// Whether this is that problem, wherever its file is and however its instance is written.
+    /// True if this is the given problem, independent of file paths and spelling.
     pub(crate) fn is_about(&self, problem: &Problem, seed: u64) -> bool {
         let same = match (&self.instance, &self.problem) {
             (Some(instance), _) => {
@@ -124,7 +122,7 @@ impl CaseRecord {
             (None, Some(problem)) => Some(problem.clone()),
             (None, None) => None,
         };
-        // The rounds of a run are its own: those that a problem plans do not make it another.
+        // The horizon of a run is recorded separately and does not identify the problem.
         let without_horizon = |value: Option<serde_json::Value>| {
             value.map(|mut value| {
                 value.as_object_mut().map(|fields| fields.remove("horizon"));
@@ -136,7 +134,7 @@ impl CaseRecord {
     }
 }
 
-/// What tells the problems of a grid apart.
+/// Name of a case: the problem and the parameter of a grid.
 pub(crate) fn label(name: &str, parameter: Option<&(String, f64)>) -> String {
     match parameter {
         Some((parameter, value)) => format!("{name} {parameter}={value}"),
@@ -144,8 +142,8 @@ pub(crate) fn label(name: &str, parameter: Option<&(String, f64)>) -> String {
     }
 }
 
-/// Sixteen hexadecimal digits that differ when the text does: FNV-1a of 64 bits. It guards against
-/// mistakes, not against malice.
+/// The 64-bit FNV-1a hash in hexadecimal. It detects accidental differences and is not
+/// cryptographic.
 fn digest(text: &str) -> String {
     const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0100_0000_01b3;

@@ -49,18 +49,18 @@ fn everything_comes_back() {
     );
     assert_eq!(
         done("verify --data AT/one", &at),
-        format!("sound: {holds}; every count is that of its feedback\n")
+        format!("sound: {holds}; every count matches the recorded feedback\n")
     );
     assert_eq!(
         done("backup AT/copy --data AT/one", &at),
         format!(
-            "AT/copy: a copy of AT/one with {holds}, up to event 7\nbring it back with `outlay restore AT/copy`\n"
+            "AT/copy: a copy of AT/one with {holds}, up to event 7\nto restore it: `outlay restore AT/copy`\n"
         )
     );
     assert_eq!(
         done("restore AT/copy --data AT/two --any-file-system", &at),
         format!(
-            "AT/two: brought back from AT/copy with {holds}, up to event 7\nserve it with `outlay serve --data AT/two`\n"
+            "AT/two: restored from AT/copy with {holds}, up to event 7\nto serve it: `outlay serve --data AT/two`\n"
         )
     );
     assert_eq!(
@@ -141,12 +141,12 @@ fn what_cannot_be_done_leaves_nothing() {
     refused(
         "token list --data AT/none",
         &at,
-        "AT/none has no store; `outlay serve` or `outlay token create` makes one",
+        "AT/none has no store; `outlay serve` or `outlay token create` creates one",
     );
     refused(
         "token revoke x --data AT/none",
         &at,
-        "AT/none has no store; `outlay serve` or `outlay token create` makes one",
+        "AT/none has no store; `outlay serve` or `outlay token create` creates one",
     );
     let nobody = "cannot read the certificate AT/none.pem: ";
     for (words, part) in [

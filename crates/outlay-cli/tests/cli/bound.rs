@@ -136,18 +136,18 @@ fn folders_without_a_run() {
     refuses(
         "power",
         &empty,
-        " is no folder of a run: it has no run.json; outlay simulate --out DIR makes one",
+        " is not the folder of a run: it has no run.json; `outlay simulate --out DIR` creates one",
     );
     refuses(
         "power",
         &fresh("nowhere"),
-        " is no folder of a run: it has no run.json; outlay simulate --out DIR makes one",
+        " is not the folder of a run: it has no run.json; `outlay simulate --out DIR` creates one",
     );
     std::fs::write(empty.join("run.json"), "{}").unwrap();
     refuses(
         "power",
         &empty,
-        "/run.json is no record of a run (missing field `outlay` at line 1 column 2)",
+        "/run.json is not the record of a run (missing field `outlay` at line 1 column 2)",
     );
 }
 
@@ -171,5 +171,5 @@ fn a_run_that_is_still_going_is_told_as_far_as_it_is() {
     // Replications of learners, cases and numbers that the run does not have are left aside.
     let odd = first_three.replace("\"case\":0", "\"case\":7");
     std::fs::write(&file, odd).unwrap();
-    refuses("power --horizon 100", &folder, " has no finished replication yet");
+    refuses("power --horizon 100", &folder, " has no finished replications yet");
 }

@@ -235,10 +235,10 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
              x,video,1,1\n1,video,maybe,1\n1,video,1,7\n1,display\n1,display,,0.5\n",
             "error: standard input has 11 errors\n  \
              line 6: no task is named serch; did you mean search?\n  \
-             line 9: round: must be a whole number from 1 on, not \"x\"\n  \
+             line 9: round: must be a whole number of at least 1, not \"x\"\n  \
              line 10: completed: must be 1 or 0 (or true, false, yes, no), not \"maybe\"\n  \
              line 12: 2 fields, but the header has 4\n  \
-             line 13: has a reward, but completed is empty\n  \
+             line 13: reward is given, but completed is empty\n  \
              line 2: round 1, task search: completed with reward 0.25 now, but completed with reward 0.5 before\n  \
              line 4: round 1, task social: failed now, but completed with reward 0.5 before\n  \
              line 5: round 2 was never handed out: rounds go from 1 to 1\n  \
@@ -249,7 +249,7 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
         (
             "round,task,done\n",
             "error: standard input has 1 error\n  \
-             line 1: no column completed; outcomes have the columns round, task, completed and reward, this has round, task, done\n",
+             line 1: no column completed (outcomes have the columns round, task, completed and reward); the file has round, task, done\n",
         ),
     ];
     for (input, expected) in tells {
@@ -263,7 +263,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
     let state = fresh("states");
     let path = state.display().to_string();
     let missing = format!(
-        "error: cannot read {path}: no such file; `outlay new {path} --problem FILE` makes a state\n"
+        "error: cannot read {path}: no such file; `outlay new {path} --problem FILE` creates a state\n"
     );
     for words in ["next STATE", "status STATE", "undo STATE", "tell STATE -"] {
         assert_eq!(refused(&command(words, &state, "round,task,completed\n")), missing);
@@ -275,7 +275,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
     );
     done(&command("new STATE --problem power", &state, ""));
     let taken = format!(
-        "error: {path} is there already: go on with `outlay next {path}`, or name another file\n"
+        "error: {path} already exists: continue with `outlay next {path}`, or give another file\n"
     );
     assert_eq!(refused(&command("new STATE --problem power", &state, "")), taken);
     let whole = std::fs::read_to_string(&state).unwrap();
@@ -312,7 +312,7 @@ fn the_page_of_a_status_has_what_the_learner_knows_and_changes_nothing() {
     done(&command("tell STATE -", &state, "round,task,completed,reward\n1,search,1,0.25\n"));
     report(&["last round", "next round", "bonus", "expected completions", "0.2500"]);
     let own = command(&format!("status STATE --report {}", state.display()), &state, "");
-    assert!(refused(&own).contains("is read by this command"));
+    assert!(refused(&own).contains("is an input of this command"));
 }
 
 /// The copy in the state is the problem, whatever its curves and wherever they were read from.

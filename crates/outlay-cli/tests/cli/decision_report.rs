@@ -103,7 +103,7 @@ fn a_plan_that_breaks_the_budget_is_reported_too() {
     let file = folder("broken").join("page.html");
     let output = run(&["evaluate", JOBS, "--plan", DEAR, "--report", file.to_str().unwrap()], "");
     assert_eq!(output.status.code(), Some(1));
-    assert!(std::fs::read_to_string(&file).unwrap().contains("not allowed: the plan spends"));
+    assert!(std::fs::read_to_string(&file).unwrap().contains("violation: the plan spends"));
 }
 
 #[test]
@@ -113,15 +113,15 @@ fn places_where_no_report_can_be_are_refused_before_anything_is_written() {
     std::fs::copy(super::root().join(CHANNELS), &problem).unwrap();
     let (here, nowhere) = (folder.to_str().unwrap(), folder.join("none/page.html"));
     let cases = [
-        (
-            "-",
-            "--report: a report is a file, give its name; results go to standard output".to_owned(),
-        ),
+        ("-", "--report: give the name of a file; standard output is used for results".to_owned()),
         (here, format!("cannot write {here}: it is a directory")),
         (nowhere.to_str().unwrap(), format!("cannot write {}: no such file", nowhere.display())),
         (
             problem.to_str().unwrap(),
-            format!("--report: {} is read by this command, give another file", problem.display()),
+            format!(
+                "--report: {} is an input of this command; give another file",
+                problem.display()
+            ),
         ),
     ];
     for (path, message) in cases {
@@ -143,7 +143,7 @@ fn places_where_no_report_can_be_are_refused_before_anything_is_written() {
     let plan = super::root().join(DEAR);
     let output = run(&["evaluate", JOBS, "--plan", DEAR, "--report", plan.to_str().unwrap()], "");
     assert!(
-        text(&output.stderr).contains("dear.csv is read by this command"),
+        text(&output.stderr).contains("dear.csv is an input of this command"),
         "{}",
         text(&output.stderr)
     );

@@ -108,13 +108,13 @@ fn values_that_are_wrong() {
             &format!("error: --values: {message}\n"),
         )
     };
-    refuses_values("1,2", "2 numbers for 3 tasks; name=number sets only some");
+    refuses_values("1,2", "2 numbers for 3 tasks; use name=number to set only some");
     refuses_values("1,x,2", "x is not a number");
     refuses_values("-1,2,3", "-1 must be finite and not negative");
     refuses_values("1,nan,2", "nan must be finite and not negative");
     refuses_values("smal=1", "no task is named smal; did you mean small?");
     refuses_values("small=1,small=2", "small is given twice");
-    refuses_values("small=1,2", "2 has no task; give all as name=number, or all as numbers");
+    refuses_values("small=1,2", "2 has no task; give all values as name=number, or all as numbers");
     refuses_values("small=inf", "small=inf must be finite and not negative");
 }
 
@@ -207,9 +207,9 @@ fn everything_wrong_with_a_plan_is_told_at_once() {
     let plan = "task,spend\nsmall,2\nsmal,1\nsmall,3\nlarge,-1\n";
     let message = "error: standard input has 4 errors\n  \
         line 3: no task is named smal; did you mean small?\n  \
-        line 4: small again, first on line 2\n  \
+        line 4: small was already given on line 2\n  \
         line 5: spend of large: must be finite and not negative, not -1\n  \
-        no row for side: give every task, with spend 0 if it gets nothing\n";
+        no row for side: every task needs a row, with spend 0 if it receives nothing\n";
     refuses(&["evaluate", JOBS, "--plan", "-"], plan, message);
     refuses(
         &["evaluate", JOBS, "--plan", "-"],
@@ -224,7 +224,7 @@ fn everything_wrong_with_a_plan_is_told_at_once() {
 #[test]
 fn a_plan_without_its_columns() {
     let message = "error: standard input has 1 error\n  \
-        line 1: no column spend; a plan has the columns task and spend, this has task, amount\n";
+        line 1: no column spend (a plan has the columns task and spend); the file has task, amount\n";
     refuses(&["evaluate", JOBS, "--plan", "-"], "task,amount\nsmall,2\n", message);
     let output = run(&["evaluate", JOBS, "--plan", "-"], "");
     assert_eq!(output.status.code(), Some(2));
@@ -235,7 +235,7 @@ fn a_plan_that_breaks_a_rule_is_evaluated_with_exit_code_1() {
     let output = run(&["evaluate", JOBS, "--plan", "-"], "task,spend\nsmall,2\nlarge,6\nside,2\n");
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        text(&output.stdout).contains("not allowed: the plan spends 10, more than the budget 8\n")
+        text(&output.stdout).contains("violation: the plan spends 10, more than the budget 8\n")
     );
-    assert!(text(&output.stdout).contains("not allowed: side spends 2, more than its max 1\n"));
+    assert!(text(&output.stdout).contains("violation: side spends 2, more than its max 1\n"));
 }

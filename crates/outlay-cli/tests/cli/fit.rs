@@ -68,7 +68,7 @@ fn the_problem_file_can_be_solved_and_is_not_overwritten_unasked() {
     let again = fit(&["-o", path]);
     assert_eq!(
         text(&again.stderr),
-        format!("error: {path} is already there: --overwrite replaces it\n")
+        format!("error: {path} already exists: --overwrite replaces it\n")
     );
     assert_eq!((again.status.code(), text(&again.stdout)), (Some(2), ""));
     assert_eq!(fit(&["-o", path, "--overwrite"]).status.code(), Some(0));
@@ -147,14 +147,14 @@ fn tasks_that_say_little_are_told_and_nothing_is_not_a_number() {
     let output =
         fit_text(log, &["--task", "task", "--spend", "spend", "--success", "won", "--trials", "n"]);
     assert!(
-        text(&output.stdout).contains("no data: left out of the problem"),
+        text(&output.stdout).contains("no data: omitted from the problem"),
         "{}",
         text(&output.stdout)
     );
     refuses(
         "spend,won,n\n5,0,0\n",
         &["--budget", "9", "--spend", "spend", "--success", "won", "--trials", "n"],
-        "error: no task has any trials: there is nothing to fit\n",
+        "error: no task has any trials\n",
     );
 }
 
@@ -190,22 +190,18 @@ fn malformed_logs_are_told_with_their_lines() {
         &["--spend", "spend", "--success", "won", "--trials", "n"],
         "error: standard input has 2 errors\n  \
          line 2: won: 3 is more than n = 2\n  \
-         line 3: n: must be a whole number from 1 on, not \"1.5\"\n",
+         line 3: n: must be a whole number of at least 1, not \"1.5\"\n",
     );
     refuses(
         "spend,won,worth\n1,1,\n1,0,\n",
         &["--spend", "spend", "--success", "won", "--reward", "worth"],
         "error: standard input has 1 error\n  line 2: worth: is empty; give a number\n",
     );
-    refuses(
-        "spend,won\n",
-        &PLAIN,
-        "error: standard input has a header but no rows: there is nothing to fit\n",
-    );
+    refuses("spend,won\n", &PLAIN, "error: standard input has a header but no rows\n");
     refuses(
         "spent,won\n1,1\n",
         &PLAIN,
-        "error: standard input has 1 error\n  line 1: no column spend; --spend names it, this has spent, won; did you mean spent?\n",
+        "error: standard input has 1 error\n  line 1: no column spend (given by --spend); the file has spent, won; did you mean spent?\n",
     );
 }
 
@@ -215,12 +211,12 @@ fn flags_that_do_not_go_together() {
     refuses(
         log,
         &["--threshold", "spend", "--family", "hill"],
-        "error: --threshold tells what success needed: its curve is empirical; leave --family out\n",
+        "error: --threshold gives an empirical curve; omit --family\n",
     );
     refuses(
         log,
         &["--spend", "spend", "--success", "won", "--family", "empirical"],
-        "error: --family empirical needs --threshold, the column of what success would have needed\n",
+        "error: --family empirical requires --threshold, the column with the spend that success required\n",
     );
     refuses(
         "spend,won,worth\n1,1,5\n2,0,\n",
@@ -230,6 +226,6 @@ fn flags_that_do_not_go_together() {
     refuses(
         "spend,won\n0,1\n0,0\n",
         &PLAIN,
-        "error: no row spends anything: say with --budget what one round may spend\n",
+        "error: all spends in the log are zero: give the budget of one round with --budget\n",
     );
 }

@@ -105,14 +105,14 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
         ),
         "",
         " has 5 errors\n  line 3: threshold: must be finite and not negative, not -1\n  line 4: threshold: must be a number, not \"x\"\n  \
-         line 5: reward: 101 is above the problem's reward_max = 100; raise it there\n  line 6: 4 fields, but the header has 3\n  \
+         line 5: reward: 101 is above reward_max = 100 of the problem; increase reward_max\n  line 6: 4 fields, but the header has 3\n  \
          line 7: reward: is empty; give a number",
     );
     refuses(
         "missing.csv",
         &format!("{header}\nengine,1,20\nwirings,1,20\n"),
         "",
-        " has 1 error\n  no row for wiring, bodywork: every task of the problem needs at least one; is wiring what the file calls wirings?",
+        " has 1 error\n  no row for wiring, bodywork: every task of the problem needs at least one; is wiring called wirings in the file?",
     );
     refuses(
         "empty.csv",
@@ -127,7 +127,7 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
         "task,hours,reward\n",
         "",
         &format!(
-            " has 1 error\n  line 1: no column threshold; {meant}, this has task, hours, reward"
+            " has 1 error\n  line 1: no column threshold ({meant}); the file has task, hours, reward"
         ),
     );
     refuses(
@@ -135,7 +135,7 @@ fn what_is_wrong_with_rows_is_told_with_their_lines() {
         "task,spend,sucess,reward\n",
         "",
         &format!(
-            " has 1 error\n  line 1: no column success; {meant}, this has task, spend, sucess, reward; did you mean sucess?"
+            " has 1 error\n  line 1: no column success ({meant}); the file has task, spend, sucess, reward; did you mean sucess?"
         ),
     );
     refuses(
@@ -154,7 +154,7 @@ fn rows_of_other_tasks_are_left_out_and_told() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(
         text(&output.stderr),
-        "3 rows are left out, of tasks that the problem does not have: glass, painting\n"
+        "3 rows are ignored, because the problem does not have the tasks: glass, painting\n"
     );
     assert_eq!(
         text(&output.stdout),

@@ -130,7 +130,7 @@ fn a_log_for_programs_has_an_object_a_line() {
     service.signal("-TERM");
     assert_eq!(service.end().code(), Some(0));
     let log = said(&mut service.child);
-    assert!(log.contains("no tokens yet") && log.contains("/metrics"), "{log}");
+    assert!(log.contains("authentication is off") && log.contains("/metrics"), "{log}");
     for line in log.lines() {
         serde_json::from_str::<serde_json::Value>(line)
             .unwrap_or_else(|error| panic!("{line}: {error}"));

@@ -90,7 +90,7 @@ fn a_run_that_is_killed_goes_on_to_the_same_results() {
     succeeds(&last);
     assert!(
         text(&last.stderr)
-            .starts_with(&format!("resuming: {kept} of 120 replications are there\n")),
+            .starts_with(&format!("resuming: {kept} of 120 replications are already finished\n")),
         "{}",
         text(&last.stderr)
     );
@@ -124,7 +124,8 @@ fn a_torn_last_line_is_played_again() {
         let again = simulate(command, &out);
         succeeds(&again);
         assert!(
-            text(&again.stderr).starts_with("resuming: 14 of 15 replications are there\n"),
+            text(&again.stderr)
+                .starts_with("resuming: 14 of 15 replications are already finished\n"),
             "{}",
             text(&again.stderr)
         );
@@ -142,7 +143,8 @@ fn a_damaged_line_in_the_middle_is_an_error() {
         file(&out, "replications.jsonl").lines().map(str::to_owned).collect();
     lines[2].truncate(10);
     std::fs::write(out.join("replications.jsonl"), lines.join("\n") + "\n").unwrap();
-    let message = "replications.jsonl line 3 cannot be read: remove the line, and its replication will be played again";
+    let message =
+        "replications.jsonl line 3 cannot be read: remove the line to run its replication again";
     refuses(&simulate(command, &out), &format!("error: {}/{message}\n", out.display()));
 }
 
@@ -155,7 +157,7 @@ fn what_is_all_there_is_told_again() {
     std::fs::remove_file(out.join("report.html")).unwrap();
     let second = simulate(command, &out);
     assert_eq!(second.stdout, first.stdout);
-    assert!(text(&second.stderr).starts_with("all 15 replications are there\n"));
+    assert!(text(&second.stderr).starts_with("all 15 replications are already finished\n"));
     assert!(out.join("report.html").exists());
     assert_eq!(text(&first.stdout), file(&out, "results.json"));
     assert_eq!(run(&words(command, &out)[..8], "").stdout, first.stdout, "without --out the same");
@@ -172,7 +174,7 @@ fn more_replications_extend_a_run_and_fewer_take_its_first() {
     let (grown, whole, small) = (fresh("grown"), fresh("grown-whole"), fresh("grown-small"));
     of(4, &grown);
     let (message, results) = of(9, &grown);
-    assert_eq!(message, "resuming: 12 of 27 replications are there");
+    assert_eq!(message, "resuming: 12 of 27 replications are already finished");
     assert_eq!(results, of(9, &whole).1);
     assert_eq!(of(4, &grown).1, of(4, &small).1);
     assert_eq!(lines_kept(&grown), 27);
@@ -185,7 +187,7 @@ fn another_run_is_left_alone() {
     let record = file(&out, "run.json");
     let refuses_command = |command: &str, difference: &str| {
         let message = format!(
-            "error: {} holds another run: {difference}; take another --out or remove it\n",
+            "error: {} contains another run: {difference}; use another --out or remove it\n",
             out.display()
         );
         refuses(&simulate(command, &out), &message);
@@ -216,7 +218,7 @@ fn a_changed_problem_is_another_run() {
     succeeds(&with_mean(0.5));
     succeeds(&with_mean(0.5));
     let message = format!(
-        "error: {} holds another run: another problem stdin; take another --out or remove it\n",
+        "error: {} contains another run: another problem stdin; use another --out or remove it\n",
         out.display()
     );
     refuses(&with_mean(0.6), &message);
@@ -228,7 +230,7 @@ fn files_of_others_are_left_alone() {
     std::fs::create_dir_all(&out).unwrap();
     std::fs::write(out.join("results.csv"), "mine").unwrap();
     let message = format!(
-        "error: {} holds a results.csv of something else; take another --out\n",
+        "error: {} contains a results.csv that does not belong to a run; use another --out\n",
         out.display()
     );
     refuses(&simulate("simulate power --horizon 100 --replications 2", &out), &message);
@@ -251,7 +253,7 @@ fn two_processes_do_not_share_a_folder() {
     let mut first = start(LONG, &out);
     wait_for(&out, 1);
     let message = format!(
-        "error: another run is writing to {}: wait for its end, or take another --out\n",
+        "error: another run is writing to {}: wait until it ends, or use another --out\n",
         out.display()
     );
     refuses(&simulate(LONG, &out), &message);
@@ -274,7 +276,7 @@ fn an_interrupt_keeps_what_is_finished() {
             .unwrap();
         let output = child.wait_with_output().unwrap();
         let message = format!(
-            "stopped: {} of 120 replications are kept in {}; the same command goes on\n",
+            "interrupted: {} of 120 replications are saved in {}; the same command resumes the run\n",
             lines_kept(&stopped),
             stopped.display()
         );
@@ -296,7 +298,7 @@ fn an_interrupt_without_a_folder_keeps_nothing_and_says_so() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(
         text(&output.stderr),
-        "stopped: nothing was kept; --out DIR keeps what is finished\n"
+        "interrupted: nothing was saved; --out DIR saves finished replications\n"
     );
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(130), ""));
 }

@@ -1,9 +1,9 @@
-//! What each command prints, in every format: `tests/cli/commands/*.trycmd`. `TRYCMD=overwrite
-//! cargo test` writes them anew; look at the difference before you keep it.
+//! Output of each command in every format: `tests/cli/commands/*.trycmd`. `TRYCMD=overwrite cargo
+//! test` updates the files; review the difference.
 
 #[test]
 fn commands_print_what_they_printed() {
-    // Examples are named from the root, as a newcomer would.
+    // Paths of examples are relative to the root of the repository.
     std::env::set_current_dir(super::root()).unwrap();
     trycmd::TestCases::new()
         .env("COLUMNS", "100")

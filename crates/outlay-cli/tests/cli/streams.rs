@@ -39,7 +39,7 @@ fn a_plan_comes_from_standard_input() {
     let output =
         run(&["evaluate", "crates/outlay-cli/tests/cli/data/jobs.toml", "--plan", "-"], plan);
     assert_eq!(text(&output.stderr), "");
-    assert!(text(&output.stdout).contains("nothing to move"));
+    assert!(text(&output.stdout).contains("no better split than the plan"));
 }
 
 #[test]
@@ -51,7 +51,34 @@ fn what_allocate_writes_evaluate_reads_and_keeps() {
         text(&allocation.stdout),
     );
     assert_eq!(output.status.code(), Some(0));
-    assert!(text(&output.stdout).contains("nothing to move"), "{}", text(&output.stdout));
+    assert!(
+        text(&output.stdout).contains("no better split than the plan"),
+        "{}",
+        text(&output.stdout)
+    );
+}
+
+/// A curve that is almost flat at the budget has a price that underflows: it is zero in every
+/// format and on the page.
+#[test]
+fn prices_that_underflow_are_printed_as_zero() {
+    let problem = "budget = 735\nhorizon = 10\n[[task]]\nname = 'ad'\nvalue = 1\ncurrent = 700\n\
+        curve = { family = 'exponential', scale = 1 }\n";
+    let table = run(&["allocate", "-", "--leftover", "spend"], problem);
+    assert!(text(&table.stdout).contains("price 0 per unit"), "{}", text(&table.stdout));
+    for command in ["allocate", "evaluate", "frontier"] {
+        for format in ["table", "json", "csv"] {
+            let output = run(&[command, "-", "--leftover", "spend", "--format", format], problem);
+            let printed = text(&output.stdout);
+            let words = printed
+                .split(|character: char| character.is_whitespace() || ",:".contains(character));
+            let subnormal = words
+                .filter_map(|word| word.parse::<f64>().ok())
+                .find(|number| number.is_subnormal());
+            assert_eq!(subnormal, None, "{command} {format}: {printed}");
+            assert!(output.status.success(), "{command} {format}: {}", text(&output.stderr));
+        }
+    }
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! Parsers of numeric flags.
+
+/// Parses a finite, non-negative number.
+pub(super) fn non_negative(text: &str) -> Result<f64, String> {
+    number(text, "must be finite and not negative", |number| number >= 0.0)
+}
+
+/// Parses a number in (0, 1].
+pub(super) fn share(text: &str) -> Result<f64, String> {
+    number(text, "must be above 0 and at most 1", |number| number > 0.0 && number <= 1.0)
+}
+
+/// Parses a finite, positive number.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    number(text, "must be positive and finite", |number| number > 0.0)
+}
+
+/// Parses a finite number for which `is_valid` holds; otherwise `rule` is the error message.
+pub(super) fn number(
+    text: &str,
+    rule: &str,
+    is_valid: impl Fn(f64) -> bool,
+) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && is_valid(number) => Ok(number),
+        Ok(_) => Err(rule.to_owned()),
+        Err(_) => Err("not a number".to_owned()),
+    }
+}

@@ -1,0 +1,302 @@
+//! `outlay allocate`: the optimal split and its certificate.
+
+use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
+use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
+use serde::Serialize;
+
+use crate::args::AllocateArgs;
+use crate::commands::frontier::around;
+use crate::failure::Failure;
+use crate::input::problem_source;
+use crate::input::values::values;
+use crate::output::ReportFile;
+use crate::output::command_line;
+use crate::output::table::{Align, Table, hidden_line, most_important};
+use crate::output::{CommandOutput, Format, csv, json, without_underflow};
+use crate::run::threads;
+use outlay_report::decision::{DecisionPage, Frontier, TaskView};
+use outlay_report::number::{self, Precision, figure, percent};
+
+/// A split, possibly rounded, with its outcomes.
+struct Answer {
+    problem: Problem,
+    allocation: Allocation,
+    rounded: Option<Rounded>,
+    outcomes: Vec<TaskOutcome>,
+}
+
+pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput, Failure> {
+    let file = ReportFile::new(arguments.solve.report.as_deref(), &[&arguments.solve.problem])?;
+    let problem = problem_source::problem(&arguments.solve.problem)?;
+    let values = values(&problem, arguments.solve.values.as_deref())?;
+    let budget = arguments.budget.unwrap_or(problem.budget());
+    let options = arguments.solve.options(&problem);
+    let mut oracle = Oracle::new(&problem);
+    oracle.use_threads(threads(arguments.threads));
+    let mut allocation = oracle.allocate(&values, budget, &options)?.clone();
+    let rounded =
+        arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
+    if let Some(rounded) = &rounded {
+        adopt(&problem, &mut allocation, rounded);
+    }
+    let outcomes =
+        outcomes(&problem, &values, budget, &allocation.spend, arguments.round.unwrap_or(0.0));
+    let answer = Answer { problem, allocation, rounded, outcomes };
+    let mut remarks = Vec::new();
+    let result = match arguments.solve.format {
+        Format::Table => answer.table(),
+        Format::Json => json(&answer.record())?,
+        Format::Csv => {
+            remarks.push(answer.summary());
+            csv(answer.rows())?
+        }
+    };
+    if let Some(file) = file {
+        let points = around(&answer.problem, &values, (budget, 0.0), &options, quiet)?;
+        let title = format!("{}: the best split", problem_source::name(&arguments.solve.problem));
+        remarks.push(file.write(&answer.page(title, &values, points).html())?);
+    }
+    Ok(CommandOutput::new(result).with_remarks(remarks))
+}
+
+/// Replaces the exact split by the rounded one. Upper bound, price and status remain those of the
+/// exact split.
+fn adopt(problem: &Problem, allocation: &mut Allocation, rounded: &Rounded) {
+    allocation.set_spend(problem, &rounded.spend);
+    allocation.value = rounded.value;
+    allocation.upper_bound = allocation.upper_bound.max(rounded.value);
+    allocation.unspent = rounded.unspent;
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    budget: f64,
+    value: f64,
+    upper_bound: f64,
+    gap: f64,
+    #[serde(serialize_with = "without_underflow")]
+    price: f64,
+    status: Status,
+    unspent: f64,
+    unspent_reason: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounding: Option<RoundingRecord>,
+    tasks: Vec<Row<'a>>,
+}
+
+#[derive(Serialize)]
+struct RoundingRecord {
+    unit: f64,
+    value_before: f64,
+    loss: f64,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    task: &'a str,
+    spend: f64,
+    share: f64,
+    success: f64,
+    expected_reward: f64,
+    /// Infinite where a curve starts vertically, which JSON writes as null.
+    #[serde(serialize_with = "without_underflow")]
+    marginal_return: f64,
+    bound: Option<&'static str>,
+}
+
+impl Answer {
+    fn rows(&self) -> Vec<Row<'_>> {
+        let tasks = self.problem.tasks().iter().zip(&self.outcomes);
+        tasks
+            .map(|(task, outcome)| Row {
+                task: task.name(),
+                spend: outcome.spend,
+                share: outcome.share,
+                success: outcome.success,
+                expected_reward: outcome.expected_reward,
+                marginal_return: outcome.marginal_return,
+                bound: outcome.bound.map(outlay::plan::BindingBound::name),
+            })
+            .collect()
+    }
+
+    fn record(&self) -> Record<'_> {
+        let allocation = &self.allocation;
+        Record {
+            budget: allocation.budget,
+            value: allocation.value,
+            upper_bound: allocation.upper_bound,
+            gap: allocation.gap(),
+            price: allocation.price,
+            status: allocation.status,
+            unspent: allocation.unspent,
+            unspent_reason: unspent_reason(allocation, self.rounded.is_some()),
+            rounding: self.rounded.as_ref().map(|rounded| RoundingRecord {
+                unit: rounded.unit,
+                value_before: rounded.value_before,
+                loss: rounded.loss(),
+            }),
+            tasks: self.rows(),
+        }
+    }
+
+    fn precision(&self) -> Precision {
+        let budget = self.allocation.budget;
+        let spends = self.outcomes.iter().map(|outcome| outcome.spend);
+        let currents = self.problem.tasks().iter().filter_map(outlay::Task::current);
+        match &self.rounded {
+            Some(rounded) => Precision::of_unit(rounded.unit),
+            None => Precision::of_amounts(
+                budget,
+                spends.chain(currents).chain([self.allocation.unspent]),
+            ),
+        }
+    }
+
+    fn table(&self) -> String {
+        use Align::{Left, Right};
+        let precision = self.precision();
+        let mut table = Table::new(&[
+            ("task", Left),
+            ("current", Right),
+            ("spend", Right),
+            ("share", Right),
+            ("success", Right),
+            ("expected reward", Right),
+            ("marginal return", Right),
+            ("bound", Left),
+        ]);
+        let (shown, hidden) =
+            most_important(self.outcomes.len(), |position| self.outcomes[position].spend);
+        for &position in &shown {
+            let (task, outcome) = (&self.problem.tasks()[position], &self.outcomes[position]);
+            table.row(vec![
+                task.name().to_owned(),
+                task.current().map(|current| precision.amount(current)).unwrap_or_default(),
+                precision.amount(outcome.spend),
+                percent(outcome.share),
+                percent(outcome.success),
+                figure(outcome.expected_reward),
+                figure(outcome.marginal_return),
+                outcome.bound.map(|bound| bound.name().replace('_', " ")).unwrap_or_default(),
+            ]);
+        }
+        let current: Option<f64> = self.problem.tasks().iter().map(outlay::Task::current).sum();
+        let spent = self.outcomes.iter().map(|outcome| outcome.spend).sum();
+        table.totals(vec![
+            "total".to_owned(),
+            current.map(|current| precision.amount(current)).unwrap_or_default(),
+            precision.amount(spent),
+            percent(self.outcomes.iter().map(|outcome| outcome.share).sum()),
+            String::new(),
+            figure(self.allocation.value),
+            String::new(),
+            String::new(),
+        ]);
+        format!(
+            "{}{}\n{}\n",
+            table.render(),
+            hidden_line(hidden, "with smaller spends"),
+            self.summary()
+        )
+    }
+
+    /// The report; `points` are the optimal splits for other budgets.
+    fn page(&self, title: String, values: &[f64], points: Vec<Allocation>) -> DecisionPage<'_> {
+        let currents: Vec<Option<f64>> =
+            self.problem.tasks().iter().map(outlay::Task::current).collect();
+        // The current plan has a value only if all current spends are known.
+        let before = currents.iter().copied().collect::<Option<Vec<f64>>>();
+        let before =
+            before.map(|current| (current.iter().sum(), value_of(&self.problem, values, &current)));
+        DecisionPage {
+            title,
+            command: command_line::of_this_process(),
+            headline: self.summary().lines().map(str::to_owned).collect(),
+            before: "current",
+            after: "best split",
+            price: self.allocation.price,
+            budget: self.allocation.budget,
+            precision: self.precision(),
+            tasks: TaskView::all(&self.problem, values, &currents, &self.outcomes),
+            frontier: Frontier {
+                points,
+                budget: Some(self.allocation.budget),
+                chosen: Some((self.allocation.budget, self.allocation.value)),
+                before,
+            },
+        }
+    }
+
+    /// The summary line, and a line about the loss by rounding.
+    fn summary(&self) -> String {
+        let allocation = &self.allocation;
+        let mut parts = vec![
+            format!("budget {} per round", number::plain(allocation.budget)),
+            format!("value {} per round", figure(allocation.value)),
+        ];
+        match &self.rounded {
+            None => parts.push(format!(
+                "{} (gap {})",
+                status_text(allocation.status),
+                number::gap(allocation.gap())
+            )),
+            Some(rounded) => {
+                let before = Allocation { value: rounded.value_before, ..allocation.clone() };
+                parts.push(format!(
+                    "{} before rounding (gap {})",
+                    status_text(before.status),
+                    number::gap(before.gap())
+                ));
+            }
+        }
+        let price = number::price(allocation.price, allocation.budget, allocation.value);
+        parts.push(format!("price {price} per unit"));
+        parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
+        let rounding = self.rounded.as_ref().map(|rounded| {
+            format!(
+                "\nrounding to multiples of {} costs {}",
+                rounded.unit,
+                number::loss(rounded.loss(), rounded.value_before)
+            )
+        });
+        parts.join(" · ") + &rounding.unwrap_or_default()
+    }
+}
+
+/// Status of a split as text.
+pub(crate) fn status_text(status: Status) -> &'static str {
+    match status {
+        Status::Optimal => "optimal",
+        Status::WithinTolerance => "within tolerance",
+        Status::Limit => "best found before the search limit",
+    }
+}
+
+/// Reason for unspent budget, as in JSON.
+pub(crate) fn unspent_reason(allocation: &Allocation, is_rounded: bool) -> Option<&'static str> {
+    if allocation.unspent == 0.0 {
+        return None;
+    }
+    match allocation.unspent_reason {
+        Some(UnspentReason::AtMax) => Some("at_max"),
+        Some(UnspentReason::CurveFlat) => Some("curve_flat"),
+        None => is_rounded.then_some("rounding"),
+    }
+}
+
+/// Unspent budget and its reason as text.
+pub(crate) fn unspent(allocation: &Allocation, is_rounded: bool, precision: Precision) -> String {
+    let why = match unspent_reason(allocation, is_rounded) {
+        Some("at_max") => " (every task that would gain is at its max)",
+        Some("curve_flat") => " (no task would gain from it)",
+        Some("rounding") => " (less than one unit, or every task is at its max)",
+        _ => return "unspent 0".to_owned(),
+    };
+    let amount = if is_rounded {
+        number::plain(allocation.unspent)
+    } else {
+        precision.amount(allocation.unspent)
+    };
+    format!("unspent {amount}{why}")
+}

@@ -1,0 +1,172 @@
+//! `outlay fit`: fits curves to a log.
+//!
+//! The log is read (`log`), the tasks are fitted (`fit_tasks`), and the results are written: text
+//! (`table`), JSON and CSV (`record`) and the problem file (`problem_file`).
+
+mod fit_tasks;
+mod log;
+mod problem_file;
+mod record;
+mod table;
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use outlay::fit::Options;
+
+use crate::args::{FamilyChoice, FitArgs};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::atomic_file::write_atomically;
+use crate::output::table::most_important;
+use crate::output::{CommandOutput, Format, csv, json};
+use crate::run::threads;
+use fit_tasks::{Request, fit_all};
+use outlay_report::fit::{FitPage, TaskFit, TaskLog};
+use problem_file::Amounts;
+
+/// Results of a fit.
+struct Answer<'a> {
+    log: &'a Path,
+    tasks: Vec<TaskFit>,
+    amounts: Amounts,
+    budget_given: bool,
+}
+
+pub(crate) fn run(arguments: &FitArgs, quiet: bool) -> Result<CommandOutput, Failure> {
+    check_usage(arguments)?;
+    if let Some(path) = &arguments.output {
+        problem_file::refuse_existing(path, arguments.overwrite)?;
+    }
+    let logs = log::read(arguments)?;
+    let amounts = amounts(arguments, &logs)?;
+    let request = Request {
+        choice: arguments.family.into(),
+        options: Options {
+            ceiling: arguments.ceiling,
+            floor: arguments.floor,
+            folds: arguments.folds.into(),
+            bootstrap: arguments.bootstrap.into(),
+            seed: arguments.seed,
+            budget: Some(amounts.budget),
+        },
+        threads: threads(arguments.threads),
+        drawn: drawn(arguments, &logs),
+        quiet,
+    };
+    let tasks = fit_all(logs, &request)?;
+    let answer =
+        Answer { log: &arguments.log, tasks, amounts, budget_given: arguments.budget.is_some() };
+    let remarks = write_files(arguments, &answer)?;
+    let result = match arguments.format {
+        Format::Table => table::table(&answer),
+        Format::Json => json(&record::record(&answer))?,
+        Format::Csv => csv(record::rows(&answer))?,
+    };
+    Ok(CommandOutput::new(result).with_remarks(remarks))
+}
+
+fn check_usage(arguments: &FitArgs) -> Result<(), Failure> {
+    match (arguments.threshold.is_some(), arguments.family) {
+        (true, FamilyChoice::Auto | FamilyChoice::Empirical) => Ok(()),
+        (true, _) => Err(Failure(
+            "--threshold gives an empirical curve; omit --family"
+                .to_owned(),
+        )),
+        (false, FamilyChoice::Empirical) => Err(Failure(
+            "--family empirical requires --threshold, the column with the spend that success required"
+                .to_owned(),
+        )),
+        (false, _) => Ok(()),
+    }
+}
+
+/// The budget and the largest reward: as given, or the largest in the log.
+fn amounts(arguments: &FitArgs, logs: &[TaskLog]) -> Result<Amounts, Failure> {
+    let largest = |amounts: &mut dyn Iterator<Item = f64>| amounts.fold(0.0, f64::max);
+    let seen = largest(&mut logs.iter().filter_map(|log| log.data.largest()));
+    if seen == 0.0 && arguments.budget.is_none() {
+        return Err(Failure(
+            "all spends in the log are zero: give the budget of one round with --budget".to_owned(),
+        ));
+    }
+    let reward = largest(&mut logs.iter().map(|log| log.rewards.largest()));
+    if let Some(given) = arguments.reward_max.filter(|&given| given < reward) {
+        return Err(Failure(format!(
+            "--reward-max {given} is less than the largest reward in the log, {reward}"
+        )));
+    }
+    let reward = if reward > 0.0 { reward } else { 1.0 };
+    Ok(Amounts {
+        budget: arguments.budget.unwrap_or(seen),
+        reward_max: arguments.reward_max.unwrap_or(reward),
+    })
+}
+
+/// The tasks that are drawn in the report: those with the most trials.
+fn drawn(arguments: &FitArgs, logs: &[TaskLog]) -> Vec<bool> {
+    let mut drawn = vec![false; logs.len()];
+    if arguments.report.is_some() {
+        most_important(logs.len(), |position| logs[position].data.trials())
+            .0
+            .into_iter()
+            .for_each(|position| drawn[position] = true);
+    }
+    drawn
+}
+
+/// The command line for the report, with defaults written out.
+fn command(arguments: &FitArgs) -> String {
+    let quoted =
+        |text: String| if text.contains(char::is_whitespace) { format!("'{text}'") } else { text };
+    let mut words = vec!["outlay fit".to_owned(), quoted(arguments.log.display().to_string())];
+    let mut flag = |name: &str, value: Option<String>| {
+        words.extend(value.map(|value| format!("--{name} {}", quoted(value))))
+    };
+    flag("task", Some(arguments.tasks.join(",")).filter(|tasks| !tasks.is_empty()));
+    flag("spend", arguments.spend.clone());
+    flag("threshold", arguments.threshold.clone());
+    flag("success", arguments.success.clone());
+    flag("trials", arguments.trials.clone());
+    flag("reward", arguments.reward.clone());
+    flag("reward-max", arguments.reward_max.map(|amount| amount.to_string()));
+    let family = arguments.family.to_possible_value().map(|value| value.get_name().to_owned());
+    flag("family", family.filter(|_| arguments.threshold.is_none()));
+    flag("ceiling", arguments.ceiling.then(String::new));
+    flag("floor", arguments.floor.then(String::new));
+    flag("budget", arguments.budget.map(|budget| budget.to_string()));
+    flag("folds", Some(arguments.folds.to_string()));
+    flag("bootstrap", Some(arguments.bootstrap.to_string()));
+    flag("seed", Some(arguments.seed.to_string()));
+    words.iter().map(|word| word.trim()).collect::<Vec<_>>().join(" ")
+}
+
+/// Writes the requested files and returns remarks with their paths.
+fn write_files(arguments: &FitArgs, answer: &Answer<'_>) -> Result<Vec<String>, Failure> {
+    let mut remarks = Vec::new();
+    let fitted = answer.tasks.iter().filter(|task| task.fitted.is_some()).count();
+    if fitted == 0 {
+        return Err(Failure("no task has any trials".to_owned()));
+    }
+    // Validate the problem before any file is written.
+    let problem = problem_file::problem(&answer.tasks, &answer.amounts)?;
+    if let Some(path) = &arguments.report {
+        let log = match answer.log.file_name() {
+            Some(name) => name.to_string_lossy().into_owned(),
+            None => input::display_name(answer.log),
+        };
+        let page = FitPage {
+            log: &log,
+            command: &command(arguments),
+            budget: answer.amounts.budget,
+            tasks: &answer.tasks,
+        };
+        write_atomically(path, page.html().as_bytes())?;
+        remarks.push(format!("report: {}", path.display()));
+    }
+    if let Some(path) = &arguments.output {
+        problem_file::write(path, &problem, &answer.tasks, answer.log)?;
+        remarks.push(format!("problem: {}", path.display()));
+    }
+    Ok(remarks)
+}

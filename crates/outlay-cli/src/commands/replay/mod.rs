@@ -1,0 +1,171 @@
+//! `outlay replay`: learners on recorded outcomes, and tests of the model's assumptions.
+
+mod record;
+mod rows;
+mod table;
+
+use std::sync::atomic::Ordering;
+
+use outlay::Problem;
+use outlay::learner::LearnerSpec;
+use outlay::replay::assumptions::assumptions;
+use outlay::replay::{Order, Record, Replay, ReplayRun, ReplaySummary, Splits};
+use outlay_report::replay::{self, Replayed};
+
+use crate::args::ReplayArgs;
+use crate::commands::simulate::request::{DEFAULT_LEARNERS, DEFAULT_REPLICATIONS, learners};
+use crate::failure::Failure;
+use crate::input;
+use crate::input::problem_source;
+use crate::output::ReportFile;
+use crate::output::command_line;
+use crate::output::progress::{Work, with_progress};
+use crate::output::{CommandOutput, Ending, Format};
+use crate::run::{interrupt, threads};
+
+/// Default number of rounds. Rows are drawn repeatedly, so more rounds add little information.
+const DEFAULT_ROUNDS: u64 = 1000;
+
+pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, Failure> {
+    if input::is_stdin(&arguments.problem) && input::is_stdin(&arguments.runs) {
+        return Err(Failure(
+            "only one of problem and rows can come from standard input".to_owned(),
+        ));
+    }
+    // Validate the report path before the computation.
+    let file =
+        ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
+    let problem = problem_source::problem(&arguments.problem)?;
+    let (place, text) = (input::display_name(&arguments.runs), input::text(&arguments.runs)?);
+    let recorded = rows::read(&problem, arguments, &place, &text)?;
+    let record = Record::new(&problem, recorded.tasks)
+        .map_err(|error| Failure::many(&place, &[error.to_string()]))?;
+    let learners = match &arguments.learners[..] {
+        [] => learners(&DEFAULT_LEARNERS)?,
+        given => learners(given)?,
+    };
+    let replay = plan(&problem, &record, &learners, arguments);
+    replay.check()?;
+    let splits = replay.splits()?;
+    let Some(results) = play(&replay, &splits, arguments, quiet)? else {
+        return Ok(CommandOutput {
+            result: String::new(),
+            remarks: vec!["interrupted: nothing was saved".to_owned()],
+            ending: Ending::Interrupted,
+        });
+    };
+    let summary = replay.summary(&splits, &results)?;
+    let assumptions = assumptions(&problem, &record);
+    let mut remarks = recorded.remarks;
+    remarks.extend(about_environment(&problem));
+    let command = command(arguments, &learners, &summary);
+    let replayed = Replayed { problem, record, runs: place, summary, assumptions };
+    if let Some(file) = file {
+        remarks.push(file.write(&replay::page(&replayed, &command))?);
+    }
+    let result = match arguments.format {
+        Format::Table => table::tables(&replayed),
+        Format::Json => record::json(&replayed)?,
+        Format::Csv => record::csv(&replayed)?,
+    };
+    Ok(CommandOutput::new(result).with_remarks(remarks))
+}
+
+fn plan<'a>(
+    problem: &'a Problem,
+    record: &'a Record,
+    learners: &'a [LearnerSpec],
+    arguments: &ReplayArgs,
+) -> Replay<'a> {
+    let order = Order::from(arguments.order);
+    let (rounds, replications) = match order {
+        // A second pass would repeat known rows, and replications differ only in the learners'
+        // random numbers.
+        Order::Recorded => (record.shortest() as u64, 1),
+        Order::Shuffled => (problem.horizon().unwrap_or(DEFAULT_ROUNDS), DEFAULT_REPLICATIONS),
+    };
+    Replay {
+        problem,
+        record,
+        learners,
+        order,
+        rounds: arguments.rounds.unwrap_or(rounds),
+        replications: arguments.replications.unwrap_or(replications),
+        seed: arguments.seed,
+    }
+}
+
+/// Runs all replications; none if interrupted.
+fn play(
+    replay: &Replay<'_>,
+    splits: &Splits,
+    arguments: &ReplayArgs,
+    quiet: bool,
+) -> Result<Option<Vec<Vec<ReplayRun>>>, Failure> {
+    let stop = interrupt::flag()?;
+    let total = replay.learners.len() * replay.replications as usize;
+    let work = Work {
+        steps_name: "replications",
+        steps: total,
+        steps_done: 0,
+        unit: Some("rounds"),
+        total: total as f64 * replay.rounds as f64,
+        done: 0.0,
+    };
+    let mut results: Vec<Vec<Option<ReplayRun>>> =
+        vec![vec![None; replay.replications as usize]; replay.learners.len()];
+    with_progress(work, quiet, |progress| {
+        replay.run(splits, threads(arguments.threads), stop, |job, run| {
+            results[job.learner][job.replication as usize] = Some(run);
+            progress.step_by(replay.rounds as f64);
+        })
+    })?;
+    if stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    Ok(Some(results.into_iter().map(|runs| runs.into_iter().flatten().collect()).collect()))
+}
+
+/// The command line that gives the same results.
+fn command(arguments: &ReplayArgs, learners: &[LearnerSpec], summary: &ReplaySummary) -> String {
+    let paths = [&arguments.problem, &arguments.runs].map(|path| path.display().to_string());
+    let mut words: Vec<String> =
+        ["outlay", "replay"].map(str::to_owned).into_iter().chain(paths).collect();
+    let columns =
+        [("--task", Some(&arguments.task)), ("--threshold", arguments.threshold.as_ref())];
+    let columns = columns
+        .into_iter()
+        .chain([("--spend", arguments.spend.as_ref()), ("--success", arguments.success.as_ref())]);
+    for (flag, name) in columns.chain([("--reward", Some(&arguments.reward))]) {
+        // Default names are omitted.
+        if let Some(name) = name.filter(|name| flag.trim_start_matches('-') != name.as_str()) {
+            words.extend([flag.to_owned(), name.clone()]);
+        }
+    }
+    for learner in learners {
+        words.extend(["--learner".to_owned(), learner.to_string()]);
+    }
+    if summary.order == Order::Recorded {
+        words.extend(["--order", "recorded"].map(str::to_owned));
+    }
+    let numbers = [
+        ("--rounds", summary.rounds),
+        ("--replications", summary.replications),
+        ("--seed", summary.seed),
+    ];
+    words.extend(
+        numbers.into_iter().flat_map(|(flag, number)| [flag.to_owned(), number.to_string()]),
+    );
+    command_line::command(&words)
+}
+
+/// A remark if the problem has settings that a replay ignores.
+fn about_environment(problem: &Problem) -> Option<String> {
+    let environment = problem.environment();
+    let said = environment.budget.is_some()
+        || environment.delay.is_some()
+        || environment.available.is_some();
+    said.then(|| {
+        "[environment] of the problem is ignored: every round used the full budget and all tasks, without delay".to_owned()
+    })
+}

@@ -1,0 +1,211 @@
+//! `outlay status`: shows the state of a daily loop without changing it.
+
+use outlay::ledger::{Ledger, Standing, TaskStanding};
+use serde::Serialize;
+
+mod page;
+
+use crate::args::StatusArgs;
+use crate::failure::Failure;
+use crate::input::{problem_source, state_file};
+use crate::output::ReportFile;
+use crate::output::guards::guards_text;
+use crate::output::table::{Align, Table, hidden_line, most_important};
+use crate::output::{CommandOutput, Format, csv, json};
+use outlay_report::number::{Precision, counted, figure, percent};
+
+/// Largest number of open rounds that are listed.
+const NAMED: usize = 8;
+
+pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, Failure> {
+    let file = ReportFile::new(arguments.report.as_deref(), &[&arguments.state])?;
+    let ledger = state_file::read(&arguments.state)?;
+    let standing = ledger.standing()?;
+    let warnings = warnings(&ledger, &standing);
+    let lines: Vec<String> =
+        summary(&ledger, &standing).into_iter().chain(warnings.iter().cloned()).collect();
+    let mut remarks = Vec::new();
+    let result = match arguments.format {
+        Format::Table => format!("{}\n{}\n", table(&ledger, &standing), lines.join("\n")),
+        Format::Json => json(&Record::new(&ledger, &standing, warnings))?,
+        Format::Csv => {
+            remarks = warnings;
+            csv(rows(&ledger, &standing))?
+        }
+    };
+    if let Some(file) = file {
+        let title = format!("{}: status", problem_source::name(&arguments.state));
+        remarks.push(file.write(&page::page(&ledger, &standing, title, lines, quiet)?.html())?);
+    }
+    Ok(CommandOutput::new(result).with_remarks(remarks))
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    learner: String,
+    rounds: u64,
+    open: Vec<OpenRecord>,
+    spend: f64,
+    gain: f64,
+    tasks: Vec<Row<'a>>,
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct OpenRecord {
+    round: u64,
+    waiting: usize,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    task: &'a str,
+    spend: f64,
+    share: Option<f64>,
+    told: u64,
+    completed: u64,
+    expected: f64,
+    gain: f64,
+    mean: Option<f64>,
+    bonus: Option<f64>,
+    next: Option<f64>,
+    /// Probability of a deviation this large if the curve is correct; null if it is not suspicious.
+    doubt: Option<f64>,
+}
+
+impl<'a> Record<'a> {
+    fn new(ledger: &'a Ledger, standing: &Standing, warnings: Vec<String>) -> Self {
+        Self {
+            learner: ledger.settings().learner.to_string(),
+            rounds: standing.rounds,
+            open: standing
+                .open
+                .iter()
+                .map(|&(round, waiting)| OpenRecord { round, waiting })
+                .collect(),
+            spend: standing.spend,
+            gain: standing.gain,
+            tasks: rows(ledger, standing),
+            warnings,
+        }
+    }
+}
+
+fn rows<'a>(ledger: &'a Ledger, standing: &Standing) -> Vec<Row<'a>> {
+    let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
+    tasks
+        .map(|(task, standing)| Row {
+            task: task.name(),
+            spend: standing.spend,
+            share: standing.share,
+            told: standing.told,
+            completed: standing.completions,
+            expected: standing.expected,
+            gain: standing.gain,
+            mean: standing.mean,
+            bonus: standing.bonus,
+            next: standing.next,
+            doubt: standing.doubt.map(|doubt| doubt.probability),
+        })
+        .collect()
+}
+
+fn table(ledger: &Ledger, standing: &Standing) -> String {
+    use Align::{Left, Right};
+    let budget = ledger.problem().budget();
+    let precision = Precision::of_budget(budget);
+    let mut table = Table::new(&[
+        ("task", Left),
+        ("spend", Right),
+        ("share", Right),
+        ("reported", Right),
+        ("completed", Right),
+        ("expected", Right),
+        ("mean", Right),
+        ("bonus", Right),
+        ("next", Right),
+    ]);
+    let (shown, hidden) = most_important(standing.tasks.len(), |task| standing.tasks[task].spend);
+    for &position in &shown {
+        let (task, name) = (&standing.tasks[position], ledger.problem().tasks()[position].name());
+        table.row(vec![
+            if task.doubt.is_some() { format!("{name} (!)") } else { name.to_owned() },
+            precision.amount(task.spend),
+            task.share.map(percent).unwrap_or_default(),
+            task.told.to_string(),
+            task.completions.to_string(),
+            format!("{:.1}", task.expected),
+            task.mean.map(figure).unwrap_or_default(),
+            task.bonus.map(figure).unwrap_or_default(),
+            task.next.map(|next| precision.amount(next)).unwrap_or_default(),
+        ]);
+    }
+    let sum = |of: fn(&TaskStanding) -> f64| standing.tasks.iter().map(of).sum::<f64>();
+    table.totals(vec![
+        "total".to_owned(),
+        precision.amount(standing.spend),
+        String::new(),
+        format!("{}", sum(|task| task.told as f64)),
+        format!("{}", sum(|task| task.completions as f64)),
+        format!("{:.1}", sum(|task| task.expected)),
+        String::new(),
+        String::new(),
+        standing
+            .tasks
+            .iter()
+            .map(|task| task.next)
+            .sum::<Option<f64>>()
+            .map(|next| precision.amount(next))
+            .unwrap_or_default(),
+    ]);
+    table.render() + &hidden_line(hidden, "with smaller spends")
+}
+
+fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
+    let settings = ledger.settings();
+    let guards = guards_text(&settings.guards);
+    let rounds = counted(standing.rounds as usize, "round");
+    let mut lines = vec![format!(
+        "{} · {rounds} · gained {} for {}{guards}",
+        settings.learner,
+        figure(standing.gain),
+        figure(standing.spend)
+    )];
+    if standing.open.is_empty() {
+        lines.push("all outcomes have been reported".to_owned());
+        return lines;
+    }
+    let named: Vec<String> = standing
+        .open
+        .iter()
+        .take(NAMED)
+        .map(|(round, waiting)| format!("{round} ({waiting})"))
+        .collect();
+    let more = standing.open.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let open = counted(standing.open.len(), "open round");
+    lines.push(format!(
+        "{open}, with the number of outcomes still missing: {}{more}",
+        named.join(", ")
+    ));
+    lines
+}
+
+/// Warnings about completions that contradict the curves.
+fn warnings(ledger: &Ledger, standing: &Standing) -> Vec<String> {
+    let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
+    tasks
+        .filter_map(|(task, standing)| {
+            let probability = standing.doubt?.probability;
+            let probability = if probability > 0.0 { format!("probability at most {probability:.0e}") } else { "impossible".to_owned() };
+            Some(format!(
+                "(!) {}: {} of {} completed, but its curve predicts {:.1} ({probability} if the curve is correct): check the reported \
+                 outcomes, or fit the curve again",
+                task.name(),
+                standing.completions,
+                standing.told,
+                standing.expected
+            ))
+        })
+        .collect()
+}

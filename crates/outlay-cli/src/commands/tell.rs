@@ -1,0 +1,129 @@
+//! `outlay tell`: records outcomes, either the whole file or nothing.
+
+use outlay::ledger::{Entry, Ledger, LedgerError, Told};
+use serde::Serialize;
+
+use crate::args::TellArgs;
+use crate::failure::Failure;
+use crate::input;
+use crate::input::csv_table::{CsvTable, Row};
+use crate::input::state_file::StateFile;
+use crate::input::task_names::TaskNames;
+use crate::output::{CommandOutput, Format, csv, json};
+use outlay_report::number::counted;
+
+const MEANT: &str = "outcomes have the columns round, task, completed and reward";
+
+pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
+    let place = input::display_name(&arguments.outcomes);
+    // Read before locking the state, because standard input can be slow.
+    let text = input::text(&arguments.outcomes)?;
+    let (held, mut ledger) = StateFile::open(&arguments.state)?;
+    let outcomes = read(&ledger, &place, &text)?;
+    let empty = outcomes.empty;
+    let told = take(&mut ledger, outcomes).map_err(|errors| Failure::many(&place, &errors))?;
+    if told.new > 0 {
+        held.save(&ledger)?;
+    }
+    let record =
+        Record { new: told.new, repeated: told.repeated, empty, open_rounds: ledger.open_rounds() };
+    Ok(match arguments.format {
+        Format::Table => CommandOutput::new(format!("{}\n", sentence(told, &record))),
+        Format::Json => CommandOutput::new(json(&record)?),
+        Format::Csv => CommandOutput::new(csv([record])?),
+    })
+}
+
+/// Records the entries, or returns all errors of the file: syntax errors, then contradictions.
+fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Told, Vec<String>> {
+    let Outcomes { entries, lines, mut errors, .. } = outcomes;
+    match ledger.tell(&entries) {
+        Ok(told) if errors.is_empty() => return Ok(told),
+        Ok(_) => {}
+        Err(LedgerError::Entries(refused)) => errors.extend(
+            refused.iter().map(|(position, why)| format!("line {}: {why}", lines[*position])),
+        ),
+        Err(other) => return Err(vec![other.to_string()]),
+    }
+    Err(errors)
+}
+
+#[derive(Serialize)]
+struct Record {
+    new: usize,
+    repeated: usize,
+    /// Rows whose `completed` is empty, because the outcome is not known yet.
+    empty: usize,
+    open_rounds: usize,
+}
+
+fn sentence(told: Told, record: &Record) -> String {
+    let mut parts = vec![if told.new > 0 {
+        format!("{} recorded", counted(told.new, "outcome"))
+    } else {
+        "nothing new".to_owned()
+    }];
+    if told.repeated > 0 {
+        parts.push(format!("{} already recorded", told.repeated));
+    }
+    if record.empty > 0 {
+        parts.push(format!("{} still empty", record.empty));
+    }
+    parts.push(format!("{} open", counted(record.open_rounds, "round")));
+    parts.join(" · ")
+}
+
+/// The entries of a file with their line numbers, and all syntax errors.
+struct Outcomes {
+    entries: Vec<Entry>,
+    lines: Vec<u64>,
+    empty: usize,
+    errors: Vec<String>,
+}
+
+struct Columns {
+    round: usize,
+    task: usize,
+    completed: usize,
+    reward: Option<usize>,
+}
+
+fn read(ledger: &Ledger, place: &str, text: &str) -> Result<Outcomes, Failure> {
+    let rows = CsvTable::new(place, text)?;
+    let columns = Columns {
+        round: rows.column("round", MEANT)?,
+        task: rows.column("task", MEANT)?,
+        completed: rows.column("completed", MEANT)?,
+        reward: rows.optional("reward"),
+    };
+    let mut names = TaskNames::new(ledger.problem());
+    let mut outcomes =
+        Outcomes { entries: Vec::new(), lines: Vec::new(), empty: 0, errors: Vec::new() };
+    outcomes.errors = rows.each(|row| {
+        let task = names.find(row.text(columns.task))?;
+        match entry(row, &columns, task)? {
+            None => outcomes.empty += 1,
+            Some(entry) => {
+                outcomes.entries.push(entry);
+                outcomes.lines.push(row.line);
+            }
+        }
+        Ok(())
+    });
+    Ok(outcomes)
+}
+
+/// The entry of a row; none if its `completed` is still empty.
+fn entry(row: &Row<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>, String> {
+    let round = row.count(columns.round, "round")?;
+    let reward = columns.reward.filter(|column| !row.text(*column).is_empty());
+    let reward = reward.map(|column| row.amount(column, "reward")).transpose()?;
+    if row.text(columns.completed).is_empty() {
+        return if reward.is_none() {
+            Ok(None)
+        } else {
+            Err("reward is given, but completed is empty".to_owned())
+        };
+    }
+    Ok(Some(Entry { round, task, completed: row.flag(columns.completed, "completed")?, reward }))
+}

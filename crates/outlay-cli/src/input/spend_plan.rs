@@ -1,0 +1,50 @@
+//! Plans as CSV files: columns `task` and `spend`, one row per task. Other columns are ignored, so
+//! that the output of `allocate --format csv` can be read.
+
+use std::path::Path;
+
+use outlay::Problem;
+
+use crate::failure::Failure;
+use crate::input;
+use crate::input::csv_table::CsvTable;
+use crate::input::suggestion::listed;
+use crate::input::task_names::TaskNames;
+
+/// Reads the spend of each task of the problem.
+pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> {
+    let (place, text) = (input::display_name(path), input::text(path)?);
+    let rows = CsvTable::new(&place, &text)?;
+    let meant = "a plan has the columns task and spend";
+    let (task_column, spend_column) = (rows.column("task", meant)?, rows.column("spend", meant)?);
+    let mut names = TaskNames::new(problem);
+    let mut seen: Vec<Option<(u64, f64)>> = vec![None; problem.tasks().len()];
+    let mut errors = rows.each(|row| {
+        let name = row.text(task_column);
+        let position = names.find(name)?;
+        if let Some((first, _)) = seen[position] {
+            return Err(format!("{name} was already given on line {first}"));
+        }
+        // A row with an invalid spend still counts as the row of the task.
+        seen[position] = Some((row.line, 0.0));
+        seen[position] = Some((row.line, row.amount(spend_column, &format!("spend of {name}"))?));
+        Ok(())
+    });
+    let missing: Vec<&str> = problem
+        .tasks()
+        .iter()
+        .zip(&seen)
+        .filter(|(_, seen)| seen.is_none())
+        .map(|(task, _)| task.name())
+        .collect();
+    if !missing.is_empty() {
+        errors.push(format!(
+            "no row for {}: every task needs a row, with spend 0 if it receives nothing",
+            listed(&missing)
+        ));
+    }
+    if !errors.is_empty() {
+        return Err(Failure::many(&place, &errors));
+    }
+    Ok(seen.into_iter().flatten().map(|(_, spend)| spend).collect())
+}

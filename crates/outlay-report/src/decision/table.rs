@@ -1,0 +1,143 @@
+//! The table above the pictures: one row a task, at most fifteen columns, those without anything in
+//! them left out.
+
+use crate::number::percent;
+use crate::selection::hidden_line;
+use crate::svg::Element;
+
+use super::{DecisionPage, TaskView, digits};
+use crate::selection::heaviest;
+
+/// More rows than this make a page slow to open.
+const MOST_ROWS: usize = 1000;
+
+/// A column: its name, what it says, the cell of a task, and its sum where there is one.
+pub(super) struct Column {
+    /// `current` in it is replaced by what the page calls the spends before.
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    is_word: bool,
+    cell: fn(&DecisionPage<'_>, &TaskView<'_>) -> Option<String>,
+    total: fn(&DecisionPage<'_>) -> Option<String>,
+}
+
+/// All there are, in the order they stand; docs/reports.md tells of each.
+pub(super) const COLUMNS: [Column; 15] = [
+    Column {
+        is_word: true,
+        total: |_| Some("total".to_owned()),
+        ..column("task", "Its name.", |_, task| Some(task.name.to_owned()))
+    },
+    column("value", "What a success counts for: known, or a learner's index.", |_, task| {
+        Some(digits(task.value))
+    }),
+    column("mean", "The mean of the rewards seen.", |_, task| task.learned?.mean.map(digits)),
+    column("bonus", "What the index adds to the mean because little has been seen.", |_, task| {
+        task.learned?.bonus.map(digits)
+    }),
+    column("completions", "Rewards seen.", |_, task| Some(task.learned?.completions.to_string())),
+    column(
+        "expected completions",
+        "How many the curve lets expect for what was spent.",
+        |_, task| Some(digits(task.learned?.expected_completions)),
+    ),
+    Column {
+        total: |page| sum(page, |task| task.before).map(|total| page.precision.amount(total)),
+        ..column("current", "What it got before.", |page, task| {
+            Some(page.precision.amount(task.before?))
+        })
+    },
+    Column {
+        total: |page| {
+            sum(page, |task| Some(task.outcome.spend)).map(|total| page.precision.amount(total))
+        },
+        ..column("spend", "What it gets.", |page, task| {
+            Some(page.precision.amount(task.outcome.spend))
+        })
+    },
+    Column {
+        total: |page| {
+            sum(page, |task| Some(task.outcome.spend - task.before?))
+                .map(|total| page.precision.change(total))
+        },
+        ..column("move", "Change of the spend.", |page, task| {
+            Some(page.precision.change(
+                page.precision.rounded(task.outcome.spend) - page.precision.rounded(task.before?),
+            ))
+        })
+    },
+    Column {
+        total: |page| sum(page, |task| Some(task.outcome.share)).map(percent),
+        ..column("share", "Share of the budget.", |_, task| Some(percent(task.outcome.share)))
+    },
+    column("success", "Success probability at that spend.", |_, task| {
+        Some(percent(task.outcome.success))
+    }),
+    Column {
+        total: |page| sum(page, |task| task.reward_before()).map(digits),
+        ..column("reward at current", "Value times the success probability before.", |_, task| {
+            task.reward_before().map(digits)
+        })
+    },
+    Column {
+        total: |page| sum(page, |task| Some(task.outcome.expected_reward)).map(digits),
+        ..column("expected reward", "Value times the success probability.", |_, task| {
+            Some(digits(task.outcome.expected_reward))
+        })
+    },
+    column(
+        "marginal return",
+        "Expected reward of the next small unit; 0 on the flat part of a step.",
+        |_, task| Some(digits(task.outcome.marginal_return)),
+    ),
+    Column {
+        is_word: true,
+        ..column("bound", "The binding bound of the spend.", |_, task| {
+            task.outcome.bound.map(|bound| bound.name().replace('_', " "))
+        })
+    },
+];
+
+const fn column(
+    name: &'static str,
+    about: &'static str,
+    cell: fn(&DecisionPage<'_>, &TaskView<'_>) -> Option<String>,
+) -> Column {
+    Column { name, about, is_word: false, cell, total: |_| None }
+}
+
+/// Over all tasks, also those that are not shown; nothing if one has nothing to add.
+fn sum(page: &DecisionPage<'_>, part: impl Fn(&TaskView<'_>) -> Option<f64>) -> Option<f64> {
+    page.tasks.iter().map(part).sum()
+}
+
+pub(super) fn element(page: &DecisionPage<'_>) -> Element {
+    let (mut shown, hidden) =
+        heaviest(page.tasks.len(), MOST_ROWS, |task| page.tasks[task].weight());
+    shown.sort_unstable();
+    let says_something =
+        |column: &&Column| page.tasks.iter().any(|task| (column.cell)(page, task).is_some());
+    let columns: Vec<&Column> = COLUMNS.iter().filter(says_something).collect();
+    let class = |column: &Column| if column.is_word { "word" } else { "number" };
+    let head = columns.iter().map(|column| {
+        let name = column.name.replace("current", page.before);
+        Element::new("th").class(class(column)).attribute("title", column.about).text(&name)
+    });
+    let row = |cells: &dyn Fn(&Column) -> Option<String>| {
+        let cell = |(place, column): (usize, &&Column)| {
+            let kind = if place == 0 { "th" } else { "td" };
+            Element::new(kind).class(class(column)).text(&cells(column).unwrap_or_default())
+        };
+        Element::new("tr").children(columns.iter().enumerate().map(cell))
+    };
+    let body =
+        shown.iter().map(|&position| row(&|column| (column.cell)(page, &page.tasks[position])));
+    let total = row(&|column| (column.total)(page)).class("total");
+    let table = Element::new("table")
+        .child(Element::new("thead").child(Element::new("tr").children(head)))
+        .child(Element::new("tbody").children(body).child(total));
+    let table = Element::new("div").class("scroll").child(table);
+    let hidden = (hidden > 0)
+        .then(|| Element::new("p").text(hidden_line(hidden, "with smaller spends").trim_end()));
+    Element::new("div").class("summary").child(table).children(hidden)
+}

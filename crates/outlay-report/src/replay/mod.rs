@@ -1,0 +1,102 @@
+//! The report of a replay: gain and regret of the learners, and tests of the model's assumptions.
+
+mod findings;
+mod gains;
+mod record;
+
+pub use findings::{correlation, findings, losses, p_number};
+
+use outlay::Problem;
+use outlay::replay::assumptions::TaskAssumptions;
+use outlay::replay::{Record, ReplaySummary};
+
+use crate::number::{figure, gap, percent, plain};
+use crate::page::{Figure, document};
+use crate::simulation::{mean_with_interval, sample};
+use crate::svg::Element;
+
+/// Results of a replay.
+#[derive(Debug)]
+pub struct Replayed {
+    /// The problem with the assumed curves.
+    pub problem: Problem,
+    /// The recorded rows.
+    pub record: Record,
+    /// Name of the file with the rows.
+    pub runs: String,
+    /// Gain and regret of the learners and of fixed splits.
+    pub summary: ReplaySummary,
+    /// Tests of the model's assumptions, by task.
+    pub assumptions: Vec<TaskAssumptions>,
+}
+
+/// The HTML of the report; `command` is the command line that repeats the replay.
+pub fn page(replayed: &Replayed, command: &str) -> String {
+    let figures = |figures: Vec<Figure>| {
+        Element::new("div").class("figures").children(figures.iter().map(Figure::element))
+    };
+    let sentences = |sentences: Vec<String>| {
+        sentences.into_iter().map(|sentence| Element::new("p").class("verdict").text(&sentence))
+    };
+    let played = Element::new("section")
+        .child(Element::new("h2").text("Learners on the record"))
+        .child(facts(replayed))
+        .child(results(replayed))
+        .children(sentences(losses(&replayed.summary)))
+        .child(figures(gains::figures(replayed)));
+    let seen = Element::new("section")
+        .child(Element::new("h2").text("Tests of the model’s assumptions"))
+        .children(sentences(findings(&replayed.record, &replayed.assumptions)))
+        .child(figures(record::figures(replayed)));
+    document(&format!("Replay of {}", replayed.runs), command, None, vec![played, seen])
+}
+
+fn facts(replayed: &Replayed) -> Element {
+    let summary = &replayed.summary;
+    let splits = &summary.splits;
+    let facts = [
+        ("rows", plain(replayed.record.len() as f64)),
+        ("tasks", plain(summary.tasks.len() as f64)),
+        ("rounds", plain(summary.rounds as f64)),
+        ("replications", plain(summary.replications as f64)),
+        (
+            "best in hindsight",
+            format!("{} per round (relative gap {})", figure(splits.best.gain), gap(splits.gap)),
+        ),
+        ("model’s best", format!("{} per round", figure(splits.model.gain))),
+        ("even split", format!("{} per round", figure(splits.even.gain))),
+    ];
+    let fact = |(name, text): (&str, String)| {
+        Element::new("div")
+            .child(Element::new("dt").text(name))
+            .child(Element::new("dd").text(&text))
+    };
+    Element::new("dl").class("facts").children(facts.into_iter().map(fact))
+}
+
+/// One row per learner.
+fn results(replayed: &Replayed) -> Element {
+    let best = replayed.summary.splits.best.gain;
+    let of_best = |gain: f64| if best > 0.0 { percent(gain / best) } else { "–".to_owned() };
+    let names = ["gain per round ± 95 %", "of the best", "in the last tenth", "regret ± 95 %"];
+    let heads = names.map(|name| Element::new("th").class("number").text(name));
+    let head =
+        Element::new("tr").child(Element::new("th").class("word").text("learner")).children(heads);
+    let row = |(position, learner): (usize, &outlay::replay::LearnerReplay)| {
+        let cells = [
+            mean_with_interval(&learner.gain),
+            of_best(learner.gain.mean),
+            of_best(learner.late_gain.mean),
+            mean_with_interval(&learner.regret),
+        ];
+        let name = Element::new("th").class("word").child(sample(position)).text(&learner.learner);
+        Element::new("tr")
+            .child(name)
+            .children(cells.map(|cell| Element::new("td").class("number").text(&cell)))
+    };
+    let body =
+        Element::new("tbody").children(replayed.summary.learners.iter().enumerate().map(row));
+    Element::new("div")
+        .class("scroll")
+        .child(Element::new("table").child(Element::new("thead").child(head)).child(body))
+}

@@ -1,0 +1,77 @@
+//! A panel of a finding as a figure of the page.
+
+use outlay::claims::{LineKind, Panel};
+
+use crate::page::{Figure, LineChart};
+use crate::svg::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent};
+
+/// Largest number of measured points that are marked.
+const MOST_DOTS: usize = 20;
+
+/// Style of a line: measurements in colour, predictions dashed in the same colour, references in
+/// grey.
+fn stroke(kind: LineKind, series: usize, references: usize) -> Stroke {
+    const DASHES: [&str; 3] = ["1.5 3", "6 3", "9 3 2 3"];
+    match kind {
+        LineKind::Measured => Stroke { dash: "", ..Stroke::series(series) },
+        LineKind::Predicted => Stroke { dash: "5 3", width: 1.4, ..Stroke::series(series) },
+        LineKind::Reference => {
+            Stroke { colour: Colour::Muted, width: 1.3, dash: DASHES[references % DASHES.len()] }
+        }
+    }
+}
+
+/// The stroke of each line: a prediction has the colour of the line before it.
+fn strokes(panel: &Panel) -> Vec<Stroke> {
+    let (mut measured, mut references) = (0, 0);
+    let mut strokes = Vec::new();
+    for line in &panel.lines {
+        measured += usize::from(line.kind == LineKind::Measured);
+        strokes.push(stroke(line.kind, measured.saturating_sub(1), references));
+        references += usize::from(line.kind == LineKind::Reference);
+    }
+    strokes
+}
+
+/// The scale of an axis.
+fn scale(numbers: impl Iterator<Item = f64> + Clone, logarithmic: bool) -> Option<Scale> {
+    if logarithmic {
+        return Some(Scale::over_positive(numbers, f64::INFINITY)?.padded(0.03));
+    }
+    let (low, high) = extent(numbers)?;
+    Some(Scale::linear(low.min(0.0), high.max(0.0)).padded(0.04))
+}
+
+pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
+    let points = || panel.lines.iter().flat_map(|line| &line.points);
+    let across = scale(points().map(|point| point.0), panel.across.logarithmic);
+    let up = scale(points().map(|point| point.1), panel.up.logarithmic);
+    let (Some(across), Some(up)) = (across, up) else {
+        return Figure::missing(panel.heading, "There is nothing to draw: no number is positive.");
+    };
+    let strokes = strokes(panel);
+    let named = panel.lines.iter().zip(&strokes).filter(|(line, _)| !line.points.is_empty());
+    let entry = |(line, stroke): (&outlay::claims::Line, &Stroke)| Entry {
+        name: line.name.clone(),
+        swatch: Swatch::Line(*stroke),
+        series: None,
+    };
+    let entries: Vec<Entry> = named.map(entry).collect();
+    let axis = Axis::new(across, panel.across.title);
+    let axis = if panel.across.logarithmic { axis.whole() } else { axis };
+    let mut lines = LineChart::new(&entries, axis, Axis::new(up, panel.up.title));
+    for (line, stroke) in panel.lines.iter().zip(&strokes) {
+        let band = lines.frame().band(&line.intervals, stroke.colour, 0.2);
+        lines.draw(band);
+    }
+    for (line, stroke) in panel.lines.iter().zip(&strokes) {
+        let drawn = lines.frame().line(&line.points, *stroke, &line.name);
+        lines.draw(drawn);
+        if line.kind == LineKind::Measured && line.points.len() <= MOST_DOTS {
+            let places: Vec<_> =
+                line.points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect();
+            places.into_iter().for_each(|place| lines.draw(dot(place, 2.6, stroke.colour)));
+        }
+    }
+    Figure::half(panel.heading, file, lines.picture(panel.heading), panel.caption.clone())
+}
