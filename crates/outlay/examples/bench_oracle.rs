@@ -68,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "gap": answer.gap(),
             "status": answer.status,
             "nodes": answer.nodes,
-            "states": answer.states,
+            "states": answer.labels,
             "spend": answer.spend,
         });
         println!("{line}");

@@ -423,9 +423,9 @@ fn equal_curves_with_equal_values_do_not_blow_up_the_search() {
                     found.nodes
                 );
                 assert!(
-                    found.states <= 2_000_000,
+                    found.labels <= 2_000_000,
                     "{name} K={tasks} spread {spread}: {} states",
-                    found.states
+                    found.labels
                 );
                 if spread == 0.0 {
                     assert!(
@@ -543,7 +543,7 @@ fn limits_are_counted_and_told() {
         Curve::steps(vec![at], vec![0.2 + 0.8 * at / 0.02]).unwrap()
     });
     let problem = problem_of(curves.collect(), 1.0);
-    let options = Options { max_states: 20_000, ..Options::default() };
+    let options = Options { max_labels: 20_000, ..Options::default() };
     let (first, _) = solve_with(&problem, &[1.0; 200], 1.0, &options);
     let (again, _) = solve_with(&problem, &[1.0; 200], 1.0, &options);
     assert_eq!(first, again, "limits count work, so the answer is the same every time");

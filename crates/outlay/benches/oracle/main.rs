@@ -101,7 +101,7 @@ impl Runs {
         let (value, nodes, states, gap, limited) = (
             answer.value,
             answer.nodes,
-            answer.states,
+            answer.labels,
             answer.gap(),
             answer.status == Status::Limit,
         );

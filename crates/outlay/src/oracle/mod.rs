@@ -1,35 +1,27 @@
 //! The allocation oracle: the best split and a certificate of how good it is.
 
 mod batch;
-mod branch;
-mod chords;
+mod black_box;
+mod branch_and_bound;
+mod certificate;
 mod close;
-mod coordinate;
-mod core;
-mod counted;
 mod crowd;
-mod finish;
+mod domain;
+mod envelope;
+mod finalize;
 mod four;
-mod hull;
-mod model;
+mod independent_proof;
+mod mckp;
+mod multiplier;
 mod nearby;
 #[cfg(test)]
 mod numbers_for_tests;
-mod price;
-mod prove;
-mod ranked;
-mod recheck;
-mod refine;
-mod relaxation;
+mod prepared;
 mod roots;
 mod sigmoid;
-mod smooth_model;
-mod stack;
-mod stairs;
-mod tally;
 
-pub use prove::{Proof, prove};
-pub use recheck::{Recheck, RecheckError, price_bound, recheck};
+pub use certificate::{Recheck, RecheckError, dual_bound, recheck};
+pub use independent_proof::{Proof, prove};
 
 use std::num::NonZeroUsize;
 
@@ -37,16 +29,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::curve::DeclaredShape;
 use crate::problem::{Leftover, Problem};
-use branch::{Stop, Tree};
-use core::CoreSearch;
+use black_box::BlackBoxes;
+use branch_and_bound::{Stop, Tree};
 use crowd::Crowd;
-use model::Model;
+use mckp::{CoreSearch, MckpInput, StepItems, TopM};
+use multiplier::Relaxation;
 use nearby::Nearby;
-use ranked::Ranked;
-use refine::Refinement;
-use relaxation::Relaxation;
+use prepared::PreparedProblem;
 use roots::Roots;
-use stairs::{Stairs, Terms};
 
 /// The relative gap at which a search over smooth curves stops by default.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -59,7 +49,7 @@ pub struct Options {
     /// How many nodes a branch-and-bound search may open.
     pub max_nodes: u64,
     /// How many partial choices the exact search over steps may keep, in total.
-    pub max_states: u64,
+    pub max_labels: u64,
     /// How often a user's own function may be evaluated, in total.
     pub max_evaluations: u64,
     /// What happens to budget that buys nothing.
@@ -71,7 +61,7 @@ impl Default for Options {
         Self {
             tolerance: DEFAULT_TOLERANCE,
             max_nodes: 20_000,
-            max_states: 2_000_000,
+            max_labels: 2_000_000,
             max_evaluations: 100_000,
             leftover: Leftover::Keep,
         }
@@ -125,7 +115,7 @@ pub struct Allocation {
     /// Branch-and-bound nodes opened; 1 if the first relaxation settled it.
     pub nodes: u64,
     /// Partial choices kept by the exact search over steps.
-    pub states: u64,
+    pub labels: u64,
 }
 
 impl Allocation {
@@ -141,7 +131,7 @@ impl Allocation {
             unspent: 0.0,
             unspent_reason: None,
             nodes: 0,
-            states: 0,
+            labels: 0,
         }
     }
 
@@ -270,20 +260,20 @@ pub struct Warmth {
 /// ```
 #[derive(Debug)]
 pub struct Oracle {
-    model: Model,
+    model: PreparedProblem,
     relaxation: Relaxation,
     tree: Tree,
     core: CoreSearch,
-    refinement: Refinement,
+    black_boxes: BlackBoxes,
     /// The best split so far and the one being tried: a place for each task, then for each stack.
     best: Vec<f64>,
     trial: Vec<f64>,
-    last_price: Option<f64>,
+    last_multiplier: Option<f64>,
     /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one
     /// threshold.
     roots: Option<Roots>,
     nearby: Option<Nearby>,
-    ranked: Option<Ranked>,
+    top_m: Option<TopM>,
     /// The quick way for thousands of concave tasks.
     crowd: Option<Crowd>,
     allocation: Allocation,
@@ -294,15 +284,15 @@ pub struct Oracle {
 struct Outcome {
     value: f64,
     bound: f64,
-    price: f64,
-    /// The price at which the split itself was found: that of its node.
-    split_price: f64,
+    multiplier: f64,
+    /// The multiplier of the node in which the split was found.
+    node_multiplier: f64,
     /// No task reacts smoothly to the price.
     is_flat: bool,
     /// What the split leaves of the budget, if the first relaxation settled it.
     left: Option<f64>,
     nodes: u64,
-    states: u64,
+    labels: u64,
 }
 
 /// What a quick way is asked, and where its answer goes.
@@ -326,8 +316,8 @@ impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        let model = Model::new(problem);
-        let places = model.places();
+        let model = PreparedProblem::new(problem);
+        let spend_len = model.spend_len();
         let crowd = Crowd::new(&model);
         let roots = if crowd.is_some() { None } else { Roots::new(&model) };
         let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&model) };
@@ -335,14 +325,14 @@ impl Oracle {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
             core: CoreSearch::default(),
-            refinement: Refinement::new(&model),
-            best: vec![0.0; places],
-            trial: vec![0.0; places],
-            last_price: None,
+            black_boxes: BlackBoxes::new(&model),
+            best: vec![0.0; spend_len],
+            trial: vec![0.0; spend_len],
+            last_multiplier: None,
             nearby,
             roots,
             crowd,
-            ranked: Ranked::new(&model),
+            top_m: TopM::new(&model),
             allocation: Allocation::empty(model.curves.len()),
             model,
         }
@@ -356,7 +346,7 @@ impl Oracle {
 
     /// Forgets the last price: the next call starts cold.
     pub fn forget(&mut self) {
-        self.last_price = None;
+        self.last_multiplier = None;
         self.nearby.iter_mut().for_each(Nearby::forget);
         self.crowd.iter_mut().for_each(Crowd::forget);
     }
@@ -372,7 +362,7 @@ impl Oracle {
     #[must_use]
     pub fn warmth(&self) -> Warmth {
         Warmth {
-            price: self.last_price.map(|price| price * self.model.unit),
+            price: self.last_multiplier.map(|price| price * self.model.value_scale),
             nearby: self.nearby.as_ref().map(Nearby::warmth),
             crowd: self.crowd.as_ref().map(Crowd::warmth),
         }
@@ -383,10 +373,10 @@ impl Oracle {
     /// ignored, and the next call then starts cold.
     pub fn start_from(&mut self, warmth: &Warmth) {
         self.forget();
-        self.last_price = warmth
+        self.last_multiplier = warmth
             .price
             .filter(|price| *price >= 0.0 && price.is_finite())
-            .map(|price| price / self.model.unit);
+            .map(|price| price / self.model.value_scale);
         if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warmth.nearby) {
             nearby.start_from(warmth);
         }
@@ -408,18 +398,21 @@ impl Oracle {
         if self.allocate_quickly(values, budget, options) {
             return Ok(&self.allocation);
         }
-        self.ranked.iter_mut().for_each(Ranked::leave);
+        self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
-        let unit = self.model.unit;
-        self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
+        let value_scale = self.model.value_scale;
+        self.model.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
         // The last price was in that call's unit of value.
-        self.last_price = self.last_price.map(|price| price * (unit / self.model.unit));
+        self.last_multiplier =
+            self.last_multiplier.map(|price| price * (value_scale / self.model.value_scale));
         let outcome =
-            if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
-        self.last_price = Some(outcome.price);
-        let outcome =
-            Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
-        finish::finish(
+            if self.black_boxes.is_needed() { self.refine(options)? } else { self.search(options) };
+        self.last_multiplier = Some(outcome.multiplier);
+        let outcome = Outcome {
+            multiplier: outcome.multiplier.max(self.model.unaffordable_multiplier()),
+            ..outcome
+        };
+        finalize::finalize(
             &self.model,
             &mut self.best,
             self.relaxation.success(),
@@ -433,8 +426,8 @@ impl Oracle {
     /// Tries the quick ways; false if the call is left to the general search.
     fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let answer = &mut self.allocation;
-        if let Some(ranked) = &mut self.ranked {
-            return ranked.allocate(values, budget, options, answer);
+        if let Some(top_m) = &mut self.top_m {
+            return top_m.allocate(values, budget, options, answer);
         }
         if !(options.tolerance >= 0.0) {
             return false;
@@ -456,7 +449,7 @@ impl Oracle {
         let found = if let Some(roots) = &mut self.roots {
             roots.allocate(&mut call)
         } else {
-            let start = self.last_price.map(|price| price * self.model.unit);
+            let start = self.last_multiplier.map(|price| price * self.model.value_scale);
             self.nearby.as_mut().and_then(|nearby| nearby.allocate(&mut call, start))
         };
         found.is_some_and(|found| self.accept(found, budget, options))
@@ -477,12 +470,14 @@ impl Oracle {
         if !self.crowd.as_ref().is_some_and(Crowd::is_cold) {
             return None;
         }
-        let last =
-            self.last_price.map(|price| price * self.model.unit).filter(|&price| price > 0.0);
+        let last = self
+            .last_multiplier
+            .map(|price| price * self.model.value_scale)
+            .filter(|&price| price > 0.0);
         last.or_else(|| {
             let is_good = self.check(values, budget, &Options::default()).is_ok();
             self.model.load_sample(if is_good { values } else { return None }, budget);
-            self.relaxation.sample_price(self.model.view())
+            self.relaxation.sample_multiplier(self.model.view())
         })
     }
 
@@ -497,42 +492,42 @@ impl Oracle {
         (answer.budget, answer.value, answer.upper_bound, answer.price) =
             (budget, value, upper_bound, price);
         (answer.unspent, answer.unspent_reason) = (0.0, None);
-        (answer.nodes, answer.states) = (1, 0);
-        answer.status = finish::status(answer, options.tolerance);
-        (self.last_price, self.model.unit) = (Some(price), 1.0);
+        (answer.nodes, answer.labels) = (1, 0);
+        answer.status = finalize::status(answer, options.tolerance);
+        (self.last_multiplier, self.model.value_scale) = (Some(price), 1.0);
         true
     }
 
     /// Solves the problem as the model has it now; the split is left in `best`.
     fn search(&mut self, options: &Options) -> Outcome {
-        if let Some(stairs) = self.model.stairs.take() {
-            return self.search_steps(stairs, options);
+        if let Some(steps) = self.model.steps.take() {
+            return self.search_steps(steps, options);
         }
         let root = self.relaxation.solve(
             self.model.view(),
-            self.last_price,
+            self.last_multiplier,
             f64::NEG_INFINITY,
             &mut self.best,
         );
-        let slack = options.tolerance * (root.value + self.model.constant);
+        let abs_gap = options.tolerance * (root.value + self.model.constant);
         let settled = Outcome {
             value: root.value,
             bound: root.bound,
-            price: root.price,
-            split_price: root.price,
+            multiplier: root.multiplier,
+            node_multiplier: root.multiplier,
             is_flat: root.is_flat,
-            left: Some(root.left),
+            left: Some(root.residual_left),
             nodes: 1,
-            states: 0,
+            labels: 0,
         };
         if root.fractional.is_none() {
             return settled;
         }
-        if root.bound - root.value <= slack {
+        if root.bound - root.value <= abs_gap {
             return settled;
         }
         self.model.rank_classes();
-        let stop = Stop { slack, max_nodes: options.max_nodes };
+        let stop = Stop { abs_gap, max_nodes: options.max_nodes };
         let found = self.tree.run(
             &mut self.model,
             &mut self.relaxation,
@@ -544,7 +539,7 @@ impl Oracle {
         Outcome {
             value: found.value,
             bound: found.bound,
-            split_price: found.split_price,
+            node_multiplier: found.node_multiplier,
             nodes: found.nodes,
             left: None,
             ..settled
@@ -552,17 +547,18 @@ impl Oracle {
     }
 
     /// The exact search, when every task is a staircase.
-    fn search_steps(&mut self, mut stairs: Box<Stairs>, options: &Options) -> Outcome {
+    fn search_steps(&mut self, mut steps: Box<StepItems>, options: &Options) -> Outcome {
         let model = &mut self.model;
-        let terms = Terms { weights: &model.weights, budget: model.budget, free: model.free };
-        let outcome = self.core.solve(&mut stairs, terms, self.last_price, options);
-        let has_equals = model.classes.len() < model.coordinates.len();
+        let input =
+            MckpInput { weights: &model.weights, budget: model.budget, residual: model.residual };
+        let outcome = self.core.solve(&mut steps, input, self.last_multiplier, options);
+        let has_equals = model.classes.len() < model.domains.len();
         if has_equals && outcome.left.is_none() {
             model.rank_classes();
-            stairs.order_equals(&model.classes, &model.weights);
+            steps.order_identical(&model.classes, &model.weights);
         }
-        stairs.write_spend(&mut self.best);
-        model.stairs = Some(stairs);
+        steps.write_spend(&mut self.best);
+        model.steps = Some(steps);
         outcome
     }
 
@@ -627,7 +623,7 @@ fn are_good(values: &[f64]) -> bool {
 }
 
 /// The tasks with the largest lower bounds, for a message.
-fn culprits(model: &Model) -> String {
+fn culprits(model: &PreparedProblem) -> String {
     const NAMED: usize = 5;
     let mut tasks: Vec<usize> =
         (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();

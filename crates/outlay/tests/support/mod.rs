@@ -151,13 +151,13 @@ pub fn certified(problem: &Problem, values: &[f64], allocation: &Allocation) -> 
         );
     }
     assert!(
-        checked.price_bound >= allocation.value * (1.0 - 1e-13),
+        checked.dual_bound >= allocation.value * (1.0 - 1e-13),
         "{checked:?} {}",
         brief(allocation)
     );
     let custom = problem.tasks().iter().any(|task| task.curve().family().name() == "custom");
     assert!(
-        custom || checked.price_bound >= allocation.upper_bound * (1.0 - 1e-11),
+        custom || checked.dual_bound >= allocation.upper_bound * (1.0 - 1e-11),
         "a search bound above the price's own: {checked:?} {}",
         brief(allocation)
     );

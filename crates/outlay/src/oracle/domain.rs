@@ -6,7 +6,7 @@ use crate::problem::Bounds;
 
 /// A task that is not simply concave and smooth.
 #[derive(Debug, Clone)]
-pub(super) struct Coordinate {
+pub(super) struct Domain {
     /// Position of the task in the problem.
     pub(super) task: usize,
     pub(super) form: Form,
@@ -29,7 +29,7 @@ pub(super) enum Form {
     Smooth(Smooth),
 }
 
-/// The families with a concave branch that has no corner.
+/// The families with a concave branch that has no vertex.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Smooth {
     Power(Power),
@@ -61,21 +61,21 @@ impl Smooth {
 
     /// By how much less a spend between its bounds falls, a unit of the slope's logarithm later,
     /// given its fall here.
-    pub(super) fn bend(&self, spend: f64, fall: f64) -> f64 {
+    pub(super) fn curvature(&self, spend: f64, sensitivity: f64) -> f64 {
         match self {
-            Self::Power(_) => fall * fall / spend,
+            Self::Power(_) => sensitivity * sensitivity / spend,
             Self::Exponential(_) => 0.0,
             Self::Hill(curve) => {
                 let per_steepness = 1.0 / curve.steepness();
                 // How fast the logarithm of the slope falls with the odds' logarithm, and from it
                 // the chance of success.
-                let rate = spend * per_steepness / fall;
+                let rate = spend * per_steepness / sensitivity;
                 let success = 0.5 * (rate + 1.0 - per_steepness);
-                fall / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)
+                sensitivity / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)
             }
             Self::Logistic(curve) => {
-                let root = curve.width() / fall;
-                0.5 * fall * (1.0 - 1.0 / (root * root))
+                let root = curve.width() / sensitivity;
+                0.5 * sensitivity * (1.0 - 1.0 / (root * root))
             }
         }
     }
@@ -104,9 +104,9 @@ impl Form {
             }
             Family::Hill(hill) => Self::Smooth(Smooth::Hill(hill.clone())),
             Family::Logistic(logistic) => Self::Smooth(Smooth::Logistic(logistic.clone())),
-            Family::Threshold(threshold) => Self::staircase(&[threshold.at()], &[1.0]),
-            Family::Steps(steps) => Self::staircase(steps.at(), steps.heights()),
-            Family::Empirical(empirical) => Self::staircase(empirical.at(), empirical.heights()),
+            Family::Threshold(threshold) => Self::steps(&[threshold.at()], &[1.0]),
+            Family::Steps(steps) => Self::steps(steps.at(), steps.heights()),
+            Family::Empirical(empirical) => Self::steps(empirical.at(), empirical.heights()),
             Family::Piecewise(piecewise) => Self::Points {
                 spend: piecewise.spend().to_vec(),
                 success: piecewise.heights().to_vec(),
@@ -124,7 +124,7 @@ impl Form {
         Self::Points { spend: vec![0.0, full_at], success: vec![0.0, 1.0], linear: true }
     }
 
-    fn staircase(at: &[f64], heights: &[f64]) -> Self {
+    fn steps(at: &[f64], heights: &[f64]) -> Self {
         let mut spend = vec![0.0];
         let mut success = vec![0.0];
         for (&at, &height) in at.iter().zip(heights) {
@@ -163,9 +163,9 @@ impl Form {
 }
 
 /// A cut closer to an end of the convex stretch than this share of it is no progress.
-const NO_PROGRESS: f64 = 0.1;
+const MIN_CUT_SHARE: f64 = 0.1;
 
-impl Coordinate {
+impl Domain {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
         // Beyond saturation nothing is gained, but a bound may ask for it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
@@ -179,7 +179,7 @@ impl Coordinate {
         }
     }
 
-    /// The least allowed spend with the same success, if the curve is a staircase.
+    /// The least allowed spend with the same success, if the curve is a step curve.
     pub(super) fn trimmed(&self, spend: f64) -> f64 {
         let Form::Points { spend: points, linear: false, .. } = &self.form else { return spend };
         let reached = points.partition_point(|&point| point <= spend);
@@ -190,7 +190,7 @@ impl Coordinate {
 
     /// Where to cut the domain `[low, high]` so that the relaxation tightens at `spend`:
     /// the largest spend of the left part and the smallest of the right part.
-    pub(super) fn split(&self, low: f64, high: f64, spend: f64) -> Option<(f64, f64)> {
+    pub(super) fn branch_point(&self, low: f64, high: f64, spend: f64) -> Option<(f64, f64)> {
         if self.at_least > 0.0 && low == 0.0 {
             return (high >= self.at_least).then_some((0.0, self.at_least));
         }
@@ -220,7 +220,7 @@ impl Coordinate {
                 // itself, where the envelope then meets the curve on both sides, but never so close
                 // to an end that the cut is no progress.
                 let end = high.min(inflection);
-                let margin = NO_PROGRESS * (end - low);
+                let margin = MIN_CUT_SHARE * (end - low);
                 let last = if high > inflection { inflection } else { end - margin };
                 let cut = spend.max(low + margin).min(last);
                 (cut > low && cut < high).then_some((cut, cut))

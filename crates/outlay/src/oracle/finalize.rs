@@ -1,21 +1,21 @@
 //! From the search's split to the answer: every unit accounted for, the value taken from the curves
 //! themselves.
 
-use super::model::Model;
-use super::stack::Stack;
+use super::mckp::IdenticalThresholds;
+use super::prepared::PreparedProblem;
 use super::{Allocation, Options, Outcome, Status, UnspentReason};
 use crate::curve::{Family, REACH};
 use crate::problem::Leftover;
 use crate::sum::sum;
 
 /// A gap this small is rounding.
-const ROUNDING_GAP: f64 = 1e-12;
+const OPTIMAL_GAP: f64 = 1e-12;
 /// The spends add up to the budget within this many units in its last place.
 const BUDGET_ULPS: f64 = 4.0;
 
 /// `success` is that of the first relaxation's split.
-pub(super) fn finish(
-    model: &Model,
+pub(super) fn finalize(
+    model: &PreparedProblem,
     best: &mut [f64],
     success: &[f64],
     outcome: Outcome,
@@ -25,8 +25,8 @@ pub(super) fn finish(
     let tasks = model.curves.len();
     let upper_bound = outcome.bound + model.constant;
     answer.budget = model.budget;
-    let exact = |left: f64| left.abs() <= negligible(model.budget);
-    if !model.has_steps && outcome.price > 0.0 && outcome.left.is_some_and(exact) {
+    let exact = |residual: f64| residual.abs() <= negligible(model.budget);
+    if !model.has_steps && outcome.multiplier > 0.0 && outcome.left.is_some_and(exact) {
         // No jumps and nothing left: the relaxation's split is the answer as it stands.
         answer.spend.copy_from_slice(&best[..tasks]);
         answer.success.copy_from_slice(success);
@@ -36,18 +36,19 @@ pub(super) fn finish(
     } else {
         expand(model, best);
         answer.spend.copy_from_slice(&best[..tasks]);
-        let left = Settlement { model, spend: &mut answer.spend }.settle(outcome, options.leftover);
+        let residual = Repair { model, spend: &mut answer.spend }.run(outcome, options.leftover);
         write_success(model, options.leftover, answer);
         answer.value =
             sum(model.values.iter().zip(&answer.success).map(|(value, success)| value * success));
-        answer.unspent = left;
-        answer.unspent_reason = (left > 0.0).then(|| reason(model, &answer.spend));
+        answer.unspent = residual;
+        answer.unspent_reason = (residual > 0.0).then(|| reason(model, &answer.spend));
     }
-    answer.value *= model.unit;
-    answer.upper_bound = (upper_bound * model.unit).max(answer.value);
-    answer.price = outcome.price.max(sole_taker_price(model, &answer.spend, outcome)) * model.unit;
+    answer.value *= model.value_scale;
+    answer.upper_bound = (upper_bound * model.value_scale).max(answer.value);
+    answer.price = outcome.multiplier.max(sole_taker_multiplier(model, &answer.spend, outcome))
+        * model.value_scale;
     answer.nodes = outcome.nodes;
-    answer.states = outcome.states;
+    answer.labels = outcome.labels;
     answer.status = status(answer, options.tolerance);
 }
 
@@ -59,7 +60,7 @@ pub(super) fn negligible(budget: f64) -> f64 {
 /// What value and bound say, without dividing one by the other.
 pub(super) fn status(answer: &Allocation, tolerance: f64) -> Status {
     let (open, bound) = (answer.upper_bound - answer.value, answer.upper_bound);
-    if open <= ROUNDING_GAP * bound {
+    if open <= OPTIMAL_GAP * bound {
         Status::Optimal
     } else if open <= tolerance * bound {
         Status::WithinTolerance
@@ -68,21 +69,21 @@ pub(super) fn status(answer: &Allocation, tolerance: f64) -> Status {
     }
 }
 
-/// Hands the stacks' spend to their tasks.
-fn expand(model: &Model, best: &mut [f64]) {
+/// Hands the identical' spend to their tasks.
+fn expand(model: &PreparedProblem, best: &mut [f64]) {
     let tasks = model.curves.len();
-    for (position, stack) in model.stacks.iter().enumerate() {
+    for (position, group) in model.identical.iter().enumerate() {
         let total = best[tasks + position];
-        stack.expand(total, best);
+        group.expand(total, best);
     }
 }
 
-/// Each task's success at its spend. Of staircases the levels that were bought say it, unless
+/// Each task's success at its spend. Of step curves the levels that were bought say it, unless
 /// leftovers were spent on top.
-fn write_success(model: &Model, leftover: Leftover, answer: &mut Allocation) {
-    let stairs = model.stairs.as_ref().filter(|_| leftover == Leftover::Keep);
-    if stairs.is_some_and(|stairs| stairs.write_success(&mut answer.success)) {
-        for task in model.stacks.iter().flat_map(Stack::tasks) {
+fn write_success(model: &PreparedProblem, leftover: Leftover, answer: &mut Allocation) {
+    let steps = model.steps.as_ref().filter(|_| leftover == Leftover::Keep);
+    if steps.is_some_and(|steps| steps.write_success(&mut answer.success)) {
+        for task in model.identical.iter().flat_map(IdenticalThresholds::tasks) {
             answer.success[task] = model.curves[task].success(answer.spend[task]);
         }
         return;
@@ -95,60 +96,59 @@ fn write_success(model: &Model, leftover: Leftover, answer: &mut Allocation) {
 }
 
 /// The last corrections to a split.
-struct Settlement<'a> {
-    model: &'a Model,
+struct Repair<'a> {
+    model: &'a PreparedProblem,
     spend: &'a mut [f64],
 }
 
-impl Settlement<'_> {
+impl Repair<'_> {
     /// Returns what stays unspent.
-    fn settle(&mut self, outcome: Outcome, leftover: Leftover) -> f64 {
-        let is_exact = self.model.stairs.is_some();
+    fn run(&mut self, outcome: Outcome, leftover: Leftover) -> f64 {
+        let is_exact = self.model.steps.is_some();
         if !is_exact {
             self.trim_steps();
         }
-        if !is_exact && (outcome.nodes > 1 || outcome.states > 0) {
-            self.order_equals();
+        if !is_exact && (outcome.nodes > 1 || outcome.labels > 0) {
+            self.order_identical();
         }
-        let mut left = self.left();
-        // Above price zero something may still be bought, but never by steps: their search has
+        let mut residual = self.residual();
+        // Above multiplier zero something may still be bought, but never by steps: their search has
         // tried everything that fits.
-        if left > self.negligible() && outcome.price > 0.0 && !self.model.is_all_steps() {
-            self.spend_usefully(left);
-            left = self.left();
+        if residual > self.negligible() && outcome.multiplier > 0.0 && !self.model.is_steps_only() {
+            self.spend_usefully(residual);
+            residual = self.residual();
         }
-        if left > 0.0 && leftover == Leftover::Spend {
-            self.spend_anywhere(left);
-            left = self.left();
+        if residual > 0.0 && leftover == Leftover::Spend {
+            self.spend_anywhere(residual);
+            residual = self.residual();
         }
-        if left < 0.0 {
-            self.take_back(-left);
-            left = self.left();
+        if residual < 0.0 {
+            self.reduce_overspend(-residual);
+            residual = self.residual();
         }
-        if left <= self.negligible() { 0.0 } else { left }
+        if residual <= self.negligible() { 0.0 } else { residual }
     }
 
     fn negligible(&self) -> f64 {
         negligible(self.model.budget)
     }
 
-    fn left(&self) -> f64 {
+    fn residual(&self) -> f64 {
         self.model.budget - sum(self.spend.iter().copied())
     }
 
     /// Steps pay for nothing beyond the jump that they reach.
     fn trim_steps(&mut self) {
         let tasks = self.spend.len();
-        for coordinate in self.model.coordinates.iter().filter(|coordinate| coordinate.task < tasks)
-        {
-            self.spend[coordinate.task] = coordinate.trimmed(self.spend[coordinate.task]);
+        for domain in self.model.domains.iter().filter(|domain| domain.task < tasks) {
+            self.spend[domain.task] = domain.trimmed(self.spend[domain.task]);
         }
     }
 
     /// Among tasks with equal curves, bounds and weights the lowest index gets most. Classes are
     /// ranked by weight and index, and spends are nearly in that order already, so insertion is the
     /// right sort.
-    fn order_equals(&mut self) {
+    fn order_identical(&mut self) {
         let model = self.model;
         let equal = |a: u32, b: u32| model.weights[a as usize] == model.weights[b as usize];
         for class in model.classes.iter().filter(|class| class.len() > 1) {
@@ -167,46 +167,47 @@ impl Settlement<'_> {
     }
 
     /// Gives what is left to the tasks that gain most from it.
-    fn spend_usefully(&mut self, mut left: f64) {
+    fn spend_usefully(&mut self, mut residual: f64) {
         for _ in 0..self.spend.len() {
             let worth = |task: usize| {
                 let (curve, spend) = (&self.model.curves[task], self.spend[task]);
-                let room = self.room(task).min(curve.saturates_at() - spend).min(left);
-                let gain = if room > 0.0 {
-                    self.model.values[task] * (curve.success(spend + room) - curve.success(spend))
+                let capacity = self.capacity(task).min(curve.saturates_at() - spend).min(residual);
+                let gain = if capacity > 0.0 {
+                    self.model.values[task]
+                        * (curve.success(spend + capacity) - curve.success(spend))
                 } else {
                     0.0
                 };
-                (gain, room)
+                (gain, capacity)
             };
             let mut choice = (0.0, 0.0, 0);
             for task in 0..self.spend.len() {
-                let (gain, room) = worth(task);
+                let (gain, capacity) = worth(task);
                 if gain > choice.0 {
-                    choice = (gain, room, task);
+                    choice = (gain, capacity, task);
                 }
             }
-            if !(choice.0 > 0.0 && left > self.negligible()) {
+            if !(choice.0 > 0.0 && residual > self.negligible()) {
                 break;
             }
             self.give(choice.2, choice.1);
-            left -= choice.1;
+            residual -= choice.1;
         }
     }
 
     /// How much more a task may be given; a task at zero that needs "at least" so much may not be
     /// given less.
-    fn room(&self, task: usize) -> f64 {
+    fn capacity(&self, task: usize) -> f64 {
         let bounds = self.model.bounds[task];
         if self.spend[task] < bounds.at_least { 0.0 } else { bounds.max - self.spend[task] }
     }
 
-    fn spend_anywhere(&mut self, mut left: f64) {
+    fn spend_anywhere(&mut self, mut residual: f64) {
         for task in 0..self.spend.len() {
-            let step = self.room(task).min(left);
+            let step = self.capacity(task).min(residual);
             if step > 0.0 {
                 self.give(task, step);
-                left -= step;
+                residual -= step;
             }
         }
     }
@@ -218,7 +219,7 @@ impl Settlement<'_> {
 
     /// Takes back what rounding overspent: from smooth tasks, and from jumps no more than leaves
     /// them reached.
-    fn take_back(&mut self, mut over: f64) {
+    fn reduce_overspend(&mut self, mut over: f64) {
         for task in 0..self.spend.len() {
             if !(over > 0.0) {
                 return;
@@ -242,14 +243,14 @@ impl Settlement<'_> {
     }
 }
 
-/// Where one task takes all that is free, many prices prove the same bound; the one that says what
+/// Where one task takes all that is free, many multipliers prove the same bound; the one that says what
 /// budget is worth is that task's own: its slope, or if that is steeper than its chord, the chord.
-fn sole_taker_price(model: &Model, spend: &[f64], outcome: Outcome) -> f64 {
-    if !outcome.is_flat || outcome.price == 0.0 || model.free == 0.0 {
+fn sole_taker_multiplier(model: &PreparedProblem, spend: &[f64], outcome: Outcome) -> f64 {
+    if !outcome.is_flat || outcome.multiplier == 0.0 || model.residual == 0.0 {
         return 0.0;
     }
     let takes_all =
-        |task: &usize| spend[*task] - model.bounds[*task].min >= model.free * (1.0 - 1e-12);
+        |task: &usize| spend[*task] - model.bounds[*task].min >= model.residual * (1.0 - 1e-12);
     let Some(task) =
         (0..spend.len()).find(takes_all).filter(|&task| spend[task] < model.bounds[task].max)
     else {
@@ -262,7 +263,7 @@ fn sole_taker_price(model: &Model, spend: &[f64], outcome: Outcome) -> f64 {
 
 /// Whether the rest is unspent because tasks are at their `max`, or because no curve rises any
 /// more.
-fn reason(model: &Model, spend: &[f64]) -> UnspentReason {
+fn reason(model: &PreparedProblem, spend: &[f64]) -> UnspentReason {
     let wants_more = |task: usize| {
         let (curve, max) = (&model.curves[task], model.bounds[task].max);
         model.values[task] > 0.0

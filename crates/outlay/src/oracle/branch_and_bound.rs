@@ -1,7 +1,7 @@
 //! Branch and bound: where one task lies inside a chord of its envelope, its domain is cut in two
 //! and both parts are tried.
 //!
-//! Best bound first. A node is a chain of cuts; its relaxation is the same price search on narrower
+//! Best bound first. A node is a chain of cuts; its relaxation is the same multiplier search on narrower
 //! domains. Among tasks with equal curves and bounds the one with more weight need not get less
 //! than another, so a cut on one carries over to its class: the search is over *how many* of them
 //! are funded, not which.
@@ -9,21 +9,21 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::model::Model;
-use super::price::View;
-use super::relaxation::{Relaxation, Relaxed};
+use super::multiplier::View;
+use super::multiplier::{Relaxation, Relaxed};
+use super::prepared::PreparedProblem;
 use crate::sum::Sum;
 
-/// A cut: the coordinate spends at most, or at least, so much.
+/// A cut: the domain spends at most, or at least, so much.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: u32,
-    coordinate: u32,
+    domain: u32,
     cut: f64,
     at_least: bool,
     /// Where to cut next.
     fractional: Option<(u32, f64)>,
-    price: f64,
+    multiplier: f64,
 }
 
 /// A node still to be cut, ordered by its bound; of equal ones the older first.
@@ -56,98 +56,99 @@ pub(super) struct Tree {
     high: Vec<f64>,
     touched: Vec<u32>,
     /// Those of them that are S-shaped and in flat arrays.
-    aside: Vec<u32>,
+    narrowed: Vec<u32>,
     /// Domains for which an envelope was made, by this node or earlier ones: class, low, high. The
-    /// envelopes are behind those of the coordinates, in the same order.
-    made: Vec<(u32, f64, f64)>,
+    /// envelopes are behind those of the domains, in the same order.
+    cached: Vec<(u32, f64, f64)>,
 }
 
 /// When to stop.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stop {
     /// An absolute gap that is small enough.
-    pub(super) slack: f64,
+    pub(super) abs_gap: f64,
     pub(super) max_nodes: u64,
 }
 
 /// What the search found.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Searched {
+pub(super) struct TreeResult {
     pub(super) value: f64,
     pub(super) bound: f64,
-    /// The price of the node with the best split.
-    pub(super) split_price: f64,
+    /// The multiplier of the node with the best split.
+    pub(super) node_multiplier: f64,
     pub(super) nodes: u64,
 }
 
 const ROOT: u32 = 0;
 /// So many envelopes of narrowed domains are kept for the nodes to come; most are made by a node's
 /// ancestors.
-const MADE: usize = 64;
+const CACHED_ENVELOPES: usize = 64;
 
 impl Tree {
     /// Searches from the root relaxation; `best` holds its split and receives better ones.
     pub(super) fn run(
         &mut self,
-        model: &mut Model,
+        model: &mut PreparedProblem,
         relaxation: &mut Relaxation,
         root: Relaxed,
         stop: Stop,
         best: &mut [f64],
         trial: &mut [f64],
-    ) -> Searched {
+    ) -> TreeResult {
         self.nodes.clear();
         self.open.clear();
-        self.made.clear();
+        self.cached.clear();
         self.low.clone_from(&model.low);
         self.high.clone_from(&model.high);
         // A node writes only what may differ from the root.
         trial.copy_from_slice(best);
-        let mut found =
-            Searched { value: root.value, bound: root.bound, split_price: root.price, nodes: 1 };
+        let mut found = TreeResult {
+            value: root.value,
+            bound: root.bound,
+            node_multiplier: root.multiplier,
+            nodes: 1,
+        };
         // Bounds of nodes that cannot be cut any further.
         let mut closed = f64::NEG_INFINITY;
         self.add(
             Node {
                 parent: ROOT,
-                coordinate: 0,
+                domain: 0,
                 cut: 0.0,
                 at_least: false,
                 fractional: None,
-                price: 0.0,
+                multiplier: 0.0,
             },
             root,
             root.bound,
         );
         while let Some(open) = self.open.peek().copied() {
-            if open.bound <= found.value + stop.slack || found.nodes >= stop.max_nodes {
+            if open.bound <= found.value + stop.abs_gap || found.nodes >= stop.max_nodes {
                 break;
             }
             self.open.pop();
             let node = self.nodes[open.node as usize];
-            let cut = node.fractional.and_then(|(coordinate, spend)| {
+            let cut = node.fractional.and_then(|(domain, spend)| {
                 self.narrow_domains(model, open.node);
-                let coordinate = coordinate as usize;
-                let split = model.coordinates[coordinate].split(
-                    self.low[coordinate],
-                    self.high[coordinate],
-                    spend,
-                );
+                let domain = domain as usize;
+                let split =
+                    model.domains[domain].branch_point(self.low[domain], self.high[domain], spend);
                 self.restore(model);
-                split.map(|(left, right)| (coordinate as u32, left, right))
+                split.map(|(left, right)| (domain as u32, left, right))
             });
-            let Some((coordinate, left, right)) = cut else {
+            let Some((domain, left, right)) = cut else {
                 closed = closed.max(open.bound);
                 continue;
             };
             for (cut, at_least) in [(left, false), (right, true)] {
                 let child = Node {
                     parent: open.node,
-                    coordinate,
+                    domain,
                     cut,
                     at_least,
                     fractional: None,
-                    price: node.price,
+                    multiplier: node.multiplier,
                 };
                 self.visit(model, relaxation, child, open.bound, &mut found, best, trial);
             }
@@ -163,22 +164,22 @@ impl Tree {
     )]
     fn visit(
         &mut self,
-        model: &mut Model,
+        model: &mut PreparedProblem,
         relaxation: &mut Relaxation,
         child: Node,
         parent_bound: f64,
-        found: &mut Searched,
+        found: &mut TreeResult,
         best: &mut [f64],
         trial: &mut [f64],
     ) {
         found.nodes += 1;
         self.nodes.push(child);
-        let place = self.nodes.len() as u32 - 1;
-        let free = self.narrow(model, place);
-        let relaxed = free.map(|free| {
+        let index = self.nodes.len() as u32 - 1;
+        let residual = self.narrow(model, index);
+        let relaxed = residual.map(|residual| {
             relaxation.solve(
-                View { free, aside: &self.aside, ..model.view() },
-                Some(child.price),
+                View { residual, narrowed: &self.narrowed, ..model.view() },
+                Some(child.multiplier),
                 found.value,
                 trial,
             )
@@ -188,7 +189,7 @@ impl Tree {
         let Some(relaxed) = relaxed else { return };
         if relaxed.value > found.value {
             found.value = relaxed.value;
-            found.split_price = relaxed.price;
+            found.node_multiplier = relaxed.multiplier;
             best.copy_from_slice(trial);
         }
         let bound = relaxed.bound.min(parent_bound);
@@ -199,28 +200,27 @@ impl Tree {
     }
 
     fn add(&mut self, node: Node, relaxed: Relaxed, bound: f64) {
-        let fractional = relaxed.fractional.map(|(coordinate, spend)| (coordinate as u32, spend));
+        let fractional = relaxed.fractional.map(|(domain, spend)| (domain as u32, spend));
         self.open.push(Open { bound, node: self.nodes.len() as u32 });
-        self.nodes.push(Node { fractional, price: relaxed.price, ..node });
+        self.nodes.push(Node { fractional, multiplier: relaxed.multiplier, ..node });
     }
 
     /// Narrows the domains to those of a node, and makes their envelopes; returns what its lower
     /// bounds leave of the budget, if they fit.
-    fn narrow(&mut self, model: &mut Model, place: u32) -> Option<f64> {
-        self.narrow_domains(model, place);
+    fn narrow(&mut self, model: &mut PreparedProblem, index: u32) -> Option<f64> {
+        self.narrow_domains(model, index);
         self.touched.sort_unstable();
         self.touched.dedup();
-        self.aside.clear();
-        self.aside
-            .extend(self.touched.iter().filter(|&&coordinate| model.sigmoids.has(coordinate)));
-        self.remake(model)
+        self.narrowed.clear();
+        self.narrowed.extend(self.touched.iter().filter(|&&domain| model.sigmoids.has(domain)));
+        self.build_envelopes(model)
     }
 
-    fn narrow_domains(&mut self, model: &Model, mut place: u32) {
-        while place != ROOT {
-            let node = self.nodes[place as usize];
-            let class = &model.classes[model.coordinates[node.coordinate as usize].class as usize];
-            let rank = model.rank[node.coordinate as usize] as usize;
+    fn narrow_domains(&mut self, model: &PreparedProblem, mut index: u32) {
+        while index != ROOT {
+            let node = self.nodes[index as usize];
+            let class = &model.classes[model.domains[node.domain as usize].class as usize];
+            let rank = model.rank[node.domain as usize] as usize;
             let members = if node.at_least { &class[..=rank] } else { &class[rank..] };
             for &member in members {
                 let position = member as usize;
@@ -231,54 +231,56 @@ impl Tree {
                     self.high[position] = self.high[position].min(node.cut);
                 }
             }
-            place = node.parent;
+            index = node.parent;
         }
     }
 
     /// Makes the envelopes of the narrowed domains.
-    fn remake(&mut self, model: &mut Model) -> Option<f64> {
-        let mut free = Sum::default();
-        free.add(model.free);
+    fn build_envelopes(&mut self, model: &mut PreparedProblem) -> Option<f64> {
+        let mut residual = Sum::default();
+        residual.add(model.residual);
         for &member in &self.touched {
             let position = member as usize;
             if self.low[position] > self.high[position] {
                 return None;
             }
-            free.add(model.low[position] - self.low[position]);
+            residual.add(model.low[position] - self.low[position]);
         }
         // Sums of decimals may miss the budget by its last digits.
-        let free = free.value();
-        if free < -4.0 * f64::EPSILON * model.budget {
+        let residual = residual.value();
+        if residual < -4.0 * f64::EPSILON * model.budget {
             return None;
         }
-        // Only here, where no coordinate uses an envelope made earlier.
-        if self.made.len() + self.touched.len() > MADE {
-            self.made.clear();
+        // Only here, where no domain uses an envelope made earlier.
+        if self.cached.len() + self.touched.len() > CACHED_ENVELOPES {
+            self.cached.clear();
         }
         for &member in &self.touched {
             let position = member as usize;
-            let coordinate = &model.coordinates[position];
-            let domain = (coordinate.class, self.low[position], self.high[position]);
-            let place = self.made.iter().rposition(|&made| made == domain).unwrap_or_else(|| {
-                let place = self.made.len();
-                self.made.push(domain);
-                if model.coordinates.len() + place == model.hulls.len() {
-                    model.hulls.push(Default::default());
-                }
-                model.hulls[model.coordinates.len() + place].build(coordinate, domain.1, domain.2);
-                place
-            });
-            model.hull_of[position] = (model.coordinates.len() + place) as u32;
+            let domain = &model.domains[position];
+            let (low, high) = (self.low[position], self.high[position]);
+            let key = (domain.class, low, high);
+            let index =
+                self.cached.iter().rposition(|&cached| cached == key).unwrap_or_else(|| {
+                    let index = self.cached.len();
+                    self.cached.push(key);
+                    if model.domains.len() + index == model.envelopes.len() {
+                        model.envelopes.push(Default::default());
+                    }
+                    model.envelopes[model.domains.len() + index].build(domain, low, high);
+                    index
+                });
+            model.envelope_of[position] = (model.domains.len() + index) as u32;
         }
-        Some(free.max(0.0))
+        Some(residual.max(0.0))
     }
 
-    fn restore(&mut self, model: &mut Model) {
+    fn restore(&mut self, model: &mut PreparedProblem) {
         for member in self.touched.drain(..) {
             let position = member as usize;
             self.low[position] = model.low[position];
             self.high[position] = model.high[position];
-            model.hull_of[position] = member;
+            model.envelope_of[position] = member;
         }
     }
 }

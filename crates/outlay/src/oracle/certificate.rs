@@ -1,12 +1,12 @@
-//! Checking an answer without trusting the search: from the price and the curves alone.
+//! Checking an answer without trusting the search: from the multiplier and the curves alone.
 //!
-//! For every price `p >= 0`, budget times `p` plus each task's best surplus `value F(x) - p x` is
+//! For every multiplier `p >= 0`, budget times `p` plus each task's best surplus `value F(x) - p x` is
 //! at least the value of any split. That takes one line per task and no search, and it is how
 //! anybody can check `upper_bound` of a concave problem, or how far a search had to lower it
 //! otherwise.
 
 use super::Allocation;
-use super::model::within_budget;
+use super::prepared::max_spend;
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
@@ -16,9 +16,9 @@ use crate::sum::sum;
 pub struct Recheck {
     /// The split's value, from the curves.
     pub value: f64,
-    /// What the price alone proves: no split is worth more.
-    pub price_bound: f64,
-    /// Whether the price alone already proves the allocation's `upper_bound` (up to rounding). If
+    /// What the multiplier alone proves: no split is worth more.
+    pub dual_bound: f64,
+    /// Whether the multiplier alone already proves the allocation's `upper_bound` (up to rounding). If
     /// not, the search lowered it by trying the alternatives, and `price_bound` is what can be said
     /// without it.
     pub price_proves_bound: bool,
@@ -73,9 +73,9 @@ pub enum RecheckError {
 }
 
 /// Two sums of the same terms differ by less than this share.
-pub(super) const ROUNDING: f64 = 1e-12;
+pub(super) const RECHECK_TOLERANCE: f64 = 1e-12;
 
-/// Checks an allocation against its problem: bounds, budget, value, and the bound that its price
+/// Checks an allocation against its problem: bounds, budget, value, and the bound that its multiplier
 /// proves.
 ///
 /// # Errors
@@ -97,8 +97,8 @@ pub fn recheck(
     let (spend, unspent, budget) =
         (sum(allocation.spend.iter().copied()), allocation.unspent, allocation.budget);
     // Lower bounds may exceed the budget by rounding; then they are what is spent.
-    let excess =
-        (sum(tasks.iter().map(|task| task.bounds().min)) - budget).clamp(0.0, ROUNDING * budget);
+    let excess = (sum(tasks.iter().map(|task| task.bounds().min)) - budget)
+        .clamp(0.0, RECHECK_TOLERANCE * budget);
     if !((spend + unspent - budget).abs() <= 4.0 * f64::EPSILON * budget + excess && unspent >= 0.0)
     {
         return Err(RecheckError::Budget { spend, unspent, budget });
@@ -108,24 +108,24 @@ pub fn recheck(
         .zip(values)
         .zip(&allocation.spend)
         .map(|((task, value), &spend)| value * task.curve().success(spend)));
-    if !((value - allocation.value).abs() <= ROUNDING * value.max(allocation.value)) {
+    if !((value - allocation.value).abs() <= RECHECK_TOLERANCE * value.max(allocation.value)) {
         return Err(RecheckError::Value { claimed: allocation.value, actual: value });
     }
-    if !(allocation.upper_bound >= value * (1.0 - ROUNDING)) {
+    if !(allocation.upper_bound >= value * (1.0 - RECHECK_TOLERANCE)) {
         return Err(RecheckError::Bound { upper_bound: allocation.upper_bound, value });
     }
-    let price_bound = price_bound(problem, values, budget, allocation.price);
-    let price_proves_bound = price_bound <= allocation.upper_bound * (1.0 + ROUNDING);
-    Ok(Recheck { value, price_bound, price_proves_bound })
+    let dual_bound = dual_bound(problem, values, budget, allocation.price);
+    let price_proves_bound = dual_bound <= allocation.upper_bound * (1.0 + RECHECK_TOLERANCE);
+    Ok(Recheck { value, dual_bound, price_proves_bound })
 }
 
-/// The dual function: an upper bound on the value of any split of `budget`, whatever the price.
+/// The dual function: an upper bound on the value of any split of `budget`, whatever the multiplier.
 #[must_use]
-pub fn price_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -> f64 {
-    let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
+pub fn dual_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -> f64 {
+    let residual = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
     let surplus = problem.tasks().iter().zip(values).map(|(task, &value)| {
         let bounds = task.bounds();
-        let high = bounds.max.min(within_budget(bounds.min, free, budget));
+        let high = bounds.max.min(max_spend(bounds.min, residual, budget));
         best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
     });
     let total = sum(surplus.chain([price * budget]));
@@ -139,8 +139,8 @@ fn is_allowed(bounds: Bounds, spend: f64) -> bool {
         && (spend == 0.0 || spend >= bounds.at_least)
 }
 
-/// The most of `value F(x) - price x` over the allowed spends, and where: at an end, at a corner or
-/// jump, or where the slope is the price.
+/// The most of `value F(x) - multiplier x` over the allowed spends, and where: at an end, at a vertex or
+/// jump, or where the slope is the multiplier.
 pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> (f64, f64) {
     let from = if bounds.min == 0.0 { bounds.at_least } else { bounds.min };
     let surplus = |spend: f64| value * curve.success(spend) - price * spend;
@@ -148,34 +148,34 @@ pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds
     if from > bounds.max {
         return best;
     }
-    let mut offer = |spend: f64| {
+    let mut consider = |spend: f64| {
         let spend = spend.clamp(from, bounds.max);
         let reached = surplus(spend);
         if reached > best.0 {
             best = (reached, spend);
         }
     };
-    offer(from);
-    offer(bounds.max);
+    consider(from);
+    consider(bounds.max);
     let slope = price / (value * curve.height());
     let smooth = |at_slope: &dyn Fn(f64) -> (f64, f64)| {
         if slope > 0.0 && slope.is_finite() { at_slope(slope).0 } else { from }
     };
     match curve.family() {
         Family::Power(power) => {
-            offer(power.scale());
+            consider(power.scale());
             if power.exponent() < 1.0 {
-                offer(smooth(&|slope| power.at_slope(slope)));
+                consider(smooth(&|slope| power.at_slope(slope)));
             }
         }
-        Family::Saturating(saturating) => offer(saturating.full_at()),
-        Family::Exponential(exponential) => offer(smooth(&|slope| exponential.at_slope(slope))),
-        Family::Hill(hill) => offer(smooth(&|slope| hill.at_slope(slope))),
-        Family::Logistic(logistic) => offer(smooth(&|slope| logistic.at_slope(slope))),
-        Family::Threshold(threshold) => threshold.jumps().iter().copied().for_each(offer),
-        Family::Steps(steps) => steps.at().iter().copied().for_each(offer),
-        Family::Empirical(empirical) => empirical.at().iter().copied().for_each(offer),
-        Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(offer),
+        Family::Saturating(saturating) => consider(saturating.full_at()),
+        Family::Exponential(exponential) => consider(smooth(&|slope| exponential.at_slope(slope))),
+        Family::Hill(hill) => consider(smooth(&|slope| hill.at_slope(slope))),
+        Family::Logistic(logistic) => consider(smooth(&|slope| logistic.at_slope(slope))),
+        Family::Threshold(threshold) => threshold.jumps().iter().copied().for_each(consider),
+        Family::Steps(steps) => steps.at().iter().copied().for_each(consider),
+        Family::Empirical(empirical) => empirical.at().iter().copied().for_each(consider),
+        Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(consider),
         Family::Custom(_) => {
             let bound = bounded_surplus(curve, value, price, from, bounds.max);
             best.0 = best.0.max(bound);
@@ -188,21 +188,25 @@ pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds
 /// promises most is halved until it promises no more than what is reached, or this often.
 fn bounded_surplus(curve: &Curve, value: f64, price: f64, from: f64, to: f64) -> f64 {
     const HALVINGS: usize = 20_000;
-    let promise = |from: f64, to_success: f64| value * to_success - price * from;
+    let cell_bound = |from: f64, to_success: f64| value * to_success - price * from;
     let mut cells = std::collections::BinaryHeap::new();
-    let mut reached = promise(from, curve.success(from)).max(promise(to, curve.success(to)));
-    cells.push((Ordered(promise(from, curve.success(to))), Ordered(from), Ordered(to)));
+    let mut reached = cell_bound(from, curve.success(from)).max(cell_bound(to, curve.success(to)));
+    cells.push((Ordered(cell_bound(from, curve.success(to))), Ordered(from), Ordered(to)));
     for _ in 0..HALVINGS {
-        let Some(&(Ordered(promised), Ordered(left), Ordered(right))) = cells.peek() else { break };
+        let Some(&(Ordered(bound), Ordered(left), Ordered(right))) = cells.peek() else { break };
         let middle = left + 0.5 * (right - left);
-        if promised <= reached + 1e-12 * reached.abs() || middle <= left || middle >= right {
+        if bound <= reached + 1e-12 * reached.abs() || middle <= left || middle >= right {
             break;
         }
         cells.pop();
-        reached = reached.max(promise(middle, curve.success(middle)));
-        cells.push((Ordered(promise(left, curve.success(middle))), Ordered(left), Ordered(middle)));
+        reached = reached.max(cell_bound(middle, curve.success(middle)));
         cells.push((
-            Ordered(promise(middle, curve.success(right))),
+            Ordered(cell_bound(left, curve.success(middle))),
+            Ordered(left),
+            Ordered(middle),
+        ));
+        cells.push((
+            Ordered(cell_bound(middle, curve.success(right))),
             Ordered(middle),
             Ordered(right),
         ));

@@ -1,59 +1,59 @@
 //! Equal thresholds alone, of which the budget funds a few: the K-armed bandit and the paper's
 //! M-sets.
 //!
-//! The worthiest are funded, of equals the first. Nothing needs to be searched: the price is what
+//! The worthiest are funded, of equals the first. Nothing needs to be searched: the multiplier is what
 //! the last one funded pays per unit. Calls with many to fund, or with something to settle about
 //! rounding or leftovers, are left to the general search.
 
-use super::model::Model;
-use super::relaxation::ROUNDING;
-use super::{Allocation, Options, UnspentReason, finish};
 use crate::curve::REACH;
+use crate::oracle::multiplier::BOUND_ROUNDING;
+use crate::oracle::prepared::PreparedProblem;
+use crate::oracle::{Allocation, Options, UnspentReason, finalize};
 use crate::problem::Leftover;
 use crate::sum::Sum;
 
 /// The tasks, in their order.
 #[derive(Debug)]
-pub(super) struct Ranked {
+pub(in crate::oracle) struct TopM {
     /// The spend that each of them needs.
     at: f64,
     /// Success without and with the spend, and the difference.
-    lost: Vec<f64>,
-    won: Vec<f64>,
+    base_success: Vec<f64>,
+    full_success: Vec<f64>,
     rise: Vec<f64>,
     has_floors: bool,
     /// What funding each task is worth in this call.
     gains: Vec<f64>,
     /// The largest of them.
-    best: [Gain; MOST_RANKED],
+    best: [Gain; MAX_RANKED],
     /// Who is funded in the last answer, and how many; none if that answer is not from here.
-    funded: [usize; MOST_RANKED],
+    funded: [usize; MAX_RANKED],
     written: usize,
     /// For the budget of the last call: it seldom changes.
-    plan: Plan,
+    plan: BudgetPlan,
 }
 
 /// What a budget allows.
 #[derive(Debug, Clone, Copy)]
-struct Plan {
+struct BudgetPlan {
     budget: f64,
     /// How many can be funded; none if the call is not for here.
     funded: usize,
-    left: f64,
-    is_left: bool,
+    residual: f64,
+    has_residual: bool,
 }
 
-impl Plan {
+impl BudgetPlan {
     fn new(budget: f64, at: f64, tasks: usize) -> Self {
         let affordable = budget / (at * REACH);
-        let is_fit = affordable >= 1.0 && affordable < MOST_RANKED as f64;
+        let is_fit = affordable >= 1.0 && affordable < MAX_RANKED as f64;
         let funded = if is_fit { (affordable as usize).min(tasks) } else { 0 };
-        let left = budget - at * funded as f64;
+        let residual = budget - at * funded as f64;
         Self {
             budget,
-            funded: if left >= 0.0 { funded } else { 0 },
-            left,
-            is_left: left > finish::negligible(budget),
+            funded: if residual >= 0.0 { funded } else { 0 },
+            residual,
+            has_residual: residual > finalize::negligible(budget),
         }
     }
 }
@@ -67,33 +67,37 @@ struct Gain {
 
 /// So many of the largest gains are looked for at most, that of the first task not funded among
 /// them.
-const MOST_RANKED: usize = 9;
+const MAX_RANKED: usize = 9;
 /// Gains within these limits cannot leave the floating-point numbers.
-const LEAST_GAIN: f64 = 1e-90;
-const MOST_VALUE: f64 = 1e90;
+const MIN_GAIN: f64 = 1e-90;
+const MAX_VALUE: f64 = 1e90;
 
-impl Ranked {
-    /// None unless all tasks are one stack.
-    pub(super) fn new(model: &Model) -> Option<Self> {
-        let [stack] = &model.stacks[..] else { return None };
-        if stack.len() != model.curves.len() {
+impl TopM {
+    /// None unless all tasks are one group.
+    pub(in crate::oracle) fn new(model: &PreparedProblem) -> Option<Self> {
+        let [group] = &model.identical[..] else { return None };
+        if group.len() != model.curves.len() {
             return None;
         }
         let success = |spend: f64| {
             model.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>()
         };
-        let (lost, won) = (success(0.0), success(stack.at));
-        let rise = won.iter().zip(&lost).map(|(won, lost)| won - lost).collect();
+        let (base_success, full_success) = (success(0.0), success(group.at));
+        let rise = full_success
+            .iter()
+            .zip(&base_success)
+            .map(|(full_success, base_success)| full_success - base_success)
+            .collect();
         Some(Self {
-            at: stack.at,
-            has_floors: lost.iter().any(|lost| *lost > 0.0),
-            gains: vec![0.0; lost.len()],
-            best: [Gain { task: 0, gain: 0.0 }; MOST_RANKED],
-            funded: [0; MOST_RANKED],
+            at: group.at,
+            has_floors: base_success.iter().any(|base_success| *base_success > 0.0),
+            gains: vec![0.0; base_success.len()],
+            best: [Gain { task: 0, gain: 0.0 }; MAX_RANKED],
+            funded: [0; MAX_RANKED],
             written: 0,
-            plan: Plan { budget: f64::NAN, funded: 0, left: 0.0, is_left: false },
-            lost,
-            won,
+            plan: BudgetPlan { budget: f64::NAN, funded: 0, residual: 0.0, has_residual: false },
+            base_success,
+            full_success,
             rise,
         })
     }
@@ -102,7 +106,7 @@ impl Ranked {
     /// search.
     ///
     /// Values and budget need not be checked: bad ones are left to the general search.
-    pub(super) fn allocate(
+    pub(in crate::oracle) fn allocate(
         &mut self,
         values: &[f64],
         budget: f64,
@@ -110,42 +114,45 @@ impl Ranked {
         answer: &mut Allocation,
     ) -> bool {
         if budget != self.plan.budget {
-            self.plan = Plan::new(budget, self.at, self.rise.len());
+            self.plan = BudgetPlan::new(budget, self.at, self.rise.len());
         }
-        let Plan { funded, left, is_left, .. } = self.plan;
+        let BudgetPlan { funded, residual, has_residual, .. } = self.plan;
         let is_fit = funded > 0 && options.tolerance >= 0.0 && values.len() == self.rise.len();
-        if !is_fit || (is_left && options.leftover == Leftover::Spend) {
+        if !is_fit || (has_residual && options.leftover == Leftover::Spend) {
             return false;
         }
         // Where budget is left, the first task that cannot be funded says what more of it would be
         // worth.
-        let count = funded + usize::from(is_left);
-        let are_good = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
-        if !are_good {
+        let count = funded + usize::from(has_residual);
+        let are_valid = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
+        if !are_valid {
             return false;
         }
         let last = self.best[funded - 1].gain;
-        if !(last >= LEAST_GAIN) {
+        if !(last >= MIN_GAIN) {
             return false;
         }
-        let price = if is_left { 0.0 } else { last / self.at };
-        let worth = self.write(values, funded, answer);
-        // At its own price the last one may as well get nothing: the others' worth, and the
+        let multiplier = if has_residual { 0.0 } else { last / self.at };
+        let value_sum = self.write(values, funded, answer);
+        // At its own multiplier the last one may as well get nothing: the others' worth, and the
         // budget's, are what is added up.
-        let (bound, others) = (worth + price * left, if is_left { worth } else { worth - last });
+        let (bound, others) = (
+            value_sum + multiplier * residual,
+            if has_residual { value_sum } else { value_sum - last },
+        );
         answer.budget = budget;
-        answer.value = worth;
-        answer.upper_bound = bound + ROUNDING * (bound + price * budget + others);
-        answer.price = if is_left { self.best[funded].gain / self.at } else { price };
-        answer.unspent = if is_left { left } else { 0.0 };
-        answer.unspent_reason = is_left.then_some(UnspentReason::CurveFlat);
-        (answer.nodes, answer.states) = (1, 0);
-        answer.status = finish::status(answer, options.tolerance);
+        answer.value = value_sum;
+        answer.upper_bound = bound + BOUND_ROUNDING * (bound + multiplier * budget + others);
+        answer.price = if has_residual { self.best[funded].gain / self.at } else { multiplier };
+        answer.unspent = if has_residual { residual } else { 0.0 };
+        answer.unspent_reason = has_residual.then_some(UnspentReason::CurveFlat);
+        (answer.nodes, answer.labels) = (1, 0);
+        answer.status = finalize::status(answer, options.tolerance);
         true
     }
 
     /// The answer is about to be written by somebody else.
-    pub(super) fn leave(&mut self) {
+    pub(in crate::oracle) fn invalidate(&mut self) {
         self.written = 0;
     }
 
@@ -155,14 +162,14 @@ impl Ranked {
     /// A pass for each of them: who is best is not foreseen by any processor, and passes do not
     /// branch on it.
     fn rank(&mut self, values: &[f64], count: usize) -> bool {
-        let mut are_good = true;
+        let mut are_valid = true;
         for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
             #[allow(
                 clippy::manual_range_contains,
                 reason = "a range asks twice, with a branch between"
             )]
-            let is_good = (value >= 0.0) & (value < MOST_VALUE);
-            are_good &= is_good;
+            let is_valid = (value >= 0.0) & (value < MAX_VALUE);
+            are_valid &= is_valid;
             *gain = value * rise;
         }
         for best in self.best.iter_mut().take(count) {
@@ -171,20 +178,20 @@ impl Ranked {
             *best = Gain { task, gain };
             self.gains[task] = 0.0;
         }
-        are_good
+        are_valid
     }
 
     /// [`Ranked::rank`] for one task, the bandit's choice: nothing needs to be kept to look for a
     /// second one.
     fn find_best(&mut self, values: &[f64]) -> bool {
-        let mut are_good = true;
+        let mut are_valid = true;
         let mut gain = |value: f64, rise: f64| {
             #[allow(
                 clippy::manual_range_contains,
                 reason = "a range asks twice, with a branch between"
             )]
-            let is_good = (value >= 0.0) & (value < MOST_VALUE);
-            are_good &= is_good;
+            let is_valid = (value >= 0.0) & (value < MAX_VALUE);
+            are_valid &= is_valid;
             value * rise
         };
         let ((values_by_four, values_left), (rises_by_four, rises_left)) =
@@ -202,30 +209,34 @@ impl Ranked {
         // It is mostly the one of the last call, and processors guess so.
         let task = values.iter().zip(&self.rise).position(|(value, rise)| value * rise == most);
         self.best[0] = Gain { task: task.unwrap_or(0), gain: most };
-        are_good
+        are_valid
     }
 
     /// Writes spend and success; returns what they are worth.
     fn write(&mut self, values: &[f64], funded: usize, answer: &mut Allocation) -> f64 {
         if self.written == 0 {
             answer.spend.fill(0.0);
-            answer.success.copy_from_slice(&self.lost);
+            answer.success.copy_from_slice(&self.base_success);
         }
         // After a call of its own only those funded then have anything to lose.
         for &task in &self.funded[..self.written] {
-            (answer.spend[task], answer.success[task]) = (0.0, self.lost[task]);
+            (answer.spend[task], answer.success[task]) = (0.0, self.base_success[task]);
         }
-        let mut worth = Sum::default();
+        let mut value_sum = Sum::default();
         for (best, place) in self.best[..funded].iter().zip(&mut self.funded) {
-            worth.add(best.gain);
-            (answer.spend[best.task], answer.success[best.task]) = (self.at, self.won[best.task]);
+            value_sum.add(best.gain);
+            (answer.spend[best.task], answer.success[best.task]) =
+                (self.at, self.full_success[best.task]);
             *place = best.task;
         }
         self.written = funded;
         if self.has_floors {
-            self.lost.iter().zip(values).for_each(|(lost, value)| worth.add(lost * value));
+            self.base_success
+                .iter()
+                .zip(values)
+                .for_each(|(base_success, value)| value_sum.add(base_success * value));
         }
-        worth.value()
+        value_sum.value()
     }
 }
 

@@ -1,0 +1,13 @@
+//! The multiple-choice knapsack: every curve is a step curve.
+
+mod cardinality_bound;
+mod cardinality_labels;
+mod core;
+mod identical;
+mod items;
+mod top_m;
+
+pub(super) use self::core::CoreSearch;
+pub(super) use identical::{IdenticalThresholds, Member};
+pub(super) use items::{MckpInput, StepItems};
+pub(super) use top_m::TopM;
