@@ -12,6 +12,7 @@ use std::collections::BinaryHeap;
 use super::multiplier::View;
 use super::multiplier::{Relaxation, Relaxed};
 use super::prepared::PreparedProblem;
+use super::tolerances::negligible;
 use crate::sum::Sum;
 
 /// A cut: the domain spends at most, or at least, so much.
@@ -248,7 +249,7 @@ impl Tree {
         }
         // Sums of decimals may miss the budget by its last digits.
         let residual = residual.value();
-        if residual < -4.0 * f64::EPSILON * model.budget {
+        if residual < -negligible(model.budget) {
             return None;
         }
         // Only here, where no domain uses an envelope made earlier.

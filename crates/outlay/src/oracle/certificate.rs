@@ -1,34 +1,208 @@
-//! Checking an answer without trusting the search: from the multiplier and the curves alone.
+//! The certificate of an allocation, and its check against the problem.
 //!
-//! For every multiplier `p >= 0`, budget times `p` plus each task's best surplus `value F(x) - p x` is
-//! at least the value of any split. That takes one line per task and no search, and it is how
-//! anybody can check `upper_bound` of a concave problem, or how far a search had to lower it
-//! otherwise.
+//! For every multiplier `p >= 0` the dual function
+//!
+//! ```text
+//! p * budget + sum over tasks of max over x of [value * F(x) - p * x]
+//! ```
+//!
+//! is at least the value of every feasible allocation (weak duality): relaxing the budget at the
+//! price `p` only adds to the value, and each task then has its best spend. It takes one
+//! maximisation per task and no search. For concave curves [`Allocation::price`] alone proves
+//! [`Allocation::upper_bound`]; otherwise the search lowered the bound further, and
+//! [`prove`](super::prove) repeats that independently.
 
-use super::Allocation;
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+
 use super::prepared::max_spend;
+use super::tolerances::{BOUND_ROUNDING, OPTIMAL_GAP, SUM_TOLERANCE, negligible};
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 
-/// What a recheck found.
+/// How good an allocation is known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// The allocation is optimal up to rounding.
+    Optimal,
+    /// The relative gap is within the tolerance.
+    WithinTolerance,
+    /// A limit of the search was reached first; the gap is larger than the tolerance.
+    Limit,
+}
+
+/// The reason why some budget is unspent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnspentReason {
+    /// Every task that would gain from more is at its `max`.
+    AtMax,
+    /// No task gains from more: the curves are flat there.
+    CurveFlat,
+}
+
+/// The error of reading a [`Status`] or an [`UnspentReason`] from text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown {kind} `{text}`: expected one of {expected}")]
+pub struct ParseNameError {
+    kind: &'static str,
+    text: String,
+    expected: &'static str,
+}
+
+/// Names the variants of an enum: `as_str`, `Display` and `FromStr`.
+macro_rules! names {
+    ($type:ident, $kind:literal, $expected:literal, $($variant:ident = $text:literal),+) => {
+        impl $type {
+            /// The name of the variant, as in JSON.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)+
+                }
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        impl FromStr for $type {
+            type Err = ParseNameError;
+
+            fn from_str(text: &str) -> Result<Self, ParseNameError> {
+                match text {
+                    $($text => Ok(Self::$variant),)+
+                    _ => Err(ParseNameError {
+                        kind: $kind,
+                        text: text.to_owned(),
+                        expected: $expected,
+                    }),
+                }
+            }
+        }
+    };
+}
+
+names!(
+    Status,
+    "status",
+    "`optimal`, `within_tolerance`, `limit`",
+    Optimal = "optimal",
+    WithinTolerance = "within_tolerance",
+    Limit = "limit"
+);
+names!(
+    UnspentReason,
+    "unspent reason",
+    "`at_max`, `curve_flat`",
+    AtMax = "at_max",
+    CurveFlat = "curve_flat"
+);
+
+/// An allocation of the budget with its certificate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allocation {
+    /// The budget.
+    pub budget: f64,
+    /// The spend of each task, in the order of the tasks.
+    pub spend: Vec<f64>,
+    /// The probability of success of each task at its spend, floor and ceiling included: its
+    /// curve's `success(spend)`, up to rounding.
+    pub success: Vec<f64>,
+    /// Expected reward of the round.
+    pub value: f64,
+    /// An upper bound on the value of every feasible allocation.
+    pub upper_bound: f64,
+    /// The shadow price: the value of one more unit of budget, by the multiplier of the bound.
+    pub price: f64,
+    /// How good the allocation is known to be.
+    pub status: Status,
+    /// Unspent budget.
+    pub unspent: f64,
+    /// The reason for it.
+    pub unspent_reason: Option<UnspentReason>,
+    /// Branch-and-bound nodes; 1 if the first relaxation was enough.
+    pub nodes: u64,
+    /// Labels kept by the exact search over step curves.
+    pub labels: u64,
+}
+
+impl Allocation {
+    pub(crate) fn empty(tasks: usize) -> Self {
+        Self {
+            budget: 0.0,
+            spend: vec![0.0; tasks],
+            success: vec![0.0; tasks],
+            value: 0.0,
+            upper_bound: 0.0,
+            price: 0.0,
+            status: Status::Optimal,
+            unspent: 0.0,
+            unspent_reason: None,
+            nodes: 0,
+            labels: 0,
+        }
+    }
+
+    /// Replaces the spends and the probabilities of success; the caller updates the rest of the
+    /// certificate.
+    pub fn set_spend(&mut self, problem: &Problem, spend: &[f64]) {
+        self.spend.clear();
+        self.spend.extend_from_slice(spend);
+        self.success.clear();
+        self.success.extend(
+            problem.tasks().iter().zip(spend).map(|(task, &spend)| task.curve().success(spend)),
+        );
+    }
+
+    /// The relative optimality gap, `(upper_bound - value) / upper_bound`.
+    #[must_use]
+    pub fn gap(&self) -> f64 {
+        if self.upper_bound > 0.0 {
+            (self.upper_bound - self.value).max(0.0) / self.upper_bound
+        } else {
+            0.0
+        }
+    }
+
+    /// The status that value and bound imply, without dividing one by the other.
+    pub(super) fn status_within(&self, tolerance: f64) -> Status {
+        let (gap, bound) = (self.upper_bound - self.value, self.upper_bound);
+        if gap <= OPTIMAL_GAP * bound {
+            Status::Optimal
+        } else if gap <= tolerance * bound {
+            Status::WithinTolerance
+        } else {
+            Status::Limit
+        }
+    }
+}
+
+/// The result of [`recheck`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Recheck {
-    /// The split's value, from the curves.
+    /// The value of the allocation, from the curves.
     pub value: f64,
-    /// What the multiplier alone proves: no split is worth more.
+    /// The dual bound at the allocation's price.
     pub dual_bound: f64,
-    /// Whether the multiplier alone already proves the allocation's `upper_bound` (up to rounding). If
-    /// not, the search lowered it by trying the alternatives, and `price_bound` is what can be said
-    /// without it.
+    /// Whether the price alone already proves the allocation's `upper_bound`, up to rounding. If
+    /// not, the search lowered the bound further, and `dual_bound` is the part of it that holds
+    /// without the search.
     pub price_proves_bound: bool,
 }
 
-/// What is wrong with an allocation.
+/// A contradiction between an allocation and its problem.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecheckError {
-    /// The spends are not one a task.
+    /// The number of spends is not the number of tasks.
     #[error("{got} spends for {expected} tasks")]
     Length {
         /// Tasks.
@@ -36,7 +210,7 @@ pub enum RecheckError {
         /// Spends.
         got: usize,
     },
-    /// A task is given what it may not have.
+    /// A spend is outside the bounds of its task.
     #[error("task {task} may not be given {spend}")]
     OutOfBounds {
         /// Name of the task.
@@ -44,7 +218,7 @@ pub enum RecheckError {
         /// Its spend.
         spend: f64,
     },
-    /// Spend and what is unspent do not add up to the budget.
+    /// The spends and the unspent budget do not add up to the budget.
     #[error("spend {spend} and unspent {unspent} do not add up to the budget {budget}")]
     Budget {
         /// Total spend.
@@ -54,32 +228,29 @@ pub enum RecheckError {
         /// The budget.
         budget: f64,
     },
-    /// The value is not what the curves say.
+    /// The value differs from the one that the curves give.
     #[error("value {claimed} is {actual} by the curves")]
     Value {
-        /// As given.
+        /// The one in the allocation.
         claimed: f64,
-        /// From the curves.
+        /// The value from the curves.
         actual: f64,
     },
-    /// The bound is below a value that is reached.
+    /// The upper bound is below the value.
     #[error("upper bound {upper_bound} is below the value {value}")]
     Bound {
-        /// As given.
+        /// The one in the allocation.
         upper_bound: f64,
-        /// Reached.
+        /// The value from the curves.
         value: f64,
     },
 }
-
-/// Two sums of the same terms differ by less than this share.
-pub(super) const RECHECK_TOLERANCE: f64 = 1e-12;
 
 /// Checks an allocation against its problem: bounds, budget, value, and the bound that its multiplier
 /// proves.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first contradiction found.
 pub fn recheck(
     problem: &Problem,
     values: &[f64],
@@ -96,11 +267,10 @@ pub fn recheck(
     }
     let (spend, unspent, budget) =
         (sum(allocation.spend.iter().copied()), allocation.unspent, allocation.budget);
-    // Lower bounds may exceed the budget by rounding; then they are what is spent.
+    // Lower bounds that exceed the budget by rounding are spent in full.
     let excess = (sum(tasks.iter().map(|task| task.bounds().min)) - budget)
-        .clamp(0.0, RECHECK_TOLERANCE * budget);
-    if !((spend + unspent - budget).abs() <= 4.0 * f64::EPSILON * budget + excess && unspent >= 0.0)
-    {
+        .clamp(0.0, SUM_TOLERANCE * budget);
+    if !((spend + unspent - budget).abs() <= negligible(budget) + excess && unspent >= 0.0) {
         return Err(RecheckError::Budget { spend, unspent, budget });
     }
     let value = sum(tasks
@@ -108,14 +278,14 @@ pub fn recheck(
         .zip(values)
         .zip(&allocation.spend)
         .map(|((task, value), &spend)| value * task.curve().success(spend)));
-    if !((value - allocation.value).abs() <= RECHECK_TOLERANCE * value.max(allocation.value)) {
+    if !((value - allocation.value).abs() <= SUM_TOLERANCE * value.max(allocation.value)) {
         return Err(RecheckError::Value { claimed: allocation.value, actual: value });
     }
-    if !(allocation.upper_bound >= value * (1.0 - RECHECK_TOLERANCE)) {
+    if !(allocation.upper_bound >= value * (1.0 - SUM_TOLERANCE)) {
         return Err(RecheckError::Bound { upper_bound: allocation.upper_bound, value });
     }
     let dual_bound = dual_bound(problem, values, budget, allocation.price);
-    let price_proves_bound = dual_bound <= allocation.upper_bound * (1.0 + RECHECK_TOLERANCE);
+    let price_proves_bound = dual_bound <= allocation.upper_bound * (1.0 + SUM_TOLERANCE);
     Ok(Recheck { value, dual_bound, price_proves_bound })
 }
 
@@ -129,7 +299,7 @@ pub fn dual_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) ->
         best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
     });
     let total = sum(surplus.chain([price * budget]));
-    total + 16.0 * f64::EPSILON * (total.abs() + price * budget)
+    total + BOUND_ROUNDING * (total.abs() + price * budget)
 }
 
 fn is_allowed(bounds: Bounds, spend: f64) -> bool {
@@ -139,8 +309,8 @@ fn is_allowed(bounds: Bounds, spend: f64) -> bool {
         && (spend == 0.0 || spend >= bounds.at_least)
 }
 
-/// The most of `value F(x) - multiplier x` over the allowed spends, and where: at an end, at a vertex or
-/// jump, or where the slope is the multiplier.
+/// The maximum of `value F(x) - price x` over the allowed spends, and its position: a bound, a
+/// breakpoint of the curve, or the spend at which the slope equals the price.
 pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> (f64, f64) {
     let from = if bounds.min == 0.0 { bounds.at_least } else { bounds.min };
     let surplus = |spend: f64| value * curve.success(spend) - price * spend;
@@ -184,8 +354,8 @@ pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds
     best
 }
 
-/// An upper bound on the surplus of a function known only to be nondecreasing: the cell that
-/// promises most is halved until it promises no more than what is reached, or this often.
+/// An upper bound on the surplus of a function known only to be nondecreasing: the interval with
+/// the largest bound is halved until its bound is reached by a point, or the limit on halvings is.
 fn bounded_surplus(curve: &Curve, value: f64, price: f64, from: f64, to: f64) -> f64 {
     const HALVINGS: usize = 20_000;
     let cell_bound = |from: f64, to_success: f64| value * to_success - price * from;
@@ -214,7 +384,7 @@ fn bounded_surplus(curve: &Curve, value: f64, price: f64, from: f64, to: f64) ->
     cells.peek().map_or(reached, |cell| cell.0.0.max(reached))
 }
 
-/// A number with the total order, for the heap.
+/// A number in its total order, for the heap.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Ordered(f64);
 
@@ -229,5 +399,27 @@ impl PartialOrd for Ordered {
 impl Ord for Ordered {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.0.total_cmp(&other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_json() {
+        for status in [Status::Optimal, Status::WithinTolerance, Status::Limit] {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+            assert_eq!(status.to_string().parse(), Ok(status));
+        }
+        for reason in [UnspentReason::AtMax, UnspentReason::CurveFlat] {
+            assert_eq!(serde_json::to_value(reason).unwrap(), reason.as_str());
+            assert_eq!(reason.to_string().parse(), Ok(reason));
+        }
+        let error = "done".parse::<Status>().unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "unknown status `done`: expected one of `optimal`, `within_tolerance`, `limit`"
+        );
     }
 }

@@ -3,15 +3,11 @@
 
 use super::mckp::IdenticalThresholds;
 use super::prepared::PreparedProblem;
-use super::{Allocation, Options, Outcome, Status, UnspentReason};
+use super::tolerances::{SUM_TOLERANCE, negligible};
+use super::{Allocation, Options, Outcome, UnspentReason};
 use crate::curve::{Family, REACH};
 use crate::problem::Leftover;
 use crate::sum::sum;
-
-/// A gap this small is rounding.
-const OPTIMAL_GAP: f64 = 1e-12;
-/// The spends add up to the budget within this many units in its last place.
-const BUDGET_ULPS: f64 = 4.0;
 
 /// `success` is that of the first relaxation's split.
 pub(super) fn finalize(
@@ -49,24 +45,7 @@ pub(super) fn finalize(
         * model.value_scale;
     answer.nodes = outcome.nodes;
     answer.labels = outcome.labels;
-    answer.status = status(answer, options.tolerance);
-}
-
-/// What may stay unspent without being told.
-pub(super) fn negligible(budget: f64) -> f64 {
-    BUDGET_ULPS * f64::EPSILON * budget
-}
-
-/// What value and bound say, without dividing one by the other.
-pub(super) fn status(answer: &Allocation, tolerance: f64) -> Status {
-    let (open, bound) = (answer.upper_bound - answer.value, answer.upper_bound);
-    if open <= OPTIMAL_GAP * bound {
-        Status::Optimal
-    } else if open <= tolerance * bound {
-        Status::WithinTolerance
-    } else {
-        Status::Limit
-    }
+    answer.status = answer.status_within(options.tolerance);
 }
 
 /// Hands the identical' spend to their tasks.
@@ -249,8 +228,9 @@ fn sole_taker_multiplier(model: &PreparedProblem, spend: &[f64], outcome: Outcom
     if !outcome.is_flat || outcome.multiplier == 0.0 || model.residual == 0.0 {
         return 0.0;
     }
-    let takes_all =
-        |task: &usize| spend[*task] - model.bounds[*task].min >= model.residual * (1.0 - 1e-12);
+    let takes_all = |task: &usize| {
+        spend[*task] - model.bounds[*task].min >= model.residual * (1.0 - SUM_TOLERANCE)
+    };
     let Some(task) =
         (0..spend.len()).find(takes_all).filter(|&task| spend[task] < model.bounds[task].max)
     else {

@@ -5,8 +5,9 @@
 //! without any of the search's machinery: slow, plain, and independent.
 
 use super::Allocation;
-use super::certificate::{RECHECK_TOLERANCE, best_surplus};
+use super::certificate::best_surplus;
 use super::prepared::max_spend;
+use super::tolerances::{BOUND_ROUNDING, SUM_TOLERANCE};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 
@@ -55,7 +56,7 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
         let bounds = task.bounds();
         Bounds { max: bounds.max.min(max_spend(bounds.min, residual, budget)), ..bounds }
     });
-    let enough = allocation.upper_bound * (1.0 + RECHECK_TOLERANCE);
+    let enough = allocation.upper_bound * (1.0 + SUM_TOLERANCE);
     let mut parts = 1;
     let mut open = vec![bound_part(problem, values, budget, whole.collect())];
     let mut closed = f64::NEG_INFINITY;
@@ -68,7 +69,7 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
         for bounds in halves(part.bounds[task], at) {
             let mut half = part.bounds.clone();
             half[task] = bounds;
-            if sum(half.iter().map(|bounds| bounds.min)) <= budget * (1.0 + RECHECK_TOLERANCE) {
+            if sum(half.iter().map(|bounds| bounds.min)) <= budget * (1.0 + SUM_TOLERANCE) {
                 let mut half = bound_part(problem, values, budget, half);
                 half.bound = half.bound.min(part.bound);
                 open.push(half);
@@ -105,7 +106,7 @@ fn bound_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds
             surplus
         }));
         let bound = surplus + multiplier * budget;
-        (bound + 16.0 * f64::EPSILON * (bound.abs() + multiplier * budget), spend)
+        (bound + BOUND_ROUNDING * (bound.abs() + multiplier * budget), spend)
     };
     // The multiplier lies below the value of everything per smallest step of budget; start wide and
     // halve in digits.

@@ -8,6 +8,7 @@ mod close;
 mod crowd;
 mod domain;
 mod envelope;
+mod error;
 mod finalize;
 mod four;
 mod independent_proof;
@@ -19,15 +20,18 @@ mod numbers_for_tests;
 mod prepared;
 mod roots;
 mod sigmoid;
+mod tolerances;
 
-pub use certificate::{Recheck, RecheckError, dual_bound, recheck};
+pub use certificate::{
+    Allocation, ParseNameError, Recheck, RecheckError, Status, UnspentReason, dual_bound, recheck,
+};
+pub use error::AllocationError;
 pub use independent_proof::{Proof, prove};
 
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use crate::curve::DeclaredShape;
 use crate::problem::{Leftover, Problem};
 use black_box::BlackBoxes;
 use branch_and_bound::{Stop, Tree};
@@ -37,6 +41,7 @@ use multiplier::Relaxation;
 use nearby::Nearby;
 use prepared::PreparedProblem;
 use roots::Roots;
+use tolerances::SUM_TOLERANCE;
 
 /// The relative gap at which a search over smooth curves stops by default.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -66,165 +71,6 @@ impl Default for Options {
             leftover: Leftover::Keep,
         }
     }
-}
-
-/// How far the search came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Nothing is better, up to rounding.
-    Optimal,
-    /// Nothing is better by more than the tolerance.
-    WithinTolerance,
-    /// A limit was reached first; `gap` says what is left open.
-    Limit,
-}
-
-/// Why some budget is unspent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UnspentReason {
-    /// Every task that would gain from more is at its `max`.
-    AtMax,
-    /// No task would gain from the rest: the curves are flat there.
-    CurveFlat,
-}
-
-/// A split of the budget with its certificate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Allocation {
-    /// What was to be spent.
-    pub budget: f64,
-    /// What each task gets, in the tasks' order.
-    pub spend: Vec<f64>,
-    /// Each task's chance of success at its spend, floor and ceiling included: its curve's
-    /// `success(spend)`, up to rounding.
-    pub success: Vec<f64>,
-    /// Expected reward of the round.
-    pub value: f64,
-    /// No split has a larger value.
-    pub upper_bound: f64,
-    /// What one more unit of budget is worth (the multiplier of the certificate).
-    pub price: f64,
-    /// How far the search came.
-    pub status: Status,
-    /// Budget left unspent.
-    pub unspent: f64,
-    /// Why.
-    pub unspent_reason: Option<UnspentReason>,
-    /// Branch-and-bound nodes opened; 1 if the first relaxation settled it.
-    pub nodes: u64,
-    /// Partial choices kept by the exact search over steps.
-    pub labels: u64,
-}
-
-impl Allocation {
-    pub(crate) fn empty(tasks: usize) -> Self {
-        Self {
-            budget: 0.0,
-            spend: vec![0.0; tasks],
-            success: vec![0.0; tasks],
-            value: 0.0,
-            upper_bound: 0.0,
-            price: 0.0,
-            status: Status::Optimal,
-            unspent: 0.0,
-            unspent_reason: None,
-            nodes: 0,
-            labels: 0,
-        }
-    }
-
-    /// Replaces the spends, and each task's success with them; the rest of the certificate is the
-    /// caller's to mend.
-    pub fn set_spend(&mut self, problem: &Problem, spend: &[f64]) {
-        self.spend.clear();
-        self.spend.extend_from_slice(spend);
-        self.success.clear();
-        self.success.extend(
-            problem.tasks().iter().zip(spend).map(|(task, &spend)| task.curve().success(spend)),
-        );
-    }
-
-    /// `(upper_bound - value) / upper_bound`: no split is better by more than this share.
-    #[must_use]
-    pub fn gap(&self) -> f64 {
-        if self.upper_bound > 0.0 {
-            (self.upper_bound - self.value).max(0.0) / self.upper_bound
-        } else {
-            0.0
-        }
-    }
-}
-
-/// Why no allocation could be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AllocationError {
-    /// The number of values is not the number of tasks.
-    #[error("values: {got} numbers for {expected} tasks")]
-    ValueCount {
-        /// Tasks of the problem.
-        expected: usize,
-        /// Values given.
-        got: usize,
-    },
-    /// A value is negative, NaN or infinite.
-    #[error("values[{task}]: must be finite and not negative, not {value}")]
-    BadValue {
-        /// Position of the task.
-        task: usize,
-        /// What was given.
-        value: f64,
-    },
-    /// A value is given for a task that does not exist.
-    #[error("values[{task}]: there are {tasks} tasks")]
-    NoSuchTask {
-        /// Position given.
-        task: usize,
-        /// Tasks of the problem.
-        tasks: usize,
-    },
-    /// The budget is negative, NaN or infinite.
-    #[error("budget: must be finite and not negative, not {0}")]
-    BadBudget(f64),
-    /// The tolerance is negative or NaN.
-    #[error("tolerance: must be at least 0, not {0}")]
-    BadTolerance(f64),
-    /// The lower bounds exceed the budget.
-    #[error("sum of min = {needed} > budget {budget}: {culprits}")]
-    Infeasible {
-        /// Sum of the lower bounds.
-        needed: f64,
-        /// The budget.
-        budget: f64,
-        /// The tasks with the largest lower bounds: `tv 60, search 60`.
-        culprits: String,
-    },
-    /// A user's function decreased somewhere.
-    #[error("task {task}: its curve decreases: {low} at spend {at} after {high}")]
-    Decreasing {
-        /// Name of the task.
-        task: String,
-        /// Where.
-        at: f64,
-        /// Success there.
-        low: f64,
-        /// Success at a smaller spend.
-        high: f64,
-    },
-    /// A user's function is not of the shape it was declared to have.
-    #[error("task {task}: {shape}, but it is not so around spends {from} to {to}")]
-    NotAsDeclared {
-        /// Name of the task.
-        task: String,
-        /// What was declared.
-        shape: DeclaredShape,
-        /// Where.
-        from: f64,
-        /// Where.
-        to: f64,
-    },
 }
 
 /// What an oracle remembers of earlier calls, to be kept and handed to another: see
@@ -475,8 +321,8 @@ impl Oracle {
             .map(|price| price * self.model.value_scale)
             .filter(|&price| price > 0.0);
         last.or_else(|| {
-            let is_good = self.check(values, budget, &Options::default()).is_ok();
-            self.model.load_sample(if is_good { values } else { return None }, budget);
+            let is_valid = self.check(values, budget, &Options::default()).is_ok();
+            self.model.load_sample(if is_valid { values } else { return None }, budget);
             self.relaxation.sample_multiplier(self.model.view())
         })
     }
@@ -493,7 +339,7 @@ impl Oracle {
             (budget, value, upper_bound, price);
         (answer.unspent, answer.unspent_reason) = (0.0, None);
         (answer.nodes, answer.labels) = (1, 0);
-        answer.status = finalize::status(answer, options.tolerance);
+        answer.status = answer.status_within(options.tolerance);
         (self.last_multiplier, self.model.value_scale) = (Some(price), 1.0);
         true
     }
@@ -570,8 +416,8 @@ impl Oracle {
                 got: values.len(),
             });
         }
-        if !are_good(values) {
-            let bad = values.iter().enumerate().find(|(_, value)| !is_good(value));
+        if !are_valid(values) {
+            let bad = values.iter().enumerate().find(|(_, value)| !is_valid(value));
             return bad
                 .map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
         }
@@ -591,7 +437,7 @@ impl Oracle {
             return Err(AllocationError::Infeasible {
                 needed: model.min_total,
                 budget,
-                culprits: culprits(model),
+                largest_lower_bounds: largest_lower_bounds(model),
             });
         }
         Ok(())
@@ -601,15 +447,15 @@ impl Oracle {
 /// Whether a budget is enough for lower bounds that need so much together; sums that are above it
 /// only by rounding are.
 pub(crate) fn covers(budget: f64, needed: f64) -> bool {
-    needed <= budget * (1.0 + 1e-12)
+    needed <= budget * (1.0 + SUM_TOLERANCE)
 }
 
-fn is_good(value: &f64) -> bool {
+fn is_valid(value: &f64) -> bool {
     *value >= 0.0 && *value < f64::INFINITY
 }
 
 /// Whether all values are good, in a form that the compiler turns into vector instructions.
-fn are_good(values: &[f64]) -> bool {
+fn are_valid(values: &[f64]) -> bool {
     let (chunks, rest) = values.as_chunks::<8>();
     let (mut least, mut odd) = ([0.0; 8], [0.0; 8]);
     for chunk in chunks {
@@ -619,20 +465,14 @@ fn are_good(values: &[f64]) -> bool {
             odd[lane] += chunk[lane] * 0.0;
         }
     }
-    rest.iter().all(is_good) && least == [0.0; 8] && odd == [0.0; 8]
+    rest.iter().all(is_valid) && least == [0.0; 8] && odd == [0.0; 8]
 }
 
-/// The tasks with the largest lower bounds, for a message.
-fn culprits(model: &PreparedProblem) -> String {
-    const NAMED: usize = 5;
+/// The tasks with the largest lower bounds.
+fn largest_lower_bounds(model: &PreparedProblem) -> Vec<(String, f64)> {
     let mut tasks: Vec<usize> =
         (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();
     tasks.sort_by(|&a, &b| model.bounds[b].min.total_cmp(&model.bounds[a].min));
-    let named: Vec<String> = tasks
-        .iter()
-        .take(NAMED)
-        .map(|&task| format!("{} {}", model.names[task], model.bounds[task].min))
-        .collect();
-    let rest = tasks.len().saturating_sub(NAMED);
-    if rest > 0 { format!("{} and {rest} more", named.join(", ")) } else { named.join(", ") }
+    tasks.truncate(AllocationError::MAX_LISTED);
+    tasks.into_iter().map(|task| (model.names[task].clone(), model.bounds[task].min)).collect()
 }

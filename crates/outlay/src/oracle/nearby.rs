@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::close::log_ratio;
 use super::four::{Four, FourSums, SMALL, with_four};
-use super::multiplier::BOUND_ROUNDING as ROUNDING;
 use super::prepared::PreparedProblem;
+use super::tolerances::BOUND_ROUNDING as ROUNDING;
 use super::{Call, Found};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;

@@ -10,6 +10,7 @@ use super::envelope::Envelope;
 use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
 use super::sigmoid::Sigmoids;
+use super::tolerances::negligible;
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
@@ -277,7 +278,7 @@ fn power_of_two_near(number: f64) -> f64 {
 /// The most a task may get if the others get their least. A sum of decimals may miss by its last
 /// digits what a jump needs or `at_least` asks for: those are granted.
 pub(super) fn max_spend(min: f64, residual: f64, budget: f64) -> f64 {
-    min + residual + 4.0 * f64::EPSILON * budget
+    min + residual + negligible(budget)
 }
 
 /// A cold search begins with an eighth of the tasks in bulk, but no more than this.

@@ -8,8 +8,8 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::four::{Four, FourSums, with_four};
-use super::multiplier::BOUND_ROUNDING as ROUNDING;
 use super::prepared::PreparedProblem;
+use super::tolerances::BOUND_ROUNDING as ROUNDING;
 use super::{Call, Found};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;

@@ -8,7 +8,7 @@
 //! for all splits. Any pair of multipliers proves its bound: how they are found matters to speed alone.
 
 use super::items::{CAPACITY, LpRelaxation, MckpInput, StepItems, UNITS};
-use crate::oracle::multiplier::BOUND_ROUNDING;
+use crate::oracle::tolerances::BOUND_ROUNDING;
 use crate::sum::Sum;
 
 /// A case, the pair of multipliers found for it, and what they prove.

@@ -8,8 +8,8 @@
 use crate::curve::{Curve, REACH};
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
-use crate::oracle::multiplier::BOUND_ROUNDING;
 use crate::oracle::prepared::max_spend;
+use crate::oracle::tolerances::{BOUND_ROUNDING, BUDGET_TOLERANCE};
 use crate::sum::Sum;
 
 /// A spend that may be best for a task, and the success it buys, before floor and ceiling.
@@ -105,8 +105,6 @@ pub(in crate::oracle) const UNITS: f64 = (1u64 << 60) as f64;
 /// Jumps whose spends add up to the budget but for rounding do fit: a jump counts as reached 2^-40
 /// before its spend.
 pub(in crate::oracle) const CAPACITY: i64 = (1 << 60) + (1 << 20);
-/// Total spend this close to what is free, as a share of it, counts as all of it.
-const BUDGET_TOLERANCE: f64 = 2e-14;
 /// A cold search for the multiplier looks at so many chords first.
 const SAMPLE: usize = 256;
 /// How far from the multiplier the last one is taken to be, as a share.

@@ -1,10 +1,11 @@
 //! The multiple-choice knapsack: every curve is a step curve.
 
 mod cardinality_bound;
-mod cardinality_labels;
+mod cardinality_search;
 mod core;
 mod identical;
 mod items;
+mod labels;
 mod top_m;
 
 pub(super) use self::core::CoreSearch;

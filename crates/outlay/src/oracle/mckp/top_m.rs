@@ -6,9 +6,9 @@
 //! rounding or leftovers, are left to the general search.
 
 use crate::curve::REACH;
-use crate::oracle::multiplier::BOUND_ROUNDING;
 use crate::oracle::prepared::PreparedProblem;
-use crate::oracle::{Allocation, Options, UnspentReason, finalize};
+use crate::oracle::tolerances::{BOUND_ROUNDING, negligible};
+use crate::oracle::{Allocation, Options, UnspentReason};
 use crate::problem::Leftover;
 use crate::sum::Sum;
 
@@ -53,7 +53,7 @@ impl BudgetPlan {
             budget,
             funded: if residual >= 0.0 { funded } else { 0 },
             residual,
-            has_residual: residual > finalize::negligible(budget),
+            has_residual: residual > negligible(budget),
         }
     }
 }
@@ -147,7 +147,7 @@ impl TopM {
         answer.unspent = if has_residual { residual } else { 0.0 };
         answer.unspent_reason = has_residual.then_some(UnspentReason::CurveFlat);
         (answer.nodes, answer.labels) = (1, 0);
-        answer.status = finalize::status(answer, options.tolerance);
+        answer.status = answer.status_within(options.tolerance);
         true
     }
 

@@ -15,11 +15,12 @@ use super::close::exp;
 use super::domain::{Domain, Form};
 use super::envelope::Envelope;
 use super::sigmoid::{ActiveSet, Aggregate, Assignment, Sigmoids, TiedTask};
+use super::tolerances::BUDGET_TOLERANCE;
 use crate::curve::Curve;
 use crate::problem::Bounds;
 pub(super) use breakpoints::{Breakpoint, Breakpoints};
 use demand_model::DemandModel;
-pub(super) use relaxation::{BOUND_ROUNDING, Relaxation, Relaxed};
+pub(super) use relaxation::{Relaxation, Relaxed};
 
 /// What the search looks at: the smooth concave tasks in bulk, and the others by their envelopes.
 #[derive(Clone, Copy)]
@@ -116,9 +117,6 @@ impl Bracket {
     }
 }
 
-/// Total spend this close to what is free, as a share of it, counts as found: the sums themselves
-/// are no more exact.
-const BUDGET_TOLERANCE: f64 = 2e-14;
 /// A sample says no more than this about all tasks.
 const SAMPLE_TOLERANCE: f64 = 0.02;
 /// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED`

@@ -5,6 +5,7 @@ use super::{MultiplierSearch, View, on_branch};
 use crate::oracle::batch::{Call, Settled, Split};
 use crate::oracle::domain::Domain;
 use crate::oracle::sigmoid::{Assignment, TiedTask};
+use crate::oracle::tolerances::BOUND_ROUNDING;
 
 /// What a relaxation says.
 #[derive(Debug, Clone, Copy)]
@@ -46,8 +47,6 @@ pub(in crate::oracle) struct Relaxation {
     dirty: Vec<u32>,
 }
 
-/// The rounding of a sum of products, as a share of the sums: every bound is raised by it.
-pub(in crate::oracle) const BOUND_ROUNDING: f64 = 16.0 * f64::EPSILON;
 /// A remainder up to this share of what is free may go to the task that it disturbs least.
 const MAX_ABSORBED: f64 = 1e-6;
 /// A step of this share of a spend, and of how fast it falls with the multiplier, changes the slope by
