@@ -67,7 +67,7 @@ proptest! {
             let budget = problem.budget() * (0.2 + random.uniform());
             let values: Vec<f64> = values.iter().map(|value| value * if random.uniform() < 0.2 { 0.0 } else { random.uniform() }).collect();
             let mut other = Oracle::new(&problem);
-            other.start_from(&oracle.warmth());
+            other.set_warm_start(&oracle.warm_start());
             let answer = oracle.allocate(&values, budget, &Options::default()).cloned();
             prop_assert_eq!(answer, other.allocate(&values, budget, &Options::default()).cloned());
         }
@@ -511,7 +511,10 @@ fn bad_calls_are_refused() {
     let problem = ProblemSpec { tasks: vec![tv], ..ProblemSpec::default() }.check().unwrap();
     let error =
         Oracle::new(&problem).allocate(&[1.0], 0.5, &Options::default()).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "sum of min = 0.6 > budget 0.5: tv 0.6");
+    assert_eq!(
+        error.to_string(),
+        "infeasible: lower bounds need 0.6, but the budget is 0.5 (largest: tv 0.6)"
+    );
 }
 
 #[test]

@@ -317,8 +317,8 @@ impl SampledCurve {
     fn write_limit(&self, limit: Limit, form: &mut Form) {
         let Form::Points { spend, success, linear } = form else { return };
         let shape = self.custom.shape();
-        // Breakpoints of a concave function lie below it; otherwise only the last value is sure to be
-        // kept.
+        // Breakpoints of a concave function lie below it; otherwise only the last value is sure to
+        // be kept.
         *linear = if limit == Limit::Upper {
             shape != DeclaredShape::Monotone
         } else {

@@ -1,10 +1,10 @@
 //! Branch and bound: where one task lies inside a chord of its envelope, its domain is cut in two
 //! and both parts are tried.
 //!
-//! Best bound first. A node is a chain of cuts; its relaxation is the same multiplier search on narrower
-//! domains. Among tasks with equal curves and bounds the one with more weight need not get less
-//! than another, so a cut on one carries over to its class: the search is over *how many* of them
-//! are funded, not which.
+//! Best bound first. A node is a chain of cuts; its relaxation is the same multiplier search on
+//! narrower domains. Among tasks with equal curves and bounds the one with more weight need not get
+//! less than another, so a cut on one carries over to its class: the search is over *how many* of
+//! them are funded, not which.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

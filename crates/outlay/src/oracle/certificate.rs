@@ -246,8 +246,8 @@ pub enum RecheckError {
     },
 }
 
-/// Checks an allocation against its problem: bounds, budget, value, and the bound that its multiplier
-/// proves.
+/// Checks an allocation against its problem: bounds, budget, value, and the bound that its
+/// multiplier proves.
 ///
 /// # Errors
 /// The first contradiction found.
@@ -289,7 +289,8 @@ pub fn recheck(
     Ok(Recheck { value, dual_bound, price_proves_bound })
 }
 
-/// The dual function: an upper bound on the value of any split of `budget`, whatever the multiplier.
+/// The dual function: an upper bound on the value of any split of `budget`, whatever the
+/// multiplier.
 #[must_use]
 pub fn dual_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -> f64 {
     let residual = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);

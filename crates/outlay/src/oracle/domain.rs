@@ -1,5 +1,5 @@
 //! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain
-//! that splits can narrow.
+//! that solutions can narrow.
 
 use crate::curve::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
 use crate::problem::Bounds;
@@ -48,7 +48,7 @@ impl Smooth {
         }
     }
 
-    /// The spend on the concave branch with this slope, and its fall per unit of the slope's
+    /// The spend on the concave branch with this slope, and its decrease per unit of the slope's
     /// logarithm.
     pub(super) fn at_slope(&self, slope: f64) -> (f64, f64) {
         match self {
@@ -68,7 +68,7 @@ impl Smooth {
             Self::Hill(curve) => {
                 let per_steepness = 1.0 / curve.steepness();
                 // How fast the logarithm of the slope falls with the odds' logarithm, and from it
-                // the chance of success.
+                // the probability of success.
                 let rate = spend * per_steepness / sensitivity;
                 let success = 0.5 * (rate + 1.0 - per_steepness);
                 sensitivity / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)

@@ -1,8 +1,9 @@
 //! The concave envelope of a curve on a domain: vertices joined by chords, then perhaps a smooth
 //! concave branch.
 //!
-//! One linear constraint means that the envelope is all the multiplier search needs, and that at its
-//! solution at most one task lies on the inside of a chord, where the envelope is above the curve.
+//! One linear constraint means that the envelope is all the multiplier search needs, and that at
+//! its solution at most one task lies on the inside of a chord, where the envelope is above the
+//! curve.
 
 use super::domain::{Domain, Form, Smooth};
 
@@ -86,7 +87,8 @@ impl Envelope {
             }
             let slope = (success - last.success) / (spend - last.spend);
             let before = self.vertices.len().checked_sub(2).map(|position| self.vertices[position]);
-            // Breakpoints in one line up to rounding are one chord: at their multiplier both would be tied.
+            // Breakpoints in one line up to rounding are one chord: at their multiplier both would
+            // be tied.
             if let Some(before) = before.filter(|before| before.slope <= slope * (1.0 + COLLINEAR))
             {
                 is_linear &= before.is_exact && before.slope == slope;
@@ -186,8 +188,8 @@ impl Envelope {
 /// end]`, and that point.
 ///
 /// Where the domain ends does not matter to a line that touches before; so the search does not look
-/// at it unless it must, and a envelope whose end was moved is, to the last bit, the one that would be
-/// built there.
+/// at it unless it must, and a envelope whose end was moved is, to the last bit, the one that would
+/// be built there.
 fn tangent(smooth: &Smooth, spend: f64, success: f64, start: f64, end: f64) -> (f64, f64) {
     let (slope, tangent_point) = steepest(smooth, (spend, success), start, (start, f64::MAX));
     if slope > 0.0 && tangent_point <= end {

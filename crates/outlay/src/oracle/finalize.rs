@@ -57,7 +57,7 @@ fn expand(model: &PreparedProblem, best: &mut [f64]) {
     }
 }
 
-/// Each task's success at its spend. Of step curves the levels that were bought say it, unless
+/// Each task's success at its spend. Of step curves the items that were bought say it, unless
 /// leftovers were spent on top.
 fn write_success(model: &PreparedProblem, leftover: Leftover, answer: &mut Allocation) {
     let steps = model.steps.as_ref().filter(|_| leftover == Leftover::Keep);
@@ -222,8 +222,9 @@ impl Repair<'_> {
     }
 }
 
-/// Where one task takes all that is free, many multipliers prove the same bound; the one that says what
-/// budget is worth is that task's own: its slope, or if that is steeper than its chord, the chord.
+/// Where one task takes all that is free, many multipliers prove the same bound; the one that says
+/// what budget is worth is that task's own: its slope, or if that is steeper than its chord, the
+/// chord.
 fn sole_taker_multiplier(model: &PreparedProblem, spend: &[f64], outcome: Outcome) -> f64 {
     if !outcome.is_flat || outcome.multiplier == 0.0 || model.residual == 0.0 {
         return 0.0;

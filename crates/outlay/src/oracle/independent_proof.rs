@@ -1,8 +1,8 @@
 //! Proving a bound without the search that found it.
 //!
-//! Where curves are not concave the multiplier alone leaves a gap. Cutting the domain of one task in two
-//! and pricing each part on its own closes it. This does so from the curves alone, by halving and
-//! without any of the search's machinery: slow, plain, and independent.
+//! Where curves are not concave the multiplier alone leaves a gap. Cutting the domain of one task
+//! in two and pricing each part on its own closes it. This does so from the curves alone, by
+//! halving and without any of the search's machinery: slow, plain, and independent.
 
 use super::Allocation;
 use super::certificate::best_surplus;
@@ -41,7 +41,10 @@ const MULTIPLIER_BISECTIONS: usize = 90;
 ///
 /// ```
 /// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec, oracle::prove};
-/// let tasks = vec![TaskSpec::new("a", Curve::hill(0.4, 3.0)?), TaskSpec::new("b", Curve::hill(0.5, 4.0)?)];
+/// let tasks = vec![
+///     TaskSpec::new("a", Curve::hill(0.4, 3.0)?),
+///     TaskSpec::new("b", Curve::hill(0.5, 4.0)?),
+/// ];
 /// let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check()?;
 /// let mut oracle = Oracle::new(&problem);
 /// let best = oracle.allocate(&[0.6, 0.7], 1.0, &Options::default())?;

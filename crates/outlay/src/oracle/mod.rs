@@ -1,4 +1,20 @@
-//! The allocation oracle: the best split and a certificate of how good it is.
+//! The allocation oracle: the best allocation of a budget, with a certificate of its quality.
+//!
+//! The problem is to maximise `sum of value * F(x)` over the tasks, subject to `sum of x <= budget`
+//! and bounds on each spend `x`. The curves `F` are nondecreasing and otherwise arbitrary: a
+//! separable nonlinear knapsack with one linear constraint. All solvers below relax the budget with
+//! a multiplier. The dual function of that relaxation is an upper bound for every multiplier, see
+//! [`dual_bound`], and equals the problem on the concave envelopes of the curves.
+//!
+//! | curves | solver | module |
+//! |---|---|---|
+//! | concave | the multiplier at which demand meets the budget; no gap | `multiplier` |
+//! | any | the same on the envelopes, then branch and bound | `branch_and_bound` |
+//! | steps only | LP relaxation and core search of a multiple-choice knapsack | `mckp` |
+//! | users' functions | one of these on upper and lower limits, which are refined | `black_box` |
+//!
+//! `prepared` arranges a problem for these solvers, `finalize` turns their solution into an
+//! [`Allocation`], and `certificate` and `independent_proof` check it.
 
 mod batch;
 mod black_box;
@@ -43,21 +59,21 @@ use prepared::PreparedProblem;
 use roots::Roots;
 use tolerances::SUM_TOLERANCE;
 
-/// The relative gap at which a search over smooth curves stops by default.
+/// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
 
-/// How hard to try. The defaults suit nearly everybody.
+/// Tolerance and limits of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// The relative gap at which a search may stop.
     pub tolerance: f64,
-    /// How many nodes a branch-and-bound search may open.
+    /// The largest number of branch-and-bound nodes.
     pub max_nodes: u64,
-    /// How many partial choices the exact search over steps may keep, in total.
+    /// The largest number of labels that the exact search over step curves keeps, in total.
     pub max_labels: u64,
-    /// How often a user's own function may be evaluated, in total.
+    /// The largest number of evaluations of users' functions, in total.
     pub max_evaluations: u64,
-    /// What happens to budget that buys nothing.
+    /// The use of budget that gains nothing.
     pub leftover: Leftover,
 }
 
@@ -73,10 +89,9 @@ impl Default for Options {
     }
 }
 
-/// What an oracle remembers of earlier calls, to be kept and handed to another: see
-/// [`Oracle::warmth`].
+/// The state that an oracle keeps between calls, see [`Oracle::warm_start`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Warmth {
+pub struct WarmStart {
     price: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nearby: Option<nearby::Warmth>,
@@ -84,11 +99,11 @@ pub struct Warmth {
     crowd: Option<crowd::Warmth>,
 }
 
-/// Solves one problem again and again, for other values and budgets.
+/// A solver of one problem for varying values and budgets.
 ///
-/// It keeps its buffers and the last price: after the first call nothing is allocated, and a call
-/// with similar values is faster than the first. The answer does not depend on what was asked
-/// before beyond rounding.
+/// It keeps its buffers and the last multiplier: after the first call no memory is allocated, and a
+/// call with similar values is faster than the first. Earlier calls affect results only by
+/// rounding.
 ///
 /// ```
 /// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec};
@@ -111,21 +126,21 @@ pub struct Oracle {
     tree: Tree,
     core: CoreSearch,
     black_boxes: BlackBoxes,
-    /// The best split so far and the one being tried: a place for each task, then for each stack.
+    /// The best solution so far and the one under evaluation: the spend of each task, then of each
+    /// group of identical thresholds.
     best: Vec<f64>,
     trial: Vec<f64>,
     last_multiplier: Option<f64>,
-    /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one
-    /// threshold.
+    /// Fast paths for problems of one kind: square roots, power curves, identical thresholds.
     roots: Option<Roots>,
     nearby: Option<Nearby>,
     top_m: Option<TopM>,
-    /// The quick way for thousands of concave tasks.
+    /// The fast path for thousands of concave tasks.
     crowd: Option<Crowd>,
     allocation: Allocation,
 }
 
-/// What a search over one fixed set of curves found, before the floors' worth is added.
+/// The result of a solver, before the value of the floors is added.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     value: f64,
@@ -133,15 +148,15 @@ struct Outcome {
     multiplier: f64,
     /// The multiplier of the node in which the split was found.
     node_multiplier: f64,
-    /// No task reacts smoothly to the price.
+    /// No demand depends smoothly on the multiplier.
     is_flat: bool,
-    /// What the split leaves of the budget, if the first relaxation settled it.
+    /// The unspent budget of the first relaxation, if its solution is the result.
     left: Option<f64>,
     nodes: u64,
     labels: u64,
 }
 
-/// What a quick way is asked, and where its answer goes.
+/// The input and output of a fast path.
 #[derive(Debug)]
 struct Call<'a> {
     values: &'a [f64],
@@ -150,7 +165,7 @@ struct Call<'a> {
     success: &'a mut [f64],
 }
 
-/// What a quick way found.
+/// The result of a fast path.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     value: f64,
@@ -184,54 +199,52 @@ impl Oracle {
         }
     }
 
-    /// Lets one call use so many threads, where that is worth it: from 100,000 concave tasks on.
-    /// The answer has the same bits for any number of threads.
+    /// Sets the number of threads that one call may use, from 100,000 concave tasks on. The results
+    /// are bit-identical for any number of threads.
     pub fn use_threads(&mut self, threads: NonZeroUsize) {
         self.crowd.iter_mut().for_each(|crowd| crowd.use_threads(threads));
     }
 
-    /// Forgets the last price: the next call starts cold.
-    pub fn forget(&mut self) {
+    /// Discards the state of earlier calls: the next call starts cold.
+    pub fn reset(&mut self) {
         self.last_multiplier = None;
         self.nearby.iter_mut().for_each(Nearby::forget);
         self.crowd.iter_mut().for_each(Crowd::forget);
     }
 
-    /// The last answer; an empty one before the first call.
+    /// The last allocation; an empty one before the first call.
     #[must_use]
     pub fn last(&self) -> &Allocation {
         &self.allocation
     }
 
-    /// All that it remembers of earlier calls: where the next one starts. See
-    /// [`Oracle::start_from`].
+    /// The state from which the next call starts, for [`Oracle::set_warm_start`].
     #[must_use]
-    pub fn warmth(&self) -> Warmth {
-        Warmth {
+    pub fn warm_start(&self) -> WarmStart {
+        WarmStart {
             price: self.last_multiplier.map(|price| price * self.model.value_scale),
             nearby: self.nearby.as_ref().map(Nearby::warmth),
             crowd: self.crowd.as_ref().map(Crowd::warmth),
         }
     }
 
-    /// Makes the next calls answer as they would in the oracle of the same problem whose
-    /// [`warmth`](Oracle::warmth) this is: to the last bit. What does not fit the problem is
-    /// ignored, and the next call then starts cold.
-    pub fn start_from(&mut self, warmth: &Warmth) {
-        self.forget();
-        self.last_multiplier = warmth
+    /// Restores a saved warm start of an oracle of the same problem; later calls are bit-identical.
+    /// Parts that do not fit the problem are ignored, and the next call then starts cold.
+    pub fn set_warm_start(&mut self, warm_start: &WarmStart) {
+        self.reset();
+        self.last_multiplier = warm_start
             .price
             .filter(|price| *price >= 0.0 && price.is_finite())
             .map(|price| price / self.model.value_scale);
-        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warmth.nearby) {
+        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warm_start.nearby) {
             nearby.start_from(warmth);
         }
-        if let (Some(crowd), Some(warmth)) = (&mut self.crowd, &warmth.crowd) {
+        if let (Some(crowd), Some(warmth)) = (&mut self.crowd, &warm_start.crowd) {
             crowd.start_from(warmth);
         }
     }
 
-    /// The best split of `budget` when a success of task `k` is worth `values[k]`.
+    /// The best allocation of `budget` if a success of task `k` has the value `values[k]`.
     ///
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
@@ -248,7 +261,7 @@ impl Oracle {
         self.check(values, budget, options)?;
         let value_scale = self.model.value_scale;
         self.model.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
-        // The last price was in that call's unit of value.
+        // The last multiplier was scaled by the value scale of that call.
         self.last_multiplier =
             self.last_multiplier.map(|price| price * (value_scale / self.model.value_scale));
         let outcome =
@@ -269,7 +282,7 @@ impl Oracle {
         Ok(&self.allocation)
     }
 
-    /// Tries the quick ways; false if the call is left to the general search.
+    /// Tries the fast paths; false if the call is left to the general solvers.
     fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let answer = &mut self.allocation;
         if let Some(top_m) = &mut self.top_m {
@@ -301,7 +314,7 @@ impl Oracle {
         found.is_some_and(|found| self.accept(found, budget, options))
     }
 
-    /// Tries the quick way for thousands of tasks; nothing is said of success.
+    /// Tries the fast path for thousands of tasks, without the probabilities of success.
     fn allocate_crowd(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let start = self.crowd_start(values, budget);
         let (Some(crowd), answer) = (&mut self.crowd, &mut self.allocation) else { return false };
@@ -311,7 +324,7 @@ impl Oracle {
         self.accept(found, budget, options)
     }
 
-    /// A price to begin with, if the crowd needs one: the last, or that of a sample of the tasks.
+    /// A multiplier to start with, if one is needed: the last, or that of a sample of the tasks.
     fn crowd_start(&mut self, values: &[f64], budget: f64) -> Option<f64> {
         if !self.crowd.as_ref().is_some_and(Crowd::is_cold) {
             return None;
@@ -327,7 +340,7 @@ impl Oracle {
         })
     }
 
-    /// Takes what a quick way has found; always true.
+    /// Writes the result of a fast path; always true.
     fn accept(
         &mut self,
         Found { value, upper_bound, price }: Found,
@@ -344,7 +357,7 @@ impl Oracle {
         true
     }
 
-    /// Solves the problem as the model has it now; the split is left in `best`.
+    /// Solves the prepared problem and leaves the solution in `best`.
     fn search(&mut self, options: &Options) -> Outcome {
         if let Some(steps) = self.model.steps.take() {
             return self.search_steps(steps, options);
@@ -392,7 +405,7 @@ impl Oracle {
         }
     }
 
-    /// The exact search, when every task is a staircase.
+    /// Solves a problem of step curves exactly.
     fn search_steps(&mut self, mut steps: Box<StepItems>, options: &Options) -> Outcome {
         let model = &mut self.model;
         let input =
@@ -427,7 +440,7 @@ impl Oracle {
         self.check_budget(budget)
     }
 
-    /// Whether there is a split of this budget at all.
+    /// Checks that the budget is valid and covers the lower bounds.
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
         let model = &self.model;
         if !(budget >= 0.0 && budget.is_finite()) {
@@ -444,8 +457,7 @@ impl Oracle {
     }
 }
 
-/// Whether a budget is enough for lower bounds that need so much together; sums that are above it
-/// only by rounding are.
+/// Whether a budget covers lower bounds with this sum, up to rounding.
 pub(crate) fn covers(budget: f64, needed: f64) -> bool {
     needed <= budget * (1.0 + SUM_TOLERANCE)
 }
@@ -454,7 +466,7 @@ fn is_valid(value: &f64) -> bool {
     *value >= 0.0 && *value < f64::INFINITY
 }
 
-/// Whether all values are good, in a form that the compiler turns into vector instructions.
+/// Whether all values are valid, in a form that the compiler vectorises.
 fn are_valid(values: &[f64]) -> bool {
     let (chunks, rest) = values.as_chunks::<8>();
     let (mut least, mut odd) = ([0.0; 8], [0.0; 8]);

@@ -234,8 +234,8 @@ impl PreparedProblem {
         }
     }
 
-    /// What equal thresholds that the budget does not reach would pay per unit: below it a multiplier
-    /// proves nothing.
+    /// What equal thresholds that the budget does not reach would pay per unit: below it a
+    /// multiplier proves nothing.
     pub(super) fn unaffordable_multiplier(&self) -> f64 {
         self.identical.iter().map(IdenticalThresholds::next_multiplier).fold(0.0, f64::max)
     }

@@ -1,11 +1,12 @@
 //! A bound that counts: for step curves that the multiplier alone cannot tell apart.
 //!
-//! Where every jump is worth a fixed amount and so much per unit of spend, the multiplier's bound takes
-//! a fraction of a jump, and no exact search closes what that leaves open: there are too many
-//! splits that are nearly as good. But a split takes either at most `n` chords of the envelopes or
-//! at least `n + 1`. In both cases a second multiplier, on the number of chords, may be added to the
-//! first, never negative in one and never positive in the other; the larger of the two bounds holds
-//! for all splits. Any pair of multipliers proves its bound: how they are found matters to speed alone.
+//! Where every jump is worth a fixed amount and so much per unit of spend, the multiplier's bound
+//! takes a fraction of a jump, and no exact search closes what that leaves open: there are too many
+//! solutions that are nearly as good. But a split takes either at most `n` chords of the envelopes
+//! or at least `n + 1`. In both cases a second multiplier, on the number of chords, may be added to
+//! the first, never negative in one and never positive in the other; the larger of the two bounds
+//! holds for all solutions. Any pair of multipliers proves its bound: how they are found matters to
+//! speed alone.
 
 use super::items::{CAPACITY, LpRelaxation, MckpInput, StepItems, UNITS};
 use crate::oracle::tolerances::BOUND_ROUNDING;
@@ -20,7 +21,8 @@ pub(in crate::oracle) struct CardinalityBound {
     pub(in crate::oracle) count_multiplier: f64,
 }
 
-/// A level at a pair of multipliers: how many chords it takes, and what it is worth after both multipliers.
+/// A level at a pair of multipliers: how many chords it takes, and what it is worth after both
+/// multipliers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct PricedItem {
     pub(in crate::oracle) item: u32,
@@ -29,7 +31,7 @@ pub(in crate::oracle) struct PricedItem {
 }
 
 impl CardinalityBound {
-    /// The levels of a domain, the lowest first.
+    /// The items of a domain, the lowest first.
     pub(in crate::oracle) fn each_item(
         &self,
         steps: &StepItems,
@@ -88,15 +90,15 @@ impl CardinalityBound {
     }
 }
 
-/// What all tasks' best surpluses and the priced limits come to at a pair of multipliers, and how that
-/// changes with them.
+/// What all tasks' best surpluses and the priced limits come to at a pair of multipliers, and how
+/// that changes with them.
 #[derive(Debug, Clone, Copy)]
 struct DualPoint {
     multiplier: f64,
     /// No split of the case is worth more.
     bound: f64,
-    /// Change with the multiplier: what is free less what is spent. Change with the second multiplier: the
-    /// limit less the count.
+    /// Change with the multiplier: the residual budget less what is spent. Change with the second
+    /// multiplier: the limit less the count.
     slope: f64,
     count_slope: f64,
 }
@@ -131,8 +133,8 @@ const DUAL_TOLERANCE: f64 = 1e-13;
 /// How far from a multiplier found the next one is looked for at first, as a share.
 const NEAR: f64 = 1e-3;
 
-/// Bounds on all splits that take at most as many chords as the homes, and on those that take more:
-/// not below `enough`.
+/// Bounds on all solutions that take at most as many chords as the LP-optimal items, and on those
+/// that take more: not below `enough`.
 pub(in crate::oracle) fn bounds(
     steps: &StepItems,
     input: MckpInput<'_>,
@@ -145,8 +147,8 @@ pub(in crate::oracle) fn bounds(
 }
 
 impl Case<'_> {
-    /// The least bound, searched along the second multiplier: it is convex, so tangents from both sides
-    /// meet below it.
+    /// The least bound, searched along the second multiplier: it is convex, so tangents from both
+    /// sides meet below it.
     fn min_reduced_cost(&self, root: LpRelaxation) -> CardinalityBound {
         let mut left = self.section(0.0, root.multiplier);
         let mut best = left;
@@ -187,8 +189,8 @@ impl Case<'_> {
         }
     }
 
-    /// A second multiplier beyond the best one; none if the bound is low enough, or as low as it gets,
-    /// before.
+    /// A second multiplier beyond the best one; none if the bound is low enough, or as low as it
+    /// gets, before.
     fn other_side(
         &self,
         left: &mut DualSection,
@@ -242,7 +244,8 @@ impl Case<'_> {
                 right = dual_point;
             }
         }
-        // Mixed so that just what is free is spent: that is how the least bound itself changes.
+        // Mixed so that just the residual budget is spent: that is how the least bound itself
+        // changes.
         let share = right.slope / (right.slope - left.slope);
         DualSection {
             count_multiplier,
@@ -252,8 +255,8 @@ impl Case<'_> {
         }
     }
 
-    /// Multipliers on both sides of the best one: too much is spent at the first, not too much at the
-    /// second. None if all fits at multiplier zero.
+    /// Multipliers on both sides of the best one: too much is spent at the first, not too much at
+    /// the second. None if all fits at multiplier zero.
     fn bracket(
         &self,
         start: DualPoint,

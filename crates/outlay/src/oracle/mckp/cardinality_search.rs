@@ -1,8 +1,9 @@
-//! The label search with reduced costs at two multipliers: one of spend, one of the number of edges.
+//! The label search with reduced costs at two multipliers: one of spend, one of the number of
+//! edges.
 //!
-//! At the pair of multipliers that proves a [cardinality bound](super::cardinality_bound) every item
-//! has a reduced cost against the best one of its domain. Few of them are below the gap, even where
-//! at the budget multiplier alone nearly all are. Their combinations are enumerated by the
+//! At the pair of multipliers that proves a [cardinality bound](super::cardinality_bound) every
+//! item has a reduced cost against the best one of its domain. Few of them are below the gap, even
+//! where at the budget multiplier alone nearly all are. Their combinations are enumerated by the
 //! [label search](super::labels); labels dominate each other only if they take equally many edges.
 //!
 //! The bound is about solutions on one side of the edge limit. A feasible solution on the other
@@ -248,8 +249,8 @@ mod tests {
         model
     }
 
-    /// The most that all splits are worth which take up to `limit` chords, and of those that take
-    /// more.
+    /// The most that all solutions are worth which take up to `limit` chords, and of those that
+    /// take more.
     fn truth(steps: &StepItems, weights: &[f64], limit: usize) -> [f64; 2] {
         fn go(
             steps: &StepItems,
@@ -286,8 +287,8 @@ mod tests {
         found
     }
 
-    /// Both cases' bounds hold for all their splits, before the search and after it, and mostly the
-    /// search ends at the best split.
+    /// Both cases' bounds hold for all their solutions, before the search and after it, and mostly
+    /// the search ends at the best split.
     #[test]
     fn both_cases_are_searched_exactly() {
         let (mut cardinality, mut open, mut closed) = (CardinalitySearch::default(), 0, 0);

@@ -2,8 +2,8 @@
 //! bound.
 //!
 //! Where every task is a step curve a call is a few passes over these arrays. What a jump costs is
-//! counted in whole units, so that sums do not depend on their order: the multiplier found is one and
-//! the same wherever the search for it began.
+//! counted in whole units, so that sums do not depend on their order: the multiplier found is one
+//! and the same wherever the search for it began.
 
 use crate::curve::{Curve, REACH};
 use crate::oracle::domain::{Domain, Form};
@@ -26,8 +26,8 @@ struct Edge {
     domain: u32,
 }
 
-/// A chord in the search for the multiplier: below `multiplier` the task takes `jump` units more. Sums of
-/// jumps saturate: they are only compared with what is free.
+/// A chord in the search for the multiplier: below `multiplier` the task takes `jump` units more.
+/// Sums of jumps saturate: they are only compared with the residual budget.
 #[derive(Debug, Clone, Copy)]
 struct UnitBreakpoint {
     multiplier: f64,
@@ -37,7 +37,7 @@ struct UnitBreakpoint {
 /// The step curves, with the split of the current call.
 #[derive(Debug, Default)]
 pub(in crate::oracle) struct StepItems {
-    /// Where each domain's levels begin, and where the last one's end.
+    /// Where each domain's items begin, and where the last one's end.
     starts: Vec<u32>,
     items: Vec<Item>,
     /// The task, or the place after the tasks, that each domain stands for, and its curve's
@@ -53,8 +53,8 @@ pub(in crate::oracle) struct StepItems {
     /// What each chord costs, in units of the budget for which it was counted.
     jumps: Vec<i64>,
     jumps_budget: f64,
-    /// What was free, and the budget, when the levels were listed, and what has to be free for all
-    /// levels to be within it.
+    /// What was free, and the budget, when the items were listed, and what has to be free for all
+    /// items to be within it.
     residual: f64,
     budget: f64,
     max_needed: f64,
@@ -71,7 +71,7 @@ pub(in crate::oracle) struct StepItems {
     /// Each domain's level at the multiplier, and the one that it is given.
     pub(in crate::oracle) lp_item: Vec<u32>,
     pub(in crate::oracle) chosen: Vec<u32>,
-    /// What each domain loses at least by leaving its home; infinite if it cannot.
+    /// What each domain loses at least by leaving its LP-optimal item; infinite if it cannot.
     pub(in crate::oracle) min_reduced_cost: Vec<f64>,
     envelope: Envelope,
 }
@@ -85,10 +85,10 @@ pub(in crate::oracle) struct LpRelaxation {
     /// What the split written is worth, and what it leaves of the free budget.
     pub(in crate::oracle) value: f64,
     pub(in crate::oracle) left: f64,
-    /// What the homes are worth, and what they cost together, in units.
+    /// What the LP-optimal items are worth, and what they cost together, in units.
     pub(in crate::oracle) lp_value: f64,
     pub(in crate::oracle) lp_units: i64,
-    /// Nothing is between two levels: the split is the best one.
+    /// Nothing is between two items: the split is the best one.
     pub(in crate::oracle) is_integral: bool,
 }
 
@@ -116,7 +116,7 @@ pub(in crate::oracle) fn units(spend: f64, units_per_spend: f64) -> i64 {
 }
 
 impl StepItems {
-    /// Lists the levels that this much budget allows. The last domains, from `plain` on, change
+    /// Lists the items that this much budget allows. The last domains, from `plain` on, change
     /// from call to call.
     pub(in crate::oracle) fn load(
         &mut self,
@@ -176,7 +176,7 @@ impl StepItems {
         }
     }
 
-    /// Lists the levels and the envelope of one more domain.
+    /// Lists the items and the envelope of one more domain.
     fn push_domain(&mut self, domain: &Domain) {
         let Form::Points { spend, success, .. } = &domain.form else { return };
         let low = domain.min;
@@ -227,7 +227,7 @@ impl StepItems {
         self.items[item as usize]
     }
 
-    /// Where the levels of a domain end.
+    /// Where the items of a domain end.
     pub(in crate::oracle) fn end(&self, domain: usize) -> usize {
         self.starts[domain + 1] as usize
     }
@@ -236,15 +236,15 @@ impl StepItems {
         &self.items
     }
 
-    /// The vertices of a domain as levels, and which of them is its home.
+    /// The vertices of a domain as items, and which of them is its LP-optimal item.
     pub(in crate::oracle) fn vertices(&self, domain: usize) -> (&[u32], usize) {
         let vertices = &self.vertices
             [self.vertex_starts[domain] as usize..self.vertex_starts[domain + 1] as usize];
         (vertices, self.lp_vertex[domain] as usize)
     }
 
-    /// Solves the relaxation and writes homes, what leaving them costs, and a split within the
-    /// budget.
+    /// Solves the relaxation and writes LP-optimal items, what leaving them costs, and a split
+    /// within the budget.
     pub(in crate::oracle) fn relax(
         &mut self,
         input: MckpInput<'_>,
@@ -292,7 +292,8 @@ impl StepItems {
                 is_integral: true,
             };
         }
-        // The dual function at this multiplier: what is free at its multiplier, and each task's best surplus.
+        // The dual function at this multiplier: the residual budget at its multiplier, and each
+        // task's best surplus.
         let bound = lp_value + multiplier * (input.residual - demand);
         let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * input.residual + lp_value);
         let mut root = LpRelaxation {
@@ -387,8 +388,8 @@ impl StepItems {
         self.tied = tied;
     }
 
-    /// The highest multiplier at which what is taken, ties included, comes to all that is free; zero if
-    /// everything does not.
+    /// The highest multiplier at which what is taken, ties included, comes to all that is free;
+    /// zero if everything does not.
     fn find_multiplier(
         &mut self,
         input: MckpInput<'_>,
@@ -464,8 +465,8 @@ impl StepItems {
         (low, high)
     }
 
-    /// Lists the chords with a multiplier above `low` and up to `high`; returns what those above come
-    /// to, and what the listed ones do.
+    /// Lists the chords with a multiplier above `low` and up to `high`; returns what those above
+    /// come to, and what the listed ones do.
     fn candidates_between(&mut self, low: f64, high: f64) -> (i64, i64) {
         let (mut above, mut inside, mut count) = (0i64, 0i64, 0);
         self.candidates
@@ -475,7 +476,7 @@ impl StepItems {
                 (multiplier > high, (multiplier > low) & (multiplier <= high));
             above = above.saturating_add(if is_above { jump } else { 0 });
             inside = inside.saturating_add(if is_inside { jump } else { 0 });
-            // No branch: nobody foresees which chords are inside.
+            // No branch: the processor cannot predict which chords are inside.
             self.candidates[count] = UnitBreakpoint { multiplier, jump };
             count += usize::from(is_inside);
         }
@@ -506,7 +507,7 @@ impl StepItems {
         best
     }
 
-    /// Among equals the first get most: exchanges the levels of tasks with equal curves, bounds and
+    /// Among equals the first get most: exchanges the items of tasks with equal curves, bounds and
     /// weights.
     pub(in crate::oracle) fn order_identical(&mut self, classes: &[Vec<u32>], weights: &[f64]) {
         for class in classes.iter().filter(|class| class.len() > 1) {
@@ -550,9 +551,9 @@ impl StepItems {
     }
 }
 
-/// What a domain loses at least by leaving its home. Losses at the vertices of the envelope grow
-/// away from the home, and a level under a chord loses at least as much as the chord's better end:
-/// only the levels around the home need be asked.
+/// What a domain loses at least by leaving its LP-optimal item. Losses at the vertices of the
+/// envelope grow away from the LP-optimal item, and a level under a chord loses at least as much as
+/// the chord's better end: only the items around the LP-optimal item need be asked.
 fn min_reduced_cost(
     items: &[Item],
     vertices: &[u32],
@@ -573,7 +574,7 @@ fn min_reduced_cost(
     surplus(&items[at]) - if below > above { below } else { above }
 }
 
-/// What has to be free for a domain to have all its levels.
+/// What has to be free for a domain to have all its items.
 fn max_demand(domain: &Domain) -> f64 {
     let Form::Points { spend, .. } = &domain.form else { return 0.0 };
     spend.last().copied().unwrap_or(0.0).max(domain.at_least).min(domain.max) - domain.min

@@ -1,9 +1,9 @@
 //! Equal thresholds alone, of which the budget funds a few: the K-armed bandit and the paper's
 //! M-sets.
 //!
-//! The worthiest are funded, of equals the first. Nothing needs to be searched: the multiplier is what
-//! the last one funded pays per unit. Calls with many to fund, or with something to settle about
-//! rounding or leftovers, are left to the general search.
+//! The worthiest are funded, of equals the first. Nothing needs to be searched: the multiplier is
+//! what the last one funded pays per unit. Calls with many to fund, or with something to settle
+//! about rounding or leftovers, are left to the general search.
 
 use crate::curve::REACH;
 use crate::oracle::prepared::PreparedProblem;

@@ -1,5 +1,5 @@
-//! The chords of all envelopes, in flat arrays: what they come to at a multiplier is one pass of vector
-//! instructions, quicker for a hundred of them than dropping those that are settled.
+//! The chords of all envelopes, in flat arrays: what they come to at a multiplier is one pass of
+//! vector instructions, quicker for a hundred of them than dropping those that are settled.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -108,7 +108,7 @@ impl Breakpoints {
             // Without an upper end nothing is settled, not even at an infinite multiplier.
             let is_above = multiplier >= above && above < f64::INFINITY;
             dropped += if is_above { jump } else { 0.0 };
-            // No branch: nobody foresees which chords are inside.
+            // No branch: the processor cannot predict which chords are inside.
             (self.multiplier[kept], self.jump[kept]) = (multiplier, jump);
             kept += usize::from(multiplier > below && !is_above);
         }

@@ -1,4 +1,5 @@
-//! How smooth tasks respond around a multiplier that was tried: what the next multiplier is chosen by.
+//! How smooth tasks respond around a multiplier that was tried: what the next multiplier is chosen
+//! by.
 
 use crate::oracle::batch::Response;
 use crate::oracle::close::{exp, log_ratio};
@@ -10,7 +11,7 @@ use crate::oracle::close::{exp, log_ratio};
 pub(in crate::oracle) struct DemandModel {
     pub(in crate::oracle) power: Response,
     pub(in crate::oracle) linear: Response,
-    /// By how much less the linear part falls per unit of the logarithm.
+    /// By how much less the linear part decreases per unit of the logarithm.
     pub(in crate::oracle) curvature: f64,
 }
 
@@ -64,7 +65,8 @@ impl DemandModel {
     }
 }
 
-/// A response that is a power of the multiplier, where the multiplier's logarithm is larger by `step`.
+/// A response that is a power of the multiplier, where the multiplier's logarithm is larger by
+/// `step`.
 fn power_after(here: Response, step: f64) -> Response {
     if !(here.spend > 0.0) {
         return here;

@@ -1,10 +1,10 @@
 //! The multiplier search: the multiplier at which the tasks' demands add up to the budget.
 //!
-//! At a multiplier every task takes the spend that is best for it alone. Total spend falls as the multiplier
-//! rises: smoothly where tasks are on a concave branch, by a jump where one leaves a vertex of its
-//! envelope. Each trial measures the smooth part at one multiplier; the next multiplier solves a model of how
-//! it goes on, in which the jumps are exactly where they are. Where there are many jumps, those
-//! outside the bracket are settled and never looked at again.
+//! At a multiplier every task takes the spend that is best for it alone. Total spend falls as the
+//! multiplier rises: smoothly where tasks are on a concave branch, by a jump where one leaves a
+//! vertex of its envelope. Each trial measures the smooth part at one multiplier; the next
+//! multiplier solves a model of how it goes on, in which the jumps are exactly where they are.
+//! Where there are many jumps, those outside the bracket are settled and never looked at again.
 
 mod breakpoints;
 mod demand_model;
@@ -74,16 +74,17 @@ struct BranchTask {
 pub(super) struct MultiplierSearch {
     /// The chords; if there are many, only those whose multiplier is inside the bracket.
     breakpoints: Breakpoints,
-    /// Riders that may be on their branch somewhere in the bracket.
+    /// Tasks that may be on their branch somewhere in the bracket.
     branch_tasks: Vec<BranchTask>,
-    /// What chords that were dropped, because they are above the bracket, add at every multiplier of it.
+    /// What chords that were dropped, because they are above the bracket, add at every multiplier
+    /// of it.
     dropped_jumps: f64,
     /// The jumps between a trial and what its model asks for; empty if there are none.
     crossed: Vec<Breakpoint>,
     /// What the power tasks demand at the multiplier tried last.
     demands: Vec<f64>,
     /// The S-shaped tasks that may be on their branch, and the jumps with which they join it: in
-    /// the first search of a call those of all, later on of those who ride.
+    /// the first search of a call those of all, later on of the active ones.
     active: ActiveSet,
     sigmoid_breakpoints: Breakpoints,
     /// The most that all S-shaped tasks can usefully take.
@@ -119,8 +120,8 @@ impl Bracket {
 
 /// A sample says no more than this about all tasks.
 const SAMPLE_TOLERANCE: f64 = 0.02;
-/// A remainder up to this share of what is free may be absorbed, if that costs at most `ABSORBED`
-/// of its worth.
+/// A remainder up to this share of the residual budget may be absorbed, if that costs at most
+/// `ABSORBED` of its worth.
 const MAX_RESIDUAL: f64 = 1e-11;
 const MAX_RESIDUAL_COST: f64 = 1e-15;
 /// A step of the multiplier up to this share, for as small a share of the spend, is taken without
@@ -132,8 +133,8 @@ const TRUSTED_TRIALS: usize = 16;
 const MAX_TRIALS: usize = 2400;
 
 impl MultiplierSearch {
-    /// A multiplier at which smallest demands are within the budget and largest ones exhaust it; zero if
-    /// all demands fit.
+    /// A multiplier at which smallest demands are within the budget and largest ones exhaust it;
+    /// zero if all demands fit.
     pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
         let is_usable = |multiplier: &f64| multiplier.is_finite() && *multiplier > 0.0;
         let start =
@@ -239,7 +240,7 @@ impl MultiplierSearch {
     /// Where the budget is met above a trial that spends too much, by the model.
     fn model_above(&mut self, trial: Trial, residual: f64, bracket: Bracket) -> f64 {
         self.crossed.clear();
-        // Those who ride leave at their tie, and their jump with them; until then it is part of the
+        // Active tasks leave at their tie, and their jump with them; until then it is part of the
         // smooth total.
         let mut active = self.sigmoid_breakpoints.above_and_at(trial.multiplier).0;
         for task in self.branch_tasks.iter().filter(|task| task.tie_multiplier.is_finite()) {
@@ -264,14 +265,14 @@ impl MultiplierSearch {
         self.solve_model(trial, residual - self.dropped_jumps, bracket, false)
     }
 
-    /// The multiplier at which the smooth part, by its model from a trial, and the jumps above it add up
-    /// to `target`: the chords, and those that riders were given.
+    /// The multiplier at which the smooth part, by its model from a trial, and the jumps above it
+    /// add up to `target`: the chords, and those that active tasks were given.
     ///
     /// First as if no jump lay in between; if some do, the answer is among them or between two of
     /// them: they are halved around their median until one is the answer or none is left.
     ///
-    /// `counts_leaps`: the target includes the leaps above the trial, those of tasks that already
-    /// ride.
+    /// `counts_leaps`: the target includes the sigmoid breakpoints above the trial, those of tasks
+    /// that already ride.
     fn solve_model(
         &mut self,
         trial: Trial,
@@ -345,8 +346,8 @@ impl MultiplierSearch {
         multiplier * exp(smooth.step_to(target))
     }
 
-    /// Reads the chords and riders; returns the most that all tasks can usefully take above their
-    /// lower bounds.
+    /// Reads the chords and active tasks; returns the most that all tasks can usefully take above
+    /// their lower bounds.
     fn load(&mut self, view: View<'_>) -> f64 {
         self.breakpoints.clear();
         self.branch_tasks.clear();
@@ -380,8 +381,8 @@ impl MultiplierSearch {
         max_demand
     }
 
-    /// Reads the leaps, and sets narrowed whose domain is narrowed; returns the most that the others
-    /// can usefully take.
+    /// Reads the sigmoid breakpoints, and sets narrowed whose domain is narrowed; returns the most
+    /// that the others can usefully take.
     fn load_sigmoids(&mut self, view: View<'_>) -> f64 {
         self.sigmoid_breakpoints.clear();
         let Some(sigmoids) = view.sigmoids else { return 0.0 };
@@ -404,7 +405,7 @@ impl MultiplierSearch {
         })
     }
 
-    /// Where the budget is met if every rider jumps and then stands still.
+    /// Where the budget is met if every active task jumps and then stands still.
     fn model_all(&mut self, residual: f64) -> f64 {
         self.crossed.clear();
         self.crossed.extend(self.branch_tasks.iter().map(|task| Breakpoint {
@@ -463,8 +464,8 @@ impl MultiplierSearch {
         }
     }
 
-    /// Reads the leaps of all, or where there are many and another search has picked those who
-    /// ride, of these.
+    /// Reads the sigmoid breakpoints of all, or where there are many and another search has picked
+    /// those who ride, of these.
     fn load_sigmoid_breakpoints(&mut self, view: View<'_>, sigmoids: &Sigmoids) {
         self.sigmoid_breakpoints.clear();
         if view.narrowed.is_empty() || sigmoids.are_few() {
@@ -475,7 +476,7 @@ impl MultiplierSearch {
         self.sigmoid_breakpoints.seal();
     }
 
-    /// What the S-shaped tasks that are not set narrowed take at a multiplier.
+    /// What the S-shaped tasks that are not narrowed take at a multiplier.
     pub(super) fn respond(
         &mut self,
         view: View<'_>,
@@ -489,8 +490,8 @@ impl MultiplierSearch {
         self.active.demand(sigmoids, multiplier, view.narrowed)
     }
 
-    /// Writes their spends at a multiplier that they responded to, and adds up; those tied there stay
-    /// low and are handed to `tied`.
+    /// Writes their spends at a multiplier that they responded to, and adds up; those tied there
+    /// stay low and are handed to `tied`.
     pub(super) fn assign(
         &mut self,
         at: Assignment<'_>,
@@ -512,7 +513,7 @@ impl MultiplierSearch {
     }
 }
 
-/// By how much the demands of a trial, from smallest to largest, miss what is free.
+/// By how much the demands of a trial, from smallest to largest, miss the residual budget.
 fn budget_miss(view: View<'_>, trial: Trial) -> f64 {
     (trial.low - view.residual).max(view.residual - trial.high)
 }

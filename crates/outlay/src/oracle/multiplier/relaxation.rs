@@ -1,5 +1,5 @@
-//! One relaxed problem: multiplier, spends, the bound they prove, and the one task that may lie inside a
-//! chord.
+//! One relaxed problem: multiplier, spends, the bound they prove, and the one task that may lie
+//! inside a chord.
 
 use super::{MultiplierSearch, View, on_branch};
 use crate::oracle::batch::{Call, Settled, Split};
@@ -26,7 +26,7 @@ pub(in crate::oracle) struct Relaxed {
 /// A task that may stay or jump at the multiplier found.
 #[derive(Debug, Clone, Copy)]
 struct Tied {
-    /// The domain, or none for a straight task in bulk.
+    /// The domain, or none for a linear task in bulk.
     domain: Option<usize>,
     task: usize,
     from: f64,
@@ -40,27 +40,28 @@ struct Tied {
 pub(in crate::oracle) struct Relaxation {
     search: MultiplierSearch,
     tied: Vec<Tied>,
-    /// Each task's chance of success at its spend.
+    /// Each task's probability of success at its spend.
     success: Vec<f64>,
-    /// S-shaped tasks that were set narrowed in the last relaxation: what was written for them is not
+    /// S-shaped tasks that were narrowed in the last relaxation: what was written for them is not
     /// theirs any more.
     dirty: Vec<u32>,
 }
 
-/// A remainder up to this share of what is free may go to the task that it disturbs least.
+/// A remainder up to this share of the residual budget may go to the task that it disturbs least.
 const MAX_ABSORBED: f64 = 1e-6;
-/// A step of this share of a spend, and of how fast it falls with the multiplier, changes the slope by
-/// less than can be seen.
+/// A step of this share of a spend, and of how fast it falls with the multiplier, changes the slope
+/// by less than can be seen.
 const LINEAR_STEP: f64 = 1e-9;
 
 impl Relaxation {
-    /// Each task's chance of success at the spends written last; of identical nothing is said.
+    /// Each task's probability of success at the spends written last; groups of identical
+    /// thresholds are omitted.
     pub(in crate::oracle) fn success(&self) -> &[f64] {
         &self.success
     }
 
-    /// About the multiplier of the whole problem, from a sample of its tasks; none if they are too few
-    /// for one.
+    /// About the multiplier of the whole problem, from a sample of its tasks; none if they are too
+    /// few for one.
     pub(in crate::oracle) fn sample_multiplier(&mut self, view: View<'_>) -> Option<f64> {
         self.search.sample_multiplier(view)
     }
@@ -106,7 +107,8 @@ impl Relaxation {
         demand.merge(sigmoid.spend);
         value.merge(sigmoid.value);
         let (demand, value) = (demand.value(), value.value());
-        // The dual function at this multiplier: what is free at its multiplier, and each task's best surplus.
+        // The dual function at this multiplier: the residual budget at its multiplier, and each
+        // task's best surplus.
         let bound = value + multiplier * (view.residual - demand);
         let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * view.residual + value);
         if bound <= target {
@@ -166,14 +168,14 @@ impl Relaxation {
     }
 }
 
-/// Writes the lower bounds of those who were set narrowed in the last relaxation.
+/// Writes the lower bounds of those who were narrowed in the last relaxation.
 fn reset_dirty(view: View<'_>, dirty: &mut Vec<u32>, split: &mut Split<'_>) {
     let Some(sigmoids) = view.sigmoids else { return };
     dirty.drain(..).for_each(|domain| sigmoids.assign_low(domain, split));
     dirty.extend_from_slice(view.narrowed);
 }
 
-/// Writes the smallest best spends of the S-shaped tasks that are not set narrowed; those with a
+/// Writes the smallest best spends of the S-shaped tasks that are not narrowed; those with a
 /// larger one are added to `tied`.
 fn assign_sigmoids(
     view: View<'_>,
@@ -322,8 +324,8 @@ fn absorb_residual(view: View<'_>, multiplier: f64, split: &mut Split<'_>, settl
     settled.above.add(to - from);
     let is_linear = (to - from).abs() <= LINEAR_STEP * from.min(settled.softness);
     if is_linear && to < curve.saturates_at() {
-        // The task is on its curve's own slope, which is the multiplier: so short a way changes it by
-        // less than rounding.
+        // The task is on its curve's own slope, which is the multiplier: so short a way changes it
+        // by less than rounding.
         let gain = multiplier * (to - from);
         split.success[task] += gain / value;
         settled.value.add(gain);

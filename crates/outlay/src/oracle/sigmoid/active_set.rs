@@ -1,10 +1,10 @@
-//! The tasks that may be on their branch at the multipliers tried: their numbers side by side, and where
-//! the last multiplier left them.
+//! The tasks that may be on their branch at the multipliers tried: their numbers side by side, and
+//! where the last multiplier left them.
 //!
-//! They are picked once, for multipliers above a cutoff, and kept through the call. What all of them
-//! take at a multiplier does not depend on the node of the search that asks: a node sets narrowed the few
-//! tasks whose domain it narrows, and theirs is taken off. So a multiplier that was tried before costs a
-//! node no more than the tasks it changes.
+//! They are picked once, for multipliers above a cutoff, and kept through the call. What all of
+//! them take at a multiplier does not depend on the node of the search that asks: a node sets
+//! narrowed the few tasks whose domain it narrows, and theirs is taken off. So a multiplier that
+//! was tried before costs a node no more than the tasks it changes.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -18,8 +18,8 @@ use crate::oracle::four::{Four, FourSums, with_four};
 use crate::oracle::multiplier::{Breakpoint, Breakpoints};
 use crate::sum::Sum;
 
-/// Multipliers down to this share of the one asked for are then within reach; among few tasks multipliers
-/// move more.
+/// Multipliers down to this share of the one asked for are then within reach; among few tasks
+/// multipliers move more.
 const CUTOFF_SHARE: f64 = 0.95;
 const CUTOFF_SHARE_OF_FEW: f64 = 0.7;
 /// So many multipliers are remembered.
@@ -32,12 +32,12 @@ const TASKS_PER_NARROWED: usize = 8;
 pub(in crate::oracle) struct ActiveSet {
     hill: ActiveTasks<HillFamily>,
     logistic: ActiveTasks<LogisticFamily>,
-    /// Everybody who is tied above this multiplier is here.
+    /// Every task tied above this multiplier is here.
     cutoff: f64,
     /// What all take at the multipliers tried, the oldest to be overwritten next.
     cached: Vec<(f64, Aggregate)>,
     oldest: usize,
-    /// The multiplier at which everybody is now, and what they take there.
+    /// The multiplier at which all active tasks is now, and what they take there.
     last: Option<(f64, Aggregate)>,
 }
 
@@ -48,7 +48,7 @@ pub(in crate::oracle) struct Aggregate {
     pub(in crate::oracle) spend: Sum,
     /// What all are worth.
     pub(in crate::oracle) value: Sum,
-    /// The spend's fall per unit of the multiplier's logarithm.
+    /// The spend's decrease per unit of the multiplier's logarithm.
     pub(in crate::oracle) sensitivity: f64,
     /// By how much less that is a unit later.
     pub(in crate::oracle) curvature: f64,
@@ -85,7 +85,7 @@ pub(in crate::oracle) struct TiedTask {
     pub(in crate::oracle) to: f64,
 }
 
-/// The riders of one family.
+/// The active tasks of one family.
 #[derive(Debug)]
 struct ActiveTasks<F> {
     /// Their places in the batch, in order.
@@ -93,7 +93,7 @@ struct ActiveTasks<F> {
     lanes: Vec<ActiveLanes>,
     /// The logarithm of the multiplier that left them where they are.
     log: Option<f64>,
-    /// What everybody else is worth at the lower bounds.
+    /// What all active tasks else is worth at the lower bounds.
     inactive_value: Sum,
     family: std::marker::PhantomData<F>,
 }
@@ -128,7 +128,7 @@ struct ActiveLanes {
     curvature: [f64; 4],
 }
 
-/// No riders: never tied, worth nothing, and harmless to compute with.
+/// No active tasks: never tied, worth nothing, and harmless to compute with.
 const PADDING: ActiveLanes = ActiveLanes {
     tie_multiplier: [0.0; 4],
     weight: [0.0; 4],
@@ -154,14 +154,14 @@ const PADDING: ActiveLanes = ActiveLanes {
 pub(in crate::oracle) struct Assignment<'a> {
     pub(in crate::oracle) sigmoids: &'a Sigmoids,
     pub(in crate::oracle) multiplier: f64,
-    /// Coordinates that are set narrowed.
+    /// Coordinates that are narrowed.
     pub(in crate::oracle) narrowed: &'a [u32],
-    /// Whether nothing was written to the split yet: later on only riders differ.
+    /// Whether nothing was written to the split yet: later on only active tasks differ.
     pub(in crate::oracle) is_first: bool,
 }
 
 impl ActiveSet {
-    /// Forgets everybody: the next multiplier picks anew.
+    /// Forgets all active tasks: the next multiplier picks anew.
     pub(in crate::oracle) fn clear(&mut self) {
         self.cutoff = f64::INFINITY;
         self.hill.clear();
@@ -179,8 +179,8 @@ impl ActiveSet {
         self.hill.place.len() + self.logistic.place.len()
     }
 
-    /// Makes sure that everybody who may be on a branch at this multiplier is here; true if they had to
-    /// be picked anew.
+    /// Makes sure that every task that may be on a branch at this multiplier is here; true if they
+    /// had to be picked anew.
     pub(in crate::oracle) fn extend_to(
         &mut self,
         sigmoids: &Sigmoids,
@@ -198,7 +198,7 @@ impl ActiveSet {
         true
     }
 
-    /// Adds the jumps of those who are here and not set narrowed.
+    /// Adds the jumps of those who are here and not narrowed.
     pub(in crate::oracle) fn load_breakpoints(
         &self,
         sigmoids: &Sigmoids,
@@ -209,7 +209,7 @@ impl ActiveSet {
         self.logistic.load_breakpoints(&sigmoids.logistic, narrowed, jumps);
     }
 
-    /// What all but those set narrowed take at a multiplier within reach.
+    /// What all but those narrowed take at a multiplier within reach.
     pub(in crate::oracle) fn demand(
         &mut self,
         sigmoids: &Sigmoids,
@@ -242,7 +242,7 @@ impl ActiveSet {
         aggregate
     }
 
-    /// Brings everybody to a multiplier.
+    /// Brings all active tasks to a multiplier.
     fn evaluate(&mut self, multiplier: f64) -> Aggregate {
         let mut aggregate = self.hill.evaluate(multiplier);
         aggregate.add(self.logistic.evaluate(multiplier));
@@ -256,8 +256,8 @@ impl ActiveSet {
         aggregate
     }
 
-    /// Writes the spends at a multiplier and adds up, with the chances of success taken anew from the
-    /// spends; those tied there stay low and are handed to `tied`.
+    /// Writes the spends at a multiplier and adds up, with the probabilities of success taken anew
+    /// from the spends; those tied there stay low and are handed to `tied`.
     pub(in crate::oracle) fn assign(
         &mut self,
         at: Assignment<'_>,
@@ -281,13 +281,13 @@ impl<F: Family> ActiveTasks<F> {
         self.inactive_value = Sum::default();
     }
 
-    /// Picks everybody who is tied above a multiplier.
+    /// Picks every task that is tied above a multiplier.
     fn pick(&mut self, batch: &SigmoidTasks<F>, weights: &[f64], cutoff: f64) {
         self.clear();
         self.place.resize(batch.tie_multiplier.len(), 0);
         let mut count = 0;
         for (place, &tie_multiplier) in batch.tie_multiplier.iter().enumerate() {
-            // No branch: nobody foresees who is picked.
+            // No branch: the processor cannot predict who is picked.
             self.place[count] = place as u32;
             count += usize::from(tie_multiplier > cutoff);
         }
@@ -303,7 +303,7 @@ impl<F: Family> ActiveTasks<F> {
         }
     }
 
-    /// What everybody else is worth at the lower bounds.
+    /// What all active tasks else is worth at the lower bounds.
     fn sum_inactive_value(&mut self, batch: &SigmoidTasks<F>) {
         let mut tasks = self.place.iter().copied().peekable();
         for place in 0..batch.task.len() {
@@ -422,8 +422,8 @@ impl ActiveLanes {
         self.curves.tangent_point[lane] = batch.tangent_point[place];
     }
 
-    /// Brings all four to a multiplier: what each takes on its branch, what that is worth, and how fast
-    /// it falls; not at all at an end.
+    /// Brings all four to a multiplier: what each takes on its branch, what that is worth, and how
+    /// fast it falls; not at all at an end.
     #[inline(always)]
     fn evaluate<F: Family, S: Simd>(&mut self, simd: S, multiplier: Multiplier) {
         let load = |params: &[f64; 4]| Four::load(simd, params);
@@ -469,7 +469,7 @@ impl<F: Family> WithSimd for LoadLevels<'_, F> {
     }
 }
 
-/// Brings everybody to a multiplier and adds up.
+/// Brings all active tasks to a multiplier and adds up.
 struct EvaluateAll<'a, F> {
     tasks: &'a mut ActiveTasks<F>,
     multiplier: Multiplier,
@@ -526,7 +526,7 @@ impl<F: Family> WithSimd for EvaluateOne<'_, F> {
     }
 }
 
-/// Writes what everybody takes at the last multiplier, and adds up.
+/// Writes what all active tasks takes at the last multiplier, and adds up.
 struct Assign<'a, 'b, F, T> {
     tasks: &'a ActiveTasks<F>,
     batch: &'a SigmoidTasks<F>,

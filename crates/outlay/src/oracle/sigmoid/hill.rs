@@ -14,11 +14,11 @@ pub(super) struct HillFamily;
 
 /// Halley's method triples the digits at each step: after one this small nothing is left to do.
 const CONVERGED_STEP: f64 = 1e-5;
-/// It needs three steps from afar and one from the last multiplier; the limit guards against rounding
-/// that keeps it from settling.
+/// It needs three steps from afar and one from the last multiplier; the limit guards against
+/// rounding that keeps it from settling.
 const MAX_HALLEY_STEPS: usize = 40;
-/// A step of the multiplier's logarithm up to which the last place is a better start than the curve's
-/// asymptotes.
+/// A step of the multiplier's logarithm up to which the last place is a better start than the
+/// curve's asymptotes.
 const WARM_STEP: f64 = 0.5;
 /// Where a branch that begins at zero spend begins in `t`, for all practical purposes.
 const MIN_POSITION: f64 = -700.0;
@@ -83,8 +83,8 @@ impl Family for HillFamily {
         let rate = number(-1.0) / sensitivity;
         rate.store(&mut curves.rate);
         let spend = (t * inverse).exp() * half;
-        // Where the tangent_point holds it, the spend does not move; rounding may put it a digit beyond the
-        // branch's start.
+        // Where the tangent_point holds it, the spend does not move; rounding may put it a digit
+        // beyond the branch's start.
         let sensitivity =
             t.where_above(tangent_point, number(0.0) - spend * inverse * rate, number(0.0));
         Demands {

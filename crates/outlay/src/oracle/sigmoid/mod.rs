@@ -1,10 +1,10 @@
 //! Hill and logistic tasks in flat arrays: from a vertex of the envelope along one chord to a
 //! concave branch.
 //!
-//! That is the envelope of nearly every S-shaped task. What a multiplier needs of all of them (where
-//! each one's chord is tied, and by how much it jumps) is one pass; the spends of those on their
-//! branch are found four at a time ([`active_set`]). A task whose domain leaves it another envelope is
-//! one of the `others`, which the search looks at one by one.
+//! That is the envelope of nearly every S-shaped task. What a multiplier needs of all of them
+//! (where each one's chord is tied, and by how much it jumps) is one pass; the spends of those on
+//! their branch are found four at a time ([`active_set`]). A task whose domain leaves it another
+//! envelope is one of the `others`, which the search looks at one by one.
 
 mod active_set;
 mod hill;
@@ -24,8 +24,8 @@ use logistic::LogisticFamily;
 
 /// What a family computes, four curves side by side.
 trait Family {
-    /// The numbers of a curve that every multiplier needs, and one that goes into its level; nothing for
-    /// other families.
+    /// The numbers of a curve that every multiplier needs, and one that goes into its level;
+    /// nothing for other families.
     fn params(smooth: &Smooth) -> Option<([f64; 4], f64)>;
     /// What weights make of that number.
     fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
@@ -33,7 +33,7 @@ trait Family {
     fn position(params: [f64; 4], spend: f64) -> f64;
     /// The best on the branch at a multiplier; keeps what the next multiplier starts from.
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S>;
-    /// The chances of success, before floor and ceiling, at spends above zero.
+    /// The probabilities of success, before floor and ceiling, at spends above zero.
     fn success<S: Simd>(params: [Four<S>; 4], spend: Four<S>) -> Four<S>;
     /// Where a domain is in the family's batch.
     fn place(sigmoids: &Sigmoids, domain: u32) -> Option<usize>;
@@ -47,7 +47,8 @@ struct CurveLanes {
     /// Where the chord touches the branch, in the family's measure: at the tie and below it no
     /// spend is before.
     tangent_point: [f64; 4],
-    /// Where the last multiplier left each curve, and how fast it moved with the multiplier's logarithm.
+    /// Where the last multiplier left each curve, and how fast it moved with the multiplier's
+    /// logarithm.
     place: [f64; 4],
     rate: [f64; 4],
 }
@@ -56,11 +57,11 @@ struct CurveLanes {
 #[derive(Clone, Copy)]
 struct Demands<S: Simd> {
     spend: Four<S>,
-    /// The spends' fall per unit of the multiplier's logarithm, and by how much less that is a unit
-    /// later.
+    /// The spends' decrease per unit of the multiplier's logarithm, and by how much less that is a
+    /// unit later.
     sensitivity: Four<S>,
     curvature: Four<S>,
-    /// The chances of success, before floor and ceiling.
+    /// The probabilities of success, before floor and ceiling.
     success: Four<S>,
 }
 
@@ -112,7 +113,8 @@ struct SigmoidTasks<F> {
     start: Vec<f64>,
     end: Vec<f64>,
     tangent_point: Vec<f64>,
-    /// The multiplier at which each task's chord is tied in this call, and what the vertex is worth.
+    /// The multiplier at which each task's chord is tied in this call, and what the vertex is
+    /// worth.
     tie_multiplier: Vec<f64>,
     low_value: Vec<f64>,
     /// Some vertex is worth something.
@@ -216,7 +218,7 @@ impl Sigmoids {
         self.hill.task.len() + self.logistic.task.len() <= FEW_TASKS
     }
 
-    /// Adds the jumps of all but those set narrowed.
+    /// Adds the jumps of all but those narrowed.
     pub(super) fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {
         self.hill.load_breakpoints(narrowed, jumps);
         self.logistic.load_breakpoints(narrowed, jumps);
@@ -357,11 +359,11 @@ impl<F: Family> SigmoidTasks<F> {
     }
 }
 
-/// A walk along domains that are set narrowed, beside one along all.
+/// A walk along domains that are narrowed, beside one along all.
 struct NarrowedCursor<'a>(&'a [u32]);
 
 impl NarrowedCursor<'_> {
-    /// Whether a domain, not before the last one asked for, is set narrowed.
+    /// Whether a domain, not before the last one asked for, is narrowed.
     fn has(&mut self, domain: u32) -> bool {
         while let Some((&first, assign_low)) =
             self.0.split_first().filter(|(first, _)| **first <= domain)
