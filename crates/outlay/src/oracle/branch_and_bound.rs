@@ -1,10 +1,13 @@
-//! Branch and bound: where one task lies inside a chord of its envelope, its domain is cut in two
-//! and both parts are tried.
+//! Branch and bound on the domains of tasks that are not concave.
 //!
-//! Best bound first. A node is a chain of cuts; its relaxation is the same multiplier search on
-//! narrower domains. Among tasks with equal curves and bounds the one with more weight need not get
-//! less than another, so a cut on one carries over to its class: the search is over *how many* of
-//! them are funded, not which.
+//! If the relaxation leaves a task inside an edge of its envelope, the domain of the task is cut in
+//! two. Each child is relaxed on the narrower domain, whose envelope is closer to the curve, so
+//! that its dual bound is lower. The node with the largest bound is branched first; the bound of
+//! the tree is the largest one among its open leaves.
+//!
+//! Symmetry: among domains with equal curves and bounds some optimal solution gives more to a
+//! larger weight. A cut on one domain therefore applies to all of its class with more (or less)
+//! weight, and the search decides how many of them are funded, not which.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -15,19 +18,19 @@ use super::prepared::PreparedProblem;
 use super::tolerances::negligible;
 use crate::sum::Sum;
 
-/// A cut: the domain spends at most, or at least, so much.
+/// A node: the cut that leads to it from its parent. The domain spends at most, or at least, `cut`.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: u32,
     domain: u32,
     cut: f64,
     at_least: bool,
-    /// Where to cut next.
+    /// The domain to branch on next, and its spend.
     fractional: Option<(u32, f64)>,
     multiplier: f64,
 }
 
-/// A node still to be cut, ordered by its bound; of equal ones the older first.
+/// An open node, ordered by its bound; of equal ones the older first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Open {
     bound: f64,
@@ -56,41 +59,41 @@ pub(super) struct Tree {
     low: Vec<f64>,
     high: Vec<f64>,
     touched: Vec<u32>,
-    /// Those of them that are S-shaped and in flat arrays.
+    /// The touched domains that are S-shaped and in flat arrays.
     narrowed: Vec<u32>,
-    /// Domains for which an envelope was made, by this node or earlier ones: class, low, high. The
-    /// envelopes are behind those of the domains, in the same order.
+    /// The class and interval of each cached envelope. The envelopes follow those of the domains,
+    /// in the same order.
     cached: Vec<(u32, f64, f64)>,
 }
 
-/// When to stop.
+/// The stopping rule.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stop {
-    /// An absolute gap that is small enough.
+    /// The absolute gap at which the search stops.
     pub(super) abs_gap: f64,
     pub(super) max_nodes: u64,
 }
 
-/// What the search found.
+/// The result of the search.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TreeResult {
     pub(super) value: f64,
     pub(super) bound: f64,
-    /// The multiplier of the node with the best split.
+    /// The multiplier of the node with the best solution.
     pub(super) node_multiplier: f64,
     pub(super) nodes: u64,
 }
 
 const ROOT: u32 = 0;
-/// So many envelopes of narrowed domains are kept for the nodes to come; most are made by a node's
+/// The number of envelopes of narrowed domains that are kept; most are shared by a node and its
 /// ancestors.
 const CACHED_ENVELOPES: usize = 64;
 
 impl Tree {
-    /// Searches from the root relaxation; `best` holds its split and receives better ones.
+    /// Searches from the root relaxation; `best` holds its solution and receives better ones.
     pub(super) fn run(
         &mut self,
-        model: &mut PreparedProblem,
+        prepared: &mut PreparedProblem,
         relaxation: &mut Relaxation,
         root: Relaxed,
         stop: Stop,
@@ -100,9 +103,9 @@ impl Tree {
         self.nodes.clear();
         self.open.clear();
         self.cached.clear();
-        self.low.clone_from(&model.low);
-        self.high.clone_from(&model.high);
-        // A node writes only what may differ from the root.
+        self.low.clone_from(&prepared.low);
+        self.high.clone_from(&prepared.high);
+        // A node writes only spends that may differ from the root.
         trial.copy_from_slice(best);
         let mut found = TreeResult {
             value: root.value,
@@ -110,7 +113,7 @@ impl Tree {
             node_multiplier: root.multiplier,
             nodes: 1,
         };
-        // Bounds of nodes that cannot be cut any further.
+        // The largest bound of nodes that cannot be branched further.
         let mut closed = f64::NEG_INFINITY;
         self.add(
             Node {
@@ -131,11 +134,14 @@ impl Tree {
             self.open.pop();
             let node = self.nodes[open.node as usize];
             let cut = node.fractional.and_then(|(domain, spend)| {
-                self.narrow_domains(model, open.node);
+                self.narrow_domains(prepared, open.node);
                 let domain = domain as usize;
-                let split =
-                    model.domains[domain].branch_point(self.low[domain], self.high[domain], spend);
-                self.restore(model);
+                let split = prepared.domains[domain].branch_point(
+                    self.low[domain],
+                    self.high[domain],
+                    spend,
+                );
+                self.restore(prepared);
                 split.map(|(left, right)| (domain as u32, left, right))
             });
             let Some((domain, left, right)) = cut else {
@@ -151,7 +157,7 @@ impl Tree {
                     fractional: None,
                     multiplier: node.multiplier,
                 };
-                self.visit(model, relaxation, child, open.bound, &mut found, best, trial);
+                self.visit(prepared, relaxation, child, open.bound, &mut found, best, trial);
             }
         }
         let still_open = self.open.peek().map_or(f64::NEG_INFINITY, |open| open.bound);
@@ -165,7 +171,7 @@ impl Tree {
     )]
     fn visit(
         &mut self,
-        model: &mut PreparedProblem,
+        prepared: &mut PreparedProblem,
         relaxation: &mut Relaxation,
         child: Node,
         parent_bound: f64,
@@ -176,16 +182,16 @@ impl Tree {
         found.nodes += 1;
         self.nodes.push(child);
         let index = self.nodes.len() as u32 - 1;
-        let residual = self.narrow(model, index);
+        let residual = self.narrow(prepared, index);
         let relaxed = residual.map(|residual| {
             relaxation.solve(
-                View { residual, narrowed: &self.narrowed, ..model.view() },
+                View { residual, narrowed: &self.narrowed, ..prepared.view() },
                 Some(child.multiplier),
                 found.value,
                 trial,
             )
         });
-        self.restore(model);
+        self.restore(prepared);
         self.nodes.pop();
         let Some(relaxed) = relaxed else { return };
         if relaxed.value > found.value {
@@ -194,7 +200,7 @@ impl Tree {
             best.copy_from_slice(trial);
         }
         let bound = relaxed.bound.min(parent_bound);
-        // Also one within the slack is kept: its bound may become the answer's.
+        // A node within the gap is kept too: its bound may become the final one.
         if bound > found.value {
             self.add(child, relaxed, bound);
         }
@@ -206,22 +212,22 @@ impl Tree {
         self.nodes.push(Node { fractional, multiplier: relaxed.multiplier, ..node });
     }
 
-    /// Narrows the domains to those of a node, and makes their envelopes; returns what its lower
-    /// bounds leave of the budget, if they fit.
-    fn narrow(&mut self, model: &mut PreparedProblem, index: u32) -> Option<f64> {
-        self.narrow_domains(model, index);
+    /// Narrows the domains to those of a node and builds their envelopes; returns the residual
+    /// budget, if the lower bounds fit.
+    fn narrow(&mut self, prepared: &mut PreparedProblem, index: u32) -> Option<f64> {
+        self.narrow_domains(prepared, index);
         self.touched.sort_unstable();
         self.touched.dedup();
         self.narrowed.clear();
-        self.narrowed.extend(self.touched.iter().filter(|&&domain| model.sigmoids.has(domain)));
-        self.build_envelopes(model)
+        self.narrowed.extend(self.touched.iter().filter(|&&domain| prepared.sigmoids.has(domain)));
+        self.build_envelopes(prepared)
     }
 
-    fn narrow_domains(&mut self, model: &PreparedProblem, mut index: u32) {
+    fn narrow_domains(&mut self, prepared: &PreparedProblem, mut index: u32) {
         while index != ROOT {
             let node = self.nodes[index as usize];
-            let class = &model.classes[model.domains[node.domain as usize].class as usize];
-            let rank = model.rank[node.domain as usize] as usize;
+            let class = &prepared.classes[prepared.domains[node.domain as usize].class as usize];
+            let rank = prepared.rank[node.domain as usize] as usize;
             let members = if node.at_least { &class[..=rank] } else { &class[rank..] };
             for &member in members {
                 let position = member as usize;
@@ -236,52 +242,52 @@ impl Tree {
         }
     }
 
-    /// Makes the envelopes of the narrowed domains.
-    fn build_envelopes(&mut self, model: &mut PreparedProblem) -> Option<f64> {
+    /// Builds the envelopes of the narrowed domains.
+    fn build_envelopes(&mut self, prepared: &mut PreparedProblem) -> Option<f64> {
         let mut residual = Sum::default();
-        residual.add(model.residual);
+        residual.add(prepared.residual);
         for &member in &self.touched {
             let position = member as usize;
             if self.low[position] > self.high[position] {
                 return None;
             }
-            residual.add(model.low[position] - self.low[position]);
+            residual.add(prepared.low[position] - self.low[position]);
         }
         // Sums of decimals may miss the budget by its last digits.
         let residual = residual.value();
-        if residual < -negligible(model.budget) {
+        if residual < -negligible(prepared.budget) {
             return None;
         }
-        // Only here, where no domain uses an envelope made earlier.
+        // Only here, where no domain uses a cached envelope.
         if self.cached.len() + self.touched.len() > CACHED_ENVELOPES {
             self.cached.clear();
         }
         for &member in &self.touched {
             let position = member as usize;
-            let domain = &model.domains[position];
+            let domain = &prepared.domains[position];
             let (low, high) = (self.low[position], self.high[position]);
             let key = (domain.class, low, high);
             let index =
                 self.cached.iter().rposition(|&cached| cached == key).unwrap_or_else(|| {
                     let index = self.cached.len();
                     self.cached.push(key);
-                    if model.domains.len() + index == model.envelopes.len() {
-                        model.envelopes.push(Default::default());
+                    if prepared.domains.len() + index == prepared.envelopes.len() {
+                        prepared.envelopes.push(Default::default());
                     }
-                    model.envelopes[model.domains.len() + index].build(domain, low, high);
+                    prepared.envelopes[prepared.domains.len() + index].build(domain, low, high);
                     index
                 });
-            model.envelope_of[position] = (model.domains.len() + index) as u32;
+            prepared.envelope_of[position] = (prepared.domains.len() + index) as u32;
         }
         Some(residual.max(0.0))
     }
 
-    fn restore(&mut self, model: &mut PreparedProblem) {
+    fn restore(&mut self, prepared: &mut PreparedProblem) {
         for member in self.touched.drain(..) {
             let position = member as usize;
-            self.low[position] = model.low[position];
-            self.high[position] = model.high[position];
-            model.envelope_of[position] = member;
+            self.low[position] = prepared.low[position];
+            self.high[position] = prepared.high[position];
+            prepared.envelope_of[position] = member;
         }
     }
 }

@@ -1,35 +1,34 @@
-//! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain
-//! that solutions can narrow.
+//! A curve on an interval, and where to branch: points, or a smooth curve with one concave branch.
 
 use crate::curve::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
 use crate::problem::Bounds;
 
-/// A task that is not simply concave and smooth.
+/// A task that is not concave and smooth, with its interval of spends.
 #[derive(Debug, Clone)]
 pub(super) struct Domain {
     /// Position of the task in the problem.
     pub(super) task: usize,
     pub(super) form: Form,
-    /// Nothing or at least this.
+    /// The spend is zero or at least this.
     pub(super) at_least: f64,
     pub(super) min: f64,
-    /// Where more spend is forbidden or useless.
+    /// The spend from which on more is forbidden or useless.
     pub(super) max: f64,
-    /// Coordinates of one class have equal forms and bounds.
+    /// Domains of one symmetry class have equal forms and bounds.
     pub(super) class: u32,
 }
 
 /// The form of a curve before its weight is known.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Form {
-    /// Points with increasing spend, the first at zero; linear between them, or constant up to the
-    /// next.
+    /// Points with increasing spend, the first at zero: a polyline if `linear`, otherwise a step
+    /// function.
     Points { spend: Vec<f64>, success: Vec<f64>, linear: bool },
     /// Convex up to the inflection, concave beyond it.
     Smooth(Smooth),
 }
 
-/// The families with a concave branch that has no vertex.
+/// The families with a smooth concave branch.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Smooth {
     Power(Power),
@@ -48,8 +47,8 @@ impl Smooth {
         }
     }
 
-    /// The spend on the concave branch with this slope, and its decrease per unit of the slope's
-    /// logarithm.
+    /// The spend on the concave branch with this slope, and its sensitivity: the decrease per unit
+    /// of the slope's logarithm.
     pub(super) fn at_slope(&self, slope: f64) -> (f64, f64) {
         match self {
             Self::Power(curve) => curve.at_slope(slope),
@@ -59,16 +58,15 @@ impl Smooth {
         }
     }
 
-    /// By how much less a spend between its bounds falls, a unit of the slope's logarithm later,
-    /// given its fall here.
+    /// The curvature: the decrease of the sensitivity per unit of the slope's logarithm.
     pub(super) fn curvature(&self, spend: f64, sensitivity: f64) -> f64 {
         match self {
             Self::Power(_) => sensitivity * sensitivity / spend,
             Self::Exponential(_) => 0.0,
             Self::Hill(curve) => {
                 let per_steepness = 1.0 / curve.steepness();
-                // How fast the logarithm of the slope falls with the odds' logarithm, and from it
-                // the probability of success.
+                // The rate at which the slope's logarithm decreases with the log-odds gives the
+                // probability of success.
                 let rate = spend * per_steepness / sensitivity;
                 let success = 0.5 * (rate + 1.0 - per_steepness);
                 sensitivity / rate * (per_steepness - 2.0 * success * (1.0 - success) / rate)
@@ -90,8 +88,7 @@ impl Smooth {
 }
 
 impl Form {
-    /// The form of a curve. A user's own function is a single cell from zero on until it is
-    /// refined.
+    /// The form of a curve. A user's function is one cell from zero on until it is refined.
     pub(super) fn of(curve: &Curve) -> Self {
         match curve.family() {
             Family::Power(power) if power.exponent() < 1.0 => {
@@ -156,18 +153,18 @@ impl Form {
         }
     }
 
-    /// Whether it is constant but for jumps.
+    /// Whether it is a step function.
     pub(super) fn is_steps(&self) -> bool {
         matches!(self, Self::Points { linear: false, .. })
     }
 }
 
-/// A cut closer to an end of the convex stretch than this share of it is no progress.
+/// A cut closer than this share to an end of the convex part makes no progress.
 const MIN_CUT_SHARE: f64 = 0.1;
 
 impl Domain {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
-        // Beyond saturation nothing is gained, but a bound may ask for it.
+        // Beyond saturation nothing is gained, but a bound may require it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
         Self {
             task,
@@ -179,7 +176,7 @@ impl Domain {
         }
     }
 
-    /// The least allowed spend with the same success, if the curve is a step curve.
+    /// The smallest allowed spend with the same success, if the curve is a step function.
     pub(super) fn trimmed(&self, spend: f64) -> f64 {
         let Form::Points { spend: points, linear: false, .. } = &self.form else { return spend };
         let reached = points.partition_point(|&point| point <= spend);
@@ -188,8 +185,8 @@ impl Domain {
         needed.max(lowest).max(self.min)
     }
 
-    /// Where to cut the domain `[low, high]` so that the relaxation tightens at `spend`:
-    /// the largest spend of the left part and the smallest of the right part.
+    /// Where to branch on the interval `[low, high]` if the relaxation is at `spend`: the largest
+    /// spend of the left part and the smallest of the right part.
     pub(super) fn branch_point(&self, low: f64, high: f64, spend: f64) -> Option<(f64, f64)> {
         if self.at_least > 0.0 && low == 0.0 {
             return (high >= self.at_least).then_some((0.0, self.at_least));
@@ -216,9 +213,9 @@ impl Domain {
                 if low >= inflection {
                     return None;
                 }
-                // Beyond the inflection the curve is its own envelope. Before it: at the point
-                // itself, where the envelope then meets the curve on both sides, but never so close
-                // to an end that the cut is no progress.
+                // Beyond the inflection the curve is its own envelope. Before it the cut is at the
+                // spend itself, where both new envelopes meet the curve, but not too close to an
+                // end.
                 let end = high.min(inflection);
                 let margin = MIN_CUT_SHARE * (end - low);
                 let last = if high > inflection { inflection } else { end - margin };

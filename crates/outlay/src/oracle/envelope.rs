@@ -1,21 +1,20 @@
-//! The concave envelope of a curve on a domain: vertices joined by chords, then perhaps a smooth
+//! The concave envelope of a curve on an interval: vertices joined by edges, then perhaps a smooth
 //! concave branch.
 //!
-//! One linear constraint means that the envelope is all the multiplier search needs, and that at
-//! its solution at most one task lies on the inside of a chord, where the envelope is above the
-//! curve.
+//! With one linear constraint the multiplier search needs only the envelopes, and at its solution
+//! at most one task lies inside an edge, where the envelope is above the curve.
 
 use super::domain::{Domain, Form, Smooth};
 
-/// A vertex of the envelope and the chord that leaves it.
+/// A vertex of the envelope and the edge that starts there.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Vertex {
     pub(super) spend: f64,
     pub(super) success: f64,
-    /// Slope of the chord to the next vertex or to the branch; infinite if the branch starts right
-    /// here, zero if nothing follows.
+    /// Slope of the edge to the next vertex or to the branch; infinite if the branch starts at this
+    /// vertex, zero if nothing follows.
     pub(super) slope: f64,
-    /// The curve itself runs along that chord, so any point on it is as good as the envelope says.
+    /// The curve itself runs along the edge, so the envelope is exact there.
     pub(super) is_exact: bool,
 }
 
@@ -24,7 +23,7 @@ pub(super) struct Vertex {
 pub(super) struct Branch {
     pub(super) start: f64,
     pub(super) end: f64,
-    /// Where the chord from the last vertex touches it; the start if there is no chord.
+    /// The point at which the edge from the last vertex is tangent; the start if there is no edge.
     pub(super) tangent_point: f64,
 }
 
@@ -34,13 +33,13 @@ pub(super) struct Envelope {
     pub(super) branch: Option<Branch>,
     /// A flat stretch lies between the last vertex and the next point.
     has_flat_gap: bool,
-    /// The domain it was made for.
+    /// The interval of the envelope.
     pub(super) low: f64,
     pub(super) high: f64,
 }
 
 impl Envelope {
-    /// Makes the envelope of `domain` on `[low, high]`, reusing its memory.
+    /// Builds the envelope of `domain` on `[low, high]`, reusing the memory.
     pub(super) fn build(&mut self, domain: &Domain, low: f64, high: f64) {
         self.vertices.clear();
         self.branch = None;
@@ -76,8 +75,8 @@ impl Envelope {
         }
     }
 
-    /// Adds a point to the right; vertices that fall below the new chord go. `joined`: the curve
-    /// runs straight to it.
+    /// Adds a point to the right and removes the vertices below the new edge. `is_joined`: the
+    /// curve is linear up to the point.
     fn push(&mut self, spend: f64, success: f64, is_joined: bool) {
         let mut is_linear = is_joined && !self.has_flat_gap;
         while let Some(&last) = self.vertices.last() {
@@ -87,8 +86,7 @@ impl Envelope {
             }
             let slope = (success - last.success) / (spend - last.spend);
             let before = self.vertices.len().checked_sub(2).map(|position| self.vertices[position]);
-            // Breakpoints in one line up to rounding are one chord: at their multiplier both would
-            // be tied.
+            // Collinear edges are one edge: at their multiplier both would be tied.
             if let Some(before) = before.filter(|before| before.slope <= slope * (1.0 + COLLINEAR))
             {
                 is_linear &= before.is_exact && before.slope == slope;
@@ -130,13 +128,13 @@ impl Envelope {
         self.join_branch(smooth, branch_start);
     }
 
-    /// Joins the vertices to the concave branch: vertices below the tangent from an earlier one go.
+    /// Joins the vertices to the concave branch and removes vertices below the tangent.
     fn join_branch(&mut self, smooth: &Smooth, start: f64) {
         let end = self.high;
         loop {
             let Some(&vertex) = self.vertices.last() else { return };
             if vertex.spend == start {
-                // The curve is concave from the vertex on: no chord, no tie.
+                // The curve is concave from the vertex on: no edge, no tie.
                 self.end_with(f64::INFINITY, Branch { start, end, tangent_point: start });
                 break;
             }
@@ -159,8 +157,7 @@ impl Envelope {
         self.branch = Some(branch);
     }
 
-    /// Moves the right end of the domain, if that leaves everything but the end of the branch as it
-    /// is.
+    /// Moves the right end of the interval, if that changes only the end of the branch.
     pub(super) fn move_end(&mut self, domain: &Domain, high: f64) -> bool {
         if high == self.high {
             return true;
@@ -187,9 +184,8 @@ impl Envelope {
 /// The largest slope of a line from `(spend, success)` to a point of the concave branch on `[start,
 /// end]`, and that point.
 ///
-/// Where the domain ends does not matter to a line that touches before; so the search does not look
-/// at it unless it must, and a envelope whose end was moved is, to the last bit, the one that would
-/// be built there.
+/// A tangent point before `end` does not depend on `end`. The search therefore ignores the end
+/// unless it must, and an envelope whose end was moved is bit-identical to one built there.
 fn tangent(smooth: &Smooth, spend: f64, success: f64, start: f64, end: f64) -> (f64, f64) {
     let (slope, tangent_point) = steepest(smooth, (spend, success), start, (start, f64::MAX));
     if slope > 0.0 && tangent_point <= end {
@@ -199,9 +195,8 @@ fn tangent(smooth: &Smooth, spend: f64, success: f64, start: f64, end: f64) -> (
     }
 }
 
-/// The same on a range of the branch, beginning at `first`. Each step moves to the branch's best
-/// point for the current slope and takes the slope to it (Dinkelbach): the slopes rise and converge
-/// faster than linearly.
+/// [`tangent`] on a range of the branch. Each step moves to the best point of the branch at the
+/// current slope and takes the slope to it (Dinkelbach's method), which converges superlinearly.
 fn steepest(smooth: &Smooth, vertex: (f64, f64), first: f64, range: (f64, f64)) -> (f64, f64) {
     let slope_to = |point: f64| (smooth.success(point) - vertex.1) / (point - vertex.0);
     let (mut tangent_point, mut slope) = (first, slope_to(first));
@@ -220,7 +215,7 @@ fn steepest(smooth: &Smooth, vertex: (f64, f64), first: f64, range: (f64, f64)) 
     (slope.max(0.0), tangent_point)
 }
 
-/// Slopes this close, as a share, are the same line.
+/// Relative difference of slopes that count as equal.
 const COLLINEAR: f64 = 8.0 * f64::EPSILON;
-/// Ten steps reach the last digit; the limit guards against rounding that never settles.
+/// Ten steps reach the last digit; the limit guards against rounding that prevents convergence.
 const MAX_TANGENT_STEPS: usize = 60;

@@ -1,8 +1,8 @@
-//! Proving a bound without the search that found it.
+//! A proof of the upper bound that shares no code with the search.
 //!
-//! Where curves are not concave the multiplier alone leaves a gap. Cutting the domain of one task
-//! in two and pricing each part on its own closes it. This does so from the curves alone, by
-//! halving and without any of the search's machinery: slow, plain, and independent.
+//! If curves are not concave, the dual bound leaves a gap. Cutting the domain of one task in two
+//! and bounding each part with its own multiplier closes it. This module does so from the curves
+//! alone, by bisection: slow, simple and independent.
 
 use super::Allocation;
 use super::certificate::best_surplus;
@@ -11,18 +11,18 @@ use super::tolerances::{BOUND_ROUNDING, SUM_TOLERANCE};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 
-/// What an attempt to prove a bound came to.
+/// The result of a proof attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proof {
-    /// No split is worth more than this, by multipliers and cuts alone.
+    /// An upper bound on the value of every feasible allocation.
     pub bound: f64,
-    /// Whether that is the allocation's own `upper_bound`, up to rounding.
+    /// Whether it proves the allocation's `upper_bound`, up to rounding.
     pub is_complete: bool,
-    /// Into how many parts the domain was cut.
+    /// The number of parts into which the domain was cut.
     pub parts: u64,
 }
 
-/// A part of the domain: a bound on every task, what it is worth at most, and where to cut it.
+/// A part of the domain: the bounds of every task, the dual bound, and where to cut next.
 #[derive(Debug, Clone)]
 struct Part {
     bounds: Vec<Bounds>,
@@ -30,7 +30,7 @@ struct Part {
     cut: Option<(usize, f64)>,
 }
 
-/// Halvings of the multiplier's logarithm: enough for the whole range of multipliers.
+/// Bisections of the multiplier's logarithm: enough for the whole range of multipliers.
 const MULTIPLIER_BISECTIONS: usize = 90;
 
 /// Proves the allocation's `upper_bound` from the curves alone, cutting the domain into at most
@@ -63,7 +63,7 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
     let mut parts = 1;
     let mut open = vec![bound_part(problem, values, budget, whole.collect())];
     let mut closed = f64::NEG_INFINITY;
-    // Deepest first: memory stays small, and the order does not matter for a proof.
+    // Depth first: it needs little memory, and the order does not matter for a proof.
     while let Some(part) = open.pop() {
         let Some((task, at)) = part.cut.filter(|_| part.bound > enough && parts < max_parts) else {
             closed = closed.max(part.bound);
@@ -95,7 +95,7 @@ fn halves(bounds: Bounds, at: f64) -> [Bounds; 2] {
     [Bounds { max: at, ..bounds }, Bounds { min: at, ..bounds }]
 }
 
-/// The best multiplier for a part, the bound it proves, and the task whose demand jumps most at it.
+/// The best multiplier for a part, its bound, and the task with the largest jump of demand.
 fn bound_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds>) -> Part {
     let tasks = problem.tasks();
     let demand = |multiplier: f64, task: usize| {
@@ -111,8 +111,7 @@ fn bound_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds
         let bound = surplus + multiplier * budget;
         (bound + BOUND_ROUNDING * (bound.abs() + multiplier * budget), spend)
     };
-    // The multiplier lies below the value of everything per smallest step of budget; start wide and
-    // halve in digits.
+    // The multiplier is bracketed by the total value per budget, within 45 units of the logarithm.
     let value_sum = values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let (mut low, mut high) = ((value_sum / budget).ln() - 45.0, (value_sum / budget).ln() + 45.0);
     let (mut best, _) = total(0.0);

@@ -121,7 +121,7 @@ pub struct WarmStart {
 /// ```
 #[derive(Debug)]
 pub struct Oracle {
-    model: PreparedProblem,
+    prepared: PreparedProblem,
     relaxation: Relaxation,
     tree: Tree,
     core: CoreSearch,
@@ -177,25 +177,25 @@ impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        let model = PreparedProblem::new(problem);
-        let spend_len = model.spend_len();
-        let crowd = Crowd::new(&model);
-        let roots = if crowd.is_some() { None } else { Roots::new(&model) };
-        let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&model) };
+        let prepared = PreparedProblem::new(problem);
+        let spend_len = prepared.spend_len();
+        let crowd = Crowd::new(&prepared);
+        let roots = if crowd.is_some() { None } else { Roots::new(&prepared) };
+        let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&prepared) };
         Self {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
             core: CoreSearch::default(),
-            black_boxes: BlackBoxes::new(&model),
+            black_boxes: BlackBoxes::new(&prepared),
             best: vec![0.0; spend_len],
             trial: vec![0.0; spend_len],
             last_multiplier: None,
             nearby,
             roots,
             crowd,
-            top_m: TopM::new(&model),
-            allocation: Allocation::empty(model.curves.len()),
-            model,
+            top_m: TopM::new(&prepared),
+            allocation: Allocation::empty(prepared.curves.len()),
+            prepared,
         }
     }
 
@@ -222,7 +222,7 @@ impl Oracle {
     #[must_use]
     pub fn warm_start(&self) -> WarmStart {
         WarmStart {
-            price: self.last_multiplier.map(|price| price * self.model.value_scale),
+            price: self.last_multiplier.map(|price| price * self.prepared.value_scale),
             nearby: self.nearby.as_ref().map(Nearby::warmth),
             crowd: self.crowd.as_ref().map(Crowd::warmth),
         }
@@ -235,7 +235,7 @@ impl Oracle {
         self.last_multiplier = warm_start
             .price
             .filter(|price| *price >= 0.0 && price.is_finite())
-            .map(|price| price / self.model.value_scale);
+            .map(|price| price / self.prepared.value_scale);
         if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warm_start.nearby) {
             nearby.start_from(warmth);
         }
@@ -259,20 +259,20 @@ impl Oracle {
         }
         self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
-        let value_scale = self.model.value_scale;
-        self.model.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
+        let value_scale = self.prepared.value_scale;
+        self.prepared.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
         // The last multiplier was scaled by the value scale of that call.
         self.last_multiplier =
-            self.last_multiplier.map(|price| price * (value_scale / self.model.value_scale));
+            self.last_multiplier.map(|price| price * (value_scale / self.prepared.value_scale));
         let outcome =
             if self.black_boxes.is_needed() { self.refine(options)? } else { self.search(options) };
         self.last_multiplier = Some(outcome.multiplier);
         let outcome = Outcome {
-            multiplier: outcome.multiplier.max(self.model.unaffordable_multiplier()),
+            multiplier: outcome.multiplier.max(self.prepared.unaffordable_multiplier()),
             ..outcome
         };
         finalize::finalize(
-            &self.model,
+            &self.prepared,
             &mut self.best,
             self.relaxation.success(),
             outcome,
@@ -295,7 +295,7 @@ impl Oracle {
             let is_found = self.allocate_crowd(values, budget, options);
             if let Some(crowd) = self.crowd.as_mut().filter(|_| is_found) {
                 crowd.write_success(
-                    &self.model.curves,
+                    &self.prepared.curves,
                     values,
                     &self.allocation.spend,
                     &mut self.allocation.success,
@@ -308,7 +308,7 @@ impl Oracle {
         let found = if let Some(roots) = &mut self.roots {
             roots.allocate(&mut call)
         } else {
-            let start = self.last_multiplier.map(|price| price * self.model.value_scale);
+            let start = self.last_multiplier.map(|price| price * self.prepared.value_scale);
             self.nearby.as_mut().and_then(|nearby| nearby.allocate(&mut call, start))
         };
         found.is_some_and(|found| self.accept(found, budget, options))
@@ -331,12 +331,12 @@ impl Oracle {
         }
         let last = self
             .last_multiplier
-            .map(|price| price * self.model.value_scale)
+            .map(|price| price * self.prepared.value_scale)
             .filter(|&price| price > 0.0);
         last.or_else(|| {
             let is_valid = self.check(values, budget, &Options::default()).is_ok();
-            self.model.load_sample(if is_valid { values } else { return None }, budget);
-            self.relaxation.sample_multiplier(self.model.view())
+            self.prepared.load_sample(if is_valid { values } else { return None }, budget);
+            self.relaxation.sample_multiplier(self.prepared.view())
         })
     }
 
@@ -353,22 +353,22 @@ impl Oracle {
         (answer.unspent, answer.unspent_reason) = (0.0, None);
         (answer.nodes, answer.labels) = (1, 0);
         answer.status = answer.status_within(options.tolerance);
-        (self.last_multiplier, self.model.value_scale) = (Some(price), 1.0);
+        (self.last_multiplier, self.prepared.value_scale) = (Some(price), 1.0);
         true
     }
 
     /// Solves the prepared problem and leaves the solution in `best`.
     fn search(&mut self, options: &Options) -> Outcome {
-        if let Some(steps) = self.model.steps.take() {
+        if let Some(steps) = self.prepared.steps.take() {
             return self.search_steps(steps, options);
         }
         let root = self.relaxation.solve(
-            self.model.view(),
+            self.prepared.view(),
             self.last_multiplier,
             f64::NEG_INFINITY,
             &mut self.best,
         );
-        let abs_gap = options.tolerance * (root.value + self.model.constant);
+        let abs_gap = options.tolerance * (root.value + self.prepared.constant);
         let settled = Outcome {
             value: root.value,
             bound: root.bound,
@@ -385,10 +385,10 @@ impl Oracle {
         if root.bound - root.value <= abs_gap {
             return settled;
         }
-        self.model.rank_classes();
+        self.prepared.rank_classes();
         let stop = Stop { abs_gap, max_nodes: options.max_nodes };
         let found = self.tree.run(
-            &mut self.model,
+            &mut self.prepared,
             &mut self.relaxation,
             root,
             stop,
@@ -407,25 +407,28 @@ impl Oracle {
 
     /// Solves a problem of step curves exactly.
     fn search_steps(&mut self, mut steps: Box<StepItems>, options: &Options) -> Outcome {
-        let model = &mut self.model;
-        let input =
-            MckpInput { weights: &model.weights, budget: model.budget, residual: model.residual };
+        let prepared = &mut self.prepared;
+        let input = MckpInput {
+            weights: &prepared.weights,
+            budget: prepared.budget,
+            residual: prepared.residual,
+        };
         let outcome = self.core.solve(&mut steps, input, self.last_multiplier, options);
-        let has_equals = model.classes.len() < model.domains.len();
+        let has_equals = prepared.classes.len() < prepared.domains.len();
         if has_equals && outcome.left.is_none() {
-            model.rank_classes();
-            steps.order_identical(&model.classes, &model.weights);
+            prepared.rank_classes();
+            steps.order_identical(&prepared.classes, &prepared.weights);
         }
         steps.write_spend(&mut self.best);
-        model.steps = Some(steps);
+        prepared.steps = Some(steps);
         outcome
     }
 
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {
-        let model = &self.model;
-        if values.len() != model.curves.len() {
+        let prepared = &self.prepared;
+        if values.len() != prepared.curves.len() {
             return Err(AllocationError::ValueCount {
-                expected: model.curves.len(),
+                expected: prepared.curves.len(),
                 got: values.len(),
             });
         }
@@ -442,15 +445,15 @@ impl Oracle {
 
     /// Checks that the budget is valid and covers the lower bounds.
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
-        let model = &self.model;
+        let prepared = &self.prepared;
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget));
         }
-        if !covers(budget, model.min_total) {
+        if !covers(budget, prepared.min_total) {
             return Err(AllocationError::Infeasible {
-                needed: model.min_total,
+                needed: prepared.min_total,
                 budget,
-                largest_lower_bounds: largest_lower_bounds(model),
+                largest_lower_bounds: largest_lower_bounds(prepared),
             });
         }
         Ok(())
@@ -481,10 +484,13 @@ fn are_valid(values: &[f64]) -> bool {
 }
 
 /// The tasks with the largest lower bounds.
-fn largest_lower_bounds(model: &PreparedProblem) -> Vec<(String, f64)> {
+fn largest_lower_bounds(prepared: &PreparedProblem) -> Vec<(String, f64)> {
     let mut tasks: Vec<usize> =
-        (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();
-    tasks.sort_by(|&a, &b| model.bounds[b].min.total_cmp(&model.bounds[a].min));
+        (0..prepared.bounds.len()).filter(|&task| prepared.bounds[task].min > 0.0).collect();
+    tasks.sort_by(|&a, &b| prepared.bounds[b].min.total_cmp(&prepared.bounds[a].min));
     tasks.truncate(AllocationError::MAX_LISTED);
-    tasks.into_iter().map(|task| (model.names[task].clone(), model.bounds[task].min)).collect()
+    tasks
+        .into_iter()
+        .map(|task| (prepared.names[task].clone(), prepared.bounds[task].min))
+        .collect()
 }

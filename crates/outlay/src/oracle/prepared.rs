@@ -1,5 +1,5 @@
-//! A problem arranged for the search: smooth concave tasks in bulk, the others one by one, equal
-//! thresholds stacked.
+//! The problem arranged for solving: concave tasks in bulk, other tasks as domains, identical
+//! thresholds joined into groups, and symmetry classes of equal domains.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -15,30 +15,30 @@ use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 
-/// The arranged problem, with the values and the budget of the current call.
+/// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
 pub(super) struct PreparedProblem {
     pub(super) names: Vec<String>,
     pub(super) curves: Vec<Curve>,
     pub(super) bounds: Vec<Bounds>,
     pub(super) batches: Batches,
-    /// Some of the tasks in bulk, if they are many.
+    /// A sample of the tasks in bulk, if they are many.
     sample: Option<Batches>,
     pub(super) domains: Vec<Domain>,
-    /// The S-shaped ones in flat arrays.
+    /// The S-shaped domains in flat arrays.
     pub(super) sigmoids: Sigmoids,
-    /// What a success of each plain domain is worth, per value of its task.
+    /// The task and the height of the curve of each domain that is not a group.
     heights: Vec<(u32, f64)>,
-    /// The group behind each of the last domains.
+    /// The groups of identical thresholds, one for each of the last domains.
     pub(super) identical: Vec<IdenticalThresholds>,
-    /// All tasks in flat arrays, if every one is a step curve.
+    /// All domains as knapsack items, if every curve is a step curve.
     pub(super) steps: Option<Box<StepItems>>,
-    /// Coordinates of each class; in the order of this call, those with more weight first.
+    /// The domains of each symmetry class; in a call, those with more weight first.
     pub(super) classes: Vec<Vec<u32>>,
-    /// Place of each domain in its class.
+    /// The rank of each domain in its class.
     pub(super) rank: Vec<u32>,
     pub(super) min_total: f64,
-    /// Whether any task is a step curve.
+    /// Whether any curve is a step curve.
     pub(super) has_steps: bool,
     /// Whether any curve has a floor.
     has_floors: bool,
@@ -48,17 +48,17 @@ pub(super) struct PreparedProblem {
     /// A power of two near the largest value: products of values and slopes then stay within
     /// floating point, and dividing by it changes no digit.
     pub(super) value_scale: f64,
-    /// What a success of each domain is worth; one for a group.
+    /// The value of a success of each domain; one for a group.
     pub(super) weights: Vec<f64>,
     /// No call was loaded yet.
     is_new: bool,
-    /// What the floors are worth whatever is spent.
+    /// The value of the floors, whatever is spent.
     pub(super) constant: f64,
     pub(super) budget: f64,
     pub(super) residual: f64,
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
-    /// Envelopes: one a domain, then those of narrowed domains.
+    /// The envelope of each domain, then those of narrowed domains.
     pub(super) envelopes: Vec<Envelope>,
     pub(super) envelope_of: Vec<u32>,
 }
@@ -124,12 +124,12 @@ impl PreparedProblem {
         }
     }
 
-    /// Spends are written here: one place a task, then one a group.
+    /// The length of a spend vector: one entry per task, then one per group.
     pub(super) fn spend_len(&self) -> usize {
         self.curves.len() + self.identical.len()
     }
 
-    /// Takes the values and the budget of a call for the sample alone.
+    /// Loads the values and the budget of a call into the sample alone.
     pub(super) fn load_sample(&mut self, values: &[f64], budget: f64) {
         self.residual = (budget - self.min_total).max(0.0);
         if let Some(sample) = &mut self.sample {
@@ -137,7 +137,7 @@ impl PreparedProblem {
         }
     }
 
-    /// Takes the values and the budget of a call; a cold one also needs the sample.
+    /// Loads the values and the budget of a call; a cold call also needs the sample.
     pub(super) fn load(&mut self, values: &[f64], budget: f64, is_cold: bool) {
         self.value_scale = power_of_two_near(largest(values));
         let per_unit = 1.0 / self.value_scale;
@@ -168,8 +168,8 @@ impl PreparedProblem {
             *weight = values[task as usize] * height;
         }
         self.values = values;
-        // With the same budget all domains, and the envelopes of all but identical, are what they
-        // were.
+        // With the same budget all intervals, and the envelopes of all domains but groups, stay the
+        // same.
         let is_moved = last != (self.budget, self.residual) || self.is_new;
         self.is_new = false;
         if is_moved {
@@ -184,7 +184,7 @@ impl PreparedProblem {
         self.sigmoids.load(&self.weights);
     }
 
-    /// The domain of a domain in this call, and the envelope on it.
+    /// Sets the interval of a domain in this call, and the envelope on it.
     fn load_domain(&mut self, position: usize, is_group: bool) {
         let domain = &self.domains[position];
         let low = domain.min;
@@ -203,7 +203,7 @@ impl PreparedProblem {
         self.envelope_of[position] = position as u32;
     }
 
-    /// Orders each class by weight, for the rule that a worthier task of equal curves gets no less.
+    /// Ranks each class by weight: some optimal solution gives a domain with more weight no less.
     pub(super) fn rank_classes(&mut self) {
         let weights = &self.weights;
         for class in self.classes.iter_mut().filter(|class| class.len() > 1) {
@@ -234,25 +234,24 @@ impl PreparedProblem {
         }
     }
 
-    /// What equal thresholds that the budget does not reach would pay per unit: below it a
-    /// multiplier proves nothing.
+    /// The largest gain per unit of budget of the identical thresholds beyond the budget: the
+    /// multiplier must be at least this.
     pub(super) fn unaffordable_multiplier(&self) -> f64 {
         self.identical.iter().map(IdenticalThresholds::next_multiplier).fold(0.0, f64::max)
     }
 
-    /// The task, or the place after the tasks, that a domain stands for.
+    /// The task, or the position after the tasks, of a domain.
     pub(super) fn task(&self, domain: u32) -> usize {
         self.domains[domain as usize].task
     }
 
-    /// Whether every task is a step curve, so that the exact search over steps applies.
+    /// Whether every curve is a step curve.
     pub(super) fn is_steps_only(&self) -> bool {
         self.batches.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
     }
 }
 
-/// The largest of numbers that are not negative, in a form that the compiler turns into vector
-/// instructions.
+/// The largest of nonnegative numbers, in a form that the compiler vectorises.
 fn largest(numbers: &[f64]) -> f64 {
     let larger = |a: f64, b: f64| if a > b { a } else { b };
     let (chunks, rest) = numbers.as_chunks::<8>();
@@ -265,8 +264,7 @@ fn largest(numbers: &[f64]) -> f64 {
     rest.iter().chain(&lanes).copied().fold(0.0, larger)
 }
 
-/// The power of two with the same exponent, within the range where its inverse is one too; one for
-/// zero.
+/// The power of two with the same exponent, limited so that its inverse is normal; one for zero.
 fn power_of_two_near(number: f64) -> f64 {
     if number > 0.0 {
         f64::from_bits(number.clamp(1e-300, 1e300).to_bits() & f64::INFINITY.to_bits())
@@ -275,15 +273,15 @@ fn power_of_two_near(number: f64) -> f64 {
     }
 }
 
-/// The most a task may get if the others get their least. A sum of decimals may miss by its last
-/// digits what a jump needs or `at_least` asks for: those are granted.
+/// The largest spend of a task if all others get their lower bounds. Sums of decimals may miss a
+/// jump or `at_least` by their last digits; these are granted.
 pub(super) fn max_spend(min: f64, residual: f64, budget: f64) -> f64 {
     min + residual + negligible(budget)
 }
 
-/// A cold search begins with an eighth of the tasks in bulk, but no more than this.
+/// The sample has an eighth of the tasks in bulk, but no more than this.
 const MAX_SAMPLE: usize = 512;
-/// Below this many tasks in bulk a sample saves nothing.
+/// With fewer tasks in bulk a sample saves nothing.
 const MIN_SAMPLED: usize = 400;
 
 /// Every n-th task of the batches.
@@ -299,8 +297,8 @@ fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batc
     Some(sample).filter(|sample| sample.len() > 0)
 }
 
-/// Joins the domains that are one jump at the same spend, without bounds, into identical at the
-/// end of the list.
+/// Joins the domains with one jump at the same spend and without bounds into groups at the end of
+/// the list.
 fn group_identical_thresholds(
     domains: &mut Vec<Domain>,
     curves: &[Curve],
@@ -344,8 +342,8 @@ fn classify(domains: &mut [Domain], curves: &[Curve]) -> Vec<Vec<u32>> {
     let mut classes: Vec<Vec<u32>> = Vec::new();
     for position in 0..domains.len() {
         let domain = &domains[position];
-        // A user's function is refined on its own, and a group is written anew in every call: each
-        // is alone in its class.
+        // A user's function is refined individually and a group changes in every call: each is
+        // alone in its class.
         let is_alone =
             curves.get(domain.task).is_none_or(|curve| matches!(curve.family(), Family::Custom(_)));
         let mut alike =

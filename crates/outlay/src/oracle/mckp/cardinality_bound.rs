@@ -1,28 +1,27 @@
-//! A bound that counts: for step curves that the multiplier alone cannot tell apart.
+//! A dual bound with a second multiplier, on the number of edges taken.
 //!
-//! Where every jump is worth a fixed amount and so much per unit of spend, the multiplier's bound
-//! takes a fraction of a jump, and no exact search closes what that leaves open: there are too many
-//! solutions that are nearly as good. But a split takes either at most `n` chords of the envelopes
-//! or at least `n + 1`. In both cases a second multiplier, on the number of chords, may be added to
-//! the first, never negative in one and never positive in the other; the larger of the two bounds
-//! holds for all solutions. Any pair of multipliers proves its bound: how they are found matters to
-//! speed alone.
+//! If every jump is worth a fixed amount plus a constant per unit of spend, nearly all items have a
+//! small reduced cost at the budget multiplier, and the label search cannot close the gap. But
+//! every solution takes either at most `n` edges of the envelopes or at least `n + 1`. In each of
+//! the two cases the constraint on the number of edges may be relaxed too, with a multiplier that
+//! is not negative in the first case and not positive in the second. The larger of the two bounds
+//! holds for all solutions. Any pair of multipliers proves its bound; how they are found only
+//! matters for speed.
 
 use super::items::{CAPACITY, LpRelaxation, MckpInput, StepItems, UNITS};
 use crate::oracle::tolerances::BOUND_ROUNDING;
 use crate::sum::Sum;
 
-/// A case, the pair of multipliers found for it, and what they prove.
+/// The bound of a case, and the pair of multipliers that proves it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct CardinalityBound {
-    /// No split of the case is worth more.
+    /// An upper bound on the value of the solutions of the case.
     pub(in crate::oracle) bound: f64,
     pub(in crate::oracle) multiplier: f64,
     pub(in crate::oracle) count_multiplier: f64,
 }
 
-/// A level at a pair of multipliers: how many chords it takes, and what it is worth after both
-/// multipliers.
+/// An item with the number of edges it takes, and its surplus at both multipliers.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct PricedItem {
     pub(in crate::oracle) item: u32,
@@ -31,7 +30,7 @@ pub(in crate::oracle) struct PricedItem {
 }
 
 impl CardinalityBound {
-    /// The items of a domain, the lowest first.
+    /// Visits the items of a domain by increasing spend.
     pub(in crate::oracle) fn each_item(
         &self,
         steps: &StepItems,
@@ -47,7 +46,7 @@ impl CardinalityBound {
         }
     }
 
-    /// One level of a domain.
+    /// The surplus of one item.
     pub(in crate::oracle) fn priced_item(
         &self,
         steps: &StepItems,
@@ -59,7 +58,7 @@ impl CardinalityBound {
         self.at(steps, domain, weight, item, count)
     }
 
-    /// The level that is best, of equals the lowest.
+    /// The item with the largest surplus, of equals the smallest.
     pub(in crate::oracle) fn best_item(
         &self,
         steps: &StepItems,
@@ -90,51 +89,50 @@ impl CardinalityBound {
     }
 }
 
-/// What all tasks' best surpluses and the priced limits come to at a pair of multipliers, and how
-/// that changes with them.
+/// The dual function at a pair of multipliers, and its subgradient.
 #[derive(Debug, Clone, Copy)]
 struct DualPoint {
     multiplier: f64,
-    /// No split of the case is worth more.
+    /// An upper bound on the value of the solutions of the case.
     bound: f64,
-    /// Change with the multiplier: the residual budget less what is spent. Change with the second
-    /// multiplier: the limit less the count.
+    /// Derivative in the budget multiplier: the residual budget less the demand. Derivative in the
+    /// second multiplier: the limit less the count.
     slope: f64,
     count_slope: f64,
 }
 
-/// The least of a case's bounds at one second multiplier.
+/// The minimum of the dual function over the budget multiplier, at one second multiplier.
 #[derive(Debug, Clone, Copy)]
 struct DualSection {
     count_multiplier: f64,
-    /// The multiplier at which it was found.
+    /// The minimising budget multiplier.
     multiplier: f64,
     bound: f64,
-    /// How it changes with the second multiplier.
+    /// The derivative in the second multiplier.
     count_slope: f64,
 }
 
-/// One of the two cases: at most so many chords, or at least so many.
+/// One of the two cases: at most, or at least, `limit` edges.
 struct Case<'a> {
     steps: &'a StepItems,
     input: MckpInput<'a>,
     limit: f64,
-    /// The sign that the second multiplier has.
+    /// The sign of the second multiplier.
     sign: f64,
-    /// Lower than this no bound needs to be.
+    /// A bound that need not be lowered further.
     enough: f64,
 }
 
-/// Tangents settle to the last digits in ten to twenty steps; the limit guards against rounding
-/// that never settles.
+/// Tangents converge in ten to twenty steps; the limit guards against rounding that prevents
+/// convergence.
 const MAX_STEPS: usize = 60;
-/// Bounds are searched to this share.
+/// Relative accuracy of the minimum of the dual function.
 const DUAL_TOLERANCE: f64 = 1e-13;
-/// How far from a multiplier found the next one is looked for at first, as a share.
+/// The first relative step away from a known multiplier.
 const NEAR: f64 = 1e-3;
 
-/// Bounds on all solutions that take at most as many chords as the LP-optimal items, and on those
-/// that take more: not below `enough`.
+/// Bounds on the solutions that take at most as many edges as the LP-optimal items, and on those
+/// that take more. They are not lowered below `enough`.
 pub(in crate::oracle) fn bounds(
     steps: &StepItems,
     input: MckpInput<'_>,
@@ -147,8 +145,8 @@ pub(in crate::oracle) fn bounds(
 }
 
 impl Case<'_> {
-    /// The least bound, searched along the second multiplier: it is convex, so tangents from both
-    /// sides meet below it.
+    /// Minimises the dual function over the second multiplier. It is convex, so the tangents from
+    /// both sides meet below it.
     fn min_reduced_cost(&self, root: LpRelaxation) -> CardinalityBound {
         let mut left = self.section(0.0, root.multiplier);
         let mut best = left;
@@ -189,15 +187,14 @@ impl Case<'_> {
         }
     }
 
-    /// A second multiplier beyond the best one; none if the bound is low enough, or as low as it
-    /// gets, before.
+    /// A second multiplier beyond the minimum; none if the bound is low enough, or minimal, before.
     fn other_side(
         &self,
         left: &mut DualSection,
         root: LpRelaxation,
         best: &mut DualSection,
     ) -> Option<DualSection> {
-        // What a chord is worth: half the mean of all that are taken.
+        // The value of an edge: half the mean of those that are taken.
         let mut step = 0.5 * root.lp_value / self.limit.max(1.0);
         for _ in 0..MAX_STEPS {
             if !(left.count_slope * self.sign < 0.0) || best.bound <= self.enough {
@@ -214,7 +211,8 @@ impl Case<'_> {
         None
     }
 
-    /// The least bound at one second multiplier, searched along the multiplier itself from a guess.
+    /// Minimises the dual function over the budget multiplier, at one second multiplier, from a
+    /// guess.
     fn section(&self, count_multiplier: f64, guess: f64) -> DualSection {
         let start = self.dual_point(guess, count_multiplier);
         let mut best = start;
@@ -244,8 +242,8 @@ impl Case<'_> {
                 right = dual_point;
             }
         }
-        // Mixed so that just the residual budget is spent: that is how the least bound itself
-        // changes.
+        // The convex combination that spends exactly the residual budget has the derivative of the
+        // minimum.
         let share = right.slope / (right.slope - left.slope);
         DualSection {
             count_multiplier,
@@ -255,8 +253,7 @@ impl Case<'_> {
         }
     }
 
-    /// Multipliers on both sides of the best one: too much is spent at the first, not too much at
-    /// the second. None if all fits at multiplier zero.
+    /// Budget multipliers on both sides of the minimum; none if all demands fit at zero.
     fn bracket(
         &self,
         start: DualPoint,
@@ -286,7 +283,7 @@ impl Case<'_> {
         None
     }
 
-    /// The bound at a pair of multipliers, raised by what rounding may have lost.
+    /// Evaluates the dual function, raised by the rounding of its sums.
     fn dual_point(&self, multiplier: f64, count_multiplier: f64) -> DualPoint {
         let (mut surplus, mut value, mut spent, mut cardinality_bound) =
             (Sum::default(), 0.0, 0.0, 0.0);
@@ -312,7 +309,7 @@ impl Case<'_> {
             spent += best.2;
             cardinality_bound += best.3;
         }
-        // Jumps that add up to the budget but for rounding do fit.
+        // Jumps that exceed the budget by rounding fit.
         let residual =
             self.input.residual + self.input.budget * ((CAPACITY as f64 - UNITS) / UNITS);
         let bound = surplus.value() + multiplier * residual + count_multiplier * self.limit;

@@ -227,7 +227,7 @@ mod tests {
 
     /// Tasks with one or two jumps, each worth a fixed amount and so much per unit, and values that
     /// are nearly equal.
-    fn model(seed: u64) -> PreparedProblem {
+    fn prepared_problem(seed: u64) -> PreparedProblem {
         let tasks = 3 + seed % 6;
         let curve = |task: u64| {
             let first = 0.05 + number(seed, 10 * task);
@@ -242,11 +242,11 @@ mod tests {
         let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), curve(task))).collect();
         let values: Vec<f64> =
             (0..tasks).map(|task| 1.0 + 0.05 * number(seed, 10 * task + 2)).collect();
-        let mut model = PreparedProblem::new(
+        let mut prepared = PreparedProblem::new(
             &ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(),
         );
-        model.load(&values, 0.5, true);
-        model
+        prepared.load(&values, 0.5, true);
+        prepared
     }
 
     /// The most that all solutions are worth which take up to `limit` chords, and of those that
@@ -293,19 +293,19 @@ mod tests {
     fn both_cases_are_searched_exactly() {
         let (mut cardinality, mut open, mut closed) = (CardinalitySearch::default(), 0, 0);
         for seed in 0..2000 {
-            let mut model = model(seed);
-            let mut steps = model.steps.take().unwrap();
+            let mut prepared = prepared_problem(seed);
+            let mut steps = prepared.steps.take().unwrap();
             let input = MckpInput {
-                weights: &model.weights,
-                budget: model.budget,
-                residual: model.residual,
+                weights: &prepared.weights,
+                budget: prepared.budget,
+                residual: prepared.residual,
             };
             let root = steps.relax(input, None);
             if root.is_integral {
                 continue;
             }
             let limit = (0..steps.len()).map(|domain| steps.vertices(domain).1).sum();
-            let truth = truth(&steps, &model.weights, limit);
+            let truth = truth(&steps, &prepared.weights, limit);
             let most = truth[0].max(truth[1]);
             for (case, truth) in
                 cardinality_bound::bounds(&steps, input, root, 0.0).into_iter().zip(truth)
@@ -325,8 +325,10 @@ mod tests {
                 if found.is_better {
                     let items = cardinality.items.iter().map(|&item| steps.item(item));
                     let spend: f64 = items.clone().map(|item| item.spend).sum();
-                    let value: f64 =
-                        items.zip(&model.weights).map(|(item, weight)| weight * item.success).sum();
+                    let value: f64 = items
+                        .zip(&prepared.weights)
+                        .map(|(item, weight)| weight * item.success)
+                        .sum();
                     assert!(
                         spend <= 0.5 * (1.0 + 1e-12) && value <= most * (1.0 + 1e-12),
                         "seed {seed}: {value} for {spend}"

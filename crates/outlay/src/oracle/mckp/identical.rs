@@ -1,26 +1,26 @@
-//! Equal thresholds joined: among tasks that all need the same spend, the worthiest are funded
-//! first.
+//! Identical thresholds joined: among tasks that need the same spend, those with the largest gains
+//! are funded first.
 //!
-//! A group of tasks with one and the same jump is one step curve whose n-th step is worth the n-th
-//! largest weight. Its envelope is itself at every step, so the paper's M-sets, where all tasks are
-//! equal, are solved by the first relaxation.
+//! Such a group is one domain whose `n`-th step gains the `n`-th largest amount. Its items all are
+//! vertices of its envelope, so problems with one threshold (M-sets) are solved by the LP
+//! relaxation.
 
 use crate::curve::REACH;
 use crate::oracle::domain::Form;
 
-/// Tasks with one and the same jump.
+/// Tasks with the same single jump.
 #[derive(Debug)]
 pub(in crate::oracle) struct IdenticalThresholds {
     /// The spend that each of them needs.
     pub(in crate::oracle) at: f64,
     members: Vec<Member>,
-    /// The members' order of this call: the first ones are funded first.
+    /// The members by decreasing gain in this call.
     order: Vec<u32>,
-    /// What the first task that cannot be funded would pay per unit of budget.
+    /// The gain per unit of budget of the first task beyond the budget.
     next_multiplier: f64,
 }
 
-/// A task of a group: success before and after the jump, times the curve's height.
+/// A task of a group: success before and after the jump, times the height of the curve.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Member {
     pub(in crate::oracle) task: u32,
@@ -38,7 +38,7 @@ impl IdenticalThresholds {
         self.members.len()
     }
 
-    /// Writes the step curve for these values and this much budget into `form`.
+    /// Writes the step curve of the group for these values and this residual budget into `form`.
     pub(in crate::oracle) fn build(&mut self, values: &[f64], residual: f64, form: &mut Form) {
         let Form::Points { spend, success, .. } = form else { return };
         let members = &self.members;
@@ -65,7 +65,7 @@ impl IdenticalThresholds {
             if !(gain > 0.0) {
                 break;
             }
-            // Shares such as 1/49 may add up to a digit more than the whole.
+            // Multiples of shares such as 1/49 may exceed the whole by a digit.
             spend.push(((position + 1) as f64 * self.at).min(residual));
             success.push(success[position] + gain);
         }
@@ -80,7 +80,7 @@ impl IdenticalThresholds {
         self.members.iter().map(|member| member.task as usize)
     }
 
-    /// Hands the group's spend to its tasks.
+    /// Distributes the spend of the group to its tasks.
     pub(in crate::oracle) fn expand(&self, total: f64, spend: &mut [f64]) {
         let funded = (total / (self.at * REACH)) as usize;
         for (position, &member) in self.order.iter().enumerate() {

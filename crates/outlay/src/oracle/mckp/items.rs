@@ -1,98 +1,96 @@
-//! All step curves of a problem in flat arrays, and the relaxation over them: multiplier, split and
-//! bound.
+//! The items of all step curves in flat arrays, and the LP relaxation over them.
 //!
-//! Where every task is a step curve a call is a few passes over these arrays. What a jump costs is
-//! counted in whole units, so that sums do not depend on their order: the multiplier found is one
-//! and the same wherever the search for it began.
+//! Spends are counted in whole units of the budget, so sums do not depend on their order and the
+//! multiplier found is the same for every start of the search.
 
 use crate::curve::{Curve, REACH};
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
+use crate::oracle::multiplier::tie_order;
 use crate::oracle::prepared::max_spend;
 use crate::oracle::tolerances::{BOUND_ROUNDING, BUDGET_TOLERANCE};
 use crate::sum::Sum;
 
-/// A spend that may be best for a task, and the success it buys, before floor and ceiling.
+/// An item: a spend and its success, before floor and ceiling.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Item {
     pub(in crate::oracle) spend: f64,
     pub(in crate::oracle) success: f64,
 }
 
-/// A chord of an envelope: its slope for weight one, and whose it is.
+/// An edge of an envelope: its slope at weight one, and its domain.
 #[derive(Debug, Clone, Copy)]
 struct Edge {
     slope: f64,
     domain: u32,
 }
 
-/// A chord in the search for the multiplier: below `multiplier` the task takes `jump` units more.
-/// Sums of jumps saturate: they are only compared with the residual budget.
+/// The breakpoint of an edge: below `multiplier` demand is larger by `jump` units. Sums of jumps
+/// saturate; they are only compared with the residual budget.
 #[derive(Debug, Clone, Copy)]
 struct UnitBreakpoint {
     multiplier: f64,
     jump: i64,
 }
 
-/// The step curves, with the split of the current call.
+/// The items of all domains, with the solution of the current call.
 #[derive(Debug, Default)]
 pub(in crate::oracle) struct StepItems {
-    /// Where each domain's items begin, and where the last one's end.
+    /// The first item of each domain, and the end of the last one's.
     starts: Vec<u32>,
     items: Vec<Item>,
-    /// The task, or the place after the tasks, that each domain stands for, and its curve's
-    /// floor and height.
+    /// The task, or the position after the tasks, of each domain, and the floor and height of its
+    /// curve.
     tasks: Vec<u32>,
     floors: Vec<f64>,
     heights: Vec<f64>,
-    /// Where each domain's vertices begin, and the level that each vertex is. Chord `c` of
-    /// domain `k` leaves vertex `c + k`.
+    /// The first vertex of each domain, and the item of each vertex. Edge `c` of domain `k` starts
+    /// at vertex `c + k`.
     vertex_starts: Vec<u32>,
     vertices: Vec<u32>,
     edges: Vec<Edge>,
-    /// What each chord costs, in units of the budget for which it was counted.
+    /// The jump of each edge, in units of `jumps_budget`.
     jumps: Vec<i64>,
     jumps_budget: f64,
-    /// What was free, and the budget, when the items were listed, and what has to be free for all
-    /// items to be within it.
+    /// The residual budget and the budget for which the items were listed, and the residual budget
+    /// that all items need.
     residual: f64,
     budget: f64,
     max_needed: f64,
-    /// Whether a spend may reach a jump that is no level of its own: only the curves know what is
-    /// reached.
+    /// Whether a spend may reach a jump that is not an item: then only the curves give the success.
     has_close_jumps: bool,
 
-    /// Multipliers of the chords in this call.
+    /// The multiplier of each edge in this call.
     multipliers: Vec<f64>,
     candidates: Vec<UnitBreakpoint>,
     tied: Vec<u32>,
-    /// Each domain's vertex at the multiplier, counted from its first.
+    /// The LP-optimal vertex of each domain, counted from its first.
     lp_vertex: Vec<u32>,
-    /// Each domain's level at the multiplier, and the one that it is given.
+    /// The LP-optimal item of each domain, and the item of the solution.
     pub(in crate::oracle) lp_item: Vec<u32>,
     pub(in crate::oracle) chosen: Vec<u32>,
-    /// What each domain loses at least by leaving its LP-optimal item; infinite if it cannot.
+    /// The smallest reduced cost of the other items of each domain; infinite if there are none.
     pub(in crate::oracle) min_reduced_cost: Vec<f64>,
     envelope: Envelope,
 }
 
-/// What the relaxation over step curves says.
+/// The solution of the LP relaxation.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct LpRelaxation {
     pub(in crate::oracle) multiplier: f64,
-    /// No split is worth more.
+    /// An upper bound on the value of every solution.
     pub(in crate::oracle) bound: f64,
-    /// What the split written is worth, and what it leaves of the free budget.
+    /// The value of the feasible solution written, and its unspent budget.
     pub(in crate::oracle) value: f64,
     pub(in crate::oracle) left: f64,
-    /// What the LP-optimal items are worth, and what they cost together, in units.
+    /// The value of the LP-optimal items and their spend in units.
     pub(in crate::oracle) lp_value: f64,
     pub(in crate::oracle) lp_units: i64,
-    /// Nothing is between two items: the split is the best one.
+    /// The LP solution is integral, hence optimal.
     pub(in crate::oracle) is_integral: bool,
 }
 
-/// What a call is about.
+/// The input of a multiple-choice knapsack.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct MckpInput<'a> {
     pub(in crate::oracle) weights: &'a [f64],
@@ -100,24 +98,23 @@ pub(in crate::oracle) struct MckpInput<'a> {
     pub(in crate::oracle) residual: f64,
 }
 
-/// The budget in units: spends and their sums are whole numbers of them.
+/// The budget in units.
 pub(in crate::oracle) const UNITS: f64 = (1u64 << 60) as f64;
-/// Jumps whose spends add up to the budget but for rounding do fit: a jump counts as reached 2^-40
-/// before its spend.
+/// The capacity in units. Spends that exceed the budget by rounding still fit: a jump counts as
+/// reached 2^-40 before its spend.
 pub(in crate::oracle) const CAPACITY: i64 = (1 << 60) + (1 << 20);
-/// A cold search for the multiplier looks at so many chords first.
+/// A cold search for the multiplier starts with this many edges.
 const SAMPLE: usize = 256;
-/// How far from the multiplier the last one is taken to be, as a share.
+/// The assumed relative distance of the multiplier from the last one.
 const WARM_DRIFT: f64 = 0.01;
 
-/// A spend in whole units, rounded down: every split within the budget stays within it in units.
+/// A spend in whole units, rounded down: a feasible solution stays feasible.
 pub(in crate::oracle) fn units(spend: f64, units_per_spend: f64) -> i64 {
     (spend * units_per_spend) as i64
 }
 
 impl StepItems {
-    /// Lists the items that this much budget allows. The last domains, from `plain` on, change
-    /// from call to call.
+    /// Lists the items that the budget allows. The domains from `plain` on change in every call.
     pub(in crate::oracle) fn load(
         &mut self,
         domains: &[Domain],
@@ -152,7 +149,7 @@ impl StepItems {
         self.jumps_budget = f64::NAN;
     }
 
-    /// What success is worth to each domain; what a group gains is counted in value already.
+    /// Writes the weights: value times height, or one for a group.
     pub(in crate::oracle) fn load_weights(&self, values: &[f64], weights: &mut [f64]) {
         for ((weight, &task), height) in weights.iter_mut().zip(&self.tasks).zip(&self.heights) {
             *weight = values[task as usize] * height;
@@ -176,7 +173,7 @@ impl StepItems {
         }
     }
 
-    /// Lists the items and the envelope of one more domain.
+    /// Adds the items and the envelope of a domain.
     fn push_domain(&mut self, domain: &Domain) {
         let Form::Points { spend, success, .. } = &domain.form else { return };
         let low = domain.min;
@@ -227,7 +224,7 @@ impl StepItems {
         self.items[item as usize]
     }
 
-    /// Where the items of a domain end.
+    /// The end of the items of a domain.
     pub(in crate::oracle) fn end(&self, domain: usize) -> usize {
         self.starts[domain + 1] as usize
     }
@@ -236,15 +233,15 @@ impl StepItems {
         &self.items
     }
 
-    /// The vertices of a domain as items, and which of them is its LP-optimal item.
+    /// The vertices of a domain as items, and the position of the LP-optimal one.
     pub(in crate::oracle) fn vertices(&self, domain: usize) -> (&[u32], usize) {
         let vertices = &self.vertices
             [self.vertex_starts[domain] as usize..self.vertex_starts[domain + 1] as usize];
         (vertices, self.lp_vertex[domain] as usize)
     }
 
-    /// Solves the relaxation and writes LP-optimal items, what leaving them costs, and a split
-    /// within the budget.
+    /// Solves the LP relaxation: writes the LP-optimal items, their smallest reduced costs, and a
+    /// feasible solution.
     pub(in crate::oracle) fn relax(
         &mut self,
         input: MckpInput<'_>,
@@ -292,8 +289,7 @@ impl StepItems {
                 is_integral: true,
             };
         }
-        // The dual function at this multiplier: the residual budget at its multiplier, and each
-        // task's best surplus.
+        // The dual function at this multiplier.
         let bound = lp_value + multiplier * (input.residual - demand);
         let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * input.residual + lp_value);
         let mut root = LpRelaxation {
@@ -310,8 +306,7 @@ impl StepItems {
         root
     }
 
-    /// Each domain's vertex at a multiplier: the chords above it are taken, those exactly there are
-    /// listed.
+    /// Finds the LP-optimal vertex of each domain and lists the tied edges.
     fn assign_lp(&mut self, multiplier: f64) {
         let count = self.len();
         self.lp_item.resize(count, 0);
@@ -329,8 +324,8 @@ impl StepItems {
         }
     }
 
-    /// Spends what is left on the tied domains, those with more weight and lower index first;
-    /// at most one is left half-way.
+    /// Fills the residual budget with the tied domains, by decreasing weight, then by index; at
+    /// most one of them is left inside an edge.
     fn fill_ties(
         &mut self,
         input: MckpInput<'_>,
@@ -340,14 +335,11 @@ impl StepItems {
         root: &mut LpRelaxation,
     ) {
         let mut tied = std::mem::take(&mut self.tied);
-        let key = |place: &u32| self.edges[*place as usize].domain as usize;
-        tied.sort_unstable_by(|a, b| {
-            let (first, second) = (key(a), key(b));
-            input.weights[second]
-                .total_cmp(&input.weights[first])
-                .then(self.tasks[first].cmp(&self.tasks[second]))
-                .then(a.cmp(b))
-        });
+        let key = |edge: &u32| {
+            let domain = self.edges[*edge as usize].domain as usize;
+            (input.weights[domain], self.tasks[domain] as usize)
+        };
+        tied.sort_unstable_by(|a, b| tie_order(key(a), key(b)).then(a.cmp(b)));
         let mut fractional = None;
         for &place in &tied {
             let domain = self.edges[place as usize].domain as usize;
@@ -355,14 +347,14 @@ impl StepItems {
             let (from, to) = (self.vertices[vertex], self.vertices[vertex + 1]);
             let (here, there) = (self.item(from), self.item(to));
             let jump = units(there.spend, per_spend) - units(here.spend, per_spend);
-            // A second chord at the same multiplier can only follow the first.
+            // A second tied edge of a domain can only follow the first.
             if self.lp_item[domain] != from || root.lp_units + jump > CAPACITY {
                 fractional = fractional.or(Some(domain));
                 continue;
             }
             self.lp_item[domain] = to;
             self.lp_vertex[domain] += 1;
-            // Back costs nothing.
+            // Going back costs nothing.
             self.min_reduced_cost[domain] = 0.0;
             root.lp_units += jump;
             value.add(input.weights[domain] * (there.success - here.success));
@@ -372,7 +364,7 @@ impl StepItems {
         self.chosen.clone_from(&self.lp_item);
         root.is_integral = fractional.is_none() || above.value() >= input.residual;
         if let Some(domain) = fractional {
-            // The most that fits: a level under the chord.
+            // The largest item under the edge that fits.
             let here = self.item(self.lp_item[domain]);
             let capacity_left = CAPACITY - root.lp_units + units(here.spend, per_spend);
             let later =
@@ -388,8 +380,8 @@ impl StepItems {
         self.tied = tied;
     }
 
-    /// The highest multiplier at which what is taken, ties included, comes to all that is free;
-    /// zero if everything does not.
+    /// The largest multiplier at which demand, ties included, exhausts the residual budget; zero if
+    /// the largest demand does not.
     fn find_multiplier(
         &mut self,
         input: MckpInput<'_>,
@@ -439,7 +431,7 @@ impl StepItems {
         }
     }
 
-    /// Multipliers between which the one sought probably is: from some of the chords.
+    /// An interval that probably contains the multiplier, from a sample of the edges.
     fn sampled_bracket(&mut self, target: i64) -> (f64, f64) {
         let stride = self.edges.len().div_ceil(SAMPLE);
         if stride <= 1 {
@@ -465,8 +457,8 @@ impl StepItems {
         (low, high)
     }
 
-    /// Lists the chords with a multiplier above `low` and up to `high`; returns what those above
-    /// come to, and what the listed ones do.
+    /// Lists the edges with a multiplier in `(low, high]`; returns the sum of the jumps above, and
+    /// of the listed ones.
     fn candidates_between(&mut self, low: f64, high: f64) -> (i64, i64) {
         let (mut above, mut inside, mut count) = (0i64, 0i64, 0);
         self.candidates
@@ -476,7 +468,7 @@ impl StepItems {
                 (multiplier > high, (multiplier > low) & (multiplier <= high));
             above = above.saturating_add(if is_above { jump } else { 0 });
             inside = inside.saturating_add(if is_inside { jump } else { 0 });
-            // No branch: the processor cannot predict which chords are inside.
+            // Branchless: the processor cannot predict which edges are inside.
             self.candidates[count] = UnitBreakpoint { multiplier, jump };
             count += usize::from(is_inside);
         }
@@ -484,7 +476,7 @@ impl StepItems {
         (above, inside)
     }
 
-    /// The highest multiplier at which the listed chords come to `target`.
+    /// The largest multiplier at which the listed edges add up to `target`.
     fn multiplier_among_candidates(&mut self, mut target: i64) -> f64 {
         let mut candidates = &mut self.candidates[..];
         let mut best = 0.0;
@@ -507,8 +499,8 @@ impl StepItems {
         best
     }
 
-    /// Among equals the first get most: exchanges the items of tasks with equal curves, bounds and
-    /// weights.
+    /// Among domains with equal curves, bounds and weights the first get most: exchanges their
+    /// items.
     pub(in crate::oracle) fn order_identical(&mut self, classes: &[Vec<u32>], weights: &[f64]) {
         for class in classes.iter().filter(|class| class.len() > 1) {
             for position in 1..class.len() {
@@ -530,15 +522,15 @@ impl StepItems {
         }
     }
 
-    /// Each task's spend; of a group, what all of it gets.
+    /// Writes the spend of each task, or of the whole group.
     pub(in crate::oracle) fn write_spend(&self, spend: &mut [f64]) {
         for (&task, &chosen) in self.tasks.iter().zip(&self.chosen) {
             spend[task as usize] = self.item(chosen).spend;
         }
     }
 
-    /// Each task's success by its level; false, and nothing written, if only the curves can tell.
-    /// Stacks have no say here.
+    /// Writes the success of each task by its item; false, without a change, if only the curves
+    /// give it. Groups are omitted.
     pub(in crate::oracle) fn write_success(&self, success: &mut [f64]) -> bool {
         if self.has_close_jumps {
             return false;
@@ -551,9 +543,9 @@ impl StepItems {
     }
 }
 
-/// What a domain loses at least by leaving its LP-optimal item. Losses at the vertices of the
-/// envelope grow away from the LP-optimal item, and a level under a chord loses at least as much as
-/// the chord's better end: only the items around the LP-optimal item need be asked.
+/// The smallest reduced cost of the items of a domain other than the LP-optimal one. Reduced costs
+/// at the vertices grow away from it, and an item under an edge has at least the smaller one of its
+/// ends: the items up to the neighbouring vertices are enough.
 fn min_reduced_cost(
     items: &[Item],
     vertices: &[u32],
@@ -574,7 +566,7 @@ fn min_reduced_cost(
     surplus(&items[at]) - if below > above { below } else { above }
 }
 
-/// What has to be free for a domain to have all its items.
+/// The residual budget that a domain needs to have all its items.
 fn max_demand(domain: &Domain) -> f64 {
     let Form::Points { spend, .. } = &domain.form else { return 0.0 };
     spend.last().copied().unwrap_or(0.0).max(domain.at_least).min(domain.max) - domain.min

@@ -1,9 +1,9 @@
-//! Equal thresholds alone, of which the budget funds a few: the K-armed bandit and the paper's
-//! M-sets.
+//! The fast path for identical thresholds of which the budget funds up to eight: the K-armed bandit
+//! and M-sets.
 //!
-//! The worthiest are funded, of equals the first. Nothing needs to be searched: the multiplier is
-//! what the last one funded pays per unit. Calls with many to fund, or with something to settle
-//! about rounding or leftovers, are left to the general search.
+//! The tasks with the largest gains are funded, of equals the first. The multiplier is the gain per
+//! unit of the last one. Calls that fund more tasks, or need a repair of rounding or a use of
+//! leftovers, are left to the general solver.
 
 use crate::curve::REACH;
 use crate::oracle::prepared::PreparedProblem;
@@ -22,22 +22,23 @@ pub(in crate::oracle) struct TopM {
     full_success: Vec<f64>,
     rise: Vec<f64>,
     has_floors: bool,
-    /// What funding each task is worth in this call.
+    /// The gain of funding each task in this call.
     gains: Vec<f64>,
     /// The largest of them.
     best: [Gain; MAX_RANKED],
-    /// Who is funded in the last answer, and how many; none if that answer is not from here.
+    /// The tasks funded in the last allocation and their number; zero if it was written by another
+    /// solver.
     funded: [usize; MAX_RANKED],
     written: usize,
-    /// For the budget of the last call: it seldom changes.
+    /// The plan for the budget of the last call, which seldom changes.
     plan: BudgetPlan,
 }
 
-/// What a budget allows.
+/// The consequences of a budget.
 #[derive(Debug, Clone, Copy)]
 struct BudgetPlan {
     budget: f64,
-    /// How many can be funded; none if the call is not for here.
+    /// The number of tasks to fund; zero if the fast path does not apply.
     funded: usize,
     residual: f64,
     has_residual: bool,
@@ -58,29 +59,29 @@ impl BudgetPlan {
     }
 }
 
-/// A task and what funding it is worth.
+/// A task and the gain of funding it.
 #[derive(Debug, Clone, Copy)]
 struct Gain {
     task: usize,
     gain: f64,
 }
 
-/// So many of the largest gains are looked for at most, that of the first task not funded among
-/// them.
+/// The number of largest gains that are found at most, including that of the first task beyond the
+/// budget.
 const MAX_RANKED: usize = 9;
-/// Gains within these limits cannot leave the floating-point numbers.
+/// Gains within these limits neither overflow nor underflow.
 const MIN_GAIN: f64 = 1e-90;
 const MAX_VALUE: f64 = 1e90;
 
 impl TopM {
-    /// None unless all tasks are one group.
-    pub(in crate::oracle) fn new(model: &PreparedProblem) -> Option<Self> {
-        let [group] = &model.identical[..] else { return None };
-        if group.len() != model.curves.len() {
+    /// None unless all tasks form one group.
+    pub(in crate::oracle) fn new(prepared: &PreparedProblem) -> Option<Self> {
+        let [group] = &prepared.identical[..] else { return None };
+        if group.len() != prepared.curves.len() {
             return None;
         }
         let success = |spend: f64| {
-            model.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>()
+            prepared.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>()
         };
         let (base_success, full_success) = (success(0.0), success(group.at));
         let rise = full_success
@@ -102,10 +103,10 @@ impl TopM {
         })
     }
 
-    /// Writes the best split and returns true, or returns false and leaves the call to the general
-    /// search.
+    /// Writes the best allocation and returns true, or returns false and leaves the call to the
+    /// general solver.
     ///
-    /// Values and budget need not be checked: bad ones are left to the general search.
+    /// Values and budget need not be checked: invalid ones are left to the general solver.
     pub(in crate::oracle) fn allocate(
         &mut self,
         values: &[f64],
@@ -121,8 +122,7 @@ impl TopM {
         if !is_fit || (has_residual && options.leftover == Leftover::Spend) {
             return false;
         }
-        // Where budget is left, the first task that cannot be funded says what more of it would be
-        // worth.
+        // If budget is left, its price is set by the first task beyond it.
         let count = funded + usize::from(has_residual);
         let are_valid = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
         if !are_valid {
@@ -134,8 +134,8 @@ impl TopM {
         }
         let multiplier = if has_residual { 0.0 } else { last / self.at };
         let value_sum = self.write(values, funded, answer);
-        // At its own multiplier the last one may as well get nothing: the others' worth, and the
-        // budget's, are what is added up.
+        // At the multiplier of the last task its surplus is zero: the bound sums up the other tasks
+        // and the budget.
         let (bound, others) = (
             value_sum + multiplier * residual,
             if has_residual { value_sum } else { value_sum - last },
@@ -151,16 +151,15 @@ impl TopM {
         true
     }
 
-    /// The answer is about to be written by somebody else.
+    /// Declares that another solver writes the allocation.
     pub(in crate::oracle) fn invalidate(&mut self) {
         self.written = 0;
     }
 
-    /// Finds the tasks with the largest gains, `count` of them, of equals the first; gain zero
-    /// where there are fewer. False if a value is bad.
+    /// Finds the `count` largest gains, of equals the first; gain zero where there are fewer. False
+    /// if a value is invalid.
     ///
-    /// A pass for each of them: who is best is not foreseen by any processor, and passes do not
-    /// branch on it.
+    /// It takes one pass per gain: the order is unpredictable, and the passes do not branch on it.
     fn rank(&mut self, values: &[f64], count: usize) -> bool {
         let mut are_valid = true;
         for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
@@ -181,8 +180,7 @@ impl TopM {
         are_valid
     }
 
-    /// [`Ranked::rank`] for one task, the bandit's choice: nothing needs to be kept to look for a
-    /// second one.
+    /// [`TopM::rank`] for one task, the choice of a bandit.
     fn find_best(&mut self, values: &[f64]) -> bool {
         let mut are_valid = true;
         let mut gain = |value: f64, rise: f64| {
@@ -206,19 +204,19 @@ impl TopM {
         for (&value, &rise) in values_left.iter().zip(rises_left) {
             most = larger(gain(value, rise), most);
         }
-        // It is mostly the one of the last call, and processors guess so.
+        // It is usually the task of the last call, which the branch predictor learns.
         let task = values.iter().zip(&self.rise).position(|(value, rise)| value * rise == most);
         self.best[0] = Gain { task: task.unwrap_or(0), gain: most };
         are_valid
     }
 
-    /// Writes spend and success; returns what they are worth.
+    /// Writes spend and success; returns the value.
     fn write(&mut self, values: &[f64], funded: usize, answer: &mut Allocation) -> f64 {
         if self.written == 0 {
             answer.spend.fill(0.0);
             answer.success.copy_from_slice(&self.base_success);
         }
-        // After a call of its own only those funded then have anything to lose.
+        // After a call of this solver only the tasks funded then must be reset.
         for &task in &self.funded[..self.written] {
             (answer.spend[task], answer.success[task]) = (0.0, self.base_success[task]);
         }

@@ -1,19 +1,18 @@
-//! The chords of all envelopes, in flat arrays: what they come to at a multiplier is one pass of
-//! vector instructions, quicker for a hundred of them than dropping those that are settled.
+//! The breakpoints of total demand, in flat arrays. One vectorised pass sums them up at a
+//! multiplier, which for a hundred of them is faster than removing those outside the bracket.
 
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::oracle::four::{Four, fours, with_four};
 
-/// A chord of an envelope: below `multiplier` the task takes `jump` more.
+/// A multiplier below which the demand of a task is larger by `jump`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Breakpoint {
     pub(in crate::oracle) multiplier: f64,
     pub(in crate::oracle) jump: f64,
 }
 
-/// Many chords. Once sealed their number is a multiple of four: the last may be no chords, which
-/// jump by nothing at multiplier zero.
+/// A list of breakpoints. Once sealed its length is a multiple of four; the padding has no jump.
 #[derive(Debug, Default)]
 pub(in crate::oracle) struct Breakpoints {
     multiplier: Vec<f64>,
@@ -21,7 +20,7 @@ pub(in crate::oracle) struct Breakpoints {
     is_narrowed: bool,
 }
 
-/// So many chords are worth narrowing down.
+/// From this many breakpoints on, the list is narrowed to the bracket.
 const NARROWED_FROM: usize = 256;
 
 impl Breakpoints {
@@ -39,13 +38,13 @@ impl Breakpoints {
         self.jump.push(breakpoint.jump);
     }
 
-    /// Adds chords given as multipliers and jumps.
+    /// Adds breakpoints given as multipliers and jumps.
     pub(in crate::oracle) fn extend(&mut self, multipliers: &[f64], jumps: &[f64]) {
         self.multiplier.extend_from_slice(multipliers);
         self.jump.extend_from_slice(jumps);
     }
 
-    /// To be called after the last chord.
+    /// Completes the list.
     pub(in crate::oracle) fn seal(&mut self) {
         self.is_narrowed = self.multiplier.len() >= NARROWED_FROM;
         self.pad();
@@ -57,7 +56,7 @@ impl Breakpoints {
         self.jump.resize(padded, 0.0);
     }
 
-    /// What all chords above a multiplier come to, and all that are exactly there.
+    /// The sum of the jumps above a multiplier, and of those equal to it.
     #[inline(always)]
     pub(in crate::oracle) fn above_and_at(&self, multiplier: f64) -> (f64, f64) {
         if self.is_empty() {
@@ -66,7 +65,7 @@ impl Breakpoints {
         with_four(Arch::new(), AboveAndAt { breakpoints: self, multiplier })
     }
 
-    /// What all chords from `high` on come to, and whether there are any strictly between `low` and
+    /// The sum of the jumps from `high` on, and whether there are any strictly between `low` and
     /// `high`.
     #[inline(always)]
     pub(in crate::oracle) fn between(&self, low: f64, high: f64) -> (f64, bool) {
@@ -76,7 +75,7 @@ impl Breakpoints {
         with_four(Arch::new(), Between { breakpoints: self, low, high })
     }
 
-    /// Lists those strictly between two multipliers.
+    /// Lists the breakpoints strictly between two multipliers.
     pub(in crate::oracle) fn list_between(
         &self,
         low: f64,
@@ -93,11 +92,11 @@ impl Breakpoints {
         );
     }
 
-    /// Drops the chords outside a bracket and returns what those above it come to; nothing happens
-    /// if there are few.
+    /// Drops the breakpoints outside a bracket and returns the sum of the jumps above it; none,
+    /// without a change, if the list is short.
     ///
-    /// A search that begins with many drops to its end: chords above its bracket are never half
-    /// settled.
+    /// A list that is narrowed once is narrowed in every step, so that no jump above the bracket is
+    /// counted twice.
     pub(in crate::oracle) fn narrow(&mut self, below: f64, above: f64) -> Option<f64> {
         if !self.is_narrowed {
             return None;
@@ -105,10 +104,10 @@ impl Breakpoints {
         let (mut kept, mut dropped) = (0, 0.0);
         for index in 0..self.multiplier.len() {
             let (multiplier, jump) = (self.multiplier[index], self.jump[index]);
-            // Without an upper end nothing is settled, not even at an infinite multiplier.
+            // Without an upper end no breakpoint is above the bracket, not even an infinite one.
             let is_above = multiplier >= above && above < f64::INFINITY;
             dropped += if is_above { jump } else { 0.0 };
-            // No branch: the processor cannot predict which chords are inside.
+            // Branchless: the processor cannot predict which breakpoints are inside.
             (self.multiplier[kept], self.jump[kept]) = (multiplier, jump);
             kept += usize::from(multiplier > below && !is_above);
         }

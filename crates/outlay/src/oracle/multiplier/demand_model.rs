@@ -1,17 +1,16 @@
-//! How smooth tasks respond around a multiplier that was tried: what the next multiplier is chosen
-//! by.
+//! A local model of the smooth part of total demand, from which the next trial is chosen.
 
 use crate::oracle::batch::Response;
 use crate::oracle::close::{exp, log_ratio};
 
-/// How the smooth part goes on from a trial: part of it as a power of the multiplier, part of it
-/// linearly in its logarithm. Exact for one power task, and for exponential tasks between their
-/// bounds. S-shaped tasks are linear with a curvature.
+/// Smooth demand as a function of the logarithm of the multiplier: one part is a power of the
+/// multiplier, the other is linear in its logarithm, with a curvature for S-shaped tasks. The model
+/// is exact for one power task and for exponential tasks between their bounds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::oracle) struct DemandModel {
     pub(in crate::oracle) power: Response,
     pub(in crate::oracle) linear: Response,
-    /// By how much less the linear part decreases per unit of the logarithm.
+    /// The decrease of the linear part's sensitivity per unit of the logarithm.
     pub(in crate::oracle) curvature: f64,
 }
 
@@ -23,10 +22,10 @@ impl DemandModel {
         }
     }
 
-    /// Spend and fall where the multiplier's logarithm is larger by `step`.
+    /// Demand and sensitivity where the logarithm of the multiplier is larger by `step`.
     pub(in crate::oracle) fn after(self, step: f64) -> Response {
         if step.abs() > MODEL_RANGE {
-            // Far away linear tasks have met their bounds: all together are more like a power.
+            // Far away linear tasks have reached their bounds, and the total is closer to a power.
             return power_after(self.total(), step);
         }
         let power = power_after(self.power, step);
@@ -34,14 +33,14 @@ impl DemandModel {
             let linear = (self.linear.spend - self.linear.fall * step).max(0.0);
             return Response { spend: power.spend + linear, fall: power.fall + self.linear.fall };
         }
-        // No curvature so strong that the fall nearly ends, or is many times what it was.
+        // The curvature is limited so that the sensitivity stays positive and of the same order.
         let tilt =
             (self.curvature * step).min(0.75 * self.linear.fall).max(-3.0 * self.linear.fall);
         let linear = (self.linear.spend - (self.linear.fall - 0.5 * tilt) * step).max(0.0);
         Response { spend: power.spend + linear, fall: power.fall + (self.linear.fall - tilt) }
     }
 
-    /// The step at which the spend is `target`.
+    /// The step at which demand is `target`.
     pub(in crate::oracle) fn step_to(self, target: f64) -> f64 {
         let all = self.total();
         if !(all.fall > 0.0 && all.spend > 0.0 && target > 0.0) {
@@ -52,11 +51,11 @@ impl DemandModel {
             if step.abs() > MODEL_RANGE {
                 break;
             }
-            // Newton on the logarithm of the spend.
+            // Newton's method on the logarithm of demand.
             let Response { spend, fall } = self.after(step);
             let change = log_ratio(spend, target) * spend / fall;
             step += change;
-            // What is left is the square of the change: less than the model itself is wrong by.
+            // The remaining error is the square of the change: less than the error of the model.
             if change.abs() < 0.03 * step.abs() {
                 break;
             }
@@ -65,8 +64,7 @@ impl DemandModel {
     }
 }
 
-/// A response that is a power of the multiplier, where the multiplier's logarithm is larger by
-/// `step`.
+/// Demand that is a power of the multiplier, after a step of the logarithm.
 fn power_after(here: Response, step: f64) -> Response {
     if !(here.spend > 0.0) {
         return here;
@@ -75,7 +73,7 @@ fn power_after(here: Response, step: f64) -> Response {
     Response { spend: here.spend * decay, fall: here.fall * decay }
 }
 
-/// Steps of the multiplier's logarithm up to which linear tasks are taken to stay linear.
+/// Steps of the logarithm up to which linear tasks are assumed to stay between their bounds.
 const MODEL_RANGE: f64 = 0.5;
 /// Newton's method for a model needs two to four steps.
 const MODEL_STEPS: usize = 8;

@@ -1,10 +1,15 @@
-//! The multiplier search: the multiplier at which the tasks' demands add up to the budget.
+//! The multiplier search: the multiplier at which total demand meets the budget.
 //!
-//! At a multiplier every task takes the spend that is best for it alone. Total spend falls as the
-//! multiplier rises: smoothly where tasks are on a concave branch, by a jump where one leaves a
-//! vertex of its envelope. Each trial measures the smooth part at one multiplier; the next
-//! multiplier solves a model of how it goes on, in which the jumps are exactly where they are.
-//! Where there are many jumps, those outside the bracket are settled and never looked at again.
+//! At a multiplier `p` the demand of a task is the spend that maximises `value * F(x) - p * x` on
+//! the concave envelope of its curve. Total demand decreases in `p`: smoothly while tasks are on a
+//! concave branch, by a jump at the breakpoints where the optimum of a task moves from one vertex
+//! of its envelope to another. A multiplier at which the budget lies between the smallest and the
+//! largest total demand minimises the dual function, and the tasks tied at it share the rest of the
+//! budget (see `relaxation`).
+//!
+//! The search keeps a bracket. Each trial evaluates total demand and its sensitivity at one
+//! multiplier. The next trial solves a model of the smooth part together with the exact
+//! breakpoints. If there are many breakpoints, those outside the bracket are dropped for good.
 
 mod breakpoints;
 mod demand_model;
@@ -20,13 +25,13 @@ use crate::curve::Curve;
 use crate::problem::Bounds;
 pub(super) use breakpoints::{Breakpoint, Breakpoints};
 use demand_model::DemandModel;
-pub(super) use relaxation::{Relaxation, Relaxed};
+pub(super) use relaxation::{Relaxation, Relaxed, tie_order};
 
-/// What the search looks at: the smooth concave tasks in bulk, and the others by their envelopes.
+/// The relaxed problem: concave tasks in bulk, all other tasks by their envelopes.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) batches: &'a Batches,
-    /// A sample of the tasks in bulk, if they are many: a cold search begins with it.
+    /// A sample of the tasks in bulk, if they are many; a cold search starts with it.
     pub(super) sample: Option<&'a Batches>,
     pub(super) curves: &'a [Curve],
     pub(super) values: &'a [f64],
@@ -34,16 +39,16 @@ pub(super) struct View<'a> {
     pub(super) domains: &'a [Domain],
     pub(super) weights: &'a [f64],
     pub(super) envelopes: &'a [Envelope],
-    /// Which envelope each domain has now.
+    /// The index of each domain's present envelope.
     pub(super) envelope_of: &'a [u32],
     /// The S-shaped tasks in flat arrays, if there are any.
     pub(super) sigmoids: Option<&'a Sigmoids>,
-    /// The domains that are not among them.
+    /// The domains that are not in these arrays.
     pub(super) others: &'a [u32],
-    /// Those among them whose domain is narrowed: they too are looked at one by one. Empty in the
-    /// first search of a call.
+    /// The domains in these arrays that a branch-and-bound node narrowed; they are evaluated
+    /// individually. Empty in the first search of a call.
     pub(super) narrowed: &'a [u32],
-    /// What the lower bounds leave of the budget: all spends here are counted above them.
+    /// The budget less the lower bounds. All spends here are counted from the lower bounds.
     pub(super) residual: f64,
 }
 
@@ -52,58 +57,57 @@ impl<'a> View<'a> {
         &self.envelopes[self.envelope_of[domain] as usize]
     }
 
-    /// The domains that are looked at one by one.
+    /// The domains that are evaluated individually.
     pub(super) fn individual(&self) -> impl Iterator<Item = usize> + use<'a> {
         self.others.iter().chain(self.narrowed).map(|&domain| domain as usize)
     }
 }
 
-/// A task whose envelope ends in a smooth branch, taken below the multiplier `tie`.
+/// A task whose envelope ends in a smooth branch, which it enters below `tie_multiplier`.
 #[derive(Debug, Clone, Copy)]
 struct BranchTask {
     domain: u32,
     tie_multiplier: f64,
-    /// What it takes above the tie.
+    /// The demand just above the tie multiplier.
     low_spend: f64,
-    /// What it takes just below the tie.
+    /// The demand just below the tie multiplier.
     tangent_point: f64,
 }
 
 /// Buffers of the search, kept between calls.
 #[derive(Debug, Default)]
 pub(super) struct MultiplierSearch {
-    /// The chords; if there are many, only those whose multiplier is inside the bracket.
+    /// The breakpoints; if there are many, only those inside the bracket.
     breakpoints: Breakpoints,
-    /// Tasks that may be on their branch somewhere in the bracket.
+    /// The tasks that may be on their branch somewhere in the bracket.
     branch_tasks: Vec<BranchTask>,
-    /// What chords that were dropped, because they are above the bracket, add at every multiplier
-    /// of it.
+    /// The jumps of the breakpoints that were dropped because they are above the bracket.
     dropped_jumps: f64,
-    /// The jumps between a trial and what its model asks for; empty if there are none.
+    /// The breakpoints between a trial and the solution of its model.
     crossed: Vec<Breakpoint>,
-    /// What the power tasks demand at the multiplier tried last.
+    /// The demands of the power tasks at the last trial.
     demands: Vec<f64>,
-    /// The S-shaped tasks that may be on their branch, and the jumps with which they join it: in
-    /// the first search of a call those of all, later on of the active ones.
+    /// The S-shaped tasks that may be on their branch, and the breakpoints at which they enter it:
+    /// those of all tasks in the first search of a call, later those of the active set.
     active: ActiveSet,
     sigmoid_breakpoints: Breakpoints,
-    /// The most that all S-shaped tasks can usefully take.
+    /// The largest total demand of the S-shaped tasks.
     sigmoid_max_demand: f64,
 }
 
-/// Total spend just above and just below a multiplier, and its smooth parts.
+/// Total demand just above and just below a multiplier, and a model of its smooth part.
 #[derive(Debug, Clone, Copy)]
 struct Trial {
     multiplier: f64,
     low: f64,
     high: f64,
-    /// What the chords above the multiplier add, and those exactly there.
+    /// The jumps of the breakpoints above the multiplier, and of those equal to it.
     jumped: f64,
     tied: f64,
     smooth: DemandModel,
 }
 
-/// The multiplier sought is strictly between these two.
+/// The open interval that contains the multiplier.
 #[derive(Debug, Clone, Copy)]
 struct Bracket {
     below: f64,
@@ -118,23 +122,23 @@ impl Bracket {
     }
 }
 
-/// A sample says no more than this about all tasks.
+/// Relative accuracy of the demand of a sample of the tasks.
 const SAMPLE_TOLERANCE: f64 = 0.02;
-/// A remainder up to this share of the residual budget may be absorbed, if that costs at most
-/// `ABSORBED` of its worth.
+/// A residual up to this share of the residual budget may be absorbed by one task, if that costs at
+/// most the share `MAX_RESIDUAL_COST` of its value.
 const MAX_RESIDUAL: f64 = 1e-11;
 const MAX_RESIDUAL_COST: f64 = 1e-15;
-/// A step of the multiplier up to this share, for as small a share of the spend, is taken without
-/// another trial: the model's error is its square.
+/// A relative step of the multiplier up to this, with as small a budget miss, is extrapolated
+/// without another trial: the error of the model is its square.
 const EXTRAPOLATED_STEP: f64 = 1e-6;
-/// A model is trusted this often; then the bracket is halved every other time, which always ends.
+/// After this many trials the bracket is bisected every other time, which always converges.
 const TRUSTED_TRIALS: usize = 16;
-/// Halving alone needs about 1100 trials for the whole range of floating-point multipliers.
+/// Bisection alone needs about 1100 trials for the whole range of floating-point multipliers.
 const MAX_TRIALS: usize = 2400;
 
 impl MultiplierSearch {
-    /// A multiplier at which smallest demands are within the budget and largest ones exhaust it;
-    /// zero if all demands fit.
+    /// A multiplier at which the smallest total demand is within the budget and the largest
+    /// exhausts it; zero if the largest demand is within the budget.
     pub(super) fn find(&mut self, view: View<'_>, start: Option<f64>) -> f64 {
         let is_usable = |multiplier: &f64| multiplier.is_finite() && *multiplier > 0.0;
         let start =
@@ -151,18 +155,18 @@ impl MultiplierSearch {
         multiplier
     }
 
-    /// What the power tasks demand at the multiplier found.
+    /// The demands of the power tasks at the multiplier found.
     pub(super) fn demands(&self) -> &[f64] {
         &self.demands
     }
 
-    /// Leaves what the tasks demand when nothing is free.
+    /// Computes the demands at an infinite multiplier.
     pub(super) fn demand_at_infinity(&mut self, view: View<'_>) {
         self.load_sigmoids(view);
         view.batches.respond(f64::INFINITY, &mut self.demands);
     }
 
-    /// The multiplier for a sample of the tasks, with its share of the budget.
+    /// The multiplier of a sample of the tasks with its share of the budget.
     pub(super) fn sample_multiplier(&mut self, view: View<'_>) -> Option<f64> {
         let sample = view.sample?;
         let share = sample.len() as f64 / (view.batches.len() + view.domains.len()) as f64;
@@ -180,7 +184,7 @@ impl MultiplierSearch {
         Some(self.search(small, None, SAMPLE_TOLERANCE))
     }
 
-    /// Searches until the budget is met, or missed by no more than the share `close`.
+    /// Searches until the budget is met up to the relative `tolerance`.
     fn search(&mut self, view: View<'_>, start: Option<f64>, tolerance: f64) -> f64 {
         let residual = view.residual;
         let mut bracket = Bracket::ALL;
@@ -211,14 +215,14 @@ impl MultiplierSearch {
                 break;
             }
         }
-        // No multiplier in between: rounding hides the exact one. At the upper end everything fits.
+        // No floating-point number in between. At the upper end all demands fit.
         let multiplier = if bracket.above.is_finite() { bracket.above } else { bracket.below };
         self.evaluate(view, multiplier);
         multiplier
     }
 
-    /// Whether a step is so small, with no jump in between, that the model is as good as another
-    /// trial; if so, takes it.
+    /// Whether the step is so small, without a breakpoint in between, that the demands can be
+    /// extrapolated; if so, extrapolates them.
     fn extrapolates(&mut self, view: View<'_>, trial: Trial, to: f64) -> bool {
         let step = to / trial.multiplier - 1.0;
         let is_small = step.abs() <= EXTRAPOLATED_STEP
@@ -226,8 +230,9 @@ impl MultiplierSearch {
         is_small && self.crossed.is_empty() && view.batches.nudge(step.ln_1p(), &mut self.demands)
     }
 
-    /// Whether the budget lies between the smallest and largest demands, or misses them by what can
-    /// be absorbed: a remainder r given to a task of average fall f costs multiplier r² / 2f.
+    /// Whether the budget lies between the smallest and the largest demand, or misses them by a
+    /// residual that can be absorbed: a residual `r` costs `p r^2 / 2 s` for a task of sensitivity
+    /// `s`.
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
         let budget_miss = budget_miss(view, trial);
         let count =
@@ -237,11 +242,11 @@ impl MultiplierSearch {
             && budget_miss <= MAX_RESIDUAL * view.residual
     }
 
-    /// Where the budget is met above a trial that spends too much, by the model.
+    /// The multiplier above a trial with too much demand at which the model meets the budget.
     fn model_above(&mut self, trial: Trial, residual: f64, bracket: Bracket) -> f64 {
         self.crossed.clear();
-        // Active tasks leave at their tie, and their jump with them; until then it is part of the
-        // smooth total.
+        // Above its tie multiplier a task leaves its branch and loses its jump; below, the jump is
+        // part of the smooth demand.
         let mut active = self.sigmoid_breakpoints.above_and_at(trial.multiplier).0;
         for task in self.branch_tasks.iter().filter(|task| task.tie_multiplier.is_finite()) {
             self.crossed.push(Breakpoint {
@@ -253,7 +258,7 @@ impl MultiplierSearch {
         self.solve_model(trial, residual - self.dropped_jumps + active, bracket, true)
     }
 
-    /// Where the budget is met below a trial that spends too little, by the model.
+    /// The multiplier below a trial with too little demand at which the model meets the budget.
     fn model_below(&mut self, trial: Trial, residual: f64, bracket: Bracket) -> f64 {
         self.crossed.clear();
         let joining =
@@ -265,14 +270,15 @@ impl MultiplierSearch {
         self.solve_model(trial, residual - self.dropped_jumps, bracket, false)
     }
 
-    /// The multiplier at which the smooth part, by its model from a trial, and the jumps above it
-    /// add up to `target`: the chords, and those that active tasks were given.
+    /// The multiplier at which the modelled smooth demand and the jumps of the breakpoints above it
+    /// add up to `target`.
     ///
-    /// First as if no jump lay in between; if some do, the answer is among them or between two of
-    /// them: they are halved around their median until one is the answer or none is left.
+    /// It is first computed as if no breakpoint lay in between. If some do, the solution is at one
+    /// of them or between two of them, and their median is tested until one is the solution or none
+    /// is left.
     ///
-    /// `counts_leaps`: the target includes the sigmoid breakpoints above the trial, those of tasks
-    /// that already ride.
+    /// With `counts_sigmoids` the target includes the jumps of the sigmoid breakpoints above the
+    /// trial, whose tasks are already on their branch.
     fn solve_model(
         &mut self,
         trial: Trial,
@@ -328,8 +334,8 @@ impl MultiplierSearch {
                     tied += breakpoint.jump;
                 }
             }
-            // The smooth part is convex in the logarithm, which is at most the ratio less one:
-            // often that settles it.
+            // The smooth demand is convex in the logarithm of the multiplier, which is at most the
+            // ratio less one: the tangent is a lower bound and often decides.
             let ratio = at / multiplier;
             let tangent = here.spend - here.fall * (ratio - 1.0);
             let low = above
@@ -346,8 +352,7 @@ impl MultiplierSearch {
         multiplier * exp(smooth.step_to(target))
     }
 
-    /// Reads the chords and active tasks; returns the most that all tasks can usefully take above
-    /// their lower bounds.
+    /// Loads breakpoints and branch tasks; returns the largest total demand above the lower bounds.
     fn load(&mut self, view: View<'_>) -> f64 {
         self.breakpoints.clear();
         self.branch_tasks.clear();
@@ -381,8 +386,8 @@ impl MultiplierSearch {
         max_demand
     }
 
-    /// Reads the sigmoid breakpoints, and sets narrowed whose domain is narrowed; returns the most
-    /// that the others can usefully take.
+    /// Loads the sigmoid breakpoints of the tasks that are not narrowed; returns the largest demand
+    /// of these tasks.
     fn load_sigmoids(&mut self, view: View<'_>) -> f64 {
         self.sigmoid_breakpoints.clear();
         let Some(sigmoids) = view.sigmoids else { return 0.0 };
@@ -400,12 +405,13 @@ impl MultiplierSearch {
         let smooth = view.batches.typical_price(view.residual / tasks);
         let is_usable = |multiplier: &f64| multiplier.is_finite() && *multiplier > 0.0;
         smooth.filter(is_usable).unwrap_or_else(|| {
-            // No smooth tasks in bulk: the model of the jumps alone, from the lowest multiplier.
+            // No smooth tasks in bulk: the model of the breakpoints alone.
             Some(self.model_all(view.residual)).filter(is_usable).unwrap_or(1.0)
         })
     }
 
-    /// Where the budget is met if every active task jumps and then stands still.
+    /// The multiplier at which the budget is met if every branch task jumps to its tangent point
+    /// and stays there.
     fn model_all(&mut self, residual: f64) -> f64 {
         self.crossed.clear();
         self.crossed.extend(self.branch_tasks.iter().map(|task| Breakpoint {
@@ -464,8 +470,8 @@ impl MultiplierSearch {
         }
     }
 
-    /// Reads the sigmoid breakpoints of all, or where there are many and another search has picked
-    /// those who ride, of these.
+    /// Loads the sigmoid breakpoints of all tasks, or of the active set if there are many and it
+    /// was chosen before.
     fn load_sigmoid_breakpoints(&mut self, view: View<'_>, sigmoids: &Sigmoids) {
         self.sigmoid_breakpoints.clear();
         if view.narrowed.is_empty() || sigmoids.are_few() {
@@ -476,7 +482,7 @@ impl MultiplierSearch {
         self.sigmoid_breakpoints.seal();
     }
 
-    /// What the S-shaped tasks that are not narrowed take at a multiplier.
+    /// The demand of the S-shaped tasks that are not narrowed.
     pub(super) fn respond(
         &mut self,
         view: View<'_>,
@@ -490,8 +496,8 @@ impl MultiplierSearch {
         self.active.demand(sigmoids, multiplier, view.narrowed)
     }
 
-    /// Writes their spends at a multiplier that they responded to, and adds up; those tied there
-    /// stay low and are handed to `tied`.
+    /// Writes their spends at a multiplier that was evaluated, and adds up. Tasks tied there keep
+    /// their lower spend and are passed to `tied`.
     pub(super) fn assign(
         &mut self,
         at: Assignment<'_>,
@@ -502,8 +508,7 @@ impl MultiplierSearch {
         self.active.assign(at, split, dropped_jumps, tied);
     }
 
-    /// Drops what lies outside a bracket; true if the chords above it are settled now, and false if
-    /// there are too few for that.
+    /// Drops the breakpoints outside a bracket; false if there are too few for that.
     fn narrow(&mut self, bracket: Bracket) -> bool {
         self.branch_tasks.retain(|task| task.tie_multiplier > bracket.below);
         self.sigmoid_breakpoints.narrow(bracket.below, bracket.above);
@@ -513,12 +518,12 @@ impl MultiplierSearch {
     }
 }
 
-/// By how much the demands of a trial, from smallest to largest, miss the residual budget.
+/// The distance of the residual budget from the interval of demands of a trial.
 fn budget_miss(view: View<'_>, trial: Trial) -> f64 {
     (trial.low - view.residual).max(view.residual - trial.high)
 }
 
-/// Spend of a domain on its branch at a multiplier, and its fall.
+/// The spend of a domain on its branch at a multiplier, and its sensitivity.
 pub(super) fn on_branch(view: View<'_>, domain: usize, multiplier: f64) -> (f64, f64) {
     let envelope = view.envelope(domain);
     let (Some(branch), Form::Smooth(smooth)) = (envelope.branch, &view.domains[domain].form) else {
@@ -535,7 +540,7 @@ pub(super) fn on_branch(view: View<'_>, domain: usize, multiplier: f64) -> (f64,
     }
 }
 
-/// A multiplier between the two that halves the bracket in digits.
+/// The geometric middle of a bracket.
 fn middle(Bracket { below, above }: Bracket) -> f64 {
     match (below > 0.0, above.is_finite()) {
         (true, true) => {

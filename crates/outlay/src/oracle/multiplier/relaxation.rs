@@ -1,5 +1,13 @@
-//! One relaxed problem: multiplier, spends, the bound they prove, and the one task that may lie
-//! inside a chord.
+//! The relaxation of one problem or branch-and-bound node: multiplier, dual bound and primal
+//! solution.
+//!
+//! The bound is the dual function at the multiplier found, raised by the rounding of its sums. The
+//! primal solution takes the smallest demand of each task and fills the rest of the budget with the
+//! tied tasks. At most one task then lies inside an edge of its envelope, where the envelope is
+//! above the curve. If there is none, the solution is optimal; otherwise that task is the one to
+//! branch on.
+
+use std::cmp::Ordering;
 
 use super::{MultiplierSearch, View, on_branch};
 use crate::oracle::batch::{Call, Settled, Split};
@@ -7,23 +15,23 @@ use crate::oracle::domain::Domain;
 use crate::oracle::sigmoid::{Assignment, TiedTask};
 use crate::oracle::tolerances::BOUND_ROUNDING;
 
-/// What a relaxation says.
+/// The solution of a relaxation.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Relaxed {
     pub(in crate::oracle) multiplier: f64,
-    /// No spend in the relaxation's domain is worth more.
+    /// An upper bound on the value of every solution in the domains of the relaxation.
     pub(in crate::oracle) bound: f64,
-    /// What the spends written are worth, and what they add up to.
+    /// The value of the feasible solution written.
     pub(in crate::oracle) value: f64,
-    /// What they leave of the budget: rounding, or what nobody wants.
+    /// The unspent budget of that solution.
     pub(in crate::oracle) residual_left: f64,
-    /// No task reacts smoothly to the multiplier.
+    /// No demand depends smoothly on the multiplier.
     pub(in crate::oracle) is_flat: bool,
-    /// The domain strictly inside a chord that its curve does not follow, and its spend.
+    /// The domain inside an edge that its curve does not follow, and its spend.
     pub(in crate::oracle) fractional: Option<(usize, f64)>,
 }
 
-/// A task that may stay or jump at the multiplier found.
+/// A task with two optimal spends at the multiplier found.
 #[derive(Debug, Clone, Copy)]
 struct Tied {
     /// The domain, or none for a linear task in bulk.
@@ -40,34 +48,32 @@ struct Tied {
 pub(in crate::oracle) struct Relaxation {
     search: MultiplierSearch,
     tied: Vec<Tied>,
-    /// Each task's probability of success at its spend.
+    /// The probability of success of each task at its spend.
     success: Vec<f64>,
-    /// S-shaped tasks that were narrowed in the last relaxation: what was written for them is not
-    /// theirs any more.
+    /// The S-shaped tasks that were narrowed in the last relaxation: their spends must be reset.
     dirty: Vec<u32>,
 }
 
-/// A remainder up to this share of the residual budget may go to the task that it disturbs least.
+/// A residual up to this share of the residual budget may be absorbed by one task.
 const MAX_ABSORBED: f64 = 1e-6;
-/// A step of this share of a spend, and of how fast it falls with the multiplier, changes the slope
-/// by less than can be seen.
+/// A change of this share of the spend and of the sensitivity leaves the slope equal up to
+/// rounding.
 const LINEAR_STEP: f64 = 1e-9;
 
 impl Relaxation {
-    /// Each task's probability of success at the spends written last; groups of identical
-    /// thresholds are omitted.
+    /// The probabilities of success at the spends written last; groups of identical thresholds are
+    /// omitted.
     pub(in crate::oracle) fn success(&self) -> &[f64] {
         &self.success
     }
 
-    /// About the multiplier of the whole problem, from a sample of its tasks; none if they are too
-    /// few for one.
+    /// The multiplier of a sample of the tasks; none if there are too few tasks.
     pub(in crate::oracle) fn sample_multiplier(&mut self, view: View<'_>) -> Option<f64> {
         self.search.sample_multiplier(view)
     }
 
-    /// Solves the relaxation that `view` shows and writes a feasible split into `spend`; of one
-    /// that cannot be worth more than `enough` only the bound is told.
+    /// Solves the relaxation and writes a feasible solution into `spend`. If the bound is at most
+    /// `target`, only the bound is computed.
     pub(in crate::oracle) fn solve(
         &mut self,
         view: View<'_>,
@@ -107,8 +113,7 @@ impl Relaxation {
         demand.merge(sigmoid.spend);
         value.merge(sigmoid.value);
         let (demand, value) = (demand.value(), value.value());
-        // The dual function at this multiplier: the residual budget at its multiplier, and each
-        // task's best surplus.
+        // The dual function at this multiplier.
         let bound = value + multiplier * (view.residual - demand);
         let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * view.residual + value);
         if bound <= target {
@@ -135,7 +140,7 @@ impl Relaxation {
         }
     }
 
-    /// The lower bounds take everything: there is nothing to decide.
+    /// The solution if the lower bounds exhaust the budget.
     fn at_lower_bounds(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
         let mut split = Split { spend, success: &mut self.success };
         let mut settled = Settled::default();
@@ -168,15 +173,15 @@ impl Relaxation {
     }
 }
 
-/// Writes the lower bounds of those who were narrowed in the last relaxation.
+/// Resets the tasks that were narrowed in the last relaxation to their lower bounds.
 fn reset_dirty(view: View<'_>, dirty: &mut Vec<u32>, split: &mut Split<'_>) {
     let Some(sigmoids) = view.sigmoids else { return };
     dirty.drain(..).for_each(|domain| sigmoids.assign_low(domain, split));
     dirty.extend_from_slice(view.narrowed);
 }
 
-/// Writes the smallest best spends of the S-shaped tasks that are not narrowed; those with a
-/// larger one are added to `tied`.
+/// Writes the smallest demand of the S-shaped tasks that are not narrowed; tasks with a larger one
+/// are added to `tied`.
 fn assign_sigmoids(
     view: View<'_>,
     multiplier: f64,
@@ -204,8 +209,7 @@ fn assign_sigmoids(
     });
 }
 
-/// The smallest best spend of a domain at a multiplier; if there is a larger one, it is added to
-/// `tied`.
+/// Writes the smallest demand of a domain; if there is a larger one, it is added to `tied`.
 fn assign(
     view: View<'_>,
     domain: usize,
@@ -249,8 +253,13 @@ fn assign(
     settled.value.add(weight * success);
 }
 
-/// Spends what is left on the tied tasks, those with more weight and lower index first; at most one
-/// is left half-way.
+/// The order in which tied tasks are filled: by decreasing weight, then by index.
+pub(in crate::oracle) fn tie_order(one: (f64, usize), other: (f64, usize)) -> Ordering {
+    other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
+}
+
+/// Fills the residual budget with the tied tasks, by decreasing weight, then by index. At most one
+/// of them is left inside an edge; it is returned with its spend.
 fn fill_ties(
     view: View<'_>,
     multiplier: f64,
@@ -260,7 +269,7 @@ fn fill_ties(
     tied: &mut [Tied],
 ) -> Option<(usize, f64)> {
     tied.sort_unstable_by(|a, b| {
-        a.exact.cmp(&b.exact).then_with(|| b.weight.total_cmp(&a.weight)).then(a.task.cmp(&b.task))
+        a.exact.cmp(&b.exact).then_with(|| tie_order((a.weight, a.task), (b.weight, b.task)))
     });
     let mut fractional = None;
     for &Tied { domain, task, from, to, exact, .. } in &*tied {
@@ -283,15 +292,15 @@ fn fill_ties(
         residual_left -= step;
     }
     let (domain, from) = fractional.filter(|_| residual_left > 0.0)?;
-    let wish = from + residual_left;
-    // Between zero and "at least" nothing is allowed: stay at zero and let a split decide.
-    if !(from == 0.0 && wish < view.domains[domain].at_least) {
-        advance(view, domain, from, wish, split, settled);
+    let target_spend = from + residual_left;
+    // Spends between zero and `at_least` are not allowed: stay at zero and branch.
+    if !(from == 0.0 && target_spend < view.domains[domain].at_least) {
+        advance(view, domain, from, target_spend, split, settled);
     }
-    Some((domain, wish))
+    Some((domain, target_spend))
 }
 
-/// Moves a domain and books the change.
+/// Moves a domain from one spend to another and updates the sums.
 fn advance(
     view: View<'_>,
     domain: usize,
@@ -307,7 +316,7 @@ fn advance(
     settled.value.add(view.weights[domain] * (success - form.success(from)));
 }
 
-/// Gives a remainder of rounding size to the task that it disturbs least.
+/// Gives a residual of rounding size to the most elastic task.
 fn absorb_residual(view: View<'_>, multiplier: f64, split: &mut Split<'_>, settled: &mut Settled) {
     let residual_left = view.residual - settled.above.value();
     if !(settled.softness > 0.0
@@ -324,8 +333,8 @@ fn absorb_residual(view: View<'_>, multiplier: f64, split: &mut Split<'_>, settl
     settled.above.add(to - from);
     let is_linear = (to - from).abs() <= LINEAR_STEP * from.min(settled.softness);
     if is_linear && to < curve.saturates_at() {
-        // The task is on its curve's own slope, which is the multiplier: so short a way changes it
-        // by less than rounding.
+        // The slope of the task is the multiplier, and so short a step changes it by less than
+        // rounding.
         let gain = multiplier * (to - from);
         split.success[task] += gain / value;
         settled.value.add(gain);

@@ -1,10 +1,9 @@
-//! The tasks that may be on their branch at the multipliers tried: their numbers side by side, and
-//! where the last multiplier left them.
+//! The active set: the S-shaped tasks that may be on their concave branch, four per vector.
 //!
-//! They are picked once, for multipliers above a cutoff, and kept through the call. What all of
-//! them take at a multiplier does not depend on the node of the search that asks: a node sets
-//! narrowed the few tasks whose domain it narrows, and theirs is taken off. So a multiplier that
-//! was tried before costs a node no more than the tasks it changes.
+//! The set is chosen once, for all multipliers above a cutoff, and kept through the call. Its
+//! demand at a multiplier does not depend on the branch-and-bound node: a node narrows the domains
+//! of a few tasks, whose contributions are subtracted. At a multiplier that was evaluated before, a
+//! node therefore costs no more than the tasks it narrows.
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -18,13 +17,12 @@ use crate::oracle::four::{Four, FourSums, with_four};
 use crate::oracle::multiplier::{Breakpoint, Breakpoints};
 use crate::sum::Sum;
 
-/// Multipliers down to this share of the one asked for are then within reach; among few tasks
-/// multipliers move more.
+/// The cutoff as a share of the multiplier asked for; multipliers vary more if there are few tasks.
 const CUTOFF_SHARE: f64 = 0.95;
 const CUTOFF_SHARE_OF_FEW: f64 = 0.7;
-/// So many multipliers are remembered.
+/// The number of multipliers whose aggregates are kept.
 const CACHED_MULTIPLIERS: usize = 16;
-/// Taking off one task from what is known is worth this many tasks anew.
+/// Subtracting one narrowed task costs about as much as evaluating this many tasks.
 const TASKS_PER_NARROWED: usize = 8;
 
 /// The tasks that may be on their branch.
@@ -32,27 +30,27 @@ const TASKS_PER_NARROWED: usize = 8;
 pub(in crate::oracle) struct ActiveSet {
     hill: ActiveTasks<HillFamily>,
     logistic: ActiveTasks<LogisticFamily>,
-    /// Every task tied above this multiplier is here.
+    /// Every task with a tie multiplier above this is in the set.
     cutoff: f64,
-    /// What all take at the multipliers tried, the oldest to be overwritten next.
+    /// Aggregates at earlier multipliers; the oldest is overwritten next.
     cached: Vec<(f64, Aggregate)>,
     oldest: usize,
-    /// The multiplier at which all active tasks is now, and what they take there.
+    /// The multiplier at which the tasks were evaluated last, and the aggregate there.
     last: Option<(f64, Aggregate)>,
 }
 
-/// What tasks take at a multiplier.
+/// The demand and value of a set of tasks at a multiplier.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::oracle) struct Aggregate {
-    /// Above their lower bounds, those tied above the multiplier.
+    /// Demand above the lower bounds of the tasks with a larger tie multiplier.
     pub(in crate::oracle) spend: Sum,
-    /// What all are worth.
+    /// Value of all tasks.
     pub(in crate::oracle) value: Sum,
-    /// The spend's decrease per unit of the multiplier's logarithm.
+    /// The decrease of demand per unit of the multiplier's logarithm.
     pub(in crate::oracle) sensitivity: f64,
-    /// By how much less that is a unit later.
+    /// The decrease of the sensitivity per unit of the logarithm.
     pub(in crate::oracle) curvature: f64,
-    /// What those tied exactly there would add.
+    /// Additional demand of the tasks tied exactly there.
     pub(in crate::oracle) tied_jump: f64,
 }
 
@@ -76,7 +74,7 @@ impl Aggregate {
     }
 }
 
-/// A task that is tied at the multiplier it is settled at.
+/// A task with two optimal spends at the multiplier.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct TiedTask {
     pub(in crate::oracle) domain: usize,
@@ -88,12 +86,12 @@ pub(in crate::oracle) struct TiedTask {
 /// The active tasks of one family.
 #[derive(Debug)]
 struct ActiveTasks<F> {
-    /// Their places in the batch, in order.
-    place: Vec<u32>,
+    /// Their indices among the tasks of the family, increasing.
+    index: Vec<u32>,
     lanes: Vec<ActiveLanes>,
-    /// The logarithm of the multiplier that left them where they are.
+    /// The logarithm of the multiplier at which they were evaluated last.
     log: Option<f64>,
-    /// What all active tasks else is worth at the lower bounds.
+    /// The value of all other tasks, at their lower bounds.
     inactive_value: Sum,
     family: std::marker::PhantomData<F>,
 }
@@ -101,7 +99,7 @@ struct ActiveTasks<F> {
 impl<F> Default for ActiveTasks<F> {
     fn default() -> Self {
         Self {
-            place: Vec::new(),
+            index: Vec::new(),
             lanes: Vec::new(),
             log: None,
             inactive_value: Sum::default(),
@@ -110,25 +108,25 @@ impl<F> Default for ActiveTasks<F> {
     }
 }
 
-/// Four of them.
+/// Four active tasks.
 #[derive(Debug, Clone, Copy)]
 struct ActiveLanes {
     tie_multiplier: [f64; 4],
     weight: [f64; 4],
     low: [f64; 4],
-    /// What it is worth there.
+    /// The value at the lower bound.
     low_value: [f64; 4],
     start: [f64; 4],
     end: [f64; 4],
     curves: CurveLanes,
-    /// What each takes on its branch at the last multiplier, and what that is worth.
+    /// Spend on the branch at the last multiplier, and its value.
     spend: [f64; 4],
     value: [f64; 4],
     sensitivity: [f64; 4],
     curvature: [f64; 4],
 }
 
-/// No active tasks: never tied, worth nothing, and harmless to compute with.
+/// Padding lanes: never tied, without value, and harmless in computations.
 const PADDING: ActiveLanes = ActiveLanes {
     tie_multiplier: [0.0; 4],
     weight: [0.0; 4],
@@ -140,7 +138,7 @@ const PADDING: ActiveLanes = ActiveLanes {
         params: [[1.0; 4]; 4],
         level: [1.0; 4],
         tangent_point: [0.0; 4],
-        place: [0.0; 4],
+        last_position: [0.0; 4],
         rate: [0.0; 4],
     },
     spend: [0.0; 4],
@@ -149,19 +147,19 @@ const PADDING: ActiveLanes = ActiveLanes {
     curvature: [0.0; 4],
 };
 
-/// Where to write a split.
+/// The multiplier and the tasks of an assignment of spends.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Assignment<'a> {
     pub(in crate::oracle) sigmoids: &'a Sigmoids,
     pub(in crate::oracle) multiplier: f64,
-    /// Coordinates that are narrowed.
+    /// The domains that are narrowed.
     pub(in crate::oracle) narrowed: &'a [u32],
-    /// Whether nothing was written to the split yet: later on only active tasks differ.
+    /// Whether the solution was not written yet; later assignments only write active tasks.
     pub(in crate::oracle) is_first: bool,
 }
 
 impl ActiveSet {
-    /// Forgets all active tasks: the next multiplier picks anew.
+    /// Empties the set; the next multiplier chooses it again.
     pub(in crate::oracle) fn clear(&mut self) {
         self.cutoff = f64::INFINITY;
         self.hill.clear();
@@ -176,11 +174,10 @@ impl ActiveSet {
     }
 
     pub(in crate::oracle) fn len(&self) -> usize {
-        self.hill.place.len() + self.logistic.place.len()
+        self.hill.index.len() + self.logistic.index.len()
     }
 
-    /// Makes sure that every task that may be on a branch at this multiplier is here; true if they
-    /// had to be picked anew.
+    /// Ensures that the set covers a multiplier; true if it had to be chosen again.
     pub(in crate::oracle) fn extend_to(
         &mut self,
         sigmoids: &Sigmoids,
@@ -198,7 +195,7 @@ impl ActiveSet {
         true
     }
 
-    /// Adds the jumps of those who are here and not narrowed.
+    /// Adds the breakpoints of the active tasks that are not narrowed.
     pub(in crate::oracle) fn load_breakpoints(
         &self,
         sigmoids: &Sigmoids,
@@ -209,7 +206,7 @@ impl ActiveSet {
         self.logistic.load_breakpoints(&sigmoids.logistic, narrowed, jumps);
     }
 
-    /// What all but those narrowed take at a multiplier within reach.
+    /// The aggregate of all tasks that are not narrowed, at a multiplier that the set covers.
     pub(in crate::oracle) fn demand(
         &mut self,
         sigmoids: &Sigmoids,
@@ -228,12 +225,12 @@ impl ActiveSet {
             (self.evaluate(multiplier), true)
         };
         for &domain in narrowed {
-            let one = match sigmoids.place(domain) {
-                FamilyIndex::Hill(place) => {
-                    self.hill.one(&sigmoids.hill, place, multiplier, is_last)
+            let one = match sigmoids.index(domain) {
+                FamilyIndex::Hill(index) => {
+                    self.hill.one(&sigmoids.hill, index, multiplier, is_last)
                 }
-                FamilyIndex::Logistic(place) => {
-                    self.logistic.one(&sigmoids.logistic, place, multiplier, is_last)
+                FamilyIndex::Logistic(index) => {
+                    self.logistic.one(&sigmoids.logistic, index, multiplier, is_last)
                 }
                 FamilyIndex::None => continue,
             };
@@ -242,7 +239,7 @@ impl ActiveSet {
         aggregate
     }
 
-    /// Brings all active tasks to a multiplier.
+    /// Evaluates all active tasks at a multiplier.
     fn evaluate(&mut self, multiplier: f64) -> Aggregate {
         let mut aggregate = self.hill.evaluate(multiplier);
         aggregate.add(self.logistic.evaluate(multiplier));
@@ -256,8 +253,8 @@ impl ActiveSet {
         aggregate
     }
 
-    /// Writes the spends at a multiplier and adds up, with the probabilities of success taken anew
-    /// from the spends; those tied there stay low and are handed to `tied`.
+    /// Writes the spends at a multiplier and adds up, with the probabilities of success computed
+    /// from the spends. Tasks tied there keep their lower spend and are passed to `tied`.
     pub(in crate::oracle) fn assign(
         &mut self,
         at: Assignment<'_>,
@@ -275,27 +272,27 @@ impl ActiveSet {
 
 impl<F: Family> ActiveTasks<F> {
     fn clear(&mut self) {
-        self.place.clear();
+        self.index.clear();
         self.lanes.clear();
         self.log = None;
         self.inactive_value = Sum::default();
     }
 
-    /// Picks every task that is tied above a multiplier.
+    /// Chooses the tasks with a tie multiplier above the cutoff.
     fn pick(&mut self, batch: &SigmoidTasks<F>, weights: &[f64], cutoff: f64) {
         self.clear();
-        self.place.resize(batch.tie_multiplier.len(), 0);
+        self.index.resize(batch.tie_multiplier.len(), 0);
         let mut count = 0;
-        for (place, &tie_multiplier) in batch.tie_multiplier.iter().enumerate() {
-            // No branch: the processor cannot predict who is picked.
-            self.place[count] = place as u32;
+        for (index, &tie_multiplier) in batch.tie_multiplier.iter().enumerate() {
+            // Branchless: the processor cannot predict which tasks are chosen.
+            self.index[count] = index as u32;
             count += usize::from(tie_multiplier > cutoff);
         }
-        self.place.truncate(count);
+        self.index.truncate(count);
         self.lanes.resize(count.div_ceil(4), PADDING);
-        for (position, &place) in self.place.iter().enumerate() {
-            let weight = weights[batch.domain[place as usize] as usize];
-            self.lanes[position / 4].set_lane(position % 4, batch, place as usize, weight);
+        for (position, &index) in self.index.iter().enumerate() {
+            let weight = weights[batch.domain[index as usize] as usize];
+            self.lanes[position / 4].set_lane(position % 4, batch, index as usize, weight);
         }
         with_four(Arch::new(), LoadLevels { tasks: self });
         if batch.has_low_value {
@@ -303,23 +300,23 @@ impl<F: Family> ActiveTasks<F> {
         }
     }
 
-    /// What all active tasks else is worth at the lower bounds.
+    /// Sums up the value of all other tasks at their lower bounds.
     fn sum_inactive_value(&mut self, batch: &SigmoidTasks<F>) {
-        let mut tasks = self.place.iter().copied().peekable();
-        for place in 0..batch.task.len() {
-            if tasks.next_if_eq(&(place as u32)).is_none() {
-                self.inactive_value.add(batch.low_value[place]);
+        let mut tasks = self.index.iter().copied().peekable();
+        for index in 0..batch.task.len() {
+            if tasks.next_if_eq(&(index as u32)).is_none() {
+                self.inactive_value.add(batch.low_value[index]);
             }
         }
     }
 
     fn load_breakpoints(&self, batch: &SigmoidTasks<F>, narrowed: &[u32], jumps: &mut Breakpoints) {
         let mut narrowed = NarrowedCursor(narrowed);
-        for (position, &place) in self.place.iter().enumerate() {
-            if !narrowed.has(batch.domain[place as usize]) {
+        for (position, &index) in self.index.iter().enumerate() {
+            if !narrowed.has(batch.domain[index as usize]) {
                 jumps.push(Breakpoint {
                     multiplier: self.lanes[position / 4].tie_multiplier[position % 4],
-                    jump: batch.jump[place as usize],
+                    jump: batch.jump[index as usize],
                 });
             }
         }
@@ -338,16 +335,16 @@ impl<F: Family> ActiveTasks<F> {
         aggregate
     }
 
-    /// What one of them takes at a multiplier; `is_last` if it is the last one.
+    /// The contribution of one task; `is_last` if the tasks were evaluated last at this multiplier.
     fn one(
         &self,
         batch: &SigmoidTasks<F>,
-        place: usize,
+        index: usize,
         multiplier: f64,
         is_last: bool,
     ) -> Aggregate {
-        let Ok(position) = self.place.binary_search(&(place as u32)) else {
-            return Aggregate { value: batch.low_value[place].into(), ..Aggregate::default() };
+        let Ok(position) = self.index.binary_search(&(index as u32)) else {
+            return Aggregate { value: batch.low_value[index].into(), ..Aggregate::default() };
         };
         let mut lanes = self.lanes[position / 4];
         if !is_last {
@@ -387,15 +384,15 @@ impl<F: Family> ActiveTasks<F> {
     ) {
         if at.is_first {
             (0..batch.task.len())
-                .filter(|&place| batch.slope[place] > 0.0)
-                .for_each(|place| batch.assign_low(place, split));
+                .filter(|&index| batch.slope[index] > 0.0)
+                .for_each(|index| batch.assign_low(index, split));
         }
         settled.value.merge(self.inactive_value);
         for &domain in at.narrowed {
-            if let Some(place) = F::place(at.sigmoids, domain)
-                .filter(|&place| self.place.binary_search(&(place as u32)).is_err())
+            if let Some(index) = F::index(at.sigmoids, domain)
+                .filter(|&index| self.index.binary_search(&(index as u32)).is_err())
             {
-                settled.value.add(-batch.low_value[place]);
+                settled.value.add(-batch.low_value[index]);
             }
         }
         with_four(Arch::new(), Assign { tasks: self, batch, at, split, settled, tied });
@@ -407,23 +404,23 @@ impl ActiveLanes {
         &mut self,
         lane: usize,
         batch: &SigmoidTasks<F>,
-        place: usize,
+        index: usize,
         weight: f64,
     ) {
-        let (params, for_level) = batch.params[place];
-        self.tie_multiplier[lane] = batch.tie_multiplier[place];
+        let (params, for_level) = batch.params[index];
+        self.tie_multiplier[lane] = batch.tie_multiplier[index];
         self.weight[lane] = weight;
-        self.low[lane] = batch.low[place];
-        self.low_value[lane] = batch.low_value[place];
-        self.start[lane] = batch.start[place];
-        self.end[lane] = batch.end[place];
+        self.low[lane] = batch.low[index];
+        self.low_value[lane] = batch.low_value[index];
+        self.start[lane] = batch.start[index];
+        self.end[lane] = batch.end[index];
         (0..4).for_each(|number| self.curves.params[number][lane] = params[number]);
         self.curves.level[lane] = for_level;
-        self.curves.tangent_point[lane] = batch.tangent_point[place];
+        self.curves.tangent_point[lane] = batch.tangent_point[index];
     }
 
-    /// Brings all four to a multiplier: what each takes on its branch, what that is worth, and how
-    /// fast it falls; not at all at an end.
+    /// Evaluates four tasks at a multiplier: spend on the branch, value and sensitivity, which is
+    /// zero at an end of the branch.
     #[inline(always)]
     fn evaluate<F: Family, S: Simd>(&mut self, simd: S, multiplier: Multiplier) {
         let load = |params: &[f64; 4]| Four::load(simd, params);
@@ -451,7 +448,7 @@ impl ActiveLanes {
     }
 }
 
-/// Turns the weights into levels.
+/// Computes the levels from the weights.
 struct LoadLevels<'a, F> {
     tasks: &'a mut ActiveTasks<F>,
 }
@@ -469,7 +466,7 @@ impl<F: Family> WithSimd for LoadLevels<'_, F> {
     }
 }
 
-/// Brings all active tasks to a multiplier and adds up.
+/// Evaluates all active tasks and adds up.
 struct EvaluateAll<'a, F> {
     tasks: &'a mut ActiveTasks<F>,
     multiplier: Multiplier,
@@ -510,7 +507,7 @@ impl<F: Family> WithSimd for EvaluateAll<'_, F> {
     }
 }
 
-/// Brings four to a multiplier.
+/// Evaluates four tasks.
 struct EvaluateOne<'a, F> {
     lanes: &'a mut ActiveLanes,
     multiplier: Multiplier,
@@ -526,7 +523,7 @@ impl<F: Family> WithSimd for EvaluateOne<'_, F> {
     }
 }
 
-/// Writes what all active tasks takes at the last multiplier, and adds up.
+/// Writes the spends of the active tasks at the last multiplier, and adds up.
 struct Assign<'a, 'b, F, T> {
     tasks: &'a ActiveTasks<F>,
     batch: &'a SigmoidTasks<F>,
@@ -544,13 +541,13 @@ impl<F: Family, T: FnMut(TiedTask)> WithSimd for Assign<'_, '_, F, T> {
         let Self { tasks, batch, at, split, settled, tied } = self;
         let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
         let mut narrowed = NarrowedCursor(at.narrowed);
-        for (lanes, places) in tasks.lanes.iter().zip(tasks.place.chunks(4)) {
+        for (lanes, indices) in tasks.lanes.iter().zip(tasks.index.chunks(4)) {
             let params = [0, 1, 2, 3].map(|number| Four::load(simd, &lanes.curves.params[number]));
             let success = F::success(params, Four::load(simd, &lanes.spend)).to_array();
             let (mut lane_spend, mut lane_value) = ([0.0; 4], [0.0; 4]);
-            for (lane, &place) in places.iter().enumerate() {
-                let (place, tie_multiplier) = (place as usize, lanes.tie_multiplier[lane]);
-                let (domain, task) = (batch.domain[place], batch.task[place] as usize);
+            for (lane, &index) in indices.iter().enumerate() {
+                let (index, tie_multiplier) = (index as usize, lanes.tie_multiplier[lane]);
+                let (domain, task) = (batch.domain[index], batch.task[index] as usize);
                 if narrowed.has(domain) {
                     continue;
                 }
@@ -558,11 +555,11 @@ impl<F: Family, T: FnMut(TiedTask)> WithSimd for Assign<'_, '_, F, T> {
                     lane_spend[lane] = lanes.spend[lane] - lanes.low[lane];
                     lane_value[lane] = lanes.weight[lane] * success[lane];
                     split.spend[task] = lanes.spend[lane];
-                    split.success[task] = batch.floor[place] + batch.height[place] * success[lane];
+                    split.success[task] = batch.floor[index] + batch.height[index] * success[lane];
                     settled.offer(task, lanes.sensitivity[lane]);
                 } else {
                     lane_value[lane] = lanes.low_value[lane];
-                    batch.assign_low(place, split);
+                    batch.assign_low(index, split);
                     if tie_multiplier == at.multiplier {
                         tied(TiedTask {
                             domain: domain as usize,
@@ -587,7 +584,7 @@ mod tests {
     use crate::curve::Curve;
     use crate::oracle::domain::{Form, Smooth};
 
-    /// Four curves at once on a way of multipliers; returns the bits of everything.
+    /// Evaluates four curves at a sequence of multipliers; returns the bits of all results.
     struct Walk<'a, F> {
         curves: &'a [(Smooth, f64)],
         multipliers: &'a [f64],

@@ -12,15 +12,15 @@ use crate::oracle::four::Four;
 #[derive(Debug)]
 pub(super) struct HillFamily;
 
-/// Halley's method triples the digits at each step: after one this small nothing is left to do.
+/// Halley's method triples the digits in each step: after a step this small it has converged.
 const CONVERGED_STEP: f64 = 1e-5;
-/// It needs three steps from afar and one from the last multiplier; the limit guards against
-/// rounding that keeps it from settling.
+/// It needs three steps from the asymptotes and one from the last multiplier; the limit guards
+/// against rounding that prevents convergence.
 const MAX_HALLEY_STEPS: usize = 40;
-/// A step of the multiplier's logarithm up to which the last place is a better start than the
-/// curve's asymptotes.
+/// A step of the multiplier's logarithm up to which the last position is a better start than the
+/// asymptotes.
 const WARM_STEP: f64 = 0.5;
-/// Where a branch that begins at zero spend begins in `t`, for all practical purposes.
+/// The start, in `t`, of a branch that begins at zero spend.
 const MIN_POSITION: f64 = -700.0;
 
 impl Family for HillFamily {
@@ -43,12 +43,12 @@ impl Family for HillFamily {
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S> {
         let load = |params: &[f64; 4]| Four::load(simd, params);
         let number = |number: f64| Four::splat(simd, number);
-        let [_, inverse, half, _] = [0, 1, 2, 3].map(|place| load(&curves.params[place]));
+        let [_, inverse, half, _] = [0, 1, 2, 3].map(|index| load(&curves.params[index]));
         let target = number(multiplier.log) - load(&curves.level);
         let rise = number(1.0) - inverse;
         let tangent_point = load(&curves.tangent_point);
         let mut t = match multiplier.step.filter(|step| step.abs() < WARM_STEP) {
-            Some(step) => load(&curves.rate).times_plus(number(step), load(&curves.place)),
+            Some(step) => load(&curves.rate).times_plus(number(step), load(&curves.last_position)),
             // Two lines above the logarithm of the slope: `2 ln(1 + e^t)` is at least `2t` and at
             // least `2 ln 2 + t`.
             None => ((number(0.0) - target) / (inverse + 1.0))
@@ -79,12 +79,12 @@ impl Family for HillFamily {
                 break;
             }
         }
-        t.store(&mut curves.place);
+        t.store(&mut curves.last_position);
         let rate = number(-1.0) / sensitivity;
         rate.store(&mut curves.rate);
         let spend = (t * inverse).exp() * half;
-        // Where the tangent_point holds it, the spend does not move; rounding may put it a digit
-        // beyond the branch's start.
+        // At the tangent point the spend does not move; rounding may put it slightly beyond the
+        // start of the branch.
         let sensitivity =
             t.where_above(tangent_point, number(0.0) - spend * inverse * rate, number(0.0));
         Demands {
@@ -101,7 +101,7 @@ impl Family for HillFamily {
         t.sigmoid()
     }
 
-    fn place(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
-        if let FamilyIndex::Hill(place) = sigmoids.place(domain) { Some(place) } else { None }
+    fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
+        if let FamilyIndex::Hill(index) = sigmoids.index(domain) { Some(index) } else { None }
     }
 }

@@ -9,14 +9,14 @@ use crate::oracle::four::{Four, LEAST_LN};
 #[derive(Debug)]
 pub(super) struct LogisticFamily;
 
-/// Up to here the odds are close to one, and their logarithm is taken without losing digits.
+/// Up to this root the odds are close to one, and the series keeps all digits of their logarithm.
 const SERIES_ROOT: f64 = 0.03;
 
 impl Family for LogisticFamily {
     fn params(smooth: &Smooth) -> Option<([f64; 4], f64)> {
         let Smooth::Logistic(logistic) = smooth else { return None };
         let (mid, width) = (logistic.mid(), logistic.width());
-        // What the standard curve's part above zero spend is.
+        // The share of the standard curve above zero spend.
         let part = 1.0 / (1.0 + (-mid / width).exp());
         Some(([mid, width, width * part, 0.5 / part], 0.0))
     }
@@ -35,7 +35,7 @@ impl Family for LogisticFamily {
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S> {
         let load = |params: &[f64; 4]| Four::load(simd, params);
         let number = |number: f64| Four::splat(simd, number);
-        let [mid, width, scale, half] = [0, 1, 2, 3].map(|place| load(&curves.params[place]));
+        let [mid, width, scale, half] = [0, 1, 2, 3].map(|index| load(&curves.params[index]));
         // σ(1−σ) = q on the upper branch: σ = (1 + root)/2 with root = sqrt(1−4q), and the odds are
         // σ²/q, or (1 + root)/(1 − root).
         let q = number(multiplier.value) / load(&curves.level) * scale;
@@ -43,10 +43,10 @@ impl Family for LogisticFamily {
         let upper = (root + 1.0) * 0.5;
         let near = (root + 1.0).ln_ratio(number(1.0) - root);
         let along = root.where_above(number(SERIES_ROOT), (upper * upper / q).ln(), near);
-        // So flat that the odds are beyond all numbers: as far as the domain goes.
+        // The odds overflow where the curve is this flat: the spend is the end of the domain.
         let spend =
             q.where_above(number(LEAST_LN), width.times_plus(along, mid), number(f64::INFINITY));
-        // The curve's rise since zero spend as a share of what there is.
+        // The rise of the curve since zero spend, as a share of the whole rise.
         let success = root.times_plus(half, number(1.0) - half);
         let zero = number(0.0);
         let sensitivity = root.where_above(zero, width / root, zero);
@@ -59,7 +59,7 @@ impl Family for LogisticFamily {
         ((spend - mid) / width).sigmoid() * (spend / width).one_less_decay()
     }
 
-    fn place(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
-        if let FamilyIndex::Logistic(place) = sigmoids.place(domain) { Some(place) } else { None }
+    fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
+        if let FamilyIndex::Logistic(index) = sigmoids.index(domain) { Some(index) } else { None }
     }
 }

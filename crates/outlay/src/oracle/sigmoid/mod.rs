@@ -1,10 +1,11 @@
-//! Hill and logistic tasks in flat arrays: from a vertex of the envelope along one chord to a
-//! concave branch.
+//! Hill and logistic tasks in flat arrays.
 //!
-//! That is the envelope of nearly every S-shaped task. What a multiplier needs of all of them
-//! (where each one's chord is tied, and by how much it jumps) is one pass; the spends of those on
-//! their branch are found four at a time ([`active_set`]). A task whose domain leaves it another
-//! envelope is one of the `others`, which the search looks at one by one.
+//! The envelope of nearly every S-shaped task is one edge from the lower bound to a tangent point,
+//! then the concave branch of the curve. Such a task has one breakpoint, its *tie multiplier*
+//! (weight times the slope of the edge). All tie multipliers of a call are one pass over the
+//! arrays, and the demands of the tasks on their branch are computed four at a time by the
+//! [`active_set`]. Tasks whose interval leads to another envelope are listed in `others` and
+//! evaluated individually.
 
 mod active_set;
 mod hill;
@@ -22,21 +23,20 @@ pub(super) use active_set::{ActiveSet, Aggregate, Assignment, TiedTask};
 use hill::HillFamily;
 use logistic::LogisticFamily;
 
-/// What a family computes, four curves side by side.
+/// The computations of a family, four curves per vector.
 trait Family {
-    /// The numbers of a curve that every multiplier needs, and one that goes into its level;
-    /// nothing for other families.
+    /// The parameters of a curve and its part of the level; none for other families.
     fn params(smooth: &Smooth) -> Option<([f64; 4], f64)>;
-    /// What weights make of that number.
+    /// The level of a curve with this weight.
     fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
-    /// How far along the branch a spend is, in the family's own measure.
+    /// The position of a spend on the branch, in the family's own variable.
     fn position(params: [f64; 4], spend: f64) -> f64;
-    /// The best on the branch at a multiplier; keeps what the next multiplier starts from.
+    /// The demand on the branch at a multiplier; stores the start of the next evaluation.
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S>;
-    /// The probabilities of success, before floor and ceiling, at spends above zero.
+    /// The probabilities of success before floor and ceiling, at spends above zero.
     fn success<S: Simd>(params: [Four<S>; 4], spend: Four<S>) -> Four<S>;
-    /// Where a domain is in the family's batch.
-    fn place(sigmoids: &Sigmoids, domain: u32) -> Option<usize>;
+    /// The index of a domain among the tasks of the family.
+    fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize>;
 }
 
 /// Four curves on their branch.
@@ -44,33 +44,30 @@ trait Family {
 struct CurveLanes {
     params: [[f64; 4]; 4],
     level: [f64; 4],
-    /// Where the chord touches the branch, in the family's measure: at the tie and below it no
-    /// spend is before.
+    /// The tangent point in the family's variable; below the tie multiplier no demand is less.
     tangent_point: [f64; 4],
-    /// Where the last multiplier left each curve, and how fast it moved with the multiplier's
-    /// logarithm.
-    place: [f64; 4],
+    /// The position at the last multiplier, and its rate of change with the multiplier's logarithm.
+    last_position: [f64; 4],
     rate: [f64; 4],
 }
 
-/// What four curves respond.
+/// The demands of four curves.
 #[derive(Clone, Copy)]
 struct Demands<S: Simd> {
     spend: Four<S>,
-    /// The spends' decrease per unit of the multiplier's logarithm, and by how much less that is a
-    /// unit later.
+    /// Sensitivity and curvature with respect to the multiplier's logarithm.
     sensitivity: Four<S>,
     curvature: Four<S>,
-    /// The probabilities of success, before floor and ceiling.
+    /// The probabilities of success before floor and ceiling.
     success: Four<S>,
 }
 
-/// A multiplier to respond to.
+/// A multiplier to evaluate.
 #[derive(Debug, Clone, Copy)]
 struct Multiplier {
     value: f64,
     log: f64,
-    /// How far its logarithm is from that of the last multiplier, if there was one.
+    /// The difference of its logarithm from the last one's, if there was one.
     step: Option<f64>,
 }
 
@@ -79,16 +76,16 @@ struct Multiplier {
 pub(super) struct Sigmoids {
     hill: SigmoidTasks<HillFamily>,
     logistic: SigmoidTasks<LogisticFamily>,
-    /// Where each domain is.
-    places: Vec<FamilyIndex>,
-    /// The domains that are not here, in this call.
+    /// The index of each domain.
+    indices: Vec<FamilyIndex>,
+    /// The domains that are not in the arrays in this call.
     others: Vec<u32>,
 }
 
-/// See [`Sigmoids::are_few`].
+/// Up to this many tasks every node looks at all of them.
 const FEW_TASKS: usize = 256;
 
-/// Where a domain is.
+/// The family of a domain and its index there.
 #[derive(Debug, Clone, Copy)]
 enum FamilyIndex {
     Hill(usize),
@@ -104,8 +101,8 @@ struct SigmoidTasks<F> {
     params: Vec<([f64; 4], f64)>,
     floor: Vec<f64>,
     height: Vec<f64>,
-    /// The vertex, the slope of its chord, and the branch; a slope of zero where the envelope is
-    /// another in this call.
+    /// The vertex, the slope of its edge, and the branch; the slope is zero if the envelope has
+    /// another form in this call.
     low: Vec<f64>,
     low_success: Vec<f64>,
     slope: Vec<f64>,
@@ -113,11 +110,10 @@ struct SigmoidTasks<F> {
     start: Vec<f64>,
     end: Vec<f64>,
     tangent_point: Vec<f64>,
-    /// The multiplier at which each task's chord is tied in this call, and what the vertex is
-    /// worth.
+    /// The tie multiplier of each task in this call, and the value at the vertex.
     tie_multiplier: Vec<f64>,
     low_value: Vec<f64>,
-    /// Some vertex is worth something.
+    /// Some task has value at its vertex.
     has_low_value: bool,
     family: std::marker::PhantomData<F>,
 }
@@ -125,23 +121,23 @@ struct SigmoidTasks<F> {
 impl Sigmoids {
     pub(super) fn new(domains: &[Domain], curves: &[Curve]) -> Self {
         let (mut hill, mut logistic) = (SigmoidTasks::new(), SigmoidTasks::new());
-        let place = |(position, domain): (usize, &Domain)| {
+        let index = |(position, domain): (usize, &Domain)| {
             let (Form::Smooth(smooth), Some(curve)) = (&domain.form, curves.get(domain.task))
             else {
                 return FamilyIndex::None;
             };
-            if let Some(place) = hill.push(position, domain.task, smooth, curve) {
-                return FamilyIndex::Hill(place);
+            if let Some(index) = hill.push(position, domain.task, smooth, curve) {
+                return FamilyIndex::Hill(index);
             }
             logistic
                 .push(position, domain.task, smooth, curve)
                 .map_or(FamilyIndex::None, FamilyIndex::Logistic)
         };
-        let places = domains.iter().enumerate().map(place).collect();
-        Self { hill, logistic, places, others: Vec::new() }
+        let indices = domains.iter().enumerate().map(index).collect();
+        Self { hill, logistic, indices, others: Vec::new() }
     }
 
-    /// The domains that the search has to look at one by one.
+    /// The domains to be evaluated individually.
     pub(super) fn others(&self) -> &[u32] {
         &self.others
     }
@@ -150,7 +146,7 @@ impl Sigmoids {
         self.hill.task.is_empty() && self.logistic.task.is_empty()
     }
 
-    /// To be called before the envelopes of a call are told.
+    /// Starts a call with new envelopes.
     pub(super) fn clear(&mut self) {
         self.others.clear();
         self.hill.has_low_value = false;
@@ -159,11 +155,11 @@ impl Sigmoids {
         self.logistic.low_value.fill(0.0);
     }
 
-    /// Takes the envelope of a domain in this call.
+    /// Sets the envelope of a domain for this call.
     pub(super) fn set_envelope(&mut self, domain: usize, envelope: &Envelope) {
-        let is_here = match self.places[domain] {
-            FamilyIndex::Hill(place) => self.hill.set_envelope(place, envelope),
-            FamilyIndex::Logistic(place) => self.logistic.set_envelope(place, envelope),
+        let is_here = match self.indices[domain] {
+            FamilyIndex::Hill(index) => self.hill.set_envelope(index, envelope),
+            FamilyIndex::Logistic(index) => self.logistic.set_envelope(index, envelope),
             FamilyIndex::None => false,
         };
         if !is_here {
@@ -171,54 +167,54 @@ impl Sigmoids {
         }
     }
 
-    /// Takes the weights of a call.
+    /// Sets the weights of a call.
     pub(super) fn load(&mut self, weights: &[f64]) {
         self.hill.load(weights);
         self.logistic.load(weights);
     }
 
-    fn place(&self, domain: u32) -> FamilyIndex {
-        self.places[domain as usize]
+    fn index(&self, domain: u32) -> FamilyIndex {
+        self.indices[domain as usize]
     }
 
-    /// Whether a domain is here in this call.
+    /// Whether a domain is in the arrays in this call.
     pub(super) fn has(&self, domain: u32) -> bool {
-        match self.place(domain) {
-            FamilyIndex::Hill(place) => self.hill.slope[place] > 0.0,
-            FamilyIndex::Logistic(place) => self.logistic.slope[place] > 0.0,
+        match self.index(domain) {
+            FamilyIndex::Hill(index) => self.hill.slope[index] > 0.0,
+            FamilyIndex::Logistic(index) => self.logistic.slope[index] > 0.0,
             FamilyIndex::None => false,
         }
     }
 
-    /// The most that all can usefully take above their lower bounds.
+    /// The largest demand of all tasks above their lower bounds.
     pub(super) fn max_demand(&self) -> f64 {
         self.hill.max_demand() + self.logistic.max_demand()
     }
 
-    /// The same of one domain.
+    /// The largest demand of one domain above its lower bound.
     pub(super) fn max_demand_of(&self, domain: u32) -> f64 {
-        match self.place(domain) {
-            FamilyIndex::Hill(place) => self.hill.max_demand_of(place),
-            FamilyIndex::Logistic(place) => self.logistic.max_demand_of(place),
+        match self.index(domain) {
+            FamilyIndex::Hill(index) => self.hill.max_demand_of(index),
+            FamilyIndex::Logistic(index) => self.logistic.max_demand_of(index),
             FamilyIndex::None => 0.0,
         }
     }
 
-    /// Writes the lower bound of a domain.
+    /// Assigns the lower bound to a domain.
     pub(super) fn assign_low(&self, domain: u32, split: &mut Split<'_>) {
-        match self.place(domain) {
-            FamilyIndex::Hill(place) => self.hill.assign_low(place, split),
-            FamilyIndex::Logistic(place) => self.logistic.assign_low(place, split),
+        match self.index(domain) {
+            FamilyIndex::Hill(index) => self.hill.assign_low(index, split),
+            FamilyIndex::Logistic(index) => self.logistic.assign_low(index, split),
             FamilyIndex::None => {}
         }
     }
 
-    /// So few that all may be looked at for every node.
+    /// Whether there are few enough tasks to look at all of them in every node.
     pub(super) fn are_few(&self) -> bool {
         self.hill.task.len() + self.logistic.task.len() <= FEW_TASKS
     }
 
-    /// Adds the jumps of all but those narrowed.
+    /// Adds the breakpoints of all tasks that are not narrowed.
     pub(super) fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {
         self.hill.load_breakpoints(narrowed, jumps);
         self.logistic.load_breakpoints(narrowed, jumps);
@@ -248,7 +244,7 @@ impl<F: Family> SigmoidTasks<F> {
         }
     }
 
-    /// Takes a task if it is of this family, and says where it is.
+    /// Adds a task if it is of this family; returns its index.
     fn push(
         &mut self,
         domain: usize,
@@ -257,7 +253,7 @@ impl<F: Family> SigmoidTasks<F> {
         curve: &Curve,
     ) -> Option<usize> {
         let params = F::params(smooth)?;
-        let place = self.task.len();
+        let index = self.task.len();
         self.domain.push(domain as u32);
         self.task.push(task as u32);
         self.params.push(params);
@@ -280,32 +276,31 @@ impl<F: Family> SigmoidTasks<F> {
         {
             params.push(0.0);
         }
-        Some(place)
+        Some(index)
     }
 
-    /// Takes the envelope of a task; false if it is not of the kind that is handled here.
-    fn set_envelope(&mut self, place: usize, envelope: &Envelope) -> bool {
-        self.slope[place] = 0.0;
-        self.jump[place] = 0.0;
-        self.low_success[place] = 0.0;
+    /// Sets the envelope of a task; false if it has another form.
+    fn set_envelope(&mut self, index: usize, envelope: &Envelope) -> bool {
+        self.slope[index] = 0.0;
+        self.jump[index] = 0.0;
+        self.low_success[index] = 0.0;
         let (&[vertex], Some(branch)) = (&envelope.vertices[..], envelope.branch) else {
             return false;
         };
-        let params = self.params[place].0;
-        // Where the branch begins at the inflection itself, the family's measure has no slope to
-        // follow.
+        let params = self.params[index].0;
+        // Where the branch begins at the inflection, the slope in the family's variable is zero.
         let is_flat_start = vertex.slope == f64::INFINITY && branch.start > 0.0;
         if is_flat_start || !(vertex.slope > 0.0) {
             return false;
         }
-        self.low[place] = vertex.spend;
-        self.low_success[place] = vertex.success;
+        self.low[index] = vertex.spend;
+        self.low_success[index] = vertex.success;
         self.has_low_value |= vertex.success > 0.0;
-        self.slope[place] = vertex.slope;
-        self.jump[place] = branch.tangent_point - vertex.spend;
-        self.start[place] = branch.start;
-        self.end[place] = branch.end;
-        self.tangent_point[place] = F::position(params, branch.tangent_point);
+        self.slope[index] = vertex.slope;
+        self.jump[index] = branch.tangent_point - vertex.spend;
+        self.start[index] = branch.start;
+        self.end[index] = branch.end;
+        self.tangent_point[index] = F::position(params, branch.tangent_point);
         true
     }
 
@@ -314,7 +309,7 @@ impl<F: Family> SigmoidTasks<F> {
             self.tie_multiplier.iter_mut().zip(&self.slope).zip(&self.domain)
         {
             let weight = weights[domain as usize];
-            // An infinite slope is none for a task that is worth nothing.
+            // A task without weight is never tied, even with an infinite slope.
             *tie_multiplier = if weight > 0.0 { weight * slope } else { 0.0 };
         }
         if self.has_low_value {
@@ -326,11 +321,11 @@ impl<F: Family> SigmoidTasks<F> {
         }
     }
 
-    /// Writes the lower bound of a task.
-    fn assign_low(&self, place: usize, split: &mut Split<'_>) {
-        let task = self.task[place] as usize;
-        split.spend[task] = self.low[place];
-        split.success[task] = self.floor[place] + self.height[place] * self.low_success[place];
+    /// Assigns the lower bound to a task.
+    fn assign_low(&self, index: usize, split: &mut Split<'_>) {
+        let task = self.task[index] as usize;
+        split.spend[task] = self.low[index];
+        split.success[task] = self.floor[index] + self.height[index] * self.low_success[index];
     }
 
     fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {
@@ -354,16 +349,16 @@ impl<F: Family> SigmoidTasks<F> {
         self.tie_multiplier.iter().zip(&self.end).zip(&self.low).map(room).sum()
     }
 
-    fn max_demand_of(&self, place: usize) -> f64 {
-        if self.tie_multiplier[place] > 0.0 { self.end[place] - self.low[place] } else { 0.0 }
+    fn max_demand_of(&self, index: usize) -> f64 {
+        if self.tie_multiplier[index] > 0.0 { self.end[index] - self.low[index] } else { 0.0 }
     }
 }
 
-/// A walk along domains that are narrowed, beside one along all.
+/// A cursor over the narrowed domains, beside an iteration over all domains.
 struct NarrowedCursor<'a>(&'a [u32]);
 
 impl NarrowedCursor<'_> {
-    /// Whether a domain, not before the last one asked for, is narrowed.
+    /// Whether a domain is narrowed; domains must be asked for in increasing order.
     fn has(&mut self, domain: u32) -> bool {
         while let Some((&first, assign_low)) =
             self.0.split_first().filter(|(first, _)| **first <= domain)
