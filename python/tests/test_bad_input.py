@@ -139,7 +139,7 @@ REFUSALS: list[tuple[type[OutlayError], Callable[[], Any], str]] = [
     (AllocationError, lambda: two().allocate(tolerance=-1.0), "tolerance: must be at least 0, not -1"),
     (AllocationError, lambda: two().allocate(leftover="burn"), "leftover: must be keep or spend, not burn"),
     (AllocationError, lambda: two().allocate(round=0.0), "unit: must be positive and finite, not 0"),
-    (AllocationError, lambda: needy().allocate(budget=100.0), "sum of min = 110 > budget 100: tv 60, web 50"),
+    (AllocationError, lambda: needy().allocate(budget=100.0), "infeasible: lower bounds need 110, but the budget is 100 (largest: tv 60, web 50)"),
     # Plans and other budgets.
     (AllocationError, lambda: two().evaluate(), "no plan: give plan, or current for tv, web"),
     (AllocationError, lambda: two().evaluate([1.0]), "plan: 1 spends for 2 tasks"),

@@ -23,7 +23,7 @@ impl Cold {
     }
 
     pub fn call(&mut self) {
-        self.oracle.forget();
+        self.oracle.reset();
         let answer = self.oracle.allocate(black_box(&self.values), 1.0, &self.options);
         black_box(answer.map(|answer| answer.value)).ok();
     }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, OnceLock};
 
 use numpy::PyArray1;
+use outlay::UnspentReason;
 use outlay::plan::{BindingBound, Rounded, TaskOutcome, outcomes};
-use outlay::{Status, UnspentReason};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -52,15 +52,6 @@ impl Allocation {
         number: fn(&TaskOutcome) -> f64,
     ) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_vec(py, self.outcomes().iter().map(number).collect())
-    }
-}
-
-/// How far the search came, by the word that JSON uses.
-pub(crate) fn status(status: Status) -> &'static str {
-    match status {
-        Status::Optimal => "optimal",
-        Status::WithinTolerance => "within_tolerance",
-        Status::Limit => "limit",
     }
 }
 
@@ -147,7 +138,7 @@ impl Allocation {
     /// optimal, within_tolerance or limit.
     #[getter]
     fn status(&self) -> &'static str {
-        status(self.allocation.status)
+        self.allocation.status.as_str()
     }
 
     /// Budget left unspent.
@@ -159,12 +150,11 @@ impl Allocation {
     /// Why some is: at_max, curve_flat, rounding, or None.
     #[getter]
     fn unspent_reason(&self) -> Option<&'static str> {
-        match self.allocation.unspent_reason {
-            _ if self.allocation.unspent == 0.0 => None,
-            Some(UnspentReason::AtMax) => Some("at_max"),
-            Some(UnspentReason::CurveFlat) => Some("curve_flat"),
-            None => self.rounded.as_ref().map(|_| "rounding"),
+        if self.allocation.unspent == 0.0 {
+            return None;
         }
+        let reason = self.allocation.unspent_reason.map(UnspentReason::as_str);
+        reason.or(self.rounded.as_ref().map(|_| "rounding"))
     }
 
     /// What rounding cost: unit, value_before and loss; None if nothing was rounded.

@@ -11,7 +11,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::PyMapping;
 
-use crate::allocation::{shown, status};
+use crate::allocation::shown;
 use crate::arrays::{LazyArray, flag, flags, numbers};
 use crate::errors::{self, ObservationError, StateError};
 use crate::problem::Problem;
@@ -94,7 +94,7 @@ impl Round {
     /// optimal, within_tolerance or limit.
     #[getter]
     fn status(&self) -> &'static str {
-        status(self.allocation.status)
+        self.allocation.status.as_str()
     }
 
     /// Budget left unspent.

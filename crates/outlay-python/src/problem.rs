@@ -294,7 +294,7 @@ impl Problem {
     fn take_oracle(&self) -> Oracle {
         let kept = self.oracle.lock().ok().and_then(|mut kept| kept.take());
         let mut oracle = kept.unwrap_or_else(|| Oracle::new(&self.problem));
-        oracle.forget();
+        oracle.reset();
         oracle
     }
 

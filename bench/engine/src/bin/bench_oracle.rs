@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             problem.tasks().iter().map(|task| task.value().unwrap_or(1.0)).collect();
         let mut oracle = Oracle::new(&problem);
         let cold = time(effort, || {
-            oracle.forget();
+            oracle.reset();
             let _ = black_box(oracle.allocate(black_box(&values), problem.budget(), &options));
         });
         // As in a learner's rounds: every value moves by up to half a percent.
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 &options,
             ));
         });
-        oracle.forget();
+        oracle.reset();
         let answer = oracle.allocate(&values, problem.budget(), &options)?;
         let line = serde_json::json!({
             "file": path,
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             "gap": answer.gap(),
             "status": answer.status,
             "nodes": answer.nodes,
-            "states": answer.states,
+            "states": answer.labels,
             "spend": answer.spend,
         });
         println!("{line}");

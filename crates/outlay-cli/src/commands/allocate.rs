@@ -278,11 +278,8 @@ pub(crate) fn unspent_reason(allocation: &Allocation, is_rounded: bool) -> Optio
     if allocation.unspent == 0.0 {
         return None;
     }
-    match allocation.unspent_reason {
-        Some(UnspentReason::AtMax) => Some("at_max"),
-        Some(UnspentReason::CurveFlat) => Some("curve_flat"),
-        None => is_rounded.then_some("rounding"),
-    }
+    let reason = allocation.unspent_reason.map(UnspentReason::as_str);
+    reason.or(is_rounded.then_some("rounding"))
 }
 
 /// Unspent budget and its reason as text.

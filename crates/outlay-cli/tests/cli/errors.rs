@@ -167,7 +167,8 @@ fn a_budget_below_the_lower_bounds_names_who_asks() {
     let problem = "budget = 200\n\
         [[task]]\nname = 'tv'\nvalue = 1\nmin = 60\ncurve = { family = 'exponential', scale = 1 }\n\
         [[task]]\nname = 'search'\nvalue = 1\nmin = 60\ncurve = { family = 'exponential', scale = 1 }\n";
-    let message = "error: sum of min = 120 > budget 100: tv 60, search 60\n";
+    let message = "error: infeasible: lower bounds need 120, but the budget is 100 \
+        (largest: tv 60, search 60)\n";
     refuses(&["allocate", "-", "--budget", "100"], problem, message);
     refuses(&["frontier", "-", "--from", "100"], problem, message);
 }

@@ -1,7 +1,6 @@
 //! A one-off problem: the best split, and nothing kept.
 
 use axum::Json;
-use outlay::oracle::Status;
 use outlay::{Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -105,7 +104,7 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
         upper_bound: best.upper_bound,
         gap: best.gap(),
         price: best.price,
-        status: word(best.status).to_owned(),
+        status: best.status.to_string(),
         unspent: best.unspent,
         tasks: tasks
             .map(|(task, (&spend, &success))| AllocatedTask {
@@ -115,14 +114,6 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
             })
             .collect(),
     })
-}
-
-fn word(status: Status) -> &'static str {
-    match status {
-        Status::Optimal => "optimal",
-        Status::WithinTolerance => "within_tolerance",
-        Status::Limit => "limit",
-    }
 }
 
 fn values(

@@ -186,7 +186,7 @@ impl Decider {
         available: Option<&[bool]>,
     ) -> Result<&Allocation, CampaignError> {
         if self.is_afresh {
-            self.oracle.forget();
+            self.oracle.reset();
         }
         let situation = Situation { round, budget, available };
         let decision = self.learner.decide(&situation, &mut self.weights);

@@ -1,7 +1,7 @@
 //! Rounds that were handed out before: how a campaign is made again from a record of what happened.
 
 use super::{Campaign, CampaignError};
-use crate::oracle::Warmth;
+use crate::oracle::WarmStart;
 
 impl Campaign {
     /// Takes up a round as it was handed out: its split and each task's chance of success under it
@@ -38,12 +38,12 @@ impl Campaign {
 
     /// Where the next search starts: a campaign made anew that [starts from](Campaign::search_from)
     /// there answers as this one would, to the last bit.
-    pub(crate) fn warmth(&self) -> Warmth {
-        self.decider.oracle.warmth()
+    pub(crate) fn warmth(&self) -> WarmStart {
+        self.decider.oracle.warm_start()
     }
 
     /// Makes the next search start there.
-    pub(crate) fn search_from(&mut self, warmth: &Warmth) {
-        self.decider.oracle.start_from(warmth);
+    pub(crate) fn search_from(&mut self, warmth: &WarmStart) {
+        self.decider.oracle.set_warm_start(warmth);
     }
 }

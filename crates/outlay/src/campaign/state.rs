@@ -8,7 +8,7 @@ use super::open::{OpenRound, OpenRounds};
 use super::{Campaign, CampaignError};
 use crate::feedback::Feedback;
 use crate::learner::StateError;
-use crate::oracle::Warmth;
+use crate::oracle::WarmStart;
 use crate::problem::Problem;
 
 /// The version that this library writes.
@@ -29,7 +29,7 @@ pub struct CampaignState {
     /// Rounds handed out.
     round: u64,
     /// Where the oracle's next search starts.
-    oracle: Warmth,
+    oracle: WarmStart,
     /// What the learner has learnt.
     learnt: serde_json::Value,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +81,7 @@ impl Campaign {
             seed: self.seed,
             tasks: self.decider.names.clone(),
             round: self.round,
-            oracle: self.decider.oracle.warmth(),
+            oracle: self.decider.oracle.warm_start(),
             learnt: self.decider.learner.save(),
             watch: self.decider.watch.as_ref().map(|watch| watch.save()),
             open: self.open.records(),
@@ -104,7 +104,7 @@ impl Campaign {
             return Err(StateError(message).into());
         }
         campaign.decider.learner.load(&state.learnt)?;
-        campaign.decider.oracle.start_from(&state.oracle);
+        campaign.decider.oracle.set_warm_start(&state.oracle);
         campaign.decider.watch = state
             .watch
             .as_ref()

@@ -133,7 +133,7 @@ pub(super) fn peak(likelihood: &Likelihood, start: Point, free: [bool; MOST]) ->
 /// have a gradient.
 fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corner: usize) -> Peak {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
-    const REACH: f64 = 0.05;
+    const JUMP_TOLERANCE: f64 = 0.05;
     const ENOUGH: f64 = 1e-8;
     free[corner] = false;
     let mut warm = from.at;
@@ -147,7 +147,7 @@ fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corn
     };
     let (least, most) = likelihood.limits[corner];
     let (mut low, mut high) =
-        ((from.at[corner] - REACH).max(least), (from.at[corner] + REACH).min(most));
+        ((from.at[corner] - JUMP_TOLERANCE).max(least), (from.at[corner] + JUMP_TOLERANCE).min(most));
     let mut places = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut left, mut right) = (measured(places.0), measured(places.1));
     while high - low > ENOUGH {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Entry, Ledger, LedgerError, Round, Settings, Tell};
 use crate::campaign::Guards;
-use crate::oracle::Warmth;
+use crate::oracle::WarmStart;
 use crate::problem::{NoFiles, Problem};
 
 /// The version that this library writes.
@@ -23,7 +23,7 @@ struct Document {
     guards: Guards,
     rounds: Vec<RoundRecord>,
     tells: Vec<TellRecord>,
-    search: Warmth,
+    search: WarmStart,
 }
 
 #[derive(Serialize, Deserialize)]

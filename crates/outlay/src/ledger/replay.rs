@@ -3,7 +3,7 @@
 //! handed out and what was told.
 
 use super::{Ledger, LedgerError, Round, Tell, Told};
-use crate::oracle::Warmth;
+use crate::oracle::WarmStart;
 
 impl Ledger {
     /// Takes back the last [`Ledger::tell`] that brought something new; rounds handed out since
@@ -30,7 +30,7 @@ impl Ledger {
         mut self,
         rounds: &[Round],
         tells: &[Tell],
-        warmth: &Warmth,
+        warmth: &WarmStart,
     ) -> Result<Self, LedgerError> {
         let mut handed_out = 0;
         for tell in tells {

@@ -1,68 +1,79 @@
-//! The allocation oracle: the best split and a certificate of how good it is.
+//! The allocation oracle: the best allocation of a budget, with a certificate of its quality.
+//!
+//! The problem is to maximise `sum of value * F(x)` over the tasks, subject to `sum of x <= budget`
+//! and bounds on each spend `x`. The curves `F` are nondecreasing and otherwise arbitrary: a
+//! separable nonlinear knapsack with one linear constraint. All solvers below relax the budget with
+//! a multiplier. The dual function of that relaxation is an upper bound for every multiplier, see
+//! [`dual_bound`], and equals the problem on the concave envelopes of the curves.
+//!
+//! | curves | solver | module |
+//! |---|---|---|
+//! | concave | the multiplier at which demand meets the budget; no gap | `multiplier` |
+//! | any | the same on the envelopes, then branch and bound | `branch_and_bound` |
+//! | steps only | LP relaxation and core search of a multiple-choice knapsack | `mckp` |
+//! | users' functions | one of these on upper and lower limits, which are refined | `black_box` |
+//!
+//! `prepared` arranges a problem for these solvers, `finalize` turns their solution into an
+//! [`Allocation`], and `certificate` and `independent_proof` check it.
 
 mod batch;
-mod branch;
-mod chords;
+mod black_box;
+mod branch_and_bound;
+mod certificate;
 mod close;
-mod coordinate;
-mod core;
-mod counted;
 mod crowd;
-mod finish;
+mod domain;
+mod envelope;
+mod error;
+mod finalize;
 mod four;
-mod hull;
-mod model;
+mod independent_proof;
+mod mckp;
+mod multiplier;
 mod nearby;
 #[cfg(test)]
 mod numbers_for_tests;
-mod price;
-mod prove;
-mod ranked;
-mod recheck;
-mod refine;
-mod relaxation;
+mod prepared;
 mod roots;
 mod sigmoid;
-mod smooth_model;
-mod stack;
-mod stairs;
-mod tally;
+mod tolerances;
 
-pub use prove::{Proof, prove};
-pub use recheck::{Recheck, RecheckError, price_bound, recheck};
+pub use certificate::{
+    Allocation, ParseNameError, Recheck, RecheckError, Status, UnspentReason, dual_bound, recheck,
+};
+pub use error::AllocationError;
+pub use independent_proof::{Proof, prove};
 
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
-use crate::curve::DeclaredShape;
 use crate::problem::{Leftover, Problem};
-use branch::{Stop, Tree};
-use core::CoreSearch;
+use black_box::BlackBoxes;
+use branch_and_bound::{Stop, Tree};
 use crowd::Crowd;
-use model::Model;
+use mckp::{CoreSearch, MckpInput, StepItems, TopM};
+use multiplier::Relaxation;
 use nearby::Nearby;
-use ranked::Ranked;
-use refine::Refinement;
-use relaxation::Relaxation;
+use prepared::PreparedProblem;
 use roots::Roots;
-use stairs::{Stairs, Terms};
+use tolerances::SUM_TOLERANCE;
 
-/// The relative gap at which a search over smooth curves stops by default.
+/// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
 
-/// How hard to try. The defaults suit nearly everybody.
+/// Tolerance and limits of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Options {
     /// The relative gap at which a search may stop.
     pub tolerance: f64,
-    /// How many nodes a branch-and-bound search may open.
+    /// The largest number of branch-and-bound nodes.
     pub max_nodes: u64,
-    /// How many partial choices the exact search over steps may keep, in total.
-    pub max_states: u64,
-    /// How often a user's own function may be evaluated, in total.
+    /// The largest number of labels that the exact search over step curves keeps, in total.
+    pub max_labels: u64,
+    /// The largest number of evaluations of users' functions, in total.
     pub max_evaluations: u64,
-    /// What happens to budget that buys nothing.
+    /// The use of budget that gains nothing.
     pub leftover: Leftover,
 }
 
@@ -71,176 +82,16 @@ impl Default for Options {
         Self {
             tolerance: DEFAULT_TOLERANCE,
             max_nodes: 20_000,
-            max_states: 2_000_000,
+            max_labels: 2_000_000,
             max_evaluations: 100_000,
             leftover: Leftover::Keep,
         }
     }
 }
 
-/// How far the search came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Nothing is better, up to rounding.
-    Optimal,
-    /// Nothing is better by more than the tolerance.
-    WithinTolerance,
-    /// A limit was reached first; `gap` says what is left open.
-    Limit,
-}
-
-/// Why some budget is unspent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UnspentReason {
-    /// Every task that would gain from more is at its `max`.
-    AtMax,
-    /// No task would gain from the rest: the curves are flat there.
-    CurveFlat,
-}
-
-/// A split of the budget with its certificate.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Allocation {
-    /// What was to be spent.
-    pub budget: f64,
-    /// What each task gets, in the tasks' order.
-    pub spend: Vec<f64>,
-    /// Each task's chance of success at its spend, floor and ceiling included: its curve's
-    /// `success(spend)`, up to rounding.
-    pub success: Vec<f64>,
-    /// Expected reward of the round.
-    pub value: f64,
-    /// No split has a larger value.
-    pub upper_bound: f64,
-    /// What one more unit of budget is worth (the multiplier of the certificate).
-    pub price: f64,
-    /// How far the search came.
-    pub status: Status,
-    /// Budget left unspent.
-    pub unspent: f64,
-    /// Why.
-    pub unspent_reason: Option<UnspentReason>,
-    /// Branch-and-bound nodes opened; 1 if the first relaxation settled it.
-    pub nodes: u64,
-    /// Partial choices kept by the exact search over steps.
-    pub states: u64,
-}
-
-impl Allocation {
-    pub(crate) fn empty(tasks: usize) -> Self {
-        Self {
-            budget: 0.0,
-            spend: vec![0.0; tasks],
-            success: vec![0.0; tasks],
-            value: 0.0,
-            upper_bound: 0.0,
-            price: 0.0,
-            status: Status::Optimal,
-            unspent: 0.0,
-            unspent_reason: None,
-            nodes: 0,
-            states: 0,
-        }
-    }
-
-    /// Replaces the spends, and each task's success with them; the rest of the certificate is the
-    /// caller's to mend.
-    pub fn set_spend(&mut self, problem: &Problem, spend: &[f64]) {
-        self.spend.clear();
-        self.spend.extend_from_slice(spend);
-        self.success.clear();
-        self.success.extend(
-            problem.tasks().iter().zip(spend).map(|(task, &spend)| task.curve().success(spend)),
-        );
-    }
-
-    /// `(upper_bound - value) / upper_bound`: no split is better by more than this share.
-    #[must_use]
-    pub fn gap(&self) -> f64 {
-        if self.upper_bound > 0.0 {
-            (self.upper_bound - self.value).max(0.0) / self.upper_bound
-        } else {
-            0.0
-        }
-    }
-}
-
-/// Why no allocation could be made.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum AllocationError {
-    /// The number of values is not the number of tasks.
-    #[error("values: {got} numbers for {expected} tasks")]
-    ValueCount {
-        /// Tasks of the problem.
-        expected: usize,
-        /// Values given.
-        got: usize,
-    },
-    /// A value is negative, NaN or infinite.
-    #[error("values[{task}]: must be finite and not negative, not {value}")]
-    BadValue {
-        /// Position of the task.
-        task: usize,
-        /// What was given.
-        value: f64,
-    },
-    /// A value is given for a task that does not exist.
-    #[error("values[{task}]: there are {tasks} tasks")]
-    NoSuchTask {
-        /// Position given.
-        task: usize,
-        /// Tasks of the problem.
-        tasks: usize,
-    },
-    /// The budget is negative, NaN or infinite.
-    #[error("budget: must be finite and not negative, not {0}")]
-    BadBudget(f64),
-    /// The tolerance is negative or NaN.
-    #[error("tolerance: must be at least 0, not {0}")]
-    BadTolerance(f64),
-    /// The lower bounds exceed the budget.
-    #[error("sum of min = {needed} > budget {budget}: {culprits}")]
-    Infeasible {
-        /// Sum of the lower bounds.
-        needed: f64,
-        /// The budget.
-        budget: f64,
-        /// The tasks with the largest lower bounds: `tv 60, search 60`.
-        culprits: String,
-    },
-    /// A user's function decreased somewhere.
-    #[error("task {task}: its curve decreases: {low} at spend {at} after {high}")]
-    Decreasing {
-        /// Name of the task.
-        task: String,
-        /// Where.
-        at: f64,
-        /// Success there.
-        low: f64,
-        /// Success at a smaller spend.
-        high: f64,
-    },
-    /// A user's function is not of the shape it was declared to have.
-    #[error("task {task}: {shape}, but it is not so around spends {from} to {to}")]
-    NotAsDeclared {
-        /// Name of the task.
-        task: String,
-        /// What was declared.
-        shape: DeclaredShape,
-        /// Where.
-        from: f64,
-        /// Where.
-        to: f64,
-    },
-}
-
-/// What an oracle remembers of earlier calls, to be kept and handed to another: see
-/// [`Oracle::warmth`].
+/// The state that an oracle keeps between calls, see [`Oracle::warm_start`].
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Warmth {
+pub struct WarmStart {
     price: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nearby: Option<nearby::Warmth>,
@@ -248,11 +99,11 @@ pub struct Warmth {
     crowd: Option<crowd::Warmth>,
 }
 
-/// Solves one problem again and again, for other values and budgets.
+/// A solver of one problem for varying values and budgets.
 ///
-/// It keeps its buffers and the last price: after the first call nothing is allocated, and a call
-/// with similar values is faster than the first. The answer does not depend on what was asked
-/// before beyond rounding.
+/// It keeps its buffers and the last multiplier: after the first call no memory is allocated, and a
+/// call with similar values is faster than the first. Earlier calls affect results only by
+/// rounding.
 ///
 /// ```
 /// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec};
@@ -270,42 +121,42 @@ pub struct Warmth {
 /// ```
 #[derive(Debug)]
 pub struct Oracle {
-    model: Model,
+    prepared: PreparedProblem,
     relaxation: Relaxation,
     tree: Tree,
     core: CoreSearch,
-    refinement: Refinement,
-    /// The best split so far and the one being tried: a place for each task, then for each stack.
+    black_boxes: BlackBoxes,
+    /// The best solution so far and the one under evaluation: the spend of each task, then of each
+    /// group of identical thresholds.
     best: Vec<f64>,
     trial: Vec<f64>,
-    last_price: Option<f64>,
-    /// Quick ways for calls of one kind: all tasks are square roots, or power curves, or one
-    /// threshold.
+    last_multiplier: Option<f64>,
+    /// Fast paths for problems of one kind: square roots, power curves, identical thresholds.
     roots: Option<Roots>,
     nearby: Option<Nearby>,
-    ranked: Option<Ranked>,
-    /// The quick way for thousands of concave tasks.
+    top_m: Option<TopM>,
+    /// The fast path for thousands of concave tasks.
     crowd: Option<Crowd>,
     allocation: Allocation,
 }
 
-/// What a search over one fixed set of curves found, before the floors' worth is added.
+/// The result of a solver, before the value of the floors is added.
 #[derive(Debug, Clone, Copy)]
 struct Outcome {
     value: f64,
     bound: f64,
-    price: f64,
-    /// The price at which the split itself was found: that of its node.
-    split_price: f64,
-    /// No task reacts smoothly to the price.
+    multiplier: f64,
+    /// The multiplier of the node in which the split was found.
+    node_multiplier: f64,
+    /// No demand depends smoothly on the multiplier.
     is_flat: bool,
-    /// What the split leaves of the budget, if the first relaxation settled it.
+    /// The unspent budget of the first relaxation, if its solution is the result.
     left: Option<f64>,
     nodes: u64,
-    states: u64,
+    labels: u64,
 }
 
-/// What a quick way is asked, and where its answer goes.
+/// The input and output of a fast path.
 #[derive(Debug)]
 struct Call<'a> {
     values: &'a [f64],
@@ -314,7 +165,7 @@ struct Call<'a> {
     success: &'a mut [f64],
 }
 
-/// What a quick way found.
+/// The result of a fast path.
 #[derive(Debug, Clone, Copy)]
 struct Found {
     value: f64,
@@ -326,76 +177,74 @@ impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        let model = Model::new(problem);
-        let places = model.places();
-        let crowd = Crowd::new(&model);
-        let roots = if crowd.is_some() { None } else { Roots::new(&model) };
-        let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&model) };
+        let prepared = PreparedProblem::new(problem);
+        let spend_len = prepared.spend_len();
+        let crowd = Crowd::new(&prepared);
+        let roots = if crowd.is_some() { None } else { Roots::new(&prepared) };
+        let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&prepared) };
         Self {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
             core: CoreSearch::default(),
-            refinement: Refinement::new(&model),
-            best: vec![0.0; places],
-            trial: vec![0.0; places],
-            last_price: None,
+            black_boxes: BlackBoxes::new(&prepared),
+            best: vec![0.0; spend_len],
+            trial: vec![0.0; spend_len],
+            last_multiplier: None,
             nearby,
             roots,
             crowd,
-            ranked: Ranked::new(&model),
-            allocation: Allocation::empty(model.curves.len()),
-            model,
+            top_m: TopM::new(&prepared),
+            allocation: Allocation::empty(prepared.curves.len()),
+            prepared,
         }
     }
 
-    /// Lets one call use so many threads, where that is worth it: from 100,000 concave tasks on.
-    /// The answer has the same bits for any number of threads.
+    /// Sets the number of threads that one call may use, from 100,000 concave tasks on. The results
+    /// are bit-identical for any number of threads.
     pub fn use_threads(&mut self, threads: NonZeroUsize) {
         self.crowd.iter_mut().for_each(|crowd| crowd.use_threads(threads));
     }
 
-    /// Forgets the last price: the next call starts cold.
-    pub fn forget(&mut self) {
-        self.last_price = None;
+    /// Discards the state of earlier calls: the next call starts cold.
+    pub fn reset(&mut self) {
+        self.last_multiplier = None;
         self.nearby.iter_mut().for_each(Nearby::forget);
         self.crowd.iter_mut().for_each(Crowd::forget);
     }
 
-    /// The last answer; an empty one before the first call.
+    /// The last allocation; an empty one before the first call.
     #[must_use]
     pub fn last(&self) -> &Allocation {
         &self.allocation
     }
 
-    /// All that it remembers of earlier calls: where the next one starts. See
-    /// [`Oracle::start_from`].
+    /// The state from which the next call starts, for [`Oracle::set_warm_start`].
     #[must_use]
-    pub fn warmth(&self) -> Warmth {
-        Warmth {
-            price: self.last_price.map(|price| price * self.model.unit),
+    pub fn warm_start(&self) -> WarmStart {
+        WarmStart {
+            price: self.last_multiplier.map(|price| price * self.prepared.value_scale),
             nearby: self.nearby.as_ref().map(Nearby::warmth),
             crowd: self.crowd.as_ref().map(Crowd::warmth),
         }
     }
 
-    /// Makes the next calls answer as they would in the oracle of the same problem whose
-    /// [`warmth`](Oracle::warmth) this is: to the last bit. What does not fit the problem is
-    /// ignored, and the next call then starts cold.
-    pub fn start_from(&mut self, warmth: &Warmth) {
-        self.forget();
-        self.last_price = warmth
+    /// Restores a saved warm start of an oracle of the same problem; later calls are bit-identical.
+    /// Parts that do not fit the problem are ignored, and the next call then starts cold.
+    pub fn set_warm_start(&mut self, warm_start: &WarmStart) {
+        self.reset();
+        self.last_multiplier = warm_start
             .price
             .filter(|price| *price >= 0.0 && price.is_finite())
-            .map(|price| price / self.model.unit);
-        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warmth.nearby) {
+            .map(|price| price / self.prepared.value_scale);
+        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warm_start.nearby) {
             nearby.start_from(warmth);
         }
-        if let (Some(crowd), Some(warmth)) = (&mut self.crowd, &warmth.crowd) {
+        if let (Some(crowd), Some(warmth)) = (&mut self.crowd, &warm_start.crowd) {
             crowd.start_from(warmth);
         }
     }
 
-    /// The best split of `budget` when a success of task `k` is worth `values[k]`.
+    /// The best allocation of `budget` if a success of task `k` has the value `values[k]`.
     ///
     /// # Errors
     /// If an input is out of range or the lower bounds exceed the budget.
@@ -408,19 +257,22 @@ impl Oracle {
         if self.allocate_quickly(values, budget, options) {
             return Ok(&self.allocation);
         }
-        self.ranked.iter_mut().for_each(Ranked::leave);
+        self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
-        let unit = self.model.unit;
-        self.model.load(values, budget, self.last_price.is_none_or(|price| price == 0.0));
-        // The last price was in that call's unit of value.
-        self.last_price = self.last_price.map(|price| price * (unit / self.model.unit));
+        let value_scale = self.prepared.value_scale;
+        self.prepared.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
+        // The last multiplier was scaled by the value scale of that call.
+        self.last_multiplier =
+            self.last_multiplier.map(|price| price * (value_scale / self.prepared.value_scale));
         let outcome =
-            if self.refinement.is_needed() { self.refine(options)? } else { self.search(options) };
-        self.last_price = Some(outcome.price);
-        let outcome =
-            Outcome { price: outcome.price.max(self.model.unaffordable_price()), ..outcome };
-        finish::finish(
-            &self.model,
+            if self.black_boxes.is_needed() { self.refine(options)? } else { self.search(options) };
+        self.last_multiplier = Some(outcome.multiplier);
+        let outcome = Outcome {
+            multiplier: outcome.multiplier.max(self.prepared.unaffordable_multiplier()),
+            ..outcome
+        };
+        finalize::finalize(
+            &self.prepared,
             &mut self.best,
             self.relaxation.success(),
             outcome,
@@ -430,11 +282,11 @@ impl Oracle {
         Ok(&self.allocation)
     }
 
-    /// Tries the quick ways; false if the call is left to the general search.
+    /// Tries the fast paths; false if the call is left to the general solvers.
     fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let answer = &mut self.allocation;
-        if let Some(ranked) = &mut self.ranked {
-            return ranked.allocate(values, budget, options, answer);
+        if let Some(top_m) = &mut self.top_m {
+            return top_m.allocate(values, budget, options, answer);
         }
         if !(options.tolerance >= 0.0) {
             return false;
@@ -443,7 +295,7 @@ impl Oracle {
             let is_found = self.allocate_crowd(values, budget, options);
             if let Some(crowd) = self.crowd.as_mut().filter(|_| is_found) {
                 crowd.write_success(
-                    &self.model.curves,
+                    &self.prepared.curves,
                     values,
                     &self.allocation.spend,
                     &mut self.allocation.success,
@@ -456,13 +308,13 @@ impl Oracle {
         let found = if let Some(roots) = &mut self.roots {
             roots.allocate(&mut call)
         } else {
-            let start = self.last_price.map(|price| price * self.model.unit);
+            let start = self.last_multiplier.map(|price| price * self.prepared.value_scale);
             self.nearby.as_mut().and_then(|nearby| nearby.allocate(&mut call, start))
         };
         found.is_some_and(|found| self.accept(found, budget, options))
     }
 
-    /// Tries the quick way for thousands of tasks; nothing is said of success.
+    /// Tries the fast path for thousands of tasks, without the probabilities of success.
     fn allocate_crowd(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
         let start = self.crowd_start(values, budget);
         let (Some(crowd), answer) = (&mut self.crowd, &mut self.allocation) else { return false };
@@ -472,21 +324,23 @@ impl Oracle {
         self.accept(found, budget, options)
     }
 
-    /// A price to begin with, if the crowd needs one: the last, or that of a sample of the tasks.
+    /// A multiplier to start with, if one is needed: the last, or that of a sample of the tasks.
     fn crowd_start(&mut self, values: &[f64], budget: f64) -> Option<f64> {
         if !self.crowd.as_ref().is_some_and(Crowd::is_cold) {
             return None;
         }
-        let last =
-            self.last_price.map(|price| price * self.model.unit).filter(|&price| price > 0.0);
+        let last = self
+            .last_multiplier
+            .map(|price| price * self.prepared.value_scale)
+            .filter(|&price| price > 0.0);
         last.or_else(|| {
-            let is_good = self.check(values, budget, &Options::default()).is_ok();
-            self.model.load_sample(if is_good { values } else { return None }, budget);
-            self.relaxation.sample_price(self.model.view())
+            let is_valid = self.check(values, budget, &Options::default()).is_ok();
+            self.prepared.load_sample(if is_valid { values } else { return None }, budget);
+            self.relaxation.sample_multiplier(self.prepared.view())
         })
     }
 
-    /// Takes what a quick way has found; always true.
+    /// Writes the result of a fast path; always true.
     fn accept(
         &mut self,
         Found { value, upper_bound, price }: Found,
@@ -497,44 +351,44 @@ impl Oracle {
         (answer.budget, answer.value, answer.upper_bound, answer.price) =
             (budget, value, upper_bound, price);
         (answer.unspent, answer.unspent_reason) = (0.0, None);
-        (answer.nodes, answer.states) = (1, 0);
-        answer.status = finish::status(answer, options.tolerance);
-        (self.last_price, self.model.unit) = (Some(price), 1.0);
+        (answer.nodes, answer.labels) = (1, 0);
+        answer.status = answer.status_within(options.tolerance);
+        (self.last_multiplier, self.prepared.value_scale) = (Some(price), 1.0);
         true
     }
 
-    /// Solves the problem as the model has it now; the split is left in `best`.
+    /// Solves the prepared problem and leaves the solution in `best`.
     fn search(&mut self, options: &Options) -> Outcome {
-        if let Some(stairs) = self.model.stairs.take() {
-            return self.search_steps(stairs, options);
+        if let Some(steps) = self.prepared.steps.take() {
+            return self.search_steps(steps, options);
         }
         let root = self.relaxation.solve(
-            self.model.view(),
-            self.last_price,
+            self.prepared.view(),
+            self.last_multiplier,
             f64::NEG_INFINITY,
             &mut self.best,
         );
-        let slack = options.tolerance * (root.value + self.model.constant);
+        let abs_gap = options.tolerance * (root.value + self.prepared.constant);
         let settled = Outcome {
             value: root.value,
             bound: root.bound,
-            price: root.price,
-            split_price: root.price,
+            multiplier: root.multiplier,
+            node_multiplier: root.multiplier,
             is_flat: root.is_flat,
-            left: Some(root.left),
+            left: Some(root.residual_left),
             nodes: 1,
-            states: 0,
+            labels: 0,
         };
         if root.fractional.is_none() {
             return settled;
         }
-        if root.bound - root.value <= slack {
+        if root.bound - root.value <= abs_gap {
             return settled;
         }
-        self.model.rank_classes();
-        let stop = Stop { slack, max_nodes: options.max_nodes };
+        self.prepared.rank_classes();
+        let stop = Stop { abs_gap, max_nodes: options.max_nodes };
         let found = self.tree.run(
-            &mut self.model,
+            &mut self.prepared,
             &mut self.relaxation,
             root,
             stop,
@@ -544,38 +398,42 @@ impl Oracle {
         Outcome {
             value: found.value,
             bound: found.bound,
-            split_price: found.split_price,
+            node_multiplier: found.node_multiplier,
             nodes: found.nodes,
             left: None,
             ..settled
         }
     }
 
-    /// The exact search, when every task is a staircase.
-    fn search_steps(&mut self, mut stairs: Box<Stairs>, options: &Options) -> Outcome {
-        let model = &mut self.model;
-        let terms = Terms { weights: &model.weights, budget: model.budget, free: model.free };
-        let outcome = self.core.solve(&mut stairs, terms, self.last_price, options);
-        let has_equals = model.classes.len() < model.coordinates.len();
+    /// Solves a problem of step curves exactly.
+    fn search_steps(&mut self, mut steps: Box<StepItems>, options: &Options) -> Outcome {
+        let prepared = &mut self.prepared;
+        let input = MckpInput {
+            weights: &prepared.weights,
+            budget: prepared.budget,
+            residual: prepared.residual,
+        };
+        let outcome = self.core.solve(&mut steps, input, self.last_multiplier, options);
+        let has_equals = prepared.classes.len() < prepared.domains.len();
         if has_equals && outcome.left.is_none() {
-            model.rank_classes();
-            stairs.order_equals(&model.classes, &model.weights);
+            prepared.rank_classes();
+            steps.order_identical(&prepared.classes, &prepared.weights);
         }
-        stairs.write_spend(&mut self.best);
-        model.stairs = Some(stairs);
+        steps.write_spend(&mut self.best);
+        prepared.steps = Some(steps);
         outcome
     }
 
     fn check(&self, values: &[f64], budget: f64, options: &Options) -> Result<(), AllocationError> {
-        let model = &self.model;
-        if values.len() != model.curves.len() {
+        let prepared = &self.prepared;
+        if values.len() != prepared.curves.len() {
             return Err(AllocationError::ValueCount {
-                expected: model.curves.len(),
+                expected: prepared.curves.len(),
                 got: values.len(),
             });
         }
-        if !are_good(values) {
-            let bad = values.iter().enumerate().find(|(_, value)| !is_good(value));
+        if !are_valid(values) {
+            let bad = values.iter().enumerate().find(|(_, value)| !is_valid(value));
             return bad
                 .map_or(Ok(()), |(task, &value)| Err(AllocationError::BadValue { task, value }));
         }
@@ -585,35 +443,34 @@ impl Oracle {
         self.check_budget(budget)
     }
 
-    /// Whether there is a split of this budget at all.
+    /// Checks that the budget is valid and covers the lower bounds.
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
-        let model = &self.model;
+        let prepared = &self.prepared;
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget));
         }
-        if !covers(budget, model.min_total) {
+        if !covers(budget, prepared.min_total) {
             return Err(AllocationError::Infeasible {
-                needed: model.min_total,
+                needed: prepared.min_total,
                 budget,
-                culprits: culprits(model),
+                largest_lower_bounds: largest_lower_bounds(prepared),
             });
         }
         Ok(())
     }
 }
 
-/// Whether a budget is enough for lower bounds that need so much together; sums that are above it
-/// only by rounding are.
+/// Whether a budget covers lower bounds with this sum, up to rounding.
 pub(crate) fn covers(budget: f64, needed: f64) -> bool {
-    needed <= budget * (1.0 + 1e-12)
+    needed <= budget * (1.0 + SUM_TOLERANCE)
 }
 
-fn is_good(value: &f64) -> bool {
+fn is_valid(value: &f64) -> bool {
     *value >= 0.0 && *value < f64::INFINITY
 }
 
-/// Whether all values are good, in a form that the compiler turns into vector instructions.
-fn are_good(values: &[f64]) -> bool {
+/// Whether all values are valid, in a form that the compiler vectorises.
+fn are_valid(values: &[f64]) -> bool {
     let (chunks, rest) = values.as_chunks::<8>();
     let (mut least, mut odd) = ([0.0; 8], [0.0; 8]);
     for chunk in chunks {
@@ -623,20 +480,17 @@ fn are_good(values: &[f64]) -> bool {
             odd[lane] += chunk[lane] * 0.0;
         }
     }
-    rest.iter().all(is_good) && least == [0.0; 8] && odd == [0.0; 8]
+    rest.iter().all(is_valid) && least == [0.0; 8] && odd == [0.0; 8]
 }
 
-/// The tasks with the largest lower bounds, for a message.
-fn culprits(model: &Model) -> String {
-    const NAMED: usize = 5;
+/// The tasks with the largest lower bounds.
+fn largest_lower_bounds(prepared: &PreparedProblem) -> Vec<(String, f64)> {
     let mut tasks: Vec<usize> =
-        (0..model.bounds.len()).filter(|&task| model.bounds[task].min > 0.0).collect();
-    tasks.sort_by(|&a, &b| model.bounds[b].min.total_cmp(&model.bounds[a].min));
-    let named: Vec<String> = tasks
-        .iter()
-        .take(NAMED)
-        .map(|&task| format!("{} {}", model.names[task], model.bounds[task].min))
-        .collect();
-    let rest = tasks.len().saturating_sub(NAMED);
-    if rest > 0 { format!("{} and {rest} more", named.join(", ")) } else { named.join(", ") }
+        (0..prepared.bounds.len()).filter(|&task| prepared.bounds[task].min > 0.0).collect();
+    tasks.sort_by(|&a, &b| prepared.bounds[b].min.total_cmp(&prepared.bounds[a].min));
+    tasks.truncate(AllocationError::MAX_LISTED);
+    tasks
+        .into_iter()
+        .map(|task| (prepared.names[task].clone(), prepared.bounds[task].min))
+        .collect()
 }

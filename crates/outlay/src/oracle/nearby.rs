@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 use super::close::log_ratio;
 use super::four::{Four, FourSums, SMALL, with_four};
-use super::model::Model;
-use super::relaxation::ROUNDING;
+use super::prepared::PreparedProblem;
+use super::tolerances::BOUND_ROUNDING as ROUNDING;
 use super::{Call, Found};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
@@ -121,7 +121,7 @@ const LONGEST_PAUSE: u32 = 64;
 
 impl Nearby {
     /// None unless all tasks are power curves and there are some.
-    pub(super) fn new(model: &Model) -> Option<Self> {
+    pub(super) fn new(model: &PreparedProblem) -> Option<Self> {
         let tasks = model.curves.len();
         if tasks < FEWEST {
             return None;

@@ -8,8 +8,8 @@
 use pulp::{Arch, Simd, WithSimd};
 
 use super::four::{Four, FourSums, with_four};
-use super::model::Model;
-use super::relaxation::ROUNDING;
+use super::prepared::PreparedProblem;
+use super::tolerances::BOUND_ROUNDING as ROUNDING;
 use super::{Call, Found};
 use crate::curve::{Curve, Family};
 use crate::problem::Bounds;
@@ -48,7 +48,7 @@ const LEAST_SPEND: f64 = 1e-90;
 
 impl Roots {
     /// None unless all tasks are square roots and there are some.
-    pub(super) fn new(model: &Model) -> Option<Self> {
+    pub(super) fn new(model: &PreparedProblem) -> Option<Self> {
         let tasks = model.curves.len();
         if tasks < FEWEST {
             return None;

@@ -231,7 +231,7 @@ mod tests {
             unspent: 6.0,
             unspent_reason: Some(UnspentReason::CurveFlat),
             nodes: 1,
-            states: 0,
+            labels: 0,
         };
         let comparison = Comparison::new(&two_jobs(8.0), missed, &[2.0, 6.0], 8.0, 3.0, true);
         assert!(comparison.keeps_plan);

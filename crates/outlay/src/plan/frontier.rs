@@ -124,7 +124,7 @@ mod tests {
             unspent: 0.0,
             unspent_reason: None,
             nodes: 1,
-            states: 0,
+            labels: 0,
         }
     }
 

@@ -489,7 +489,7 @@ mod tests {
             unspent: if unspent <= problem.budget() * 1e-12 { 0.0 } else { unspent },
             unspent_reason: None,
             nodes: 1,
-            states: 0,
+            labels: 0,
         }
     }
 

@@ -53,9 +53,9 @@ fn plays_without_allocating(
     // Buffers grow to what the hardest round needs; a second pass over the same rounds needs
     // nothing more.
     play(&mut oracle);
-    oracle.forget();
+    oracle.reset();
     play(&mut oracle);
-    oracle.forget();
+    oracle.reset();
     let region = Region::new(ALLOCATOR);
     play(&mut oracle);
     let change = region.change();

@@ -87,7 +87,7 @@ fn larger_problems_reach_the_promised_gaps() {
                     "{mix:?} {tasks} seed {seed}: gap {:e} nodes {} states {} {:?}",
                     found.gap(),
                     found.nodes,
-                    found.states,
+                    found.labels,
                     clock.elapsed()
                 );
                 assert!(
@@ -95,7 +95,7 @@ fn larger_problems_reach_the_promised_gaps() {
                     "{mix:?} K={tasks} seed {seed}: gap {:e}, {} nodes, {} states",
                     found.gap(),
                     found.nodes,
-                    found.states
+                    found.labels
                 );
             }
         }

@@ -47,15 +47,15 @@ fn counting_never_bounds_below_the_optimum() {
         let spread = [0.0, 1e-3, 0.05, 0.9][random.below(4)];
         let (problem, curves, values) = correlated(&mut random, tasks, jumps, spread);
         let truth = steps_optimum(&curves, &values, 1.0);
-        for max_states in [0, 2, 12] {
-            let options = Options { max_states, ..Options::default() };
+        for max_labels in [0, 2, 12] {
+            let options = Options { max_labels, ..Options::default() };
             let (found, checked) = solve_with(&problem, &values, 1.0, &options);
-            let context = format!("seed {seed}, {max_states} states: {found:?}");
+            let context = format!("seed {seed}, {max_labels} states: {found:?}");
             assert!(found.upper_bound >= truth * (1.0 - 1e-13), "bound below {truth}, {context}");
             assert!(found.value <= truth * (1.0 + 1e-12), "above {truth}, {context}");
             lowered += usize::from(
                 found.status == Status::Limit
-                    && found.upper_bound < checked.price_bound * (1.0 - 1e-3),
+                    && found.upper_bound < checked.dual_bound * (1.0 - 1e-3),
             );
         }
     }
@@ -79,7 +79,7 @@ fn correlated_steps_are_certified_to_a_millionth() {
                 brief(&found)
             );
             assert!(
-                checked.price_bound > found.upper_bound,
+                checked.dual_bound > found.upper_bound,
                 "K = {tasks} seed {seed}: nothing was to be closed"
             );
         }

@@ -561,7 +561,7 @@ fn limits_and_coarse_tolerances_leave_true_bounds() {
                 let options = Options {
                     tolerance,
                     max_nodes: limit,
-                    max_states: limit,
+                    max_labels: limit,
                     ..Options::default()
                 };
                 let (found, _) = solve_with(&problem, &values, 1.0, &options);

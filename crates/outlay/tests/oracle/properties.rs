@@ -66,7 +66,7 @@ proptest! {
             let budget = problem.budget() * (0.2 + random.uniform());
             let values: Vec<f64> = values.iter().map(|value| value * if random.uniform() < 0.2 { 0.0 } else { random.uniform() }).collect();
             let mut other = Oracle::new(&problem);
-            other.start_from(&oracle.warmth());
+            other.set_warm_start(&oracle.warm_start());
             let answer = oracle.allocate(&values, budget, &Options::default()).cloned();
             prop_assert_eq!(answer, other.allocate(&values, budget, &Options::default()).cloned());
         }
@@ -422,9 +422,9 @@ fn equal_curves_with_equal_values_do_not_blow_up_the_search() {
                     found.nodes
                 );
                 assert!(
-                    found.states <= 2_000_000,
+                    found.labels <= 2_000_000,
                     "{name} K={tasks} spread {spread}: {} states",
-                    found.states
+                    found.labels
                 );
                 if spread == 0.0 {
                     assert!(
@@ -510,7 +510,10 @@ fn bad_calls_are_refused() {
     let problem = ProblemSpec { tasks: vec![tv], ..ProblemSpec::default() }.check().unwrap();
     let error =
         Oracle::new(&problem).allocate(&[1.0], 0.5, &Options::default()).map(|_| ()).unwrap_err();
-    assert_eq!(error.to_string(), "sum of min = 0.6 > budget 0.5: tv 0.6");
+    assert_eq!(
+        error.to_string(),
+        "infeasible: lower bounds need 0.6, but the budget is 0.5 (largest: tv 0.6)"
+    );
 }
 
 #[test]
@@ -542,7 +545,7 @@ fn limits_are_counted_and_told() {
         Curve::steps(vec![at], vec![0.2 + 0.8 * at / 0.02]).unwrap()
     });
     let problem = problem_of(curves.collect(), 1.0);
-    let options = Options { max_states: 20_000, ..Options::default() };
+    let options = Options { max_labels: 20_000, ..Options::default() };
     let (first, _) = solve_with(&problem, &[1.0; 200], 1.0, &options);
     let (again, _) = solve_with(&problem, &[1.0; 200], 1.0, &options);
     assert_eq!(first, again, "limits count work, so the answer is the same every time");

@@ -2,7 +2,7 @@
 //! function computed one by one from the curves, and against themselves in other places of the
 //! problem.
 
-use outlay::oracle::price_bound;
+use outlay::oracle::dual_bound;
 use outlay::{Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
 
 use crate::support::*;
@@ -81,7 +81,7 @@ fn odd_s_curves_are_never_below_a_grid_and_bounds_never_below_it() {
 }
 
 /// Where the first relaxation settles it, the bound is the dual function at the price: the sum that
-/// `price_bound` takes curve by curve. Elsewhere it is no larger.
+/// `dual_bound` takes curve by curve. Elsewhere it is no larger.
 #[test]
 fn bounds_are_the_dual_function_computed_one_by_one() {
     let mut settled = 0;
@@ -91,7 +91,7 @@ fn bounds_are_the_dual_function_computed_one_by_one() {
         let budget = 10f64.powi(random.below(6) as i32 - 3);
         let (problem, values) = odd_problem(&mut random, tasks, budget);
         let (found, _) = solve(&problem, &values, budget);
-        let dual = price_bound(&problem, &values, budget, found.price);
+        let dual = dual_bound(&problem, &values, budget, found.price);
         assert!(
             found.upper_bound <= dual * (1.0 + 1e-12),
             "seed {seed}: {} above {dual}",

@@ -45,13 +45,13 @@ pub(crate) fn certified(problem: &Problem, values: &[f64], allocation: &Allocati
         );
     }
     assert!(
-        checked.price_bound >= allocation.value * (1.0 - 1e-13),
+        checked.dual_bound >= allocation.value * (1.0 - 1e-13),
         "{checked:?} {}",
         brief(allocation)
     );
     let custom = problem.tasks().iter().any(|task| task.curve().family().as_str() == "custom");
     assert!(
-        custom || checked.price_bound >= allocation.upper_bound * (1.0 - 1e-11),
+        custom || checked.dual_bound >= allocation.upper_bound * (1.0 - 1e-11),
         "a search bound above the price's own: {checked:?} {}",
         brief(allocation)
     );

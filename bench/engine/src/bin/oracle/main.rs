@@ -83,15 +83,15 @@ impl Runs {
         let moving: Vec<Vec<f64>> = (0..CYCLE).map(|_| jitter()).collect();
         let mut oracle = Oracle::new(problem);
         let cold = time(self.effort, || {
-            oracle.forget();
+            oracle.reset();
             black_box(oracle.allocate(black_box(values), 1.0, options).unwrap());
         });
-        oracle.forget();
+        oracle.reset();
         let answer = oracle.allocate(values, 1.0, options).unwrap();
         let (value, nodes, states, gap, limited) = (
             answer.value,
             answer.nodes,
-            answer.states,
+            answer.labels,
             answer.gap(),
             answer.status == Status::Limit,
         );

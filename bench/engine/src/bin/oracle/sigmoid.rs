@@ -104,7 +104,7 @@ fn measure(kind: Kind, tasks: usize, seed: u64, tolerance: f64, effort: Effort) 
     let options = Options { tolerance, ..Options::default() };
     let mut oracle = Oracle::new(&problem);
     let cold = time(effort, || {
-        oracle.forget();
+        oracle.reset();
         black_box(oracle.allocate(black_box(&values), 1.0, &options).unwrap());
     });
     let (nodes, gap, is_limited) =

@@ -7,8 +7,8 @@ mod exponential;
 mod power;
 mod ramp;
 
-use super::chords::Chords;
 use super::four::{Four, FourSums, LEAST_LN, fours, fours_mut, with_four};
+use super::multiplier::Breakpoints;
 use crate::curve::{Curve, Family};
 use crate::numeric::compensated::Sum;
 use crate::problem::Bounds;
@@ -300,7 +300,7 @@ impl Batches {
 
     /// Adds the straight tasks' chords; returns the most that all tasks can take above their lower
     /// bounds.
-    pub(super) fn load_chords(&self, chords: &mut Chords) -> f64 {
+    pub(super) fn load_chords(&self, chords: &mut Breakpoints) -> f64 {
         let smooth = self.power.places.reach(&self.power.level)
             + self.exponential.places.reach(&self.exponential.level);
         smooth + self.ramp.load_chords(chords)

@@ -4,7 +4,7 @@ use pulp::{Arch, Simd, WithSimd};
 
 use super::{Four, FourSums, Places, Settled, Split, fours, fours_mut, gather, with_four};
 use crate::curve::Curve;
-use crate::oracle::chords::Chords;
+use crate::oracle::multiplier::Breakpoints;
 use crate::problem::Bounds;
 
 #[derive(Debug, Default)]
@@ -55,11 +55,11 @@ impl RampBatch {
     }
 
     /// Adds the chords; returns the most that the tasks can take above their lower bounds.
-    pub(super) fn load_chords(&self, chords: &mut Chords) -> f64 {
+    pub(super) fn load_chords(&self, chords: &mut Breakpoints) -> f64 {
         // A task worth nothing has a chord at price zero, which no price is below. So has a place
         // of no task.
         chords.extend(&self.turn, &self.room);
-        chords.taken(0.0).0
+        chords.above_and_at(0.0).0
     }
 
     pub(super) fn settle(

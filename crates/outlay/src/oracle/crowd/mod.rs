@@ -31,8 +31,8 @@ use serde::{Deserialize, Serialize};
 use super::Found;
 use super::close::exp;
 use super::four::{TINY, with_four};
-use super::model::Model;
-use super::relaxation::ROUNDING;
+use super::prepared::PreparedProblem;
+use super::tolerances::BOUND_ROUNDING as ROUNDING;
 use crate::curve::Curve;
 use crate::numeric::compensated::sum;
 use block::{BLOCK, Block, MOST_VALUE, RiseBlock, Scan, ScanBlock, Totals, Write, WriteBlock};
@@ -170,7 +170,7 @@ const LONGEST_PAUSE: u32 = 64;
 
 impl Crowd {
     /// None if there are few tasks, or one is of a kind that is not handled in bulk.
-    pub(super) fn new(model: &Model) -> Option<Self> {
+    pub(super) fn new(model: &PreparedProblem) -> Option<Self> {
         let tasks = model.curves.len();
         if tasks < FEWEST {
             return None;

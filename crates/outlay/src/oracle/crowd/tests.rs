@@ -204,9 +204,10 @@ fn warmth_is_all_that_it_remembers() {
         let mut values: Vec<f64> = (0..kind.tasks).map(|_| random.between(0.05, 1.0)).collect();
         for round in 0..12 {
             let warmth =
-                serde_json::from_str(&serde_json::to_string(&oracle.warmth()).unwrap()).unwrap();
+                serde_json::from_str(&serde_json::to_string(&oracle.warm_start()).unwrap())
+                    .unwrap();
             let mut other = Oracle::new(&problem);
-            other.start_from(&warmth);
+            other.set_warm_start(&warmth);
             // Now and then more than all tasks can use, so that the general search answers in
             // between.
             let budget = if round % 5 == 4 { 1e4 } else { random.between(0.8, 1.1) };

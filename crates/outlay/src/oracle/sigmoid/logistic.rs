@@ -2,21 +2,21 @@
 
 use pulp::Simd;
 
-use super::{Family, FourCurves, Place, Price, Responses, Sigmoids};
-use crate::oracle::coordinate::Smooth;
+use super::{CurveLanes, Demands, Family, FamilyIndex, Multiplier, Sigmoids};
+use crate::oracle::domain::Smooth;
 use crate::oracle::four::{Four, LEAST_LN};
 
 #[derive(Debug)]
 pub(super) struct LogisticFamily;
 
-/// Up to here the odds are close to one, and their logarithm is taken without losing digits.
-const NEAR: f64 = 0.03;
+/// Up to this root the odds are close to one, and the series keeps all digits of their logarithm.
+const SERIES_ROOT: f64 = 0.03;
 
 impl Family for LogisticFamily {
-    fn numbers(smooth: &Smooth) -> Option<([f64; 4], f64)> {
+    fn params(smooth: &Smooth) -> Option<([f64; 4], f64)> {
         let Smooth::Logistic(logistic) = smooth else { return None };
         let (mid, width) = (logistic.mid(), logistic.width());
-        // What the standard curve's part above zero spend is.
+        // The share of the standard curve above zero spend.
         let part = 1.0 / (1.0 + (-mid / width).exp());
         Some(([mid, width, width * part, 0.5 / part], 0.0))
     }
@@ -27,31 +27,31 @@ impl Family for LogisticFamily {
         weight
     }
 
-    fn measure(_numbers: [f64; 4], spend: f64) -> f64 {
+    fn position(_numbers: [f64; 4], spend: f64) -> f64 {
         spend
     }
 
     #[inline(always)]
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> Responses<S> {
-        let load = |numbers: &[f64; 4]| Four::load(simd, numbers);
+    fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S> {
+        let load = |params: &[f64; 4]| Four::load(simd, params);
         let number = |number: f64| Four::splat(simd, number);
-        let [mid, width, scale, half] = [0, 1, 2, 3].map(|place| load(&curves.numbers[place]));
+        let [mid, width, scale, half] = [0, 1, 2, 3].map(|index| load(&curves.params[index]));
         // σ(1−σ) = q on the upper branch: σ = (1 + root)/2 with root = sqrt(1−4q), and the odds are
         // σ²/q, or (1 + root)/(1 − root).
-        let q = number(price.price) / load(&curves.level) * scale;
+        let q = number(multiplier.value) / load(&curves.level) * scale;
         let root = q.times_from(number(4.0), number(1.0)).max(number(0.0)).sqrt();
         let upper = (root + 1.0) * 0.5;
         let near = (root + 1.0).ln_ratio(number(1.0) - root);
-        let along = root.where_above(number(NEAR), (upper * upper / q).ln(), near);
-        // So flat that the odds are beyond all numbers: as far as the domain goes.
+        let along = root.where_above(number(SERIES_ROOT), (upper * upper / q).ln(), near);
+        // The odds overflow where the curve is this flat: the spend is the end of the domain.
         let spend =
             q.where_above(number(LEAST_LN), width.times_plus(along, mid), number(f64::INFINITY));
-        // The curve's rise since zero spend as a share of what there is.
+        // The rise of the curve since zero spend, as a share of the whole rise.
         let success = root.times_plus(half, number(1.0) - half);
         let zero = number(0.0);
-        let fall = root.where_above(zero, width / root, zero);
-        let bend = root.where_above(zero, fall * (q * -2.0) / (root * root), zero);
-        Responses { spend, fall, bend, success }
+        let sensitivity = root.where_above(zero, width / root, zero);
+        let curvature = root.where_above(zero, sensitivity * (q * -2.0) / (root * root), zero);
+        Demands { spend, sensitivity, curvature, success }
     }
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Family for LogisticFamily {
         ((spend - mid) / width).sigmoid() * (spend / width).one_less_decay()
     }
 
-    fn place(sigmoids: &Sigmoids, coordinate: u32) -> Option<usize> {
-        if let Place::Logistic(place) = sigmoids.place(coordinate) { Some(place) } else { None }
+    fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
+        if let FamilyIndex::Logistic(index) = sigmoids.index(domain) { Some(index) } else { None }
     }
 }

@@ -1,146 +1,143 @@
-//! Hill and logistic tasks in flat arrays: from a corner of the envelope along one chord to a
-//! concave branch.
+//! Hill and logistic tasks in flat arrays.
 //!
-//! That is the envelope of nearly every S-shaped task. What a price needs of all of them (where
-//! each one's chord is tied, and by how much it jumps) is one pass; the spends of those on their
-//! branch are found four at a time ([`riding`]). A task whose domain leaves it another envelope is
-//! one of the `others`, which the search looks at one by one.
+//! The envelope of nearly every S-shaped task is one edge from the lower bound to a tangent point,
+//! then the concave branch of the curve. Such a task has one breakpoint, its *tie multiplier*
+//! (weight times the slope of the edge). All tie multipliers of a call are one pass over the
+//! arrays, and the demands of the tasks on their branch are computed four at a time by the
+//! [`active_set`]. Tasks whose interval leads to another envelope are listed in `others` and
+//! evaluated individually.
 
+mod active_set;
 mod hill;
 mod logistic;
-mod riding;
 
 use pulp::Simd;
 
 use super::batch::Split;
-use super::chords::{Chord, Chords};
-use super::coordinate::{Coordinate, Form, Smooth};
+use super::domain::{Domain, Form, Smooth};
+use super::envelope::Envelope;
 use super::four::Four;
-use super::hull::Hull;
+use super::multiplier::{Breakpoint, Breakpoints};
 use crate::curve::Curve;
+pub(super) use active_set::{ActiveSet, Aggregate, Assignment, TiedTask};
 use hill::HillFamily;
 use logistic::LogisticFamily;
-pub(super) use riding::{Ridden, Riding, Settlement, Taker};
 
-/// What a family computes, four curves side by side.
+/// The computations of a family, four curves per vector.
 trait Family {
-    /// The numbers of a curve that every price needs, and one that goes into its level; nothing for
-    /// other families.
-    fn numbers(smooth: &Smooth) -> Option<([f64; 4], f64)>;
-    /// What weights make of that number.
+    /// The parameters of a curve and its part of the level; none for other families.
+    fn params(smooth: &Smooth) -> Option<([f64; 4], f64)>;
+    /// The level of a curve with this weight.
     fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
-    /// How far along the branch a spend is, in the family's own measure.
-    fn measure(numbers: [f64; 4], spend: f64) -> f64;
-    /// The best on the branch at a price; keeps what the next price starts from.
-    fn respond<S: Simd>(simd: S, curves: &mut FourCurves, price: Price) -> Responses<S>;
-    /// The chances of success, before floor and ceiling, at spends above zero.
-    fn success<S: Simd>(numbers: [Four<S>; 4], spend: Four<S>) -> Four<S>;
-    /// Where a coordinate is in the family's batch.
-    fn place(sigmoids: &Sigmoids, coordinate: u32) -> Option<usize>;
+    /// The position of a spend on the branch, in the family's own variable.
+    fn position(params: [f64; 4], spend: f64) -> f64;
+    /// The demand on the branch at a multiplier; stores the start of the next evaluation.
+    fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S>;
+    /// The probabilities of success before floor and ceiling, at spends above zero.
+    fn success<S: Simd>(params: [Four<S>; 4], spend: Four<S>) -> Four<S>;
+    /// The index of a domain among the tasks of the family.
+    fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize>;
 }
 
 /// Four curves on their branch.
 #[derive(Debug, Clone, Copy)]
-struct FourCurves {
-    numbers: [[f64; 4]; 4],
+struct CurveLanes {
+    params: [[f64; 4]; 4],
     level: [f64; 4],
-    /// Where the chord touches the branch, in the family's measure: at the tie and below it no
-    /// spend is before.
-    touch: [f64; 4],
-    /// Where the last price left each curve, and how fast it moved with the price's logarithm.
-    place: [f64; 4],
+    /// The tangent point in the family's variable; below the tie multiplier no demand is less.
+    tangent_point: [f64; 4],
+    /// The position at the last multiplier, and its rate of change with the multiplier's logarithm.
+    last_position: [f64; 4],
     rate: [f64; 4],
 }
 
-/// What four curves respond.
+/// The demands of four curves.
 #[derive(Clone, Copy)]
-struct Responses<S: Simd> {
+struct Demands<S: Simd> {
     spend: Four<S>,
-    /// The spends' fall per unit of the price's logarithm, and by how much less that is a unit
-    /// later.
-    fall: Four<S>,
-    bend: Four<S>,
-    /// The chances of success, before floor and ceiling.
+    /// Sensitivity and curvature with respect to the multiplier's logarithm.
+    sensitivity: Four<S>,
+    curvature: Four<S>,
+    /// The probabilities of success before floor and ceiling.
     success: Four<S>,
 }
 
-/// A price to respond to.
+/// A multiplier to evaluate.
 #[derive(Debug, Clone, Copy)]
-struct Price {
-    price: f64,
+struct Multiplier {
+    value: f64,
     log: f64,
-    /// How far its logarithm is from that of the last price, if there was one.
+    /// The difference of its logarithm from the last one's, if there was one.
     step: Option<f64>,
 }
 
 /// All Hill and logistic tasks of a problem.
 #[derive(Debug)]
 pub(super) struct Sigmoids {
-    hill: Batch<HillFamily>,
-    logistic: Batch<LogisticFamily>,
-    /// Where each coordinate is.
-    places: Vec<Place>,
-    /// The coordinates that are not here, in this call.
+    hill: SigmoidTasks<HillFamily>,
+    logistic: SigmoidTasks<LogisticFamily>,
+    /// The index of each domain.
+    indices: Vec<FamilyIndex>,
+    /// The domains that are not in the arrays in this call.
     others: Vec<u32>,
 }
 
-/// See [`Sigmoids::are_few`].
-const FEW: usize = 256;
+/// Up to this many tasks every node looks at all of them.
+const FEW_TASKS: usize = 256;
 
-/// Where a coordinate is.
+/// The family of a domain and its index there.
 #[derive(Debug, Clone, Copy)]
-enum Place {
+enum FamilyIndex {
     Hill(usize),
     Logistic(usize),
-    Elsewhere,
+    None,
 }
 
 /// The tasks of one family.
 #[derive(Debug)]
-struct Batch<F> {
-    coordinate: Vec<u32>,
+struct SigmoidTasks<F> {
+    domain: Vec<u32>,
     task: Vec<u32>,
-    numbers: Vec<([f64; 4], f64)>,
+    params: Vec<([f64; 4], f64)>,
     floor: Vec<f64>,
     height: Vec<f64>,
-    /// The corner, the slope of its chord, and the branch; a slope of zero where the envelope is
-    /// another in this call.
+    /// The vertex, the slope of its edge, and the branch; the slope is zero if the envelope has
+    /// another form in this call.
     low: Vec<f64>,
     low_success: Vec<f64>,
     slope: Vec<f64>,
     jump: Vec<f64>,
     start: Vec<f64>,
     end: Vec<f64>,
-    touch: Vec<f64>,
-    /// The price at which each task's chord is tied in this call, and what the corner is worth.
-    tie: Vec<f64>,
-    low_worth: Vec<f64>,
-    /// Some corner is worth something.
-    has_worthy_corners: bool,
+    tangent_point: Vec<f64>,
+    /// The tie multiplier of each task in this call, and the value at the vertex.
+    tie_multiplier: Vec<f64>,
+    low_value: Vec<f64>,
+    /// Some task has value at its vertex.
+    has_low_value: bool,
     family: std::marker::PhantomData<F>,
 }
 
 impl Sigmoids {
-    pub(super) fn new(coordinates: &[Coordinate], curves: &[Curve]) -> Self {
-        let (mut hill, mut logistic) = (Batch::new(), Batch::new());
-        let place = |(position, coordinate): (usize, &Coordinate)| {
-            let (Form::Smooth(smooth), Some(curve)) =
-                (&coordinate.form, curves.get(coordinate.task))
+    pub(super) fn new(domains: &[Domain], curves: &[Curve]) -> Self {
+        let (mut hill, mut logistic) = (SigmoidTasks::new(), SigmoidTasks::new());
+        let index = |(position, domain): (usize, &Domain)| {
+            let (Form::Smooth(smooth), Some(curve)) = (&domain.form, curves.get(domain.task))
             else {
-                return Place::Elsewhere;
+                return FamilyIndex::None;
             };
-            if let Some(place) = hill.take(position, coordinate.task, smooth, curve) {
-                return Place::Hill(place);
+            if let Some(index) = hill.push(position, domain.task, smooth, curve) {
+                return FamilyIndex::Hill(index);
             }
             logistic
-                .take(position, coordinate.task, smooth, curve)
-                .map_or(Place::Elsewhere, Place::Logistic)
+                .push(position, domain.task, smooth, curve)
+                .map_or(FamilyIndex::None, FamilyIndex::Logistic)
         };
-        let places = coordinates.iter().enumerate().map(place).collect();
-        Self { hill, logistic, places, others: Vec::new() }
+        let indices = domains.iter().enumerate().map(index).collect();
+        Self { hill, logistic, indices, others: Vec::new() }
     }
 
-    /// The coordinates that the search has to look at one by one.
+    /// The domains to be evaluated individually.
     pub(super) fn others(&self) -> &[u32] {
         &self.others
     }
@@ -149,88 +146,88 @@ impl Sigmoids {
         self.hill.task.is_empty() && self.logistic.task.is_empty()
     }
 
-    /// To be called before the envelopes of a call are told.
+    /// Starts a call with new envelopes.
     pub(super) fn clear(&mut self) {
         self.others.clear();
-        self.hill.has_worthy_corners = false;
-        self.logistic.has_worthy_corners = false;
-        self.hill.low_worth.fill(0.0);
-        self.logistic.low_worth.fill(0.0);
+        self.hill.has_low_value = false;
+        self.logistic.has_low_value = false;
+        self.hill.low_value.fill(0.0);
+        self.logistic.low_value.fill(0.0);
     }
 
-    /// Takes the envelope of a coordinate in this call.
-    pub(super) fn tell(&mut self, coordinate: usize, hull: &Hull) {
-        let is_here = match self.places[coordinate] {
-            Place::Hill(place) => self.hill.tell(place, hull),
-            Place::Logistic(place) => self.logistic.tell(place, hull),
-            Place::Elsewhere => false,
+    /// Sets the envelope of a domain for this call.
+    pub(super) fn set_envelope(&mut self, domain: usize, envelope: &Envelope) {
+        let is_here = match self.indices[domain] {
+            FamilyIndex::Hill(index) => self.hill.set_envelope(index, envelope),
+            FamilyIndex::Logistic(index) => self.logistic.set_envelope(index, envelope),
+            FamilyIndex::None => false,
         };
         if !is_here {
-            self.others.push(coordinate as u32);
+            self.others.push(domain as u32);
         }
     }
 
-    /// Takes the weights of a call.
+    /// Sets the weights of a call.
     pub(super) fn load(&mut self, weights: &[f64]) {
         self.hill.load(weights);
         self.logistic.load(weights);
     }
 
-    fn place(&self, coordinate: u32) -> Place {
-        self.places[coordinate as usize]
+    fn index(&self, domain: u32) -> FamilyIndex {
+        self.indices[domain as usize]
     }
 
-    /// Whether a coordinate is here in this call.
-    pub(super) fn has(&self, coordinate: u32) -> bool {
-        match self.place(coordinate) {
-            Place::Hill(place) => self.hill.slope[place] > 0.0,
-            Place::Logistic(place) => self.logistic.slope[place] > 0.0,
-            Place::Elsewhere => false,
+    /// Whether a domain is in the arrays in this call.
+    pub(super) fn has(&self, domain: u32) -> bool {
+        match self.index(domain) {
+            FamilyIndex::Hill(index) => self.hill.slope[index] > 0.0,
+            FamilyIndex::Logistic(index) => self.logistic.slope[index] > 0.0,
+            FamilyIndex::None => false,
         }
     }
 
-    /// The most that all can usefully take above their lower bounds.
-    pub(super) fn reach(&self) -> f64 {
-        self.hill.reach() + self.logistic.reach()
+    /// The largest demand of all tasks above their lower bounds.
+    pub(super) fn max_demand(&self) -> f64 {
+        self.hill.max_demand() + self.logistic.max_demand()
     }
 
-    /// The same of one coordinate.
-    pub(super) fn reach_of(&self, coordinate: u32) -> f64 {
-        match self.place(coordinate) {
-            Place::Hill(place) => self.hill.reach_of(place),
-            Place::Logistic(place) => self.logistic.reach_of(place),
-            Place::Elsewhere => 0.0,
+    /// The largest demand of one domain above its lower bound.
+    pub(super) fn max_demand_of(&self, domain: u32) -> f64 {
+        match self.index(domain) {
+            FamilyIndex::Hill(index) => self.hill.max_demand_of(index),
+            FamilyIndex::Logistic(index) => self.logistic.max_demand_of(index),
+            FamilyIndex::None => 0.0,
         }
     }
 
-    /// Writes the lower bound of a coordinate.
-    pub(super) fn rest(&self, coordinate: u32, split: &mut Split<'_>) {
-        match self.place(coordinate) {
-            Place::Hill(place) => self.hill.rest(place, split),
-            Place::Logistic(place) => self.logistic.rest(place, split),
-            Place::Elsewhere => {}
+    /// Assigns the lower bound to a domain.
+    pub(super) fn assign_low(&self, domain: u32, split: &mut Split<'_>) {
+        match self.index(domain) {
+            FamilyIndex::Hill(index) => self.hill.assign_low(index, split),
+            FamilyIndex::Logistic(index) => self.logistic.assign_low(index, split),
+            FamilyIndex::None => {}
         }
     }
 
-    /// So few that all may be looked at for every node.
+    /// Whether there are few enough tasks to look at all of them in every node.
     pub(super) fn are_few(&self) -> bool {
-        self.hill.task.len() + self.logistic.task.len() <= FEW
+        self.hill.task.len() + self.logistic.task.len() <= FEW_TASKS
     }
 
-    /// Adds the jumps of all but those set aside.
-    pub(super) fn load_jumps(&self, aside: &[u32], jumps: &mut Chords) {
-        self.hill.load_jumps(aside, jumps);
-        self.logistic.load_jumps(aside, jumps);
+    /// Adds the breakpoints of all tasks that are not narrowed.
+    pub(super) fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {
+        self.hill.load_breakpoints(narrowed, jumps);
+        self.logistic.load_breakpoints(narrowed, jumps);
     }
 }
 
-impl<F: Family> Batch<F> {
+impl<F: Family> SigmoidTasks<F> {
     fn new() -> Self {
         let none = Vec::new;
         Self {
-            coordinate: Vec::new(),
+            domain: Vec::new(),
             task: Vec::new(),
-            numbers: Vec::new(),
+            params: Vec::new(),
             floor: none(),
             height: none(),
             low: none(),
@@ -239,121 +236,137 @@ impl<F: Family> Batch<F> {
             jump: none(),
             start: none(),
             end: none(),
-            touch: none(),
-            tie: none(),
-            low_worth: none(),
-            has_worthy_corners: false,
+            tangent_point: none(),
+            tie_multiplier: none(),
+            low_value: none(),
+            has_low_value: false,
             family: std::marker::PhantomData,
         }
     }
 
-    /// Takes a task if it is of this family, and says where it is.
-    fn take(
+    /// Adds a task if it is of this family; returns its index.
+    fn push(
         &mut self,
-        coordinate: usize,
+        domain: usize,
         task: usize,
         smooth: &Smooth,
         curve: &Curve,
     ) -> Option<usize> {
-        let numbers = F::numbers(smooth)?;
-        let place = self.task.len();
-        self.coordinate.push(coordinate as u32);
+        let params = F::params(smooth)?;
+        let index = self.task.len();
+        self.domain.push(domain as u32);
         self.task.push(task as u32);
-        self.numbers.push(numbers);
+        self.params.push(params);
         self.floor.push(curve.floor());
         self.height.push(curve.height());
-        let Self { low, low_success, slope, jump, start, end, touch, tie, low_worth, .. } = self;
-        for numbers in [low, low_success, slope, jump, start, end, touch, tie, low_worth] {
-            numbers.push(0.0);
+        let Self {
+            low,
+            low_success,
+            slope,
+            jump,
+            start,
+            end,
+            tangent_point,
+            tie_multiplier,
+            low_value,
+            ..
+        } = self;
+        for params in
+            [low, low_success, slope, jump, start, end, tangent_point, tie_multiplier, low_value]
+        {
+            params.push(0.0);
         }
-        Some(place)
+        Some(index)
     }
 
-    /// Takes the envelope of a task; false if it is not of the kind that is handled here.
-    fn tell(&mut self, place: usize, hull: &Hull) -> bool {
-        self.slope[place] = 0.0;
-        self.jump[place] = 0.0;
-        self.low_success[place] = 0.0;
-        let (&[corner], Some(branch)) = (&hull.corners[..], hull.branch) else { return false };
-        let numbers = self.numbers[place].0;
-        // Where the branch begins at the inflection itself, the family's measure has no slope to
-        // follow.
-        let is_flat_start = corner.slope == f64::INFINITY && branch.start > 0.0;
-        if is_flat_start || !(corner.slope > 0.0) {
+    /// Sets the envelope of a task; false if it has another form.
+    fn set_envelope(&mut self, index: usize, envelope: &Envelope) -> bool {
+        self.slope[index] = 0.0;
+        self.jump[index] = 0.0;
+        self.low_success[index] = 0.0;
+        let (&[vertex], Some(branch)) = (&envelope.vertices[..], envelope.branch) else {
+            return false;
+        };
+        let params = self.params[index].0;
+        // Where the branch begins at the inflection, the slope in the family's variable is zero.
+        let is_flat_start = vertex.slope == f64::INFINITY && branch.start > 0.0;
+        if is_flat_start || !(vertex.slope > 0.0) {
             return false;
         }
-        self.low[place] = corner.spend;
-        self.low_success[place] = corner.success;
-        self.has_worthy_corners |= corner.success > 0.0;
-        self.slope[place] = corner.slope;
-        self.jump[place] = branch.touch - corner.spend;
-        self.start[place] = branch.start;
-        self.end[place] = branch.end;
-        self.touch[place] = F::measure(numbers, branch.touch);
+        self.low[index] = vertex.spend;
+        self.low_success[index] = vertex.success;
+        self.has_low_value |= vertex.success > 0.0;
+        self.slope[index] = vertex.slope;
+        self.jump[index] = branch.tangent_point - vertex.spend;
+        self.start[index] = branch.start;
+        self.end[index] = branch.end;
+        self.tangent_point[index] = F::position(params, branch.tangent_point);
         true
     }
 
     fn load(&mut self, weights: &[f64]) {
-        for ((tie, slope), &coordinate) in
-            self.tie.iter_mut().zip(&self.slope).zip(&self.coordinate)
+        for ((tie_multiplier, slope), &domain) in
+            self.tie_multiplier.iter_mut().zip(&self.slope).zip(&self.domain)
         {
-            let weight = weights[coordinate as usize];
-            // An infinite slope is none for a task that is worth nothing.
-            *tie = if weight > 0.0 { weight * slope } else { 0.0 };
+            let weight = weights[domain as usize];
+            // A task without weight is never tied, even with an infinite slope.
+            *tie_multiplier = if weight > 0.0 { weight * slope } else { 0.0 };
         }
-        if self.has_worthy_corners {
-            for ((worth, success), &coordinate) in
-                self.low_worth.iter_mut().zip(&self.low_success).zip(&self.coordinate)
+        if self.has_low_value {
+            for ((value, success), &domain) in
+                self.low_value.iter_mut().zip(&self.low_success).zip(&self.domain)
             {
-                *worth = weights[coordinate as usize] * success;
+                *value = weights[domain as usize] * success;
             }
         }
     }
 
-    /// Writes the lower bound of a task.
-    fn rest(&self, place: usize, split: &mut Split<'_>) {
-        let task = self.task[place] as usize;
-        split.spend[task] = self.low[place];
-        split.success[task] = self.floor[place] + self.height[place] * self.low_success[place];
+    /// Assigns the lower bound to a task.
+    fn assign_low(&self, index: usize, split: &mut Split<'_>) {
+        let task = self.task[index] as usize;
+        split.spend[task] = self.low[index];
+        split.success[task] = self.floor[index] + self.height[index] * self.low_success[index];
     }
 
-    fn load_jumps(&self, aside: &[u32], jumps: &mut Chords) {
-        if aside.is_empty() {
-            return jumps.extend(&self.tie, &self.jump);
+    fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {
+        if narrowed.is_empty() {
+            return jumps.extend(&self.tie_multiplier, &self.jump);
         }
-        let mut aside = Aside(aside);
-        for ((&price, &jump), &coordinate) in self.tie.iter().zip(&self.jump).zip(&self.coordinate)
+        let mut narrowed = NarrowedCursor(narrowed);
+        for ((&multiplier, &jump), &domain) in
+            self.tie_multiplier.iter().zip(&self.jump).zip(&self.domain)
         {
-            if !aside.has(coordinate) {
-                jumps.push(Chord { price, jump });
+            if !narrowed.has(domain) {
+                jumps.push(Breakpoint { multiplier, jump });
             }
         }
     }
 
-    fn reach(&self) -> f64 {
-        let room =
-            |((&tie, &end), &low): ((&f64, &f64), &f64)| if tie > 0.0 { end - low } else { 0.0 };
-        self.tie.iter().zip(&self.end).zip(&self.low).map(room).sum()
+    fn max_demand(&self) -> f64 {
+        let room = |((&tie_multiplier, &end), &low): ((&f64, &f64), &f64)| {
+            if tie_multiplier > 0.0 { end - low } else { 0.0 }
+        };
+        self.tie_multiplier.iter().zip(&self.end).zip(&self.low).map(room).sum()
     }
 
-    fn reach_of(&self, place: usize) -> f64 {
-        if self.tie[place] > 0.0 { self.end[place] - self.low[place] } else { 0.0 }
+    fn max_demand_of(&self, index: usize) -> f64 {
+        if self.tie_multiplier[index] > 0.0 { self.end[index] - self.low[index] } else { 0.0 }
     }
 }
 
-/// A walk along coordinates that are set aside, beside one along all.
-struct Aside<'a>(&'a [u32]);
+/// A cursor over the narrowed domains, beside an iteration over all domains.
+struct NarrowedCursor<'a>(&'a [u32]);
 
-impl Aside<'_> {
-    /// Whether a coordinate, not before the last one asked for, is set aside.
-    fn has(&mut self, coordinate: u32) -> bool {
-        while let Some((&first, rest)) =
-            self.0.split_first().filter(|(first, _)| **first <= coordinate)
+impl NarrowedCursor<'_> {
+    /// Whether a domain is narrowed; domains must be asked for in increasing order.
+    fn has(&mut self, domain: u32) -> bool {
+        while let Some((&first, assign_low)) =
+            self.0.split_first().filter(|(first, _)| **first <= domain)
         {
-            if first == coordinate {
+            if first == domain {
                 return true;
             }
-            self.0 = rest;
+            self.0 = assign_low;
         }
         false
     }

@@ -1,93 +1,92 @@
-//! Users' own functions: known at points, bounded in between, refined where it matters.
+//! Users' functions, which are known only by evaluation.
 //!
-//! Between two evaluated spends a nondecreasing function lies between its two values; a declared
-//! shape narrows that. The search runs on the *upper* limits, so its bound holds for the function
-//! itself; the split it returns is then valued with the function. Where the two differ, cells are
-//! cut, and the search runs again.
+//! Between two evaluated spends a nondecreasing function lies between its two values, and a
+//! declared shape narrows this further. The solver runs on the *upper* limits, so its bound holds
+//! for the functions themselves; its solution is then valued with the functions. Cells around the
+//! solution are refined until bound and value meet.
 
-use super::coordinate::Form;
-use super::model::Model;
+use super::domain::Form;
+use super::prepared::PreparedProblem;
 use super::{AllocationError, Options, Oracle, Outcome};
 use crate::curve::{Custom, DeclaredShape, Family};
 
-/// The evaluated points of every user's function.
+/// The evaluated points of all users' functions.
 #[derive(Debug)]
-pub(super) struct Refinement {
-    grids: Vec<Grid>,
-    /// The best split found, by the functions themselves.
+pub(super) struct BlackBoxes {
+    curves: Vec<SampledCurve>,
+    /// The best solution found, by the functions themselves.
     best: Vec<f64>,
 }
 
 /// The evaluated points of one function, kept between calls.
 #[derive(Debug)]
-struct Grid {
-    coordinate: usize,
+struct SampledCurve {
+    domain: usize,
     custom: Custom,
     spend: Vec<f64>,
     success: Vec<f64>,
     evaluations: u64,
 }
 
-/// Cells at the start; a function that is smooth at this scale needs no luck to be found out.
-const FIRST_CELLS: usize = 32;
+/// The number of cells at the start.
+const INITIAL_CELLS: usize = 32;
 /// Rounds of refinement: each halves the cells in use, so more would be below rounding.
 const MAX_ROUNDS: usize = 60;
-/// The first rounds solve their limits to this share only.
+/// The relative gap to which the first rounds solve their limits.
 const FIRST_TOLERANCE: f64 = 1e-2;
-/// Declared shapes may be off by the rounding of the user's own arithmetic.
+/// Rounding of the user's arithmetic, up to which a declared shape may be violated.
 const SHAPE_ROUNDING: f64 = 1e-12;
 
-impl Refinement {
-    pub(super) fn new(model: &Model) -> Self {
-        let mut grids = Vec::new();
-        for (position, coordinate) in model.coordinates.iter().enumerate() {
+impl BlackBoxes {
+    pub(super) fn new(prepared: &PreparedProblem) -> Self {
+        let mut curves = Vec::new();
+        for (position, domain) in prepared.domains.iter().enumerate() {
             if let Some(Family::Custom(custom)) =
-                model.curves.get(coordinate.task).map(crate::Curve::family)
+                prepared.curves.get(domain.task).map(crate::Curve::family)
             {
-                let grid = Grid {
-                    coordinate: position,
+                let curve = SampledCurve {
+                    domain: position,
                     custom: custom.clone(),
                     spend: Vec::new(),
                     success: Vec::new(),
                     evaluations: 0,
                 };
-                grids.push(grid);
+                curves.push(curve);
             }
         }
-        Self { grids, best: Vec::new() }
+        Self { curves, best: Vec::new() }
     }
 
     pub(super) fn is_needed(&self) -> bool {
-        !self.grids.is_empty()
+        !self.curves.is_empty()
     }
 
     fn evaluations(&self) -> u64 {
-        self.grids.iter().map(|grid| grid.evaluations).sum()
+        self.curves.iter().map(|curve| curve.evaluations).sum()
     }
 }
 
 impl Oracle {
-    /// Searches, values, refines, until the bound and the value meet or the evaluations are used
-    /// up.
+    /// Solves, values and refines until bound and value meet or the evaluations are used up.
     pub(super) fn refine(&mut self, options: &Options) -> Result<Outcome, AllocationError> {
-        let before = self.refinement.evaluations();
-        for grid in &mut self.refinement.grids {
-            let position = grid.coordinate;
-            grid.cover(self.model.low[position], self.model.high[position]);
+        let before = self.black_boxes.evaluations();
+        for curve in &mut self.black_boxes.curves {
+            let position = curve.domain;
+            curve.cover(self.prepared.low[position], self.prepared.high[position]);
         }
         let mut answer = Outcome {
             value: f64::NEG_INFINITY,
             bound: f64::INFINITY,
-            price: 0.0,
-            split_price: 0.0,
+            multiplier: 0.0,
+            node_multiplier: 0.0,
             is_flat: false,
             left: None,
             nodes: 0,
-            states: 0,
+            labels: 0,
         };
         let mut tolerance = FIRST_TOLERANCE.max(options.tolerance);
         for _ in 0..MAX_ROUNDS {
-            // Far from the end there is no point in solving the limits to the last digit.
+            // Early rounds need not solve the limits to the last digit.
             let inner = Options {
                 tolerance: 0.5 * tolerance,
                 max_nodes: options.max_nodes.saturating_sub(answer.nodes),
@@ -95,159 +94,162 @@ impl Oracle {
             };
             self.rebuild(Limit::Upper)?;
             let upper = self.search(&inner);
-            self.last_price = Some(upper.price);
-            let value = self.truth(upper.value);
-            self.take(&mut answer, upper, value);
+            self.last_multiplier = Some(upper.multiplier);
+            let value = self.true_value(upper.value);
+            self.record(&mut answer, upper, value);
             answer.bound = answer.bound.min(upper.bound);
-            answer.price = upper.price;
-            let (gap, scale) = (answer.bound - answer.value, answer.value + self.model.constant);
-            let cuts = self.find_cuts(upper.split_price, gap, options.tolerance * scale);
-            // A split on the upper limits may stop just short of every jump; one on the lower
+            answer.multiplier = upper.multiplier;
+            let (gap, scale) = (answer.bound - answer.value, answer.value + self.prepared.constant);
+            let cuts = self.find_cuts(upper.node_multiplier, gap, options.tolerance * scale);
+            // A solution on the upper limits may stop just short of every jump; one on the lower
             // limits cannot.
             self.rebuild(Limit::Lower)?;
             let lower = self.search(&inner);
-            let value = self.truth(lower.value);
-            self.take(&mut answer, lower, value);
-            let (gap, scale) = (answer.bound - answer.value, answer.value + self.model.constant);
-            let room =
-                options.max_evaluations.saturating_sub(self.refinement.evaluations() - before);
-            if gap <= options.tolerance * scale || room == 0 || answer.nodes >= options.max_nodes {
+            let value = self.true_value(lower.value);
+            self.record(&mut answer, lower, value);
+            let (gap, scale) = (answer.bound - answer.value, answer.value + self.prepared.constant);
+            let evaluations_left =
+                options.max_evaluations.saturating_sub(self.black_boxes.evaluations() - before);
+            if gap <= options.tolerance * scale
+                || evaluations_left == 0
+                || answer.nodes >= options.max_nodes
+            {
                 break;
             }
-            // Where the functions are known well enough, only the search itself can be sharpened.
+            // If the functions are known well enough, only the solver can be made more accurate.
             let least = options.tolerance;
             if cuts.is_empty() && tolerance <= least {
                 break;
             }
             tolerance = if cuts.is_empty() { 0.25 * tolerance } else { gap / scale };
             tolerance = tolerance.clamp(least, FIRST_TOLERANCE.max(least));
-            for (grid, spend) in cuts.into_iter().take(room as usize) {
-                self.refinement.grids[grid].evaluate(spend);
+            for (curve, spend) in cuts.into_iter().take(evaluations_left as usize) {
+                self.black_boxes.curves[curve].evaluate(spend);
             }
         }
-        self.best.clone_from(&self.refinement.best);
+        self.best.clone_from(&self.black_boxes.best);
         Ok(answer)
     }
 
-    /// Books a search's work, and its split if it is the best so far.
-    fn take(&mut self, answer: &mut Outcome, outcome: Outcome, value: f64) {
+    /// Adds the work of a search, and records its solution if it is the best.
+    fn record(&mut self, answer: &mut Outcome, outcome: Outcome, value: f64) {
         answer.nodes += outcome.nodes;
-        answer.states += outcome.states;
+        answer.labels += outcome.labels;
         if value > answer.value {
             answer.value = value;
-            self.refinement.best.clone_from(&self.best);
+            self.black_boxes.best.clone_from(&self.best);
         }
     }
 
-    /// Where to evaluate next: the middles of cells, around the split in `best`, that may be part
-    /// of a better one.
-    fn find_cuts(&self, price: f64, gap: f64, slack: f64) -> Vec<(usize, f64)> {
-        // Each function may stay uncertain by its share of the gap that is allowed.
-        let small = 0.25 * slack / self.refinement.grids.len() as f64;
+    /// The points to evaluate next: midpoints of cells around the solution in `best` that may
+    /// contain a better one.
+    fn find_cuts(&self, multiplier: f64, gap: f64, abs_gap: f64) -> Vec<(usize, f64)> {
+        // Each function may stay uncertain by its share of the allowed gap.
+        let small = 0.25 * abs_gap / self.black_boxes.curves.len() as f64;
         let mut cuts = Vec::new();
-        for (position, grid) in self.refinement.grids.iter().enumerate() {
-            let weight = self.model.weights[grid.coordinate];
-            let spend = self.best[self.model.coordinates[grid.coordinate].task];
-            grid.promising_cells(weight, price, spend, gap, small, |cut| {
+        for (position, curve) in self.black_boxes.curves.iter().enumerate() {
+            let weight = self.prepared.weights[curve.domain];
+            let spend = self.best[self.prepared.domains[curve.domain].task];
+            curve.cells_to_refine(weight, multiplier, spend, gap, small, |cut| {
                 cuts.push((position, cut))
             });
         }
         cuts
     }
 
-    /// Puts limits in place of the functions.
+    /// Replaces the functions by their limits.
     fn rebuild(&mut self, limit: Limit) -> Result<(), AllocationError> {
-        for grid in &self.refinement.grids {
-            let position = grid.coordinate;
-            let task = self.model.coordinates[position].task;
-            grid.check(&self.model.names[task])?;
-            grid.write_limit(limit, &mut self.model.coordinates[position].form);
-            let (low, high) = (self.model.low[position], self.model.high[position]);
-            self.model.hulls[position].build(&self.model.coordinates[position], low, high);
+        for curve in &self.black_boxes.curves {
+            let position = curve.domain;
+            let task = self.prepared.domains[position].task;
+            curve.check(&self.prepared.names[task])?;
+            curve.write_limit(limit, &mut self.prepared.domains[position].form);
+            let (low, high) = (self.prepared.low[position], self.prepared.high[position]);
+            self.prepared.envelopes[position].build(&self.prepared.domains[position], low, high);
         }
         Ok(())
     }
 
-    /// What the split in `best`, worth `limited` by the limits, is worth by the functions
-    /// themselves.
-    fn truth(&mut self, limited: f64) -> f64 {
+    /// The value, by the functions themselves, of the solution in `best` with the value `limited`
+    /// by the limits.
+    fn true_value(&mut self, limited: f64) -> f64 {
         let mut value = limited;
-        for grid in &mut self.refinement.grids {
-            let coordinate = &self.model.coordinates[grid.coordinate];
-            let spend = self.best[coordinate.task];
-            value += self.model.weights[grid.coordinate]
-                * (grid.evaluate(spend) - coordinate.form.success(spend));
+        for curve in &mut self.black_boxes.curves {
+            let domain = &self.prepared.domains[curve.domain];
+            let spend = self.best[domain.task];
+            value += self.prepared.weights[curve.domain]
+                * (curve.evaluate(spend) - domain.form.success(spend));
         }
         value
     }
 }
 
-/// Which side of the functions a search sees.
+/// The side from which a search sees the functions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Limit {
     Upper,
     Lower,
 }
 
-impl Grid {
-    /// The function at a spend; remembered.
+impl SampledCurve {
+    /// The function at a spend; cached.
     fn evaluate(&mut self, spend: f64) -> f64 {
-        let place = self.spend.partition_point(|&point| point < spend);
-        if self.spend.get(place) == Some(&spend) {
-            return self.success[place];
+        let index = self.spend.partition_point(|&point| point < spend);
+        if self.spend.get(index) == Some(&spend) {
+            return self.success[index];
         }
         let success = self.custom.success(spend);
         self.evaluations += 1;
-        self.spend.insert(place, spend);
-        self.success.insert(place, success);
+        self.spend.insert(index, spend);
+        self.success.insert(index, success);
         success
     }
 
-    /// Evaluates the ends of the domain and, the first time, points in between.
+    /// Evaluates the ends of the interval and, the first time, points in between.
     fn cover(&mut self, low: f64, high: f64) {
         self.evaluate(0.0);
         if self.spend.len() == 1 {
-            for cell in 1..FIRST_CELLS {
-                self.evaluate(low + (high - low) * cell as f64 / FIRST_CELLS as f64);
+            for cell in 1..INITIAL_CELLS {
+                self.evaluate(low + (high - low) * cell as f64 / INITIAL_CELLS as f64);
             }
         }
         self.evaluate(low);
         self.evaluate(high);
     }
 
-    /// Offers the middles of the cells around `spend` whose best point, by the upper limit, loses
-    /// less than `gap` at this price, and whose two values still differ by more than `small`.
-    fn promising_cells(
+    /// Offers the midpoints of the cells around `spend` whose best point by the upper limit has a
+    /// reduced cost below `gap`, and whose two values differ by more than `small`.
+    fn cells_to_refine(
         &self,
         weight: f64,
-        price: f64,
+        multiplier: f64,
         spend: f64,
         gap: f64,
         small: f64,
         mut offer: impl FnMut(f64),
     ) {
         let cells = self.spend.len() - 1;
-        let home = self.spend.partition_point(|&point| point <= spend).clamp(1, cells) - 1;
+        let start = self.spend.partition_point(|&point| point <= spend).clamp(1, cells) - 1;
         let surplus = |cell: usize| {
             let (spend, success) = self.peak(cell);
-            weight * success - price * spend
+            weight * success - multiplier * spend
         };
-        let enough = surplus(home) - gap;
+        let enough = surplus(start) - gap;
         let mut consider = |cell: usize| {
             let (from, to) = (self.spend[cell], self.spend[cell + 1]);
             let middle = from + 0.5 * (to - from);
-            let doubt = weight * (self.success[cell + 1] - self.success[cell]);
-            if doubt > small && middle > from && middle < to {
+            let uncertainty = weight * (self.success[cell + 1] - self.success[cell]);
+            if uncertainty > small && middle > from && middle < to {
                 offer(middle);
             }
             surplus(cell) >= enough
         };
-        for cell in home..cells {
+        for cell in start..cells {
             if !consider(cell) {
                 break;
             }
         }
-        for cell in (0..home).rev() {
+        for cell in (0..start).rev() {
             if !consider(cell) {
                 break;
             }
@@ -265,7 +267,7 @@ impl Grid {
         }
     }
 
-    /// Holds the values against what the curve was declared to be.
+    /// Checks the values against the declared shape.
     fn check(&self, task: &str) -> Result<(), AllocationError> {
         let slope = |cell: usize| {
             (self.success[cell + 1] - self.success[cell])
@@ -289,7 +291,7 @@ impl Grid {
                 }
                 DeclaredShape::Concave => {
                     cell > 0 && {
-                        // How far the point between the two cells lies below the chord over both.
+                        // The distance of the point between the two cells from the chord over both.
                         let before = self.spend[cell] - self.spend[cell - 1];
                         (slope(cell) - slope(cell - 1)) * (width * before / (width + before))
                             > SHAPE_ROUNDING
@@ -314,8 +316,7 @@ impl Grid {
     fn write_limit(&self, limit: Limit, form: &mut Form) {
         let Form::Points { spend, success, linear } = form else { return };
         let shape = self.custom.shape();
-        // Chords of a concave function lie below it; otherwise only the last value is sure to be
-        // kept.
+        // Chords of a concave function lie below it; otherwise only the last value is certain.
         *linear = if limit == Limit::Upper {
             shape != DeclaredShape::Monotone
         } else {
@@ -329,7 +330,7 @@ impl Grid {
         spend.clear();
         success.clear();
         let mut add = |at: f64, height: f64| {
-            // The limits never fall, whatever rounding does to them.
+            // The limits are nondecreasing in spite of rounding.
             let height = height.max(success.last().copied().unwrap_or(0.0));
             match spend.last() {
                 Some(&last) if at <= last => {
@@ -358,8 +359,8 @@ impl Grid {
         add(self.spend[last], self.success[last]);
     }
 
-    /// Where the neighbouring chords, prolonged into a cell, meet: a concave function stays below
-    /// both.
+    /// The intersection of the neighbouring chords, extended into the cell: a concave function
+    /// stays below both.
     fn concave_peak(&self, cell: usize) -> (f64, f64) {
         let slope = |cell: usize| {
             (self.success[cell + 1] - self.success[cell])
@@ -368,14 +369,14 @@ impl Grid {
         let (from, to) = (self.spend[cell], self.spend[cell + 1]);
         let (low, high) = (self.success[cell], self.success[cell + 1]);
         let right = if cell + 2 < self.spend.len() { slope(cell + 1).max(0.0) } else { 0.0 };
-        // Prolonging a short chord magnifies the rounding of its two values: the peak is raised by
-        // as much.
+        // Extending a short chord magnifies the rounding of its values; the peak is raised by as
+        // much.
         let width = |cell: usize| self.spend[cell + 1] - self.spend[cell];
         let right_error =
             if cell + 2 < self.spend.len() { width(cell) / width(cell + 1) } else { 0.0 };
         let rounding = |left_error: f64| 4.0 * f64::EPSILON * (1.0 + left_error + right_error);
         let Some(left) = cell.checked_sub(1).map(slope) else {
-            // Nothing to the left: prolong the right chord all the way.
+            // Nothing to the left: extend the right chord over the whole cell.
             return (from, (high - right * (to - from) + rounding(0.0)).clamp(low, high));
         };
         if !(left > right) {

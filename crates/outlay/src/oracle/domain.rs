@@ -1,31 +1,30 @@
-//! A task as the search sees it: points, or a smooth curve with one concave branch, on a domain
-//! that splits can narrow.
+//! A curve on an interval, and where to branch: points, or a smooth curve with one concave branch.
 
 use crate::curve::Curve;
 pub(super) use crate::curve::demand::{Form, Smooth};
 use crate::problem::Bounds;
 
-/// A task that is not simply concave and smooth.
+/// A task that is not concave and smooth, with its interval of spends.
 #[derive(Debug, Clone)]
-pub(super) struct Coordinate {
+pub(super) struct Domain {
     /// Position of the task in the problem.
     pub(super) task: usize,
     pub(super) form: Form,
-    /// Nothing or at least this.
+    /// The spend is zero or at least this.
     pub(super) at_least: f64,
     pub(super) min: f64,
-    /// Where more spend is forbidden or useless.
+    /// The spend from which on more is forbidden or useless.
     pub(super) max: f64,
-    /// Coordinates of one class have equal forms and bounds.
+    /// Domains of one symmetry class have equal forms and bounds.
     pub(super) class: u32,
 }
 
-/// A cut closer to an end of the convex stretch than this share of it is no progress.
-const NO_PROGRESS: f64 = 0.1;
+/// A cut closer than this share to an end of the convex part makes no progress.
+const MIN_CUT_SHARE: f64 = 0.1;
 
-impl Coordinate {
+impl Domain {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
-        // Beyond saturation nothing is gained, but a bound may ask for it.
+        // Beyond saturation nothing is gained, but a bound may require it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
         Self {
             task,
@@ -37,7 +36,7 @@ impl Coordinate {
         }
     }
 
-    /// The least allowed spend with the same success, if the curve is a staircase.
+    /// The smallest allowed spend with the same success, if the curve is a step function.
     pub(super) fn trimmed(&self, spend: f64) -> f64 {
         let Form::Points { spend: points, linear: false, .. } = &self.form else { return spend };
         let reached = points.partition_point(|&point| point <= spend);
@@ -46,9 +45,9 @@ impl Coordinate {
         needed.max(lowest).max(self.min)
     }
 
-    /// Where to cut the domain `[low, high]` so that the relaxation tightens at `spend`:
-    /// the largest spend of the left part and the smallest of the right part.
-    pub(super) fn split(&self, low: f64, high: f64, spend: f64) -> Option<(f64, f64)> {
+    /// Where to branch on the interval `[low, high]` if the relaxation is at `spend`: the largest
+    /// spend of the left part and the smallest of the right part.
+    pub(super) fn branch_point(&self, low: f64, high: f64, spend: f64) -> Option<(f64, f64)> {
         if self.at_least > 0.0 && low == 0.0 {
             return (high >= self.at_least).then_some((0.0, self.at_least));
         }
@@ -74,11 +73,11 @@ impl Coordinate {
                 if low >= inflection {
                     return None;
                 }
-                // Beyond the inflection the curve is its own envelope. Before it: at the point
-                // itself, where the envelope then meets the curve on both sides, but never so close
-                // to an end that the cut is no progress.
+                // Beyond the inflection the curve is its own envelope. Before it the cut is at the
+                // spend itself, where both new envelopes meet the curve, but not too close to an
+                // end.
                 let end = high.min(inflection);
-                let margin = NO_PROGRESS * (end - low);
+                let margin = MIN_CUT_SHARE * (end - low);
                 let last = if high > inflection { inflection } else { end - margin };
                 let cut = spend.max(low + margin).min(last);
                 (cut > low && cut < high).then_some((cut, cut))

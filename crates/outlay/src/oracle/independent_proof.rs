@@ -1,27 +1,28 @@
-//! Proving a bound without the search that found it.
+//! A proof of the upper bound that shares no code with the search.
 //!
-//! Where curves are not concave the price alone leaves a gap. Cutting the domain of one task in two
-//! and pricing each part on its own closes it. This does so from the curves alone, by halving and
-//! without any of the search's machinery: slow, plain, and independent.
+//! If curves are not concave, the dual bound leaves a gap. Cutting the domain of one task in two
+//! and bounding each part with its own multiplier closes it. This module does so from the curves
+//! alone, by bisection: slow, simple and independent.
 
 use super::Allocation;
-use super::model::within_budget;
-use super::recheck::{ROUNDING, best_surplus};
+use super::certificate::best_surplus;
+use super::prepared::max_spend;
+use super::tolerances::{BOUND_ROUNDING, SUM_TOLERANCE};
 use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
 
-/// What an attempt to prove a bound came to.
+/// The result of a proof attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proof {
-    /// No split is worth more than this, by prices and cuts alone.
+    /// An upper bound on the value of every feasible allocation.
     pub bound: f64,
-    /// Whether that is the allocation's own `upper_bound`, up to rounding.
+    /// Whether it proves the allocation's `upper_bound`, up to rounding.
     pub is_complete: bool,
-    /// Into how many parts the domain was cut.
+    /// The number of parts into which the domain was cut.
     pub parts: u64,
 }
 
-/// A part of the domain: a bound on every task, what it is worth at most, and where to cut it.
+/// A part of the domain: the bounds of every task, the dual bound, and where to cut next.
 #[derive(Debug, Clone)]
 struct Part {
     bounds: Vec<Bounds>,
@@ -29,8 +30,8 @@ struct Part {
     cut: Option<(usize, f64)>,
 }
 
-/// Halvings of the price's logarithm: enough for the whole range of prices.
-const PRICE_HALVINGS: usize = 90;
+/// Bisections of the multiplier's logarithm: enough for the whole range of multipliers.
+const MULTIPLIER_BISECTIONS: usize = 90;
 
 /// Proves the allocation's `upper_bound` from the curves alone, cutting the domain into at most
 /// `max_parts` parts.
@@ -40,7 +41,10 @@ const PRICE_HALVINGS: usize = 90;
 ///
 /// ```
 /// use outlay::{Curve, Options, Oracle, ProblemSpec, TaskSpec, oracle::prove};
-/// let tasks = vec![TaskSpec::new("a", Curve::hill(0.4, 3.0)?), TaskSpec::new("b", Curve::hill(0.5, 4.0)?)];
+/// let tasks = vec![
+///     TaskSpec::new("a", Curve::hill(0.4, 3.0)?),
+///     TaskSpec::new("b", Curve::hill(0.5, 4.0)?),
+/// ];
 /// let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check()?;
 /// let mut oracle = Oracle::new(&problem);
 /// let best = oracle.allocate(&[0.6, 0.7], 1.0, &Options::default())?;
@@ -50,16 +54,16 @@ const PRICE_HALVINGS: usize = 90;
 #[must_use]
 pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_parts: u64) -> Proof {
     let budget = allocation.budget;
-    let free = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
+    let residual = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
     let whole = problem.tasks().iter().map(|task| {
         let bounds = task.bounds();
-        Bounds { max: bounds.max.min(within_budget(bounds.min, free, budget)), ..bounds }
+        Bounds { max: bounds.max.min(max_spend(bounds.min, residual, budget)), ..bounds }
     });
-    let enough = allocation.upper_bound * (1.0 + ROUNDING);
+    let enough = allocation.upper_bound * (1.0 + SUM_TOLERANCE);
     let mut parts = 1;
-    let mut open = vec![price_part(problem, values, budget, whole.collect())];
+    let mut open = vec![bound_part(problem, values, budget, whole.collect())];
     let mut closed = f64::NEG_INFINITY;
-    // Deepest first: memory stays small, and the order does not matter for a proof.
+    // Depth first: it needs little memory, and the order does not matter for a proof.
     while let Some(part) = open.pop() {
         let Some((task, at)) = part.cut.filter(|_| part.bound > enough && parts < max_parts) else {
             closed = closed.max(part.bound);
@@ -68,8 +72,8 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
         for bounds in halves(part.bounds[task], at) {
             let mut half = part.bounds.clone();
             half[task] = bounds;
-            if sum(half.iter().map(|bounds| bounds.min)) <= budget * (1.0 + ROUNDING) {
-                let mut half = price_part(problem, values, budget, half);
+            if sum(half.iter().map(|bounds| bounds.min)) <= budget * (1.0 + SUM_TOLERANCE) {
+                let mut half = bound_part(problem, values, budget, half);
                 half.bound = half.bound.min(part.bound);
                 open.push(half);
             }
@@ -91,28 +95,27 @@ fn halves(bounds: Bounds, at: f64) -> [Bounds; 2] {
     [Bounds { max: at, ..bounds }, Bounds { min: at, ..bounds }]
 }
 
-/// The best price for a part, the bound it proves, and the task whose wish jumps most at it.
-fn price_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds>) -> Part {
+/// The best multiplier for a part, its bound, and the task with the largest jump of demand.
+fn bound_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds>) -> Part {
     let tasks = problem.tasks();
-    let wish = |price: f64, task: usize| {
-        best_surplus(tasks[task].curve(), values[task], price, bounds[task])
+    let demand = |multiplier: f64, task: usize| {
+        best_surplus(tasks[task].curve(), values[task], multiplier, bounds[task])
     };
-    let total = |price: f64| {
+    let total = |multiplier: f64| {
         let mut spend = 0.0;
         let surplus = sum((0..tasks.len()).map(|task| {
-            let (surplus, wish) = wish(price, task);
-            spend += wish;
+            let (surplus, demand) = demand(multiplier, task);
+            spend += demand;
             surplus
         }));
-        let bound = surplus + price * budget;
-        (bound + 16.0 * f64::EPSILON * (bound.abs() + price * budget), spend)
+        let bound = surplus + multiplier * budget;
+        (bound + BOUND_ROUNDING * (bound.abs() + multiplier * budget), spend)
     };
-    // The price lies below the value of everything per smallest step of budget; start wide and
-    // halve in digits.
-    let worth = values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
-    let (mut low, mut high) = ((worth / budget).ln() - 45.0, (worth / budget).ln() + 45.0);
+    // The multiplier is bracketed by the total value per budget, within 45 units of the logarithm.
+    let value_sum = values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
+    let (mut low, mut high) = ((value_sum / budget).ln() - 45.0, (value_sum / budget).ln() + 45.0);
     let (mut best, _) = total(0.0);
-    for _ in 0..PRICE_HALVINGS {
+    for _ in 0..MULTIPLIER_BISECTIONS {
         let middle = 0.5 * (low + high);
         let (bound, spend) = total(middle.exp());
         best = best.min(bound);
@@ -122,7 +125,7 @@ fn price_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds
             high = middle;
         }
     }
-    let jump = |task: usize| (wish(low.exp(), task).1, wish(high.exp(), task).1);
+    let jump = |task: usize| (demand(low.exp(), task).1, demand(high.exp(), task).1);
     let cut = (0..tasks.len())
         .map(|task| (task, jump(task)))
         .max_by(|a, b| (a.1.0 - a.1.1).total_cmp(&(b.1.0 - b.1.1)));

@@ -1,0 +1,87 @@
+//! The errors of an allocation.
+
+use crate::curve::DeclaredShape;
+
+/// The reason why no allocation was made.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum AllocationError {
+    /// The number of values is not the number of tasks.
+    #[error("values: {got} numbers for {expected} tasks")]
+    ValueCount {
+        /// Number of tasks of the problem.
+        expected: usize,
+        /// Number of values given.
+        got: usize,
+    },
+    /// A value is negative, NaN or infinite.
+    #[error("values[{task}]: must be finite and not negative, not {value}")]
+    BadValue {
+        /// Position of the task.
+        task: usize,
+        /// The value given.
+        value: f64,
+    },
+    /// A value is given for a task that does not exist.
+    #[error("values[{task}]: there are {tasks} tasks")]
+    NoSuchTask {
+        /// Position given.
+        task: usize,
+        /// Number of tasks of the problem.
+        tasks: usize,
+    },
+    /// The budget is negative, NaN or infinite.
+    #[error("budget: must be finite and not negative, not {0}")]
+    BadBudget(f64),
+    /// The tolerance is negative or NaN.
+    #[error("tolerance: must be at least 0, not {0}")]
+    BadTolerance(f64),
+    /// The lower bounds exceed the budget.
+    #[error(
+        "infeasible: lower bounds need {needed}, but the budget is {budget} (largest: {})",
+        list(largest_lower_bounds)
+    )]
+    Infeasible {
+        /// Sum of the lower bounds.
+        needed: f64,
+        /// The budget.
+        budget: f64,
+        /// The largest lower bounds with the names of their tasks, at most
+        /// [`AllocationError::MAX_LISTED`].
+        largest_lower_bounds: Vec<(String, f64)>,
+    },
+    /// A user's function decreases somewhere.
+    #[error("task {task}: its curve decreases: {low} at spend {at} after {high}")]
+    Decreasing {
+        /// Name of the task.
+        task: String,
+        /// Spend at which the success is lower than before.
+        at: f64,
+        /// Success there.
+        low: f64,
+        /// Success at a smaller spend.
+        high: f64,
+    },
+    /// A user's function does not have the shape it was declared to have.
+    #[error("task {task}: {shape}, but it is not so around spends {from} to {to}")]
+    NotAsDeclared {
+        /// Name of the task.
+        task: String,
+        /// The declared shape.
+        shape: DeclaredShape,
+        /// Start of the interval that contradicts it.
+        from: f64,
+        /// End of that interval.
+        to: f64,
+    },
+}
+
+impl AllocationError {
+    /// The largest number of lower bounds that [`AllocationError::Infeasible`] lists.
+    pub const MAX_LISTED: usize = 5;
+}
+
+fn list(bounds: &[(String, f64)]) -> String {
+    let items: Vec<String> = bounds.iter().map(|(task, min)| format!("{task} {min}")).collect();
+    items.join(", ")
+}

@@ -1,0 +1,258 @@
+//! The fast path for identical thresholds of which the budget funds up to eight: the K-armed bandit
+//! and M-sets.
+//!
+//! The tasks with the largest gains are funded, of equals the first. The multiplier is the gain per
+//! unit of the last one. Calls that fund more tasks, or need a repair of rounding or a use of
+//! leftovers, are left to the general solver.
+
+use crate::curve::JUMP_TOLERANCE;
+use crate::oracle::prepared::PreparedProblem;
+use crate::oracle::tolerances::{BOUND_ROUNDING, negligible};
+use crate::oracle::{Allocation, Options, UnspentReason};
+use crate::problem::Leftover;
+use crate::numeric::compensated::Sum;
+
+/// The tasks, in their order.
+#[derive(Debug)]
+pub(in crate::oracle) struct TopM {
+    /// The spend that each of them needs.
+    at: f64,
+    /// Success without and with the spend, and the difference.
+    base_success: Vec<f64>,
+    full_success: Vec<f64>,
+    rise: Vec<f64>,
+    has_floors: bool,
+    /// The gain of funding each task in this call.
+    gains: Vec<f64>,
+    /// The largest of them.
+    best: [Gain; MAX_RANKED],
+    /// The tasks funded in the last allocation and their number; zero if it was written by another
+    /// solver.
+    funded: [usize; MAX_RANKED],
+    written: usize,
+    /// The plan for the budget of the last call, which seldom changes.
+    plan: BudgetPlan,
+}
+
+/// The consequences of a budget.
+#[derive(Debug, Clone, Copy)]
+struct BudgetPlan {
+    budget: f64,
+    /// The number of tasks to fund; zero if the fast path does not apply.
+    funded: usize,
+    residual: f64,
+    has_residual: bool,
+}
+
+impl BudgetPlan {
+    fn new(budget: f64, at: f64, tasks: usize) -> Self {
+        let affordable = budget / (at * JUMP_TOLERANCE);
+        let is_fit = affordable >= 1.0 && affordable < MAX_RANKED as f64;
+        let funded = if is_fit { (affordable as usize).min(tasks) } else { 0 };
+        let residual = budget - at * funded as f64;
+        Self {
+            budget,
+            funded: if residual >= 0.0 { funded } else { 0 },
+            residual,
+            has_residual: residual > negligible(budget),
+        }
+    }
+}
+
+/// A task and the gain of funding it.
+#[derive(Debug, Clone, Copy)]
+struct Gain {
+    task: usize,
+    gain: f64,
+}
+
+/// The number of largest gains that are found at most, including that of the first task beyond the
+/// budget.
+const MAX_RANKED: usize = 9;
+/// Gains within these limits neither overflow nor underflow.
+const MIN_GAIN: f64 = 1e-90;
+const MAX_VALUE: f64 = 1e90;
+
+impl TopM {
+    /// None unless all tasks form one group.
+    pub(in crate::oracle) fn new(prepared: &PreparedProblem) -> Option<Self> {
+        let [group] = &prepared.identical[..] else { return None };
+        if group.len() != prepared.curves.len() {
+            return None;
+        }
+        let success = |spend: f64| {
+            prepared.curves.iter().map(|curve| curve.success(spend)).collect::<Vec<f64>>()
+        };
+        let (base_success, full_success) = (success(0.0), success(group.at));
+        let rise = full_success
+            .iter()
+            .zip(&base_success)
+            .map(|(full_success, base_success)| full_success - base_success)
+            .collect();
+        Some(Self {
+            at: group.at,
+            has_floors: base_success.iter().any(|base_success| *base_success > 0.0),
+            gains: vec![0.0; base_success.len()],
+            best: [Gain { task: 0, gain: 0.0 }; MAX_RANKED],
+            funded: [0; MAX_RANKED],
+            written: 0,
+            plan: BudgetPlan { budget: f64::NAN, funded: 0, residual: 0.0, has_residual: false },
+            base_success,
+            full_success,
+            rise,
+        })
+    }
+
+    /// Writes the best allocation and returns true, or returns false and leaves the call to the
+    /// general solver.
+    ///
+    /// Values and budget need not be checked: invalid ones are left to the general solver.
+    pub(in crate::oracle) fn allocate(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+        answer: &mut Allocation,
+    ) -> bool {
+        if budget != self.plan.budget {
+            self.plan = BudgetPlan::new(budget, self.at, self.rise.len());
+        }
+        let BudgetPlan { funded, residual, has_residual, .. } = self.plan;
+        let is_fit = funded > 0 && options.tolerance >= 0.0 && values.len() == self.rise.len();
+        if !is_fit || (has_residual && options.leftover == Leftover::Spend) {
+            return false;
+        }
+        // If budget is left, its price is set by the first task beyond it.
+        let count = funded + usize::from(has_residual);
+        let are_valid = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
+        if !are_valid {
+            return false;
+        }
+        let last = self.best[funded - 1].gain;
+        if !(last >= MIN_GAIN) {
+            return false;
+        }
+        let multiplier = if has_residual { 0.0 } else { last / self.at };
+        let value_sum = self.write(values, funded, answer);
+        // At the multiplier of the last task its surplus is zero: the bound sums up the other tasks
+        // and the budget.
+        let (bound, others) = (
+            value_sum + multiplier * residual,
+            if has_residual { value_sum } else { value_sum - last },
+        );
+        answer.budget = budget;
+        answer.value = value_sum;
+        answer.upper_bound = bound + BOUND_ROUNDING * (bound + multiplier * budget + others);
+        answer.price = if has_residual { self.best[funded].gain / self.at } else { multiplier };
+        answer.unspent = if has_residual { residual } else { 0.0 };
+        answer.unspent_reason = has_residual.then_some(UnspentReason::CurveFlat);
+        (answer.nodes, answer.labels) = (1, 0);
+        answer.status = answer.status_within(options.tolerance);
+        true
+    }
+
+    /// Declares that another solver writes the allocation.
+    pub(in crate::oracle) fn invalidate(&mut self) {
+        self.written = 0;
+    }
+
+    /// Finds the `count` largest gains, of equals the first; gain zero where there are fewer. False
+    /// if a value is invalid.
+    ///
+    /// It takes one pass per gain: the order is unpredictable, and the passes do not branch on it.
+    fn rank(&mut self, values: &[f64], count: usize) -> bool {
+        let mut are_valid = true;
+        for ((gain, &value), &rise) in self.gains.iter_mut().zip(values).zip(&self.rise) {
+            #[allow(
+                clippy::manual_range_contains,
+                reason = "a range asks twice, with a branch between"
+            )]
+            let is_valid = (value >= 0.0) & (value < MAX_VALUE);
+            are_valid &= is_valid;
+            *gain = value * rise;
+        }
+        for best in self.best.iter_mut().take(count) {
+            let gain = largest(&self.gains);
+            let task = self.gains.iter().position(|other| *other == gain).unwrap_or(0);
+            *best = Gain { task, gain };
+            self.gains[task] = 0.0;
+        }
+        are_valid
+    }
+
+    /// [`TopM::rank`] for one task, the choice of a bandit.
+    fn find_best(&mut self, values: &[f64]) -> bool {
+        let mut are_valid = true;
+        let mut gain = |value: f64, rise: f64| {
+            #[allow(
+                clippy::manual_range_contains,
+                reason = "a range asks twice, with a branch between"
+            )]
+            let is_valid = (value >= 0.0) & (value < MAX_VALUE);
+            are_valid &= is_valid;
+            value * rise
+        };
+        let ((values_by_four, values_left), (rises_by_four, rises_left)) =
+            (values.as_chunks::<4>(), self.rise.as_chunks::<4>());
+        let mut lanes = [0.0; 4];
+        for (values, rises) in values_by_four.iter().zip(rises_by_four) {
+            for lane in 0..4 {
+                lanes[lane] = larger(gain(values[lane], rises[lane]), lanes[lane]);
+            }
+        }
+        let mut most = larger(larger(lanes[0], lanes[1]), larger(lanes[2], lanes[3]));
+        for (&value, &rise) in values_left.iter().zip(rises_left) {
+            most = larger(gain(value, rise), most);
+        }
+        // It is usually the task of the last call, which the branch predictor learns.
+        let task = values.iter().zip(&self.rise).position(|(value, rise)| value * rise == most);
+        self.best[0] = Gain { task: task.unwrap_or(0), gain: most };
+        are_valid
+    }
+
+    /// Writes spend and success; returns the value.
+    fn write(&mut self, values: &[f64], funded: usize, answer: &mut Allocation) -> f64 {
+        if self.written == 0 {
+            answer.spend.fill(0.0);
+            answer.success.copy_from_slice(&self.base_success);
+        }
+        // After a call of this solver only the tasks funded then must be reset.
+        for &task in &self.funded[..self.written] {
+            (answer.spend[task], answer.success[task]) = (0.0, self.base_success[task]);
+        }
+        let mut value_sum = Sum::default();
+        for (best, place) in self.best[..funded].iter().zip(&mut self.funded) {
+            value_sum.add(best.gain);
+            (answer.spend[best.task], answer.success[best.task]) =
+                (self.at, self.full_success[best.task]);
+            *place = best.task;
+        }
+        self.written = funded;
+        if self.has_floors {
+            self.base_success
+                .iter()
+                .zip(values)
+                .for_each(|(base_success, value)| value_sum.add(base_success * value));
+        }
+        value_sum.value()
+    }
+}
+
+fn larger(one: f64, other: f64) -> f64 {
+    if one > other { one } else { other }
+}
+
+/// The largest of numbers that are not NaN; zero if none is larger.
+fn largest(numbers: &[f64]) -> f64 {
+    let mut lanes = [0.0; 4];
+    let (fours, rest) = numbers.as_chunks::<4>();
+    for four in fours {
+        for lane in 0..4 {
+            lanes[lane] = larger(four[lane], lanes[lane]);
+        }
+    }
+    for (lane, &number) in lanes.iter_mut().zip(rest) {
+        *lane = larger(number, *lane);
+    }
+    larger(larger(lanes[0], lanes[1]), larger(lanes[2], lanes[3]))
+}

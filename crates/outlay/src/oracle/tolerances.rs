@@ -1,0 +1,18 @@
+//! Tolerances that several parts of the oracle share, named by what they bound.
+
+/// Relative rounding error of a sum of products: every upper bound is raised by it.
+pub(super) const BOUND_ROUNDING: f64 = 16.0 * f64::EPSILON;
+/// Relative difference of two sums of the same terms in another order.
+pub(super) const SUM_TOLERANCE: f64 = 1e-12;
+/// Relative optimality gap that counts as rounding.
+pub(super) const OPTIMAL_GAP: f64 = 1e-12;
+/// Relative distance of total demand from the residual budget at which the budget counts as met:
+/// the sums themselves are no more exact.
+pub(super) const BUDGET_TOLERANCE: f64 = 2e-14;
+/// Units in the last place of the budget by which the spends may miss it.
+const BUDGET_ULPS: f64 = 4.0;
+
+/// An amount that may stay unspent, or be overspent, without being reported.
+pub(super) fn negligible(budget: f64) -> f64 {
+    BUDGET_ULPS * f64::EPSILON * budget
+}
