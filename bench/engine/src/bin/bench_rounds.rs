@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ["parts", instance, seconds] => {
             let problem = problem(instance, 1000)?;
             let (exponents, _) = by_hand::powers(&problem).ok_or("only power curves have parts")?;
-            let parts = by_hand::parts(&exponents, Effort { seconds: seconds.parse()?, blocks: 2000 });
+            let parts =
+                by_hand::parts(&exponents, Effort { seconds: seconds.parse()?, blocks: 2000 });
             json!({
                 "instance": instance, "tasks": exponents.len(), "draws_seconds": parts.draws, "indices_seconds": parts.indices,
                 "pass_seconds": parts.pass, "success_seconds": parts.success,
@@ -44,7 +45,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         ["instance", instance, horizon] => {
             let problem = problem(instance, horizon.parse()?)?;
-            let means: Vec<f64> = problem.tasks().iter().filter_map(|task| task.reward()).map(outlay::RewardLaw::mean).collect();
+            let means: Vec<f64> = problem
+                .tasks()
+                .iter()
+                .filter_map(|task| task.reward())
+                .map(outlay::RewardLaw::mean)
+                .collect();
             let exponents = by_hand::powers(&problem).map(|(exponents, _)| exponents);
             json!({ "instance": instance, "means": means, "exponents": exponents })
         }

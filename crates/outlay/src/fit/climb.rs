@@ -146,8 +146,10 @@ fn with_corner(likelihood: &Likelihood, from: Peak, mut free: [bool; MOST], corn
         found
     };
     let (least, most) = likelihood.limits[corner];
-    let (mut low, mut high) =
-        ((from.at[corner] - JUMP_TOLERANCE).max(least), (from.at[corner] + JUMP_TOLERANCE).min(most));
+    let (mut low, mut high) = (
+        (from.at[corner] - JUMP_TOLERANCE).max(least),
+        (from.at[corner] + JUMP_TOLERANCE).min(most),
+    );
     let mut places = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
     let (mut left, mut right) = (measured(places.0), measured(places.1));
     while high - low > ENOUGH {

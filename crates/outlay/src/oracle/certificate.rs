@@ -21,8 +21,8 @@ use super::prepared::max_spend;
 use super::tolerances::{BOUND_ROUNDING, OPTIMAL_GAP, SUM_TOLERANCE, negligible};
 use crate::curve::Curve;
 use crate::curve::demand::{self, SpendRange};
-use crate::problem::{Bounds, Problem};
 use crate::numeric::compensated::sum;
+use crate::problem::{Bounds, Problem};
 
 /// How good an allocation is known to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

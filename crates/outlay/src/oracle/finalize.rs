@@ -4,10 +4,10 @@
 use super::mckp::IdenticalThresholds;
 use super::prepared::PreparedProblem;
 use super::tolerances::{SUM_TOLERANCE, negligible};
-use super::{Allocation, Options, Outcome, UnspentReason};
+use super::{Allocation, Options, Outcome, UnspentReason, normal_or_zero};
 use crate::curve::{Family, JUMP_TOLERANCE};
-use crate::problem::Leftover;
 use crate::numeric::compensated::sum;
+use crate::problem::Leftover;
 
 /// Writes the allocation. `success` belongs to the solution of the first relaxation.
 pub(super) fn finalize(
@@ -44,8 +44,9 @@ pub(super) fn finalize(
     }
     answer.value *= prepared.value_scale;
     answer.upper_bound = (upper_bound * prepared.value_scale).max(answer.value);
-    answer.price = outcome.multiplier.max(sole_taker_multiplier(prepared, &answer.spend, outcome))
-        * prepared.value_scale;
+    let multiplier =
+        outcome.multiplier.max(sole_taker_multiplier(prepared, &answer.spend, outcome));
+    answer.price = normal_or_zero(multiplier * prepared.value_scale);
     answer.nodes = outcome.nodes;
     answer.labels = outcome.labels;
     answer.status = answer.status_within(options.tolerance);

@@ -16,25 +16,21 @@
 //! `prepared` arranges a problem for these solvers, `finalize` turns their solution into an
 //! [`Allocation`], and `certificate` and `independent_proof` check it.
 
-mod batch;
 mod black_box;
 mod branch_and_bound;
 mod certificate;
-mod close;
-mod crowd;
+mod concave;
 mod domain;
 mod envelope;
 mod error;
+mod evaluation;
 mod finalize;
-mod four;
 mod independent_proof;
 mod mckp;
 mod multiplier;
-mod nearby;
 #[cfg(test)]
 mod numbers_for_tests;
 mod prepared;
-mod roots;
 mod sigmoid;
 mod tolerances;
 
@@ -51,12 +47,11 @@ use serde::{Deserialize, Serialize};
 use crate::problem::{Leftover, Problem};
 use black_box::BlackBoxes;
 use branch_and_bound::{Stop, Tree};
-use crowd::Crowd;
+use concave::{Solution, TaylorSolver};
+use evaluation::Output;
 use mckp::{CoreSearch, MckpInput, StepItems, TopM};
 use multiplier::Relaxation;
-use nearby::Nearby;
 use prepared::PreparedProblem;
-use roots::Roots;
 use tolerances::SUM_TOLERANCE;
 
 /// The default relative gap at which a search over smooth curves stops.
@@ -94,9 +89,7 @@ impl Default for Options {
 pub struct WarmStart {
     price: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    nearby: Option<nearby::Warmth>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    crowd: Option<crowd::Warmth>,
+    taylor: Option<concave::WarmStart>,
 }
 
 /// A solver of one problem for varying values and budgets.
@@ -131,12 +124,10 @@ pub struct Oracle {
     best: Vec<f64>,
     trial: Vec<f64>,
     last_multiplier: Option<f64>,
-    /// Fast paths for problems of one kind: square roots, power curves, identical thresholds.
-    roots: Option<Roots>,
-    nearby: Option<Nearby>,
+    /// The fast path for one threshold that all tasks share.
     top_m: Option<TopM>,
-    /// The fast path for thousands of concave tasks.
-    crowd: Option<Crowd>,
+    /// The warm start for problems in which every task is concave.
+    taylor: Option<TaylorSolver>,
     allocation: Allocation,
 }
 
@@ -156,32 +147,12 @@ struct Outcome {
     labels: u64,
 }
 
-/// The input and output of a fast path.
-#[derive(Debug)]
-struct Call<'a> {
-    values: &'a [f64],
-    budget: f64,
-    spend: &'a mut [f64],
-    success: &'a mut [f64],
-}
-
-/// The result of a fast path.
-#[derive(Debug, Clone, Copy)]
-struct Found {
-    value: f64,
-    upper_bound: f64,
-    price: f64,
-}
-
 impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
         let prepared = PreparedProblem::new(problem);
         let spend_len = prepared.spend_len();
-        let crowd = Crowd::new(&prepared);
-        let roots = if crowd.is_some() { None } else { Roots::new(&prepared) };
-        let nearby = if crowd.is_some() || roots.is_some() { None } else { Nearby::new(&prepared) };
         Self {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
@@ -190,10 +161,8 @@ impl Oracle {
             best: vec![0.0; spend_len],
             trial: vec![0.0; spend_len],
             last_multiplier: None,
-            nearby,
-            roots,
-            crowd,
             top_m: TopM::new(&prepared),
+            taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total),
             allocation: Allocation::empty(prepared.curves.len()),
             prepared,
         }
@@ -202,14 +171,13 @@ impl Oracle {
     /// Sets the number of threads that one call may use, from 100,000 concave tasks on. The results
     /// are bit-identical for any number of threads.
     pub fn use_threads(&mut self, threads: NonZeroUsize) {
-        self.crowd.iter_mut().for_each(|crowd| crowd.use_threads(threads));
+        self.prepared.concave.use_threads(threads);
     }
 
     /// Discards the state of earlier calls: the next call starts cold.
     pub fn reset(&mut self) {
         self.last_multiplier = None;
-        self.nearby.iter_mut().for_each(Nearby::forget);
-        self.crowd.iter_mut().for_each(Crowd::forget);
+        self.taylor.iter_mut().for_each(TaylorSolver::reset);
     }
 
     /// The last allocation; an empty one before the first call.
@@ -223,8 +191,7 @@ impl Oracle {
     pub fn warm_start(&self) -> WarmStart {
         WarmStart {
             price: self.last_multiplier.map(|price| price * self.prepared.value_scale),
-            nearby: self.nearby.as_ref().map(Nearby::warmth),
-            crowd: self.crowd.as_ref().map(Crowd::warmth),
+            taylor: self.taylor.as_ref().map(|taylor| taylor.warm_start(&self.prepared.concave)),
         }
     }
 
@@ -236,11 +203,8 @@ impl Oracle {
             .price
             .filter(|price| *price >= 0.0 && price.is_finite())
             .map(|price| price / self.prepared.value_scale);
-        if let (Some(nearby), Some(warmth)) = (&mut self.nearby, &warm_start.nearby) {
-            nearby.start_from(warmth);
-        }
-        if let (Some(crowd), Some(warmth)) = (&mut self.crowd, &warm_start.crowd) {
-            crowd.start_from(warmth);
+        if let (Some(taylor), Some(saved)) = (&mut self.taylor, &warm_start.taylor) {
+            taylor.set_warm_start(&mut self.prepared.concave, saved);
         }
     }
 
@@ -266,11 +230,11 @@ impl Oracle {
             self.last_multiplier.map(|price| price * (value_scale / self.prepared.value_scale));
         let outcome =
             if self.black_boxes.is_needed() { self.refine(options)? } else { self.search(options) };
-        self.last_multiplier = Some(outcome.multiplier);
-        let outcome = Outcome {
-            multiplier: outcome.multiplier.max(self.prepared.unaffordable_multiplier()),
-            ..outcome
-        };
+        // A subnormal multiplier has lost its digits, and proves no more than zero does.
+        let multiplier = normal_or_zero(outcome.multiplier);
+        self.last_multiplier = Some(multiplier);
+        let multiplier = multiplier.max(self.prepared.unaffordable_multiplier());
+        let outcome = Outcome { multiplier, ..outcome };
         finalize::finalize(
             &self.prepared,
             &mut self.best,
@@ -282,78 +246,46 @@ impl Oracle {
         Ok(&self.allocation)
     }
 
-    /// Tries the fast paths; false if the call is left to the general solvers.
+    /// Tries the fast paths; false if the call is left to the search.
     fn allocate_quickly(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
-        let answer = &mut self.allocation;
         if let Some(top_m) = &mut self.top_m {
-            return top_m.allocate(values, budget, options, answer);
+            return top_m.allocate(values, budget, options, &mut self.allocation);
         }
-        if !(options.tolerance >= 0.0) {
+        if self.taylor.is_none() || !(options.tolerance >= 0.0) {
             return false;
         }
-        if self.crowd.is_some() {
-            let is_found = self.allocate_crowd(values, budget, options);
-            if let Some(crowd) = self.crowd.as_mut().filter(|_| is_found) {
-                crowd.write_success(
-                    &self.prepared.curves,
-                    values,
-                    &self.allocation.spend,
-                    &mut self.allocation.success,
-                );
-            }
-            return is_found;
-        }
-        let mut call =
-            Call { values, budget, spend: &mut answer.spend, success: &mut answer.success };
-        let found = if let Some(roots) = &mut self.roots {
-            roots.allocate(&mut call)
-        } else {
-            let start = self.last_multiplier.map(|price| price * self.prepared.value_scale);
-            self.nearby.as_mut().and_then(|nearby| nearby.allocate(&mut call, start))
-        };
-        found.is_some_and(|found| self.accept(found, budget, options))
+        let start = self.taylor_start(values, budget);
+        let Self { taylor: Some(taylor), allocation, prepared, .. } = self else { return false };
+        let output = Output { spend: &mut allocation.spend, success: &mut allocation.success };
+        let solution = taylor.allocate(&mut prepared.concave, values, budget, output, start);
+        solution.is_some_and(|solution| self.accept(solution, budget, options))
     }
 
-    /// Tries the fast path for thousands of tasks, without the probabilities of success.
-    fn allocate_crowd(&mut self, values: &[f64], budget: f64, options: &Options) -> bool {
-        let start = self.crowd_start(values, budget);
-        let (Some(crowd), answer) = (&mut self.crowd, &mut self.allocation) else { return false };
-        let Some(found) = crowd.allocate(values, budget, &mut answer.spend, start) else {
-            return false;
-        };
-        self.accept(found, budget, options)
-    }
-
-    /// A multiplier to start with, if one is needed: the last, or that of a sample of the tasks.
-    fn crowd_start(&mut self, values: &[f64], budget: f64) -> Option<f64> {
-        if !self.crowd.as_ref().is_some_and(Crowd::is_cold) {
+    /// A multiplier for the Taylor expansion to start from, if it needs one: that of the last call,
+    /// or of a sample of the tasks.
+    fn taylor_start(&mut self, values: &[f64], budget: f64) -> Option<f64> {
+        if !self.taylor.as_ref().is_some_and(TaylorSolver::needs_start) {
             return None;
         }
-        let last = self
-            .last_multiplier
-            .map(|price| price * self.prepared.value_scale)
-            .filter(|&price| price > 0.0);
-        last.or_else(|| {
+        let last = self.last_multiplier.map(|multiplier| multiplier * self.prepared.value_scale);
+        last.filter(|&multiplier| multiplier > 0.0).or_else(|| {
             let is_valid = self.check(values, budget, &Options::default()).is_ok();
             self.prepared.load_sample(if is_valid { values } else { return None }, budget);
             self.relaxation.sample_multiplier(self.prepared.view())
         })
     }
 
-    /// Writes the result of a fast path; always true.
-    fn accept(
-        &mut self,
-        Found { value, upper_bound, price }: Found,
-        budget: f64,
-        options: &Options,
-    ) -> bool {
-        let answer = &mut self.allocation;
-        (answer.budget, answer.value, answer.upper_bound, answer.price) =
-            (budget, value, upper_bound, price);
-        (answer.unspent, answer.unspent_reason) = (0.0, None);
-        (answer.nodes, answer.labels) = (1, 0);
-        answer.status = answer.status_within(options.tolerance);
-        (self.last_multiplier, self.prepared.value_scale) = (Some(price), 1.0);
+    /// Takes the solution of a fast path; always true.
+    fn accept(&mut self, solution: Solution, budget: f64, options: &Options) -> bool {
+        let allocation = &mut self.allocation;
+        allocation.budget = budget;
+        allocation.value = solution.value;
+        allocation.upper_bound = solution.upper_bound;
+        allocation.price = solution.multiplier;
+        (allocation.unspent, allocation.unspent_reason) = (0.0, None);
+        (allocation.nodes, allocation.labels) = (1, 0);
+        allocation.status = allocation.status_within(options.tolerance);
+        (self.last_multiplier, self.prepared.value_scale) = (Some(solution.multiplier), 1.0);
         true
     }
 
@@ -463,6 +395,11 @@ impl Oracle {
 /// Whether a budget covers lower bounds with this sum, up to rounding.
 pub(crate) fn covers(budget: f64, needed: f64) -> bool {
     needed <= budget * (1.0 + SUM_TOLERANCE)
+}
+
+/// The number itself, or zero if it is subnormal.
+fn normal_or_zero(number: f64) -> f64 {
+    if number < f64::MIN_POSITIVE { 0.0 } else { number }
 }
 
 fn is_valid(value: &f64) -> bool {

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::batch::Batches;
+use super::concave::ConcaveTasks;
 use super::domain::{Domain, Form, Smooth};
 use super::envelope::Envelope;
 use super::mckp::{IdenticalThresholds, Member, StepItems};
@@ -12,8 +12,8 @@ use super::multiplier::View;
 use super::sigmoid::Sigmoids;
 use super::tolerances::negligible;
 use crate::curve::{Curve, Family};
-use crate::problem::{Bounds, Problem};
 use crate::numeric::compensated::sum;
+use crate::problem::{Bounds, Problem};
 
 /// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
@@ -21,9 +21,9 @@ pub(super) struct PreparedProblem {
     pub(super) names: Vec<String>,
     pub(super) curves: Vec<Curve>,
     pub(super) bounds: Vec<Bounds>,
-    pub(super) batches: Batches,
+    pub(super) concave: ConcaveTasks,
     /// A sample of the tasks in bulk, if they are many.
-    sample: Option<Batches>,
+    sample: Option<Sample>,
     pub(super) domains: Vec<Domain>,
     /// The S-shaped domains in flat arrays.
     pub(super) sigmoids: Sigmoids,
@@ -68,19 +68,18 @@ impl PreparedProblem {
         let tasks = problem.tasks();
         let curves: Vec<Curve> = tasks.iter().map(|task| task.curve().clone()).collect();
         let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
-        let mut batches = Batches::default();
+        let concave = ConcaveTasks::new(&curves, &bounds);
         let mut domains = Vec::new();
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
-            if !batches.take(task, curve, bounds) {
+            if !ConcaveTasks::accepts(curve, bounds) {
                 domains.push(Domain::new(task, curve, bounds));
             }
         }
-        batches.seal();
-        let sample = sample(&batches, &curves, &bounds);
+        let sample = Sample::new(&concave, &curves, &bounds);
         let identical = group_identical_thresholds(&mut domains, &curves);
         let classes = classify(&mut domains, &curves);
         let is_custom = |curve: &Curve| matches!(curve.family(), Family::Custom(_));
-        let is_steps_only = batches.len() == 0
+        let is_steps_only = concave.len() == 0
             && domains.iter().all(|domain| domain.form.is_steps())
             && !curves.iter().any(is_custom);
         let count = domains.len();
@@ -101,7 +100,7 @@ impl PreparedProblem {
             min_total: sum(bounds.iter().map(|bounds| bounds.min)),
             curves,
             bounds,
-            batches,
+            concave,
             sample,
             sigmoids,
             heights,
@@ -150,7 +149,7 @@ impl PreparedProblem {
         let last = (self.budget, self.residual);
         self.budget = budget;
         self.residual = (budget - self.min_total).max(0.0);
-        self.batches.load(&values, self.residual);
+        self.concave.load(&values, self.residual);
         if let Some(sample) = self.sample.as_mut().filter(|_| is_cold) {
             sample.load(&values, self.residual);
         }
@@ -218,8 +217,8 @@ impl PreparedProblem {
 
     pub(super) fn view(&self) -> View<'_> {
         View {
-            batches: &self.batches,
-            sample: self.sample.as_ref(),
+            concave: &self.concave,
+            sample: self.sample.as_ref().map(|sample| &sample.concave),
             bounds: &self.bounds,
             curves: &self.curves,
             values: &self.values,
@@ -247,7 +246,7 @@ impl PreparedProblem {
 
     /// Whether every curve is a step curve.
     pub(super) fn is_steps_only(&self) -> bool {
-        self.batches.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
+        self.concave.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
     }
 }
 
@@ -284,17 +283,36 @@ const MAX_SAMPLE: usize = 512;
 /// With fewer tasks in bulk a sample saves nothing.
 const MIN_SAMPLED: usize = 400;
 
-/// Every n-th task of the batches.
-fn sample(batches: &Batches, curves: &[Curve], bounds: &[Bounds]) -> Option<Batches> {
-    if batches.len() < MIN_SAMPLED {
-        return None;
+/// Every n-th concave task, for the first multiplier of a cold search.
+#[derive(Debug)]
+struct Sample {
+    concave: ConcaveTasks,
+    tasks: Vec<usize>,
+    values: Vec<f64>,
+}
+
+impl Sample {
+    fn new(concave: &ConcaveTasks, curves: &[Curve], bounds: &[Bounds]) -> Option<Self> {
+        if concave.len() < MIN_SAMPLED {
+            return None;
+        }
+        let stride = curves.len().div_ceil(MAX_SAMPLE).max(8);
+        let tasks: Vec<usize> = (0..curves.len())
+            .step_by(stride)
+            .filter(|&task| ConcaveTasks::accepts(&curves[task], bounds[task]))
+            .collect();
+        let curves: Vec<Curve> = tasks.iter().map(|&task| curves[task].clone()).collect();
+        let bounds: Vec<Bounds> = tasks.iter().map(|&task| bounds[task]).collect();
+        let (concave, values) = (ConcaveTasks::new(&curves, &bounds), vec![0.0; tasks.len()]);
+        Some(Self { concave, tasks, values }).filter(|sample| !sample.tasks.is_empty())
     }
-    let mut sample = Batches::default();
-    for task in (0..curves.len()).step_by(curves.len().div_ceil(MAX_SAMPLE).max(8)) {
-        sample.take(task, &curves[task], bounds[task]);
+
+    fn load(&mut self, values: &[f64], residual: f64) {
+        for (value, &task) in self.values.iter_mut().zip(&self.tasks) {
+            *value = values[task];
+        }
+        self.concave.load(&self.values, residual);
     }
-    sample.seal();
-    Some(sample).filter(|sample| sample.len() > 0)
 }
 
 /// Joins the domains with one jump at the same spend and without bounds into groups at the end of

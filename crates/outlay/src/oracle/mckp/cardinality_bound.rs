@@ -9,8 +9,8 @@
 //! matters for speed.
 
 use super::items::{CAPACITY, LpRelaxation, MckpInput, StepItems, UNITS};
-use crate::oracle::tolerances::BOUND_ROUNDING;
 use crate::numeric::compensated::Sum;
+use crate::oracle::tolerances::BOUND_ROUNDING;
 
 /// The bound of a case, and the pair of multipliers that proves it.
 #[derive(Debug, Clone, Copy)]

@@ -16,8 +16,8 @@ use super::cardinality_bound;
 use super::cardinality_search::{CardinalitySearch, Known};
 use super::items::{Item, LpRelaxation, MckpInput, StepItems, UNITS, units};
 use super::labels::{Alternative, Incumbent, Label, LabelList, NONE, Stage, equalize_capacity};
-use crate::oracle::{DEFAULT_TOLERANCE, Options, Outcome};
 use crate::numeric::compensated::Sum;
+use crate::oracle::{DEFAULT_TOLERANCE, Options, Outcome};
 
 /// The core and the buffers of its search, kept between calls.
 #[derive(Debug, Default)]

@@ -4,12 +4,12 @@
 //! multiplier found is the same for every start of the search.
 
 use crate::curve::{Curve, JUMP_TOLERANCE};
+use crate::numeric::compensated::Sum;
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
 use crate::oracle::multiplier::tie_order;
 use crate::oracle::prepared::max_spend;
 use crate::oracle::tolerances::{BOUND_ROUNDING, BUDGET_TOLERANCE};
-use crate::numeric::compensated::Sum;
 
 /// An item: a spend and its success, before floor and ceiling.
 #[derive(Debug, Clone, Copy)]

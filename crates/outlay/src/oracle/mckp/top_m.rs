@@ -6,11 +6,11 @@
 //! leftovers, are left to the general solver.
 
 use crate::curve::JUMP_TOLERANCE;
+use crate::numeric::compensated::Sum;
 use crate::oracle::prepared::PreparedProblem;
 use crate::oracle::tolerances::{BOUND_ROUNDING, negligible};
 use crate::oracle::{Allocation, Options, UnspentReason};
 use crate::problem::Leftover;
-use crate::numeric::compensated::Sum;
 
 /// The tasks, in their order.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::oracle::four::{Four, fours, with_four};
+use crate::numeric::simd::{F64x4, chunks4, with_simd4};
 
 /// A multiplier below which the demand of a task is larger by `jump`.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +62,7 @@ impl Breakpoints {
         if self.is_empty() {
             return (0.0, 0.0);
         }
-        with_four(Arch::new(), AboveAndAt { breakpoints: self, multiplier })
+        with_simd4(Arch::new(), AboveAndAt { breakpoints: self, multiplier })
     }
 
     /// The sum of the jumps from `high` on, and whether there are any strictly between `low` and
@@ -72,7 +72,7 @@ impl Breakpoints {
         if self.is_empty() {
             return (0.0, false);
         }
-        with_four(Arch::new(), Between { breakpoints: self, low, high })
+        with_simd4(Arch::new(), Between { breakpoints: self, low, high })
     }
 
     /// Lists the breakpoints strictly between two multipliers.
@@ -128,19 +128,15 @@ impl WithSimd for AboveAndAt<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
-        let (zero, multiplier) = (Four::splat(simd, 0.0), Four::splat(simd, self.multiplier));
+        let (zero, multiplier) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, self.multiplier));
         let (mut above, mut there) = (zero, zero);
         for (multipliers, jumps) in
-            fours(&self.breakpoints.multiplier).iter().zip(fours(&self.breakpoints.jump))
+            chunks4(&self.breakpoints.multiplier).iter().zip(chunks4(&self.breakpoints.jump))
         {
-            let (multipliers, jumps) = (Four::load(simd, multipliers), Four::load(simd, jumps));
-            above = above + multipliers.where_above(multiplier, jumps, zero);
+            let (multipliers, jumps) = (F64x4::load(simd, multipliers), F64x4::load(simd, jumps));
+            above = above + multipliers.if_gt(multiplier, jumps, zero);
             there = there
-                + multipliers.where_above(
-                    multiplier,
-                    zero,
-                    multiplier.where_above(multipliers, zero, jumps),
-                );
+                + multipliers.if_gt(multiplier, zero, multiplier.if_gt(multipliers, zero, jumps));
         }
         (above.total(), there.total())
     }
@@ -157,15 +153,15 @@ impl WithSimd for Between<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> (f64, bool) {
-        let (zero, one) = (Four::splat(simd, 0.0), Four::splat(simd, 1.0));
-        let (low, high) = (Four::splat(simd, self.low), Four::splat(simd, self.high));
+        let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
+        let (low, high) = (F64x4::splat(simd, self.low), F64x4::splat(simd, self.high));
         let (mut beyond, mut inside) = (zero, zero);
         for (multipliers, jumps) in
-            fours(&self.breakpoints.multiplier).iter().zip(fours(&self.breakpoints.jump))
+            chunks4(&self.breakpoints.multiplier).iter().zip(chunks4(&self.breakpoints.jump))
         {
-            let (multipliers, jumps) = (Four::load(simd, multipliers), Four::load(simd, jumps));
-            beyond = beyond + high.where_above(multipliers, zero, jumps);
-            inside = inside + multipliers.where_between(low, high, one);
+            let (multipliers, jumps) = (F64x4::load(simd, multipliers), F64x4::load(simd, jumps));
+            beyond = beyond + high.if_gt(multipliers, zero, jumps);
+            inside = inside + multipliers.if_between(low, high, one);
         }
         (beyond.total(), inside.total() > 0.0)
     }

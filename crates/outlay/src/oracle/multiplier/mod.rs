@@ -15,13 +15,14 @@ mod breakpoints;
 mod demand_model;
 mod relaxation;
 
-use super::batch::{Batches, Settled, Split};
-use super::close::exp;
 use super::domain::{Domain, Form};
 use super::envelope::Envelope;
 use super::sigmoid::{ActiveSet, Aggregate, Assignment, Sigmoids, TiedTask};
 use super::tolerances::BUDGET_TOLERANCE;
 use crate::curve::Curve;
+use crate::numeric::exp_log::exp;
+use crate::oracle::concave::ConcaveTasks;
+use crate::oracle::evaluation::{Evaluation, Output};
 use crate::problem::Bounds;
 pub(super) use breakpoints::{Breakpoint, Breakpoints};
 use demand_model::DemandModel;
@@ -30,9 +31,9 @@ pub(super) use relaxation::{Relaxation, Relaxed, tie_order};
 /// The relaxed problem: concave tasks in bulk, all other tasks by their envelopes.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
-    pub(super) batches: &'a Batches,
+    pub(super) concave: &'a ConcaveTasks,
     /// A sample of the tasks in bulk, if they are many; a cold search starts with it.
-    pub(super) sample: Option<&'a Batches>,
+    pub(super) sample: Option<&'a ConcaveTasks>,
     pub(super) curves: &'a [Curve],
     pub(super) values: &'a [f64],
     pub(super) bounds: &'a [Bounds],
@@ -87,6 +88,8 @@ pub(super) struct MultiplierSearch {
     crossed: Vec<Breakpoint>,
     /// The demands of the power tasks at the last trial.
     demands: Vec<f64>,
+    /// From the logarithm of that multiplier to that of the multiplier found.
+    demand_step: f64,
     /// The S-shaped tasks that may be on their branch, and the breakpoints at which they enter it:
     /// those of all tasks in the first search of a call, later those of the active set.
     active: ActiveSet,
@@ -150,29 +153,39 @@ impl MultiplierSearch {
             self.search(view, start, BUDGET_TOLERANCE)
         };
         if multiplier == 0.0 {
-            view.batches.respond(f64::NEG_INFINITY, &mut self.demands);
+            view.concave.trial(f64::NEG_INFINITY, &mut self.demands);
+            self.demand_step = 0.0;
         }
         multiplier
     }
 
-    /// The demands of the power tasks at the multiplier found.
-    pub(super) fn demands(&self) -> &[f64] {
-        &self.demands
+    /// Writes the spends of the concave tasks at the multiplier found, and adds them up. Tied linear
+    /// tasks stay at their lower bound and are passed to `tie`.
+    pub(super) fn assign_concave(
+        &self,
+        view: View<'_>,
+        multiplier: f64,
+        output: &mut Output<'_>,
+        tie: impl FnMut(usize, f64, f64),
+    ) -> Evaluation {
+        let (step, demands) = (self.demand_step, &self.demands);
+        view.concave.assign(multiplier, step, demands, view.values, output, tie)
     }
 
     /// Computes the demands at an infinite multiplier.
     pub(super) fn demand_at_infinity(&mut self, view: View<'_>) {
         self.load_sigmoids(view);
-        view.batches.respond(f64::INFINITY, &mut self.demands);
+        view.concave.trial(f64::INFINITY, &mut self.demands);
+        self.demand_step = 0.0;
     }
 
     /// The multiplier of a sample of the tasks with its share of the budget.
     pub(super) fn sample_multiplier(&mut self, view: View<'_>) -> Option<f64> {
         let sample = view.sample?;
-        let share = sample.len() as f64 / (view.batches.len() + view.domains.len()) as f64;
+        let share = sample.len() as f64 / (view.concave.len() + view.domains.len()) as f64;
         let domains = &view.domains[..0];
         let small = View {
-            batches: sample,
+            concave: sample,
             sample: None,
             domains,
             sigmoids: None,
@@ -227,7 +240,12 @@ impl MultiplierSearch {
         let step = to / trial.multiplier - 1.0;
         let is_small = step.abs() <= EXTRAPOLATED_STEP
             && budget_miss(view, trial) <= EXTRAPOLATED_STEP * view.residual;
-        is_small && self.crossed.is_empty() && view.batches.nudge(step.ln_1p(), &mut self.demands)
+        let step = step.ln_1p();
+        let is_taken = is_small && self.crossed.is_empty() && view.concave.can_step(step);
+        if is_taken {
+            self.demand_step = step;
+        }
+        is_taken
     }
 
     /// Whether the budget lies between the smallest and the largest demand, or misses them by a
@@ -236,9 +254,9 @@ impl MultiplierSearch {
     fn is_found(&self, view: View<'_>, trial: Trial) -> bool {
         let budget_miss = budget_miss(view, trial);
         let count =
-            (view.batches.smooth_len() + self.branch_tasks.len() + self.active.len()) as f64;
+            (view.concave.smooth_len() + self.branch_tasks.len() + self.active.len()) as f64;
         budget_miss * budget_miss * count
-            <= MAX_RESIDUAL_COST * view.residual * trial.smooth.total().fall
+            <= MAX_RESIDUAL_COST * view.residual * trial.smooth.total().sensitivity
             && budget_miss <= MAX_RESIDUAL * view.residual
     }
 
@@ -337,7 +355,7 @@ impl MultiplierSearch {
             // The smooth demand is convex in the logarithm of the multiplier, which is at most the
             // ratio less one: the tangent is a lower bound and often decides.
             let ratio = at / multiplier;
-            let tangent = here.spend - here.fall * (ratio - 1.0);
+            let tangent = here.spend - here.sensitivity * (ratio - 1.0);
             let low = above
                 + if above + tangent > target { tangent } else { smooth.after(ratio.ln()).spend };
             if low > target {
@@ -358,7 +376,7 @@ impl MultiplierSearch {
         self.branch_tasks.clear();
         self.dropped_jumps = 0.0;
         let mut max_demand =
-            view.batches.load_chords(&mut self.breakpoints) + self.load_sigmoids(view);
+            view.concave.load_breakpoints(&mut self.breakpoints) + self.load_sigmoids(view);
         for domain in view.individual() {
             let envelope = view.envelope(domain);
             let weight = view.weights[domain];
@@ -401,8 +419,8 @@ impl MultiplierSearch {
     }
 
     fn first_multiplier(&mut self, view: View<'_>) -> f64 {
-        let tasks = (view.domains.len() + view.batches.len()) as f64;
-        let smooth = view.batches.typical_price(view.residual / tasks);
+        let tasks = (view.domains.len() + view.concave.len()) as f64;
+        let smooth = view.concave.typical_multiplier(view.residual / tasks);
         let is_usable = |multiplier: &f64| multiplier.is_finite() && *multiplier > 0.0;
         smooth.filter(is_usable).unwrap_or_else(|| {
             // No smooth tasks in bulk: the model of the breakpoints alone.
@@ -435,14 +453,15 @@ impl MultiplierSearch {
     }
 
     fn evaluate(&mut self, view: View<'_>, multiplier: f64) -> Trial {
-        let (power, mut linear) = view.batches.respond(multiplier.ln(), &mut self.demands);
+        let (power, mut linear) = view.concave.trial(multiplier.ln(), &mut self.demands);
+        self.demand_step = 0.0;
         let (jumped, tied) = self.breakpoints.above_and_at(multiplier);
         let (mut joining, mut curvature) = (tied, 0.0);
         for task in self.branch_tasks.iter().filter(|task| task.tie_multiplier >= multiplier) {
             let (spend, fall) = on_branch(view, task.domain as usize, multiplier);
             if task.tie_multiplier > multiplier {
                 linear.spend += spend - task.low_spend;
-                linear.fall += fall;
+                linear.sensitivity += fall;
                 if let (Form::Smooth(smooth), true) =
                     (&view.domains[task.domain as usize].form, fall > 0.0)
                 {
@@ -455,7 +474,7 @@ impl MultiplierSearch {
         if let Some(sigmoids) = view.sigmoids {
             let sigmoid = self.respond(view, sigmoids, multiplier);
             linear.spend += sigmoid.spend.value();
-            linear.fall += sigmoid.sensitivity;
+            linear.sensitivity += sigmoid.sensitivity;
             curvature += sigmoid.curvature;
             joining += sigmoid.tied_jump;
         }
@@ -501,11 +520,11 @@ impl MultiplierSearch {
     pub(super) fn assign(
         &mut self,
         at: Assignment<'_>,
-        split: &mut Split<'_>,
-        dropped_jumps: &mut Settled,
+        output: &mut Output<'_>,
+        dropped_jumps: &mut Evaluation,
         tied: impl FnMut(TiedTask),
     ) {
-        self.active.assign(at, split, dropped_jumps, tied);
+        self.active.assign(at, output, dropped_jumps, tied);
     }
 
     /// Drops the breakpoints outside a bracket; false if there are too few for that.

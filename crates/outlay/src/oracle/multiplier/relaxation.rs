@@ -10,8 +10,8 @@
 use std::cmp::Ordering;
 
 use super::{MultiplierSearch, View, on_branch};
-use crate::oracle::batch::{Call, Settled, Split};
 use crate::oracle::domain::Domain;
+use crate::oracle::evaluation::{Evaluation, Output};
 use crate::oracle::sigmoid::{Assignment, TiedTask};
 use crate::oracle::tolerances::BOUND_ROUNDING;
 
@@ -86,30 +86,23 @@ impl Relaxation {
             return self.at_lower_bounds(view, spend);
         }
         let Self { search, tied, success, dirty } = self;
-        let mut split = Split { spend, success };
+        let mut output = Output { spend, success };
         let multiplier = search.find(view, start);
-        let mut settled = Settled::default();
-        let call = Call { price: multiplier, log_price: multiplier.ln(), wishes: search.demands() };
         tied.clear();
-        view.batches.settle(call, &mut split, &mut settled, |task, from, to| {
-            tied.push(Tied {
-                domain: None,
-                task,
-                from,
-                to,
-                exact: true,
-                weight: view.values[task],
+        let mut evaluation =
+            search.assign_concave(view, multiplier, &mut output, |task, from, to| {
+                let weight = view.values[task];
+                tied.push(Tied { domain: None, task, from, to, exact: true, weight });
             });
-        });
         let sigmoid = view
             .sigmoids
             .map(|sigmoids| search.respond(view, sigmoids, multiplier))
             .unwrap_or_default();
-        reset_dirty(view, dirty, &mut split);
+        reset_dirty(view, dirty, &mut output);
         for domain in view.individual() {
-            assign(view, domain, multiplier, &mut split, &mut settled, tied);
+            assign(view, domain, multiplier, &mut output, &mut evaluation, tied);
         }
-        let (mut demand, mut value) = (settled.above, settled.value);
+        let (mut demand, mut value) = (evaluation.above, evaluation.value);
         demand.merge(sigmoid.spend);
         value.merge(sigmoid.value);
         let (demand, value) = (demand.value(), value.value());
@@ -126,42 +119,40 @@ impl Relaxation {
                 fractional: None,
             };
         }
-        assign_sigmoids(view, multiplier, search, &mut split, &mut settled, tied);
+        assign_sigmoids(view, multiplier, search, &mut output, &mut evaluation, tied);
         let fractional =
-            fill_ties(view, multiplier, view.residual - demand, &mut split, &mut settled, tied);
-        absorb_residual(view, multiplier, &mut split, &mut settled);
+            fill_ties(view, multiplier, view.residual - demand, &mut output, &mut evaluation, tied);
+        absorb_residual(view, multiplier, &mut output, &mut evaluation);
         Relaxed {
             multiplier,
             bound,
-            value: settled.value.value(),
-            residual_left: view.residual - settled.above.value(),
-            is_flat: settled.softness == 0.0,
+            value: evaluation.value.value(),
+            residual_left: view.residual - evaluation.above.value(),
+            is_flat: evaluation.sensitivity == 0.0,
             fractional,
         }
     }
 
     /// The solution if the lower bounds exhaust the budget.
     fn at_lower_bounds(&mut self, view: View<'_>, spend: &mut [f64]) -> Relaxed {
-        let mut split = Split { spend, success: &mut self.success };
-        let mut settled = Settled::default();
+        let mut output = Output { spend, success: &mut self.success };
         self.search.demand_at_infinity(view);
-        let call =
-            Call { price: f64::INFINITY, log_price: f64::INFINITY, wishes: self.search.demands() };
-        view.batches.settle(call, &mut split, &mut settled, |_, _, _| {});
+        let mut evaluation =
+            self.search.assign_concave(view, f64::INFINITY, &mut output, |_, _, _| {});
         self.tied.clear();
-        reset_dirty(view, &mut self.dirty, &mut split);
+        reset_dirty(view, &mut self.dirty, &mut output);
         for domain in view.individual() {
-            assign(view, domain, f64::INFINITY, &mut split, &mut settled, &mut self.tied);
+            assign(view, domain, f64::INFINITY, &mut output, &mut evaluation, &mut self.tied);
         }
         assign_sigmoids(
             view,
             f64::INFINITY,
             &mut self.search,
-            &mut split,
-            &mut settled,
+            &mut output,
+            &mut evaluation,
             &mut self.tied,
         );
-        let value = settled.value.value();
+        let value = evaluation.value.value();
         Relaxed {
             multiplier: 0.0,
             bound: value + BOUND_ROUNDING * value,
@@ -174,9 +165,9 @@ impl Relaxation {
 }
 
 /// Resets the tasks that were narrowed in the last relaxation to their lower bounds.
-fn reset_dirty(view: View<'_>, dirty: &mut Vec<u32>, split: &mut Split<'_>) {
+fn reset_dirty(view: View<'_>, dirty: &mut Vec<u32>, output: &mut Output<'_>) {
     let Some(sigmoids) = view.sigmoids else { return };
-    dirty.drain(..).for_each(|domain| sigmoids.assign_low(domain, split));
+    dirty.drain(..).for_each(|domain| sigmoids.assign_low(domain, output));
     dirty.extend_from_slice(view.narrowed);
 }
 
@@ -186,8 +177,8 @@ fn assign_sigmoids(
     view: View<'_>,
     multiplier: f64,
     search: &mut MultiplierSearch,
-    split: &mut Split<'_>,
-    settled: &mut Settled,
+    output: &mut Output<'_>,
+    evaluation: &mut Evaluation,
     tied: &mut Vec<Tied>,
 ) {
     let Some(sigmoids) = view.sigmoids else { return };
@@ -197,7 +188,7 @@ fn assign_sigmoids(
         narrowed: view.narrowed,
         is_first: view.narrowed.is_empty(),
     };
-    search.assign(at, split, settled, |TiedTask { domain, task, from, to }| {
+    search.assign(at, output, evaluation, |TiedTask { domain, task, from, to }| {
         tied.push(Tied {
             domain: Some(domain),
             task,
@@ -214,8 +205,8 @@ fn assign(
     view: View<'_>,
     domain: usize,
     multiplier: f64,
-    split: &mut Split<'_>,
-    settled: &mut Settled,
+    output: &mut Output<'_>,
+    evaluation: &mut Evaluation,
     tied: &mut Vec<Tied>,
 ) {
     let envelope = view.envelope(domain);
@@ -228,7 +219,7 @@ fn assign(
     };
     let (spend, success) = if position == envelope.vertices.len() {
         let (spend, sensitivity) = on_branch(view, domain, multiplier);
-        settled.offer(task, sensitivity);
+        evaluation.offer(task, sensitivity);
         (spend, view.domains[domain].form.success(spend))
     } else {
         let vertex = envelope.vertices[position];
@@ -248,9 +239,9 @@ fn assign(
         }
         (vertex.spend, vertex.success)
     };
-    split.set(view.curves, task, spend, success);
-    settled.above.add(spend - envelope.low);
-    settled.value.add(weight * success);
+    output.set(view.curves, task, spend, success);
+    evaluation.above.add(spend - envelope.low);
+    evaluation.value.add(weight * success);
 }
 
 /// The order in which tied tasks are filled: by decreasing weight, then by index.
@@ -264,8 +255,8 @@ fn fill_ties(
     view: View<'_>,
     multiplier: f64,
     mut residual_left: f64,
-    split: &mut Split<'_>,
-    settled: &mut Settled,
+    output: &mut Output<'_>,
+    evaluation: &mut Evaluation,
     tied: &mut [Tied],
 ) -> Option<(usize, f64)> {
     tied.sort_unstable_by(|a, b| {
@@ -281,12 +272,12 @@ fn fill_ties(
         let step = (to - from).min(residual_left.max(0.0));
         let to = if fits { to } else { from + step };
         match domain {
-            Some(domain) => advance(view, domain, from, to, split, settled),
+            Some(domain) => advance(view, domain, from, to, output, evaluation),
             None => {
-                split.spend[task] = to;
-                split.success[task] = view.curves[task].success(to);
-                settled.above.add(to - from);
-                settled.value.add(multiplier * (to - from));
+                output.spend[task] = to;
+                output.success[task] = view.curves[task].success(to);
+                evaluation.above.add(to - from);
+                evaluation.value.add(multiplier * (to - from));
             }
         }
         residual_left -= step;
@@ -295,7 +286,7 @@ fn fill_ties(
     let target_spend = from + residual_left;
     // Spends between zero and `at_least` are not allowed: stay at zero and branch.
     if !(from == 0.0 && target_spend < view.domains[domain].at_least) {
-        advance(view, domain, from, target_spend, split, settled);
+        advance(view, domain, from, target_spend, output, evaluation);
     }
     Some((domain, target_spend))
 }
@@ -306,41 +297,46 @@ fn advance(
     domain: usize,
     from: f64,
     to: f64,
-    split: &mut Split<'_>,
-    settled: &mut Settled,
+    output: &mut Output<'_>,
+    evaluation: &mut Evaluation,
 ) {
     let Domain { task, ref form, .. } = view.domains[domain];
     let success = form.success(to);
-    split.set(view.curves, task, to, success);
-    settled.above.add(to - from);
-    settled.value.add(view.weights[domain] * (success - form.success(from)));
+    output.set(view.curves, task, to, success);
+    evaluation.above.add(to - from);
+    evaluation.value.add(view.weights[domain] * (success - form.success(from)));
 }
 
 /// Gives a residual of rounding size to the most elastic task.
-fn absorb_residual(view: View<'_>, multiplier: f64, split: &mut Split<'_>, settled: &mut Settled) {
-    let residual_left = view.residual - settled.above.value();
-    if !(settled.softness > 0.0
+fn absorb_residual(
+    view: View<'_>,
+    multiplier: f64,
+    output: &mut Output<'_>,
+    evaluation: &mut Evaluation,
+) {
+    let residual_left = view.residual - evaluation.above.value();
+    if !(evaluation.sensitivity > 0.0
         && residual_left != 0.0
         && residual_left.abs() <= MAX_ABSORBED * view.residual)
     {
         return;
     }
-    let task = settled.softest;
+    let task = evaluation.most_elastic;
     let (from, bounds, curve, value) =
-        (split.spend[task], view.bounds[task], &view.curves[task], view.values[task]);
+        (output.spend[task], view.bounds[task], &view.curves[task], view.values[task]);
     let to = (from + residual_left).clamp(bounds.min.max(bounds.at_least), bounds.max);
-    split.spend[task] = to;
-    settled.above.add(to - from);
-    let is_linear = (to - from).abs() <= LINEAR_STEP * from.min(settled.softness);
+    output.spend[task] = to;
+    evaluation.above.add(to - from);
+    let is_linear = (to - from).abs() <= LINEAR_STEP * from.min(evaluation.sensitivity);
     if is_linear && to < curve.saturates_at() {
         // The slope of the task is the multiplier, and so short a step changes it by less than
         // rounding.
         let gain = multiplier * (to - from);
-        split.success[task] += gain / value;
-        settled.value.add(gain);
+        output.success[task] += gain / value;
+        evaluation.value.add(gain);
     } else {
         let success = curve.success(to);
-        split.success[task] = success;
-        settled.value.add(value * (success - curve.success(from)));
+        output.success[task] = success;
+        evaluation.value.add(value * (success - curve.success(from)));
     }
 }

@@ -12,10 +12,10 @@ use super::logistic::LogisticFamily;
 use super::{
     CurveLanes, Demands, Family, FamilyIndex, Multiplier, NarrowedCursor, SigmoidTasks, Sigmoids,
 };
-use crate::oracle::batch::{Settled, Split};
-use crate::oracle::four::{Four, FourSums, with_four};
-use crate::oracle::multiplier::{Breakpoint, Breakpoints};
 use crate::numeric::compensated::Sum;
+use crate::numeric::simd::{F64x4, F64x4Sum, with_simd4};
+use crate::oracle::evaluation::{Evaluation, Output};
+use crate::oracle::multiplier::{Breakpoint, Breakpoints};
 
 /// The cutoff as a share of the multiplier asked for; multipliers vary more if there are few tasks.
 const CUTOFF_SHARE: f64 = 0.95;
@@ -108,7 +108,7 @@ impl<F> Default for ActiveTasks<F> {
     }
 }
 
-/// Four active tasks.
+/// F64x4 active tasks.
 #[derive(Debug, Clone, Copy)]
 struct ActiveLanes {
     tie_multiplier: [f64; 4],
@@ -258,15 +258,15 @@ impl ActiveSet {
     pub(in crate::oracle) fn assign(
         &mut self,
         at: Assignment<'_>,
-        split: &mut Split<'_>,
-        settled: &mut Settled,
+        output: &mut Output<'_>,
+        evaluation: &mut Evaluation,
         mut tied: impl FnMut(TiedTask),
     ) {
         if self.last.is_none_or(|last| last.0 != at.multiplier) {
             self.evaluate(at.multiplier);
         }
-        self.hill.assign(&at.sigmoids.hill, at, split, settled, &mut tied);
-        self.logistic.assign(&at.sigmoids.logistic, at, split, settled, &mut tied);
+        self.hill.assign(&at.sigmoids.hill, at, output, evaluation, &mut tied);
+        self.logistic.assign(&at.sigmoids.logistic, at, output, evaluation, &mut tied);
     }
 }
 
@@ -294,7 +294,7 @@ impl<F: Family> ActiveTasks<F> {
             let weight = weights[batch.domain[index as usize] as usize];
             self.lanes[position / 4].set_lane(position % 4, batch, index as usize, weight);
         }
-        with_four(Arch::new(), LoadLevels { tasks: self });
+        with_simd4(Arch::new(), LoadLevels { tasks: self });
         if batch.has_low_value {
             self.sum_inactive_value(batch);
         }
@@ -330,7 +330,7 @@ impl<F: Family> ActiveTasks<F> {
     fn evaluate(&mut self, multiplier: f64) -> Aggregate {
         let multiplier = self.at(multiplier);
         self.log = Some(multiplier.log);
-        let mut aggregate = with_four(Arch::new(), EvaluateAll { tasks: self, multiplier });
+        let mut aggregate = with_simd4(Arch::new(), EvaluateAll { tasks: self, multiplier });
         aggregate.value.merge(self.inactive_value);
         aggregate
     }
@@ -348,7 +348,7 @@ impl<F: Family> ActiveTasks<F> {
         };
         let mut lanes = self.lanes[position / 4];
         if !is_last {
-            with_four(
+            with_simd4(
                 Arch::new(),
                 EvaluateOne::<F> {
                     lanes: &mut lanes,
@@ -378,24 +378,24 @@ impl<F: Family> ActiveTasks<F> {
         &mut self,
         batch: &SigmoidTasks<F>,
         at: Assignment<'_>,
-        split: &mut Split<'_>,
-        settled: &mut Settled,
+        output: &mut Output<'_>,
+        evaluation: &mut Evaluation,
         tied: &mut impl FnMut(TiedTask),
     ) {
         if at.is_first {
             (0..batch.task.len())
                 .filter(|&index| batch.slope[index] > 0.0)
-                .for_each(|index| batch.assign_low(index, split));
+                .for_each(|index| batch.assign_low(index, output));
         }
-        settled.value.merge(self.inactive_value);
+        evaluation.value.merge(self.inactive_value);
         for &domain in at.narrowed {
             if let Some(index) = F::index(at.sigmoids, domain)
                 .filter(|&index| self.index.binary_search(&(index as u32)).is_err())
             {
-                settled.value.add(-batch.low_value[index]);
+                evaluation.value.add(-batch.low_value[index]);
             }
         }
-        with_four(Arch::new(), Assign { tasks: self, batch, at, split, settled, tied });
+        with_simd4(Arch::new(), Assign { tasks: self, batch, at, output, evaluation, tied });
     }
 }
 
@@ -423,7 +423,7 @@ impl ActiveLanes {
     /// zero at an end of the branch.
     #[inline(always)]
     fn evaluate<F: Family, S: Simd>(&mut self, simd: S, multiplier: Multiplier) {
-        let load = |params: &[f64; 4]| Four::load(simd, params);
+        let load = |params: &[f64; 4]| F64x4::load(simd, params);
         let (start, end, weight) = (load(&self.start), load(&self.end), load(&self.weight));
         let params = || [0, 1, 2, 3].map(|number| load(&self.curves.params[number]));
         if !(multiplier.value > 0.0) {
@@ -434,12 +434,11 @@ impl ActiveLanes {
         }
         let Demands { spend, sensitivity, curvature, mut success } =
             F::demand(simd, &mut self.curves, multiplier);
-        let between = spend.where_between(start, end, Four::splat(simd, 1.0));
+        let between = spend.if_between(start, end, F64x4::splat(simd, 1.0));
         let inside = spend.max(start).min(end);
         if between.total() < 4.0 {
             let params = [0, 1, 2, 3].map(|number| load(&self.curves.params[number]));
-            success =
-                between.where_above(Four::splat(simd, 0.0), success, F::success(params, inside));
+            success = between.if_gt(F64x4::splat(simd, 0.0), success, F::success(params, inside));
         }
         inside.store(&mut self.spend);
         (weight * success).store(&mut self.value);
@@ -460,7 +459,7 @@ impl<F: Family> WithSimd for LoadLevels<'_, F> {
     fn with_simd<S: Simd>(self, simd: S) {
         for lanes in &mut self.tasks.lanes {
             let (weight, number) =
-                (Four::load(simd, &lanes.weight), Four::load(simd, &lanes.curves.level));
+                (F64x4::load(simd, &lanes.weight), F64x4::load(simd, &lanes.curves.level));
             F::level(weight, number).store(&mut lanes.curves.level);
         }
     }
@@ -477,25 +476,21 @@ impl<F: Family> WithSimd for EvaluateAll<'_, F> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> Aggregate {
-        let load = |params: &[f64; 4]| Four::load(simd, params);
-        let (zero, multiplier) = (Four::splat(simd, 0.0), Four::splat(simd, self.multiplier.value));
-        let (mut spend, mut value) = (FourSums::new(simd), FourSums::new(simd));
+        let load = |params: &[f64; 4]| F64x4::load(simd, params);
+        let (zero, multiplier) =
+            (F64x4::splat(simd, 0.0), F64x4::splat(simd, self.multiplier.value));
+        let (mut spend, mut value) = (F64x4Sum::new(simd), F64x4Sum::new(simd));
         let (mut sensitivity, mut curvature, mut tied_jump) = (zero, zero, zero);
         for lanes in &mut self.tasks.lanes {
             lanes.evaluate::<F, S>(simd, self.multiplier);
             let (tie_multiplier, above) =
                 (load(&lanes.tie_multiplier), load(&lanes.spend) - load(&lanes.low));
-            spend.add(tie_multiplier.where_above(multiplier, above, zero));
-            value.add(tie_multiplier.where_above(
-                multiplier,
-                load(&lanes.value),
-                load(&lanes.low_value),
-            ));
-            sensitivity = sensitivity
-                + tie_multiplier.where_above(multiplier, load(&lanes.sensitivity), zero);
-            curvature =
-                curvature + tie_multiplier.where_above(multiplier, load(&lanes.curvature), zero);
-            tied_jump = tied_jump + tie_multiplier.where_equal(multiplier, above);
+            spend.add(tie_multiplier.if_gt(multiplier, above, zero));
+            value.add(tie_multiplier.if_gt(multiplier, load(&lanes.value), load(&lanes.low_value)));
+            sensitivity =
+                sensitivity + tie_multiplier.if_gt(multiplier, load(&lanes.sensitivity), zero);
+            curvature = curvature + tie_multiplier.if_gt(multiplier, load(&lanes.curvature), zero);
+            tied_jump = tied_jump + tie_multiplier.if_eq(multiplier, above);
         }
         Aggregate {
             spend: spend.total(),
@@ -528,8 +523,8 @@ struct Assign<'a, 'b, F, T> {
     tasks: &'a ActiveTasks<F>,
     batch: &'a SigmoidTasks<F>,
     at: Assignment<'a>,
-    split: &'a mut Split<'b>,
-    settled: &'a mut Settled,
+    output: &'a mut Output<'b>,
+    evaluation: &'a mut Evaluation,
     tied: &'a mut T,
 }
 
@@ -538,12 +533,12 @@ impl<F: Family, T: FnMut(TiedTask)> WithSimd for Assign<'_, '_, F, T> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self { tasks, batch, at, split, settled, tied } = self;
-        let (mut above, mut value) = (FourSums::new(simd), FourSums::new(simd));
+        let Self { tasks, batch, at, output, evaluation, tied } = self;
+        let (mut above, mut value) = (F64x4Sum::new(simd), F64x4Sum::new(simd));
         let mut narrowed = NarrowedCursor(at.narrowed);
         for (lanes, indices) in tasks.lanes.iter().zip(tasks.index.chunks(4)) {
-            let params = [0, 1, 2, 3].map(|number| Four::load(simd, &lanes.curves.params[number]));
-            let success = F::success(params, Four::load(simd, &lanes.spend)).to_array();
+            let params = [0, 1, 2, 3].map(|number| F64x4::load(simd, &lanes.curves.params[number]));
+            let success = F::success(params, F64x4::load(simd, &lanes.spend)).to_array();
             let (mut lane_spend, mut lane_value) = ([0.0; 4], [0.0; 4]);
             for (lane, &index) in indices.iter().enumerate() {
                 let (index, tie_multiplier) = (index as usize, lanes.tie_multiplier[lane]);
@@ -554,12 +549,12 @@ impl<F: Family, T: FnMut(TiedTask)> WithSimd for Assign<'_, '_, F, T> {
                 if tie_multiplier > at.multiplier {
                     lane_spend[lane] = lanes.spend[lane] - lanes.low[lane];
                     lane_value[lane] = lanes.weight[lane] * success[lane];
-                    split.spend[task] = lanes.spend[lane];
-                    split.success[task] = batch.floor[index] + batch.height[index] * success[lane];
-                    settled.offer(task, lanes.sensitivity[lane]);
+                    output.spend[task] = lanes.spend[lane];
+                    output.success[task] = batch.floor[index] + batch.height[index] * success[lane];
+                    evaluation.offer(task, lanes.sensitivity[lane]);
                 } else {
                     lane_value[lane] = lanes.low_value[lane];
-                    batch.assign_low(index, split);
+                    batch.assign_low(index, output);
                     if tie_multiplier == at.multiplier {
                         tied(TiedTask {
                             domain: domain as usize,
@@ -570,11 +565,11 @@ impl<F: Family, T: FnMut(TiedTask)> WithSimd for Assign<'_, '_, F, T> {
                     }
                 }
             }
-            above.add(Four::load(simd, &lane_spend));
-            value.add(Four::load(simd, &lane_value));
+            above.add(F64x4::load(simd, &lane_spend));
+            value.add(F64x4::load(simd, &lane_value));
         }
-        settled.above.merge(above.total());
-        settled.value.merge(value.total());
+        evaluation.above.merge(above.total());
+        evaluation.value.merge(value.total());
     }
 }
 
@@ -606,7 +601,7 @@ mod tests {
                 (0..4).for_each(|number| lanes.curves.params[number][lane] = params[number]);
                 lanes.curves.tangent_point[lane] =
                     F::position(params, smooth.inflection() * (1.0 + 1e-6));
-                F::level(Four::splat(simd, weight), Four::splat(simd, for_level))
+                F::level(F64x4::splat(simd, weight), F64x4::splat(simd, for_level))
                     .store(&mut lanes.curves.level);
                 let mut last: Option<f64> = None;
                 for &multiplier in self.multipliers {
@@ -672,11 +667,11 @@ mod tests {
             let (curves, multipliers) = (&curves[..], &multipliers[..]);
             let hill =
                 || Walk::<HillFamily> { curves, multipliers, family: std::marker::PhantomData };
-            assert_eq!(with_four(Arch::new(), hill()), Simd::vectorize(pulp::Scalar256b, hill()));
+            assert_eq!(with_simd4(Arch::new(), hill()), Simd::vectorize(pulp::Scalar256b, hill()));
             let logistic =
                 || Walk::<LogisticFamily> { curves, multipliers, family: std::marker::PhantomData };
             assert_eq!(
-                with_four(Arch::new(), logistic()),
+                with_simd4(Arch::new(), logistic()),
                 Simd::vectorize(pulp::Scalar256b, logistic())
             );
         }

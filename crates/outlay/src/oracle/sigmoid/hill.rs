@@ -6,8 +6,8 @@ use std::f64::consts::LN_2;
 use pulp::Simd;
 
 use super::{CurveLanes, Demands, Family, FamilyIndex, Multiplier, Sigmoids};
+use crate::numeric::simd::F64x4;
 use crate::oracle::domain::Smooth;
-use crate::oracle::four::Four;
 
 #[derive(Debug)]
 pub(super) struct HillFamily;
@@ -31,7 +31,7 @@ impl Family for HillFamily {
     }
 
     #[inline(always)]
-    fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S> {
+    fn level<S: Simd>(weight: F64x4<S>, number: F64x4<S>) -> F64x4<S> {
         weight.ln() + number
     }
 
@@ -41,14 +41,14 @@ impl Family for HillFamily {
 
     #[inline(always)]
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S> {
-        let load = |params: &[f64; 4]| Four::load(simd, params);
-        let number = |number: f64| Four::splat(simd, number);
+        let load = |params: &[f64; 4]| F64x4::load(simd, params);
+        let number = |number: f64| F64x4::splat(simd, number);
         let [_, inverse, half, _] = [0, 1, 2, 3].map(|index| load(&curves.params[index]));
         let target = number(multiplier.log) - load(&curves.level);
         let rise = number(1.0) - inverse;
         let tangent_point = load(&curves.tangent_point);
         let mut t = match multiplier.step.filter(|step| step.abs() < WARM_STEP) {
-            Some(step) => load(&curves.rate).times_plus(number(step), load(&curves.last_position)),
+            Some(step) => load(&curves.rate).mul_add(number(step), load(&curves.last_position)),
             // Two lines above the logarithm of the slope: `2 ln(1 + e^t)` is at least `2t` and at
             // least `2 ln 2 + t`.
             None => ((number(0.0) - target) / (inverse + 1.0))
@@ -61,19 +61,19 @@ impl Family for HillFamily {
             let small = (number(0.0) - t.abs()).exp();
             let whole = small + 1.0;
             let upper = number(1.0) / whole;
-            let share = t.where_above(number(0.0), upper, small * upper);
+            let share = t.if_gt(number(0.0), upper, small * upper);
             let excess = rise * t - (t.max(number(0.0)) + whole.ln()) * 2.0 - target;
             sensitivity = share * 2.0 - rise;
             let newton = excess / sensitivity;
             // Half the ratio of the second derivative to the first.
             let spread = small * upper * upper;
             curvature = spread / sensitivity;
-            let next = (t + newton / newton.times_plus(curvature, number(1.0)).max(number(0.5)))
+            let next = (t + newton / newton.mul_add(curvature, number(1.0)).max(number(0.5)))
                 .max(tangent_point);
             let step = next - t;
             // The step's third power is below rounding.
             let curvature = (number(1.0) - share * 2.0) * step * 0.5;
-            success = (spread * step).times_plus(curvature + 1.0, share);
+            success = (spread * step).mul_add(curvature + 1.0, share);
             t = next;
             if !step.abs().to_array().into_iter().any(|step| step > CONVERGED_STEP) {
                 break;
@@ -85,8 +85,7 @@ impl Family for HillFamily {
         let spend = (t * inverse).exp() * half;
         // At the tangent point the spend does not move; rounding may put it slightly beyond the
         // start of the branch.
-        let sensitivity =
-            t.where_above(tangent_point, number(0.0) - spend * inverse * rate, number(0.0));
+        let sensitivity = t.if_gt(tangent_point, number(0.0) - spend * inverse * rate, number(0.0));
         Demands {
             spend,
             sensitivity,
@@ -96,7 +95,7 @@ impl Family for HillFamily {
     }
 
     #[inline(always)]
-    fn success<S: Simd>([steepness, _, half, _]: [Four<S>; 4], spend: Four<S>) -> Four<S> {
+    fn success<S: Simd>([steepness, _, half, _]: [F64x4<S>; 4], spend: F64x4<S>) -> F64x4<S> {
         let t = steepness * (spend / half).ln();
         t.sigmoid()
     }

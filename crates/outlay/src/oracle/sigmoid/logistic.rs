@@ -3,8 +3,9 @@
 use pulp::Simd;
 
 use super::{CurveLanes, Demands, Family, FamilyIndex, Multiplier, Sigmoids};
+use crate::numeric::exp_log::MIN_LN_ARG;
+use crate::numeric::simd::F64x4;
 use crate::oracle::domain::Smooth;
-use crate::oracle::four::{Four, LEAST_LN};
 
 #[derive(Debug)]
 pub(super) struct LogisticFamily;
@@ -23,7 +24,7 @@ impl Family for LogisticFamily {
 
     /// The weight itself.
     #[inline(always)]
-    fn level<S: Simd>(weight: Four<S>, _number: Four<S>) -> Four<S> {
+    fn level<S: Simd>(weight: F64x4<S>, _number: F64x4<S>) -> F64x4<S> {
         weight
     }
 
@@ -33,30 +34,29 @@ impl Family for LogisticFamily {
 
     #[inline(always)]
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S> {
-        let load = |params: &[f64; 4]| Four::load(simd, params);
-        let number = |number: f64| Four::splat(simd, number);
+        let load = |params: &[f64; 4]| F64x4::load(simd, params);
+        let number = |number: f64| F64x4::splat(simd, number);
         let [mid, width, scale, half] = [0, 1, 2, 3].map(|index| load(&curves.params[index]));
         // σ(1−σ) = q on the upper branch: σ = (1 + root)/2 with root = sqrt(1−4q), and the odds are
         // σ²/q, or (1 + root)/(1 − root).
         let q = number(multiplier.value) / load(&curves.level) * scale;
-        let root = q.times_from(number(4.0), number(1.0)).max(number(0.0)).sqrt();
+        let root = q.neg_mul_add(number(4.0), number(1.0)).max(number(0.0)).sqrt();
         let upper = (root + 1.0) * 0.5;
         let near = (root + 1.0).ln_ratio(number(1.0) - root);
-        let along = root.where_above(number(SERIES_ROOT), (upper * upper / q).ln(), near);
+        let along = root.if_gt(number(SERIES_ROOT), (upper * upper / q).ln(), near);
         // The odds overflow where the curve is this flat: the spend is the end of the domain.
-        let spend =
-            q.where_above(number(LEAST_LN), width.times_plus(along, mid), number(f64::INFINITY));
+        let spend = q.if_gt(number(MIN_LN_ARG), width.mul_add(along, mid), number(f64::INFINITY));
         // The rise of the curve since zero spend, as a share of the whole rise.
-        let success = root.times_plus(half, number(1.0) - half);
+        let success = root.mul_add(half, number(1.0) - half);
         let zero = number(0.0);
-        let sensitivity = root.where_above(zero, width / root, zero);
-        let curvature = root.where_above(zero, sensitivity * (q * -2.0) / (root * root), zero);
+        let sensitivity = root.if_gt(zero, width / root, zero);
+        let curvature = root.if_gt(zero, sensitivity * (q * -2.0) / (root * root), zero);
         Demands { spend, sensitivity, curvature, success }
     }
 
     #[inline(always)]
-    fn success<S: Simd>([mid, width, ..]: [Four<S>; 4], spend: Four<S>) -> Four<S> {
-        ((spend - mid) / width).sigmoid() * (spend / width).one_less_decay()
+    fn success<S: Simd>([mid, width, ..]: [F64x4<S>; 4], spend: F64x4<S>) -> F64x4<S> {
+        ((spend - mid) / width).sigmoid() * (spend / width).one_minus_exp_neg()
     }
 
     fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {

@@ -13,12 +13,12 @@ mod logistic;
 
 use pulp::Simd;
 
-use super::batch::Split;
 use super::domain::{Domain, Form, Smooth};
 use super::envelope::Envelope;
-use super::four::Four;
 use super::multiplier::{Breakpoint, Breakpoints};
 use crate::curve::Curve;
+use crate::numeric::simd::F64x4;
+use crate::oracle::evaluation::Output;
 pub(super) use active_set::{ActiveSet, Aggregate, Assignment, TiedTask};
 use hill::HillFamily;
 use logistic::LogisticFamily;
@@ -28,18 +28,18 @@ trait Family {
     /// The parameters of a curve and its part of the level; none for other families.
     fn params(smooth: &Smooth) -> Option<([f64; 4], f64)>;
     /// The level of a curve with this weight.
-    fn level<S: Simd>(weight: Four<S>, number: Four<S>) -> Four<S>;
+    fn level<S: Simd>(weight: F64x4<S>, number: F64x4<S>) -> F64x4<S>;
     /// The position of a spend on the branch, in the family's own variable.
     fn position(params: [f64; 4], spend: f64) -> f64;
     /// The demand on the branch at a multiplier; stores the start of the next evaluation.
     fn demand<S: Simd>(simd: S, curves: &mut CurveLanes, multiplier: Multiplier) -> Demands<S>;
     /// The probabilities of success before floor and ceiling, at spends above zero.
-    fn success<S: Simd>(params: [Four<S>; 4], spend: Four<S>) -> Four<S>;
+    fn success<S: Simd>(params: [F64x4<S>; 4], spend: F64x4<S>) -> F64x4<S>;
     /// The index of a domain among the tasks of the family.
     fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize>;
 }
 
-/// Four curves on their branch.
+/// F64x4 curves on their branch.
 #[derive(Debug, Clone, Copy)]
 struct CurveLanes {
     params: [[f64; 4]; 4],
@@ -54,12 +54,12 @@ struct CurveLanes {
 /// The demands of four curves.
 #[derive(Clone, Copy)]
 struct Demands<S: Simd> {
-    spend: Four<S>,
+    spend: F64x4<S>,
     /// Sensitivity and curvature with respect to the multiplier's logarithm.
-    sensitivity: Four<S>,
-    curvature: Four<S>,
+    sensitivity: F64x4<S>,
+    curvature: F64x4<S>,
     /// The probabilities of success before floor and ceiling.
-    success: Four<S>,
+    success: F64x4<S>,
 }
 
 /// A multiplier to evaluate.
@@ -201,10 +201,10 @@ impl Sigmoids {
     }
 
     /// Assigns the lower bound to a domain.
-    pub(super) fn assign_low(&self, domain: u32, split: &mut Split<'_>) {
+    pub(super) fn assign_low(&self, domain: u32, output: &mut Output<'_>) {
         match self.index(domain) {
-            FamilyIndex::Hill(index) => self.hill.assign_low(index, split),
-            FamilyIndex::Logistic(index) => self.logistic.assign_low(index, split),
+            FamilyIndex::Hill(index) => self.hill.assign_low(index, output),
+            FamilyIndex::Logistic(index) => self.logistic.assign_low(index, output),
             FamilyIndex::None => {}
         }
     }
@@ -322,10 +322,10 @@ impl<F: Family> SigmoidTasks<F> {
     }
 
     /// Assigns the lower bound to a task.
-    fn assign_low(&self, index: usize, split: &mut Split<'_>) {
+    fn assign_low(&self, index: usize, output: &mut Output<'_>) {
         let task = self.task[index] as usize;
-        split.spend[task] = self.low[index];
-        split.success[task] = self.floor[index] + self.height[index] * self.low_success[index];
+        output.spend[task] = self.low[index];
+        output.success[task] = self.floor[index] + self.height[index] * self.low_success[index];
     }
 
     fn load_breakpoints(&self, narrowed: &[u32], jumps: &mut Breakpoints) {

@@ -1,4 +1,4 @@
-//! The crowd's answers next to those of the general search, and to the curves themselves.
+//! Answers of the Taylor expansion compared with those of the multiplier search and the curves.
 
 use crate::curve::Curve;
 use crate::numeric::compensated::sum;
@@ -10,7 +10,7 @@ use crate::{Allocation, Options, Oracle};
 enum Families {
     Power,
     Exponential,
-    Straight,
+    Linear,
     Mixed,
 }
 
@@ -28,7 +28,7 @@ fn problem(kind: Kind, random: &mut Random) -> Problem {
         let family = match kind.families {
             Families::Power => 0,
             Families::Exponential => 1,
-            Families::Straight => 2,
+            Families::Linear => 2,
             Families::Mixed => (4.0 * random.uniform()) as usize,
         };
         let scale = share * random.between(0.3, 5.0);
@@ -61,25 +61,26 @@ fn problem(kind: Kind, random: &mut Random) -> Problem {
     ProblemSpec { tasks: tasks.collect(), ..ProblemSpec::default() }.check().unwrap()
 }
 
-/// Both ways to an answer; the first must be the crowd's.
+/// Both solvers.
 struct Pair {
-    crowd: Oracle,
+    taylor: Oracle,
     general: Oracle,
 }
 
 impl Pair {
     fn new(problem: &Problem) -> Self {
-        let (crowd, mut general) = (Oracle::new(problem), Oracle::new(problem));
-        general.crowd = None;
-        Self { crowd, general }
+        let (taylor, mut general) = (Oracle::new(problem), Oracle::new(problem));
+        general.taylor = None;
+        Self { taylor, general }
     }
 
-    /// True if the crowd has answered.
+    /// True if the Taylor expansion has answered.
     fn check(&mut self, problem: &Problem, values: &[f64], budget: f64) -> bool {
-        let ours = self.crowd.allocate(values, budget, &Options::default()).unwrap().clone();
-        let is_crowd = self.crowd.crowd.as_ref().is_some_and(|crowd| crowd.anchor.is_some());
+        let ours = self.taylor.allocate(values, budget, &Options::default()).unwrap().clone();
+        let is_taylor =
+            self.taylor.taylor.as_ref().is_some_and(|taylor| taylor.reference.is_some());
         let theirs = self.general.allocate(values, budget, &Options::default()).unwrap();
-        if is_crowd {
+        if is_taylor {
             check_against_curves(problem, values, budget, &ours);
             assert!(
                 (ours.value - theirs.value).abs() <= 1e-12 * theirs.value,
@@ -96,7 +97,7 @@ impl Pair {
                 theirs.price
             );
         }
-        is_crowd
+        is_taylor
     }
 }
 
@@ -119,10 +120,24 @@ fn check_against_curves(problem: &Problem, values: &[f64], budget: f64, answer: 
 }
 
 fn all_kinds() -> impl Iterator<Item = Kind> {
-    let families = [Families::Power, Families::Exponential, Families::Straight, Families::Mixed];
+    let families = [Families::Power, Families::Exponential, Families::Linear, Families::Mixed];
     families.into_iter().flat_map(|families| {
-        [(1024, false, false), (2049, true, false), (4099, false, true), (2500, true, true)]
-            .map(|(tasks, has_bounds, has_floors)| Kind { tasks, families, has_bounds, has_floors })
+        [
+            (2, false, false),
+            (3, true, true),
+            (10, false, false),
+            (37, true, true),
+            (1024, false, false),
+            (2049, true, false),
+            (4099, false, true),
+            (2500, true, true),
+        ]
+        .map(|(tasks, has_bounds, has_floors)| Kind {
+            tasks,
+            families,
+            has_bounds,
+            has_floors,
+        })
     })
 }
 
@@ -148,7 +163,8 @@ fn agrees_with_the_general_search_and_the_curves() {
             budget = [1.0, 1.0, 0.99, 1.0, 1.3, 0.7][round % 6];
             assert!(budget > least);
         }
-        assert!(answered >= 25, "{kind:?}: {answered}");
+        let expected = if kind.tasks < 1000 { 10 } else { 25 };
+        assert!(answered >= expected, "{kind:?}: {answered}");
     }
 }
 
@@ -189,7 +205,7 @@ fn a_task_that_wants_more_than_it_may_have_gets_what_it_may() {
         for value in [1.0, 300.0, 301.0, 302.0, 303.0, 304.0, 1.0, 300.0, 301.0] {
             values[number as usize * 400] = value;
             answered += usize::from(pair.check(&problem, &values, 1.0) && value > 1.0);
-            assert_eq!(pair.crowd.last().spend[number as usize * 400] == 0.4, value > 1.0);
+            assert_eq!(pair.taylor.last().spend[number as usize * 400] == 0.4, value > 1.0);
         }
         assert!(answered >= 3, "{answered}");
     }

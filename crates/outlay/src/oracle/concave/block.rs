@@ -1,0 +1,270 @@
+//! Consecutive tasks with one struct of arrays per family, and the passes over them.
+
+use pulp::{Simd, WithSimd};
+
+use super::expansion::Expansion;
+use super::exponential::ExponentialTasks;
+use super::family::{AssignmentPoint, ExpansionPoint, Family, Totals};
+use super::linear::LinearTasks;
+use super::power::PowerTasks;
+use super::{ConcaveFamily, Demand};
+use crate::curve::Curve;
+use crate::oracle::evaluation::Output;
+use crate::problem::Bounds;
+
+/// The concave tasks among some consecutive tasks, by family.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    /// The first task.
+    pub(super) start: usize,
+    pub(super) power: PowerTasks,
+    pub(super) exponential: ExponentialTasks,
+    pub(super) linear: LinearTasks,
+    /// The floor of each task; empty if all are zero.
+    pub(super) floor: Vec<f64>,
+    pub(super) expansion: Expansion,
+    pub(super) totals: Totals,
+}
+
+/// Tasks per block: values and results fit the first-level cache together with the arrays that are
+/// read along with them.
+pub(super) const BLOCK: usize = 2048;
+
+impl Block {
+    pub(super) fn new(start: usize, curves: &[Curve], bounds: &[Bounds]) -> Self {
+        let mut block = Self { start, ..Self::default() };
+        block.linear.start = start;
+        for (offset, (curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
+            match ConcaveFamily::of(curve, bounds) {
+                Some(ConcaveFamily::Power(power)) => block.power.push(offset, power, curve, bounds),
+                Some(ConcaveFamily::Exponential(exponential)) => {
+                    block.exponential.push(offset, exponential, curve, bounds);
+                }
+                Some(ConcaveFamily::Linear { saturates_at }) => {
+                    block.linear.push(offset, saturates_at, curve, bounds);
+                }
+                None => {}
+            }
+        }
+        if curves.iter().any(|curve| curve.floor() > 0.0) {
+            let floor = |(curve, &bounds): (&Curve, &Bounds)| {
+                ConcaveFamily::of(curve, bounds).map_or(0.0, |_| curve.floor())
+            };
+            block.floor = curves.iter().zip(bounds).map(floor).collect();
+        }
+        block.power.pad();
+        block.exponential.pad();
+        block.linear.pad();
+        block
+    }
+
+    pub(super) fn smooth_len(&self) -> usize {
+        self.power.index().len() + self.exponential.index().len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.smooth_len() + self.linear.index().len()
+    }
+
+    /// The least upper bound of a smooth task.
+    pub(super) fn min_high(&self) -> f64 {
+        let power = self.power.bounds().min_high(self.power.index().len());
+        let exponential = self.exponential.bounds().min_high(self.exponential.index().len());
+        power.min(exponential)
+    }
+
+    /// Between which spends a task follows the multiplier smoothly; nowhere for a linear one.
+    pub(super) fn smooth_range(&self, offset: usize) -> (f64, f64) {
+        if let Some(position) = self.power.index().position_of(offset) {
+            return self.power.bounds().range(position);
+        }
+        let position = self.exponential.index().position_of(offset);
+        position.map_or((0.0, 0.0), |position| self.exponential.bounds().range(position))
+    }
+
+    /// The smooth task that is strictly between its bounds and has the largest sensitivity.
+    pub(super) fn most_elastic(&self, spend: &[f64]) -> Option<(usize, f64)> {
+        let power = inside(&self.power, spend)
+            .map(|(at, offset, spend)| (offset, self.power.sensitivity(at, spend)));
+        let exponential = inside(&self.exponential, spend)
+            .map(|(at, offset, _)| (offset, self.exponential.sensitivity(at)));
+        let larger =
+            |best: (usize, f64), task: (usize, f64)| if task.1 > best.1 { task } else { best };
+        let (offset, sensitivity) = power.chain(exponential).fold((0, 0.0), larger);
+        (sensitivity > 0.0).then_some((self.start + offset, sensitivity))
+    }
+
+    /// Writes the values of the references, for [`super::taylor::WarmStart`].
+    pub(super) fn write_reference_values(&self, values: &mut [f64]) {
+        for (position, &value) in self.power.reference_values().iter().enumerate() {
+            values[self.power.index().offset(position)] = value;
+        }
+        for (position, &value) in self.exponential.reference_values().iter().enumerate() {
+            values[self.exponential.index().offset(position)] = value;
+        }
+    }
+
+    /// What the floors are worth.
+    pub(super) fn floor_value(&self, values: &[f64]) -> f64 {
+        self.floor.iter().zip(values).map(|(floor, value)| floor * value).sum()
+    }
+}
+
+/// Position, offset and spend of each task that is strictly between its bounds.
+fn inside<'a, F: Family>(
+    family: &'a F,
+    spend: &'a [f64],
+) -> impl Iterator<Item = (usize, usize, f64)> + 'a {
+    (0..family.index().len()).filter_map(move |position| {
+        let offset = family.index().offset(position);
+        let (low, high) = family.bounds().range(position);
+        (spend[offset] > low && spend[offset] < high).then_some((position, offset, spend[offset]))
+    })
+}
+
+/// Prepares trials for the values of a call.
+pub(super) struct Load<'a> {
+    pub(super) block: &'a mut Block,
+    pub(super) values: &'a [f64],
+}
+
+impl WithSimd for Load<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.block.power.load(simd, self.values);
+        self.block.exponential.load(simd, self.values);
+        self.block.linear.load(simd, self.values);
+    }
+}
+
+/// Demand of the power tasks and of the exponential ones at a multiplier.
+pub(super) struct Trial<'a> {
+    pub(super) block: &'a Block,
+    pub(super) log_multiplier: f64,
+    pub(super) power_demand: &'a mut [f64],
+}
+
+impl WithSimd for Trial<'_> {
+    type Output = (Demand, Demand);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (Demand, Demand) {
+        let Self { block, log_multiplier, power_demand } = self;
+        let power = block.power.trial(simd, log_multiplier, power_demand);
+        (power, block.exponential.trial(simd, log_multiplier))
+    }
+}
+
+/// The sum of the multipliers at which each task would take a share, and how many tasks that are.
+pub(super) struct MultipliersAt<'a> {
+    pub(super) block: &'a Block,
+    pub(super) share: f64,
+}
+
+impl WithSimd for MultipliersAt<'_> {
+    type Output = (f64, f64);
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> (f64, f64) {
+        let Self { block, share } = self;
+        let (thresholds, weight) = block.linear.weighted_thresholds(simd, share);
+        let power = block.power.multipliers_at(simd, share.ln());
+        let exponential = block.exponential.multipliers_at(simd, share);
+        (power + exponential + thresholds, block.smooth_len() as f64 + weight)
+    }
+}
+
+/// Expands the demand around a multiplier.
+pub(super) struct Expand<'a> {
+    pub(super) block: &'a mut Block,
+    pub(super) at: &'a ExpansionPoint,
+    pub(super) is_bounded: bool,
+    pub(super) is_reset: bool,
+    pub(super) values: &'a [f64],
+}
+
+impl WithSimd for Expand<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { block, at, is_bounded, is_reset, values } = self;
+        block.expansion.clear();
+        match (is_bounded, is_reset) {
+            (true, true) => expand::<S, true, true>(simd, block, at, values),
+            (true, false) => expand::<S, true, false>(simd, block, at, values),
+            (false, true) => expand::<S, false, true>(simd, block, at, values),
+            (false, false) => expand::<S, false, false>(simd, block, at, values),
+        }
+    }
+}
+
+#[inline(always)]
+fn expand<S: Simd, const BOUNDED: bool, const RESET: bool>(
+    simd: S,
+    block: &mut Block,
+    at: &ExpansionPoint,
+    values: &[f64],
+) {
+    let Block { power, exponential, linear, expansion, .. } = block;
+    if !power.index().is_empty() {
+        power.expand::<S, BOUNDED, RESET>(simd, at, values, expansion);
+    }
+    if !exponential.index().is_empty() {
+        exponential.expand::<S, BOUNDED, RESET>(simd, at, values, expansion);
+    }
+    if !linear.index().is_empty() {
+        linear.expand::<S, BOUNDED, RESET>(simd, at, values, expansion);
+    }
+}
+
+/// Writes spends and successes at a multiplier.
+pub(super) struct Assign<'a> {
+    pub(super) block: &'a Block,
+    pub(super) at: &'a AssignmentPoint,
+    pub(super) is_bounded: bool,
+    /// The demand of the power tasks and the level of the exponential ones that `at` steps from.
+    pub(super) power_demand: &'a [f64],
+    pub(super) exponential_level: &'a [f64],
+    pub(super) values: &'a [f64],
+    pub(super) output: Output<'a>,
+}
+
+impl WithSimd for Assign<'_> {
+    type Output = Totals;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> Totals {
+        if self.is_bounded { self.assign::<S, true>(simd) } else { self.assign::<S, false>(simd) }
+    }
+}
+
+impl Assign<'_> {
+    #[inline(always)]
+    fn assign<S: Simd, const BOUNDED: bool>(self, simd: S) -> Totals {
+        let Self { block, at, power_demand, exponential_level, values, mut output, .. } = self;
+        let Block { power, exponential, linear, floor, .. } = block;
+        let mut totals = Totals::default();
+        if !power.index().is_empty() {
+            let power_totals =
+                power.assign::<S, BOUNDED>(simd, at, power_demand, values, &mut output);
+            totals.add(power_totals);
+        }
+        if !exponential.index().is_empty() {
+            totals.add(exponential.assign::<S, BOUNDED>(
+                simd,
+                at,
+                exponential_level,
+                values,
+                &mut output,
+            ));
+        }
+        if !linear.index().is_empty() {
+            totals.add(linear.assign::<S, BOUNDED>(simd, at, &[], values, &mut output));
+        }
+        output.success.iter_mut().zip(floor).for_each(|(success, floor)| *success += floor);
+        totals
+    }
+}

@@ -1,0 +1,242 @@
+//! Separable concave tasks in bulk: one struct of arrays per family, in blocks of consecutive tasks.
+//!
+//! In the logarithm of the multiplier the demand of a power task is an exponential, that of an
+//! exponential task a line, and a linear task takes all or nothing. The multiplier search asks for
+//! the demand at trial multipliers ([`ConcaveTasks::trial`]). Where every task is concave and little
+//! has changed since the last call, [`TaylorSolver`] needs no search: it expands the demand around
+//! the last multiplier. Both end with the same pass that writes spends and successes.
+
+mod block;
+mod expansion;
+mod exponential;
+mod family;
+mod index;
+mod linear;
+mod power;
+mod taylor;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+pub(super) use taylor::{Solution, TaylorSolver, WarmStart};
+
+use std::num::NonZeroUsize;
+
+use pulp::Arch;
+
+use super::evaluation::{Evaluation, Output};
+use super::multiplier::Breakpoints;
+use crate::curve::{Curve, Exponential, Family as CurveFamily, Power};
+use crate::numeric::exp_log::TINY;
+use crate::numeric::simd::with_simd4;
+use crate::problem::Bounds;
+use block::{Assign, BLOCK, Block, Load, MultipliersAt, Trial};
+use family::{AssignmentPoint, Family, Totals};
+use threads::Threads;
+
+/// Spend above the lower bounds at a multiplier, and by how much it falls per unit of the
+/// multiplier's logarithm.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Demand {
+    pub(super) spend: f64,
+    pub(super) sensitivity: f64,
+}
+
+/// The family of a curve that is handled in bulk.
+enum ConcaveFamily<'a> {
+    Power(&'a Power),
+    Exponential(&'a Exponential),
+    Linear { saturates_at: f64 },
+}
+
+impl<'a> ConcaveFamily<'a> {
+    /// None if the curve is not concave, has no bulk form or a minimum that may be avoided.
+    fn of(curve: &'a Curve, bounds: Bounds) -> Option<Self> {
+        if bounds.at_least > 0.0 {
+            return None;
+        }
+        match curve.family() {
+            CurveFamily::Power(power) if power.exponent() < 1.0 => Some(Self::Power(power)),
+            CurveFamily::Power(power) => Some(Self::Linear { saturates_at: power.scale() }),
+            CurveFamily::Saturating(line) => Some(Self::Linear { saturates_at: line.full_at() }),
+            CurveFamily::Exponential(exponential) => Some(Self::Exponential(exponential)),
+            _ => None,
+        }
+    }
+}
+
+/// The concave tasks of a problem.
+#[derive(Debug)]
+pub(super) struct ConcaveTasks {
+    arch: Arch,
+    threads: Threads,
+    blocks: Vec<Block>,
+    /// Concave tasks, and those of them that respond smoothly to the multiplier.
+    len: usize,
+    smooth_len: usize,
+    max_elasticity: f64,
+    /// What was free in the last call loaded.
+    free: f64,
+}
+
+/// The first trial as a share of the mean multiplier: in mixed problems the mean is about a quarter
+/// too high.
+const SHARE_OF_MEAN: f64 = 0.8;
+
+impl ConcaveTasks {
+    /// Whether a task is among those handled here.
+    pub(super) fn accepts(curve: &Curve, bounds: Bounds) -> bool {
+        ConcaveFamily::of(curve, bounds).is_some()
+    }
+
+    /// The tasks among these that are [accepted](Self::accepts).
+    pub(super) fn new(curves: &[Curve], bounds: &[Bounds]) -> Self {
+        let parts = curves.chunks(BLOCK).zip(bounds.chunks(BLOCK)).enumerate();
+        let blocks: Vec<Block> = parts
+            .map(|(number, (curves, bounds))| Block::new(number * BLOCK, curves, bounds))
+            .collect();
+        let elasticities = blocks.iter().map(|block| block.power.max_elasticity);
+        Self {
+            arch: Arch::new(),
+            threads: Threads::default(),
+            len: blocks.iter().map(Block::len).sum(),
+            smooth_len: blocks.iter().map(Block::smooth_len).sum(),
+            max_elasticity: elasticities.fold(0.0, f64::max),
+            blocks,
+            free: f64::NAN,
+        }
+    }
+
+    /// Uses several threads where that pays.
+    pub(super) fn use_threads(&mut self, threads: NonZeroUsize) {
+        self.threads = Threads::new(threads, self.len);
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How many tasks respond smoothly to the multiplier.
+    pub(super) fn smooth_len(&self) -> usize {
+        self.smooth_len
+    }
+
+    /// Takes the values of a call and what the lower bounds leave of its budget.
+    pub(super) fn load(&mut self, values: &[f64], free: f64) {
+        if free != self.free {
+            self.blocks.iter_mut().for_each(|block| block.linear.set_free(free));
+            self.free = free;
+        }
+        for (block, values) in self.blocks.iter_mut().zip(values.chunks(BLOCK)) {
+            with_simd4(self.arch, Load { block, values });
+        }
+    }
+
+    /// Demand of the power tasks and of the exponential tasks at a multiplier. The unbounded demand
+    /// of each power task is left in `power_demand`.
+    pub(super) fn trial(
+        &self,
+        log_multiplier: f64,
+        power_demand: &mut Vec<f64>,
+    ) -> (Demand, Demand) {
+        let padded = |block: &Block| block.power.index().padded_len();
+        power_demand.resize(self.blocks.iter().map(padded).sum(), 0.0);
+        let (mut power, mut exponential) = (Demand::default(), Demand::default());
+        let mut rest = &mut power_demand[..];
+        for block in &self.blocks {
+            let (power_demand, after) = rest.split_at_mut(padded(block));
+            rest = after;
+            let demand = with_simd4(self.arch, Trial { block, log_multiplier, power_demand });
+            power.add(demand.0);
+            exponential.add(demand.1);
+        }
+        (power, exponential)
+    }
+
+    /// Whether the demands of a trial can be moved by a step of the multiplier's logarithm.
+    pub(super) fn can_step(&self, step: f64) -> bool {
+        self.max_elasticity * step.abs() <= 0.1 * TINY
+    }
+
+    /// Adds the thresholds of the linear tasks; returns the most that all tasks can take above their
+    /// lower bounds.
+    pub(super) fn load_breakpoints(&self, breakpoints: &mut Breakpoints) -> f64 {
+        let mut smooth = 0.0;
+        for block in &self.blocks {
+            smooth += block.power.max_demand() + block.exponential.max_demand();
+            // A task without value has its threshold at zero, and so has padding.
+            breakpoints.extend(&block.linear.threshold, &block.linear.capacity);
+        }
+        smooth + breakpoints.above_and_at(0.0).0
+    }
+
+    /// A first trial, if any task is smooth: near the mean of the multipliers at which each task
+    /// would take `share`. Spend goes where the multiplier is high, so it is the mean of the
+    /// multipliers, not of their logarithms; a linear task counts by its capacity.
+    pub(super) fn typical_multiplier(&self, share: f64) -> Option<f64> {
+        if self.smooth_len == 0 {
+            return None;
+        }
+        let (mut total, mut weight) = (0.0, 0.0);
+        for block in &self.blocks {
+            let (multipliers, tasks) = with_simd4(self.arch, MultipliersAt { block, share });
+            total += multipliers;
+            weight += tasks;
+        }
+        Some(SHARE_OF_MEAN * total / weight)
+    }
+
+    /// Writes the spends of the loaded call at a multiplier, a step of its logarithm away from the
+    /// last trial, and adds them up. Linear tasks with their threshold exactly there stay at their
+    /// lower bound and are passed to `tie` with their bounds.
+    pub(super) fn assign(
+        &self,
+        multiplier: f64,
+        step: f64,
+        power_demand: &[f64],
+        values: &[f64],
+        output: &mut Output<'_>,
+        mut tie: impl FnMut(usize, f64, f64),
+    ) -> Evaluation {
+        let at = AssignmentPoint {
+            multiplier,
+            power_step: step,
+            exponential_step: multiplier.ln(),
+            is_tiny: true,
+        };
+        let (mut totals, mut most_elastic) = (Totals::default(), (0, 0.0));
+        let mut rest = power_demand;
+        let parts = output.spend.chunks_mut(BLOCK).zip(output.success.chunks_mut(BLOCK));
+        for ((block, values), (spend, success)) in
+            self.blocks.iter().zip(values.chunks(BLOCK)).zip(parts)
+        {
+            let (power_demand, after) = rest.split_at(block.power.index().padded_len());
+            rest = after;
+            let output = Output { spend: &mut *spend, success };
+            let assign = Assign {
+                block,
+                at: &at,
+                is_bounded: true,
+                power_demand,
+                exponential_level: &block.exponential.level,
+                values,
+                output,
+            };
+            totals.add(with_simd4(self.arch, assign));
+            let found = block.most_elastic(spend);
+            most_elastic = found.filter(|task| task.1 > most_elastic.1).unwrap_or(most_elastic);
+            if multiplier > 0.0 {
+                block.linear.each_tie(multiplier, &mut tie);
+            }
+        }
+        let (most_elastic, sensitivity) = most_elastic;
+        Evaluation { above: totals.above, value: totals.value, most_elastic, sensitivity }
+    }
+}
+
+impl Demand {
+    fn add(&mut self, other: Self) {
+        self.spend += other.spend;
+        self.sensitivity += other.sensitivity;
+    }
+}

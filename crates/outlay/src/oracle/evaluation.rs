@@ -1,0 +1,44 @@
+//! Where spends are written at a multiplier, and what they add up to.
+
+use crate::curve::Curve;
+use crate::numeric::compensated::Sum;
+
+/// The spend of each task, then of each group of identical thresholds, and the success of each task.
+#[derive(Debug)]
+pub(super) struct Output<'a> {
+    pub(super) spend: &'a mut [f64],
+    pub(super) success: &'a mut [f64],
+}
+
+impl Output<'_> {
+    /// Writes the spend of a task or a group and, for a task, its success, given before floor and
+    /// ceiling.
+    pub(super) fn set(&mut self, curves: &[Curve], task: usize, spend: f64, success: f64) {
+        self.spend[task] = spend;
+        if let Some(curve) = curves.get(task) {
+            self.success[task] = curve.floor() + curve.height() * success;
+        }
+    }
+}
+
+/// What the assigned spends add up to, for the certificate.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Evaluation {
+    /// Spend above the lower bounds: where these take nearly everything, the digits of the rest
+    /// would be lost in the total.
+    pub(super) above: Sum,
+    /// Value above that of the floors.
+    pub(super) value: Sum,
+    /// The task that a small residual disturbs least, and its sensitivity; zero if there is none.
+    pub(super) most_elastic: usize,
+    pub(super) sensitivity: f64,
+}
+
+impl Evaluation {
+    /// Keeps the task whose spend reacts most to the multiplier.
+    pub(super) fn offer(&mut self, task: usize, sensitivity: f64) {
+        if sensitivity > self.sensitivity {
+            (self.most_elastic, self.sensitivity) = (task, sensitivity);
+        }
+    }
+}
