@@ -1,6 +1,8 @@
 //! The numbers of a task's picture: its curve, the band around it, its data in bins.
 
-use outlay::fit::{Bin, Fitted, Interval, Options, band, band_of_needs, bins};
+use outlay::fit::{
+    Bin, Fitted, Interval, Options, bins, confidence_band, requirements_confidence_band,
+};
 
 use super::log::Data;
 
@@ -34,12 +36,14 @@ impl Drawing {
         spends.sort_by(f64::total_cmp);
         spends.dedup();
         let band = match data {
-            Data::Outcomes(log) => band(log, fitted, &spends, options),
-            Data::Needs(needs) => band_of_needs(needs, fitted, &spends, options),
+            Data::Outcomes(log) => confidence_band(log, fitted, &spends, options),
+            Data::Requirements(needs) => {
+                requirements_confidence_band(needs, fitted, &spends, options)
+            }
         };
         let bins = match data {
             Data::Outcomes(log) => bins(log, BINS),
-            Data::Needs(_) => Vec::new(),
+            Data::Requirements(_) => Vec::new(),
         };
         Self {
             successes: spends.iter().map(|&spend| fitted.curve.success(spend)).collect(),
@@ -55,7 +59,7 @@ impl Drawing {
 fn end(data: &Data, budget: f64) -> f64 {
     let largest = data.largest().unwrap_or(0.0);
     match data {
-        Data::Needs(needs) if !needs.ends_censored() => 1.05 * largest,
+        Data::Requirements(needs) if !needs.ends_censored() => 1.05 * largest,
         _ if largest > 0.0 => budget.clamp(largest, 2.0 * largest),
         _ => budget,
     }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use outlay::fit::{Needs, Observations, Rewards};
+use outlay::fit::{Observations, Requirements, Rewards};
 
 use crate::arguments::FitArguments;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub(super) struct TaskLog {
 #[derive(Debug)]
 pub(super) enum Data {
     Outcomes(Observations),
-    Needs(Needs),
+    Requirements(Requirements),
 }
 
 impl Data {
@@ -30,7 +30,7 @@ impl Data {
     pub(super) fn trials(&self) -> f64 {
         match self {
             Self::Outcomes(log) => log.trials(),
-            Self::Needs(needs) => needs.count(),
+            Self::Requirements(needs) => needs.count(),
         }
     }
 
@@ -38,7 +38,7 @@ impl Data {
     pub(super) fn successes(&self) -> f64 {
         match self {
             Self::Outcomes(log) => log.successes(),
-            Self::Needs(needs) => needs.exact(),
+            Self::Requirements(needs) => needs.exact(),
         }
     }
 
@@ -46,7 +46,7 @@ impl Data {
     pub(super) fn largest(&self) -> Option<f64> {
         match self {
             Self::Outcomes(log) => log.range().map(|(_, largest)| largest),
-            Self::Needs(needs) => needs.largest(),
+            Self::Requirements(needs) => needs.largest(),
         }
     }
 
@@ -55,7 +55,7 @@ impl Data {
     pub(super) fn told(&self) -> Option<(f64, f64)> {
         match self {
             Self::Outcomes(log) => log.range(),
-            Self::Needs(needs) => needs
+            Self::Requirements(needs) => needs
                 .largest()
                 .map(|largest| (0.0, if needs.ends_censored() { largest } else { f64::INFINITY })),
         }
@@ -129,7 +129,7 @@ pub(super) fn read(arguments: &FitArguments) -> Result<Vec<TaskLog>, Failure> {
     }
     let finished = |(name, collected): (String, Collected)| {
         let data = if names.needs {
-            Data::Needs(Needs::new(collected.needs)?)
+            Data::Requirements(Requirements::new(collected.needs)?)
         } else {
             Data::Outcomes(Observations::new(collected.outcomes)?)
         };

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use outlay::fit::{Choice, FitError, Fitted, Options, fit, fit_needs};
+use outlay::fit::{Choice, FitError, Fitted, Options, fit, fit_requirements};
 
 use super::drawing::Drawing;
 use super::log::{Data, TaskLog};
@@ -72,7 +72,7 @@ type Found = (Option<Fitted>, Option<Drawing>);
 fn found(log: &TaskLog, request: &Request, drawn: bool) -> Result<Found, FitError> {
     let fitted = match &log.data {
         Data::Outcomes(outcomes) => fit(outcomes, request.choice, &request.options)?,
-        Data::Needs(needs) => fit_needs(needs, &request.options)?,
+        Data::Requirements(needs) => fit_requirements(needs, &request.options)?,
     };
     let drawing = drawn.then(|| Drawing::new(&log.data, &fitted, &request.options));
     Ok((Some(fitted), drawing))

@@ -1,4 +1,4 @@
-//! Appendix A, played out: who does not know the curves loses everything.
+//! Appendix A as a game: without known curves the regret can be linear.
 //!
 //! Two tasks with thresholds b and 1 − b and rewards of 1. The split (b, 1 − b) completes both, 2 a
 //! round. Any other split completes exactly one: with more than b on the first task that one
@@ -22,21 +22,21 @@ use crate::text::{did_you_mean, one_line};
 /// [`ThresholdStrategy::Random`].
 const SPARE_BITS: u64 = 128;
 
-/// How the threshold is looked for.
+/// A strategy for finding the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThresholdStrategy {
-    /// The middle of what is left, exactly. Nobody learns more from a round.
+    /// Exact bisection, which learns the most from each round.
     Bisection,
-    /// The same in floats, which ends where floats do.
+    /// Bisection in floating point, which ends at its precision.
     FloatBisection,
-    /// Half and half for ever.
+    /// The even allocation in every round.
     Even,
     /// A random split of 64 digits each round.
     Random,
 }
 
 impl ThresholdStrategy {
-    /// Every strategy, with the word that names it.
+    /// All strategies with their names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("bisection", Self::Bisection),
         ("float-bisection", Self::FloatBisection),
@@ -46,22 +46,29 @@ impl ThresholdStrategy {
 }
 
 impl FromStr for ThresholdStrategy {
-    type Err = String;
+    type Err = UnknownStrategy;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == text.trim());
-        let unknown = || {
-            format!(
-                "strategy `{}` is not known: {}",
-                one_line(text),
-                did_you_mean(text, Self::ALL.map(|(name, _)| name))
-            )
+        let unknown = || UnknownStrategy {
+            name: one_line(text),
+            hint: did_you_mean(text, Self::ALL.map(|(name, _)| name)),
         };
         found.map(|(_, strategy)| strategy).ok_or_else(unknown)
     }
 }
 
-/// What a game came to.
+/// An unknown name of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("strategy `{name}` is not known: {hint}")]
+pub struct UnknownStrategy {
+    /// The name.
+    pub name: String,
+    /// The most similar strategy, or all strategies.
+    pub hint: String,
+}
+
+/// The result of a game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownThresholds {
     /// Rounds in which only one task completed: the regret, exactly.
@@ -130,8 +137,8 @@ pub fn unknown_thresholds_of(
     game
 }
 
-/// The threshold of the first task, a binary fraction whose digits are drawn when somebody asks for
-/// them. The last one is 1.
+/// The threshold of the first task, a binary fraction whose digits are drawn on demand. The last
+/// digit is 1.
 struct Threshold {
     draws: Draws,
     bits: u64,
@@ -176,7 +183,7 @@ impl Player {
         Self { strategy, draws: Draws::new(seed, Purpose::Learner), low: 0.0, high: 1.0 }
     }
 
-    /// What the first task gets; the second gets the rest.
+    /// The spend of the first task; the second gets the rest.
     fn play(&self, round: u64, low: &Dyadic, high: &Dyadic) -> Dyadic {
         match self.strategy {
             ThresholdStrategy::Bisection => Dyadic::middle(low, high),

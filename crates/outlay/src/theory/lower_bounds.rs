@@ -1,4 +1,4 @@
-//! What no learner can beat.
+//! Lower bounds on the regret of any learner.
 
 /// Theorem 2: under bandit feedback every learner has at least this regret on some instance of two
 /// square roots. From T = 4 on.
