@@ -110,7 +110,7 @@ fn panel(rounds: u64) -> Panel {
             .to_owned(),
         across: Axis { title: "rounds", logarithmic: true },
         up: Axis { title: "regret", logarithmic: true },
-        // One digit more than rounds is enough: each round tells one.
+        // One digit more than rounds is enough, because each round reveals one.
         lines: vec![
             bisection("bisection, long thresholds", rounds, rounds + 1),
             bisection("bisection, 52 bits", rounds, FLOAT_BITS),

@@ -170,7 +170,7 @@ mod tests {
             )
             .unwrap()
         };
-        assert_eq!(fall(&log([0.2, 0.6, 0.4])), Some((1.0, 2.0)));
-        assert_eq!(fall(&log([0.2, 0.41, 0.4])), None);
+        assert_eq!(decrease(&log([0.2, 0.6, 0.4])), Some((1.0, 2.0)));
+        assert_eq!(decrease(&log([0.2, 0.41, 0.4])), None);
     }
 }

@@ -94,7 +94,7 @@ impl Requirements {
         self.requirements.last().map(|requirement| requirement.amount)
     }
 
-    /// Whether the largest amounts are known only to be too little: what more would do, nobody saw.
+    /// Whether the largest amount is censored, so that the end of the curve is unknown.
     #[must_use]
     pub fn ends_censored(&self) -> bool {
         self.requirements.last().is_some_and(|requirement| requirement.censored > 0.0)

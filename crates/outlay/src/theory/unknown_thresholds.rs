@@ -1,15 +1,14 @@
 //! Appendix A as a game: without known curves the regret can be linear.
 //!
-//! Two tasks with thresholds b and 1 − b and rewards of 1. The split (b, 1 − b) completes both, 2 a
-//! round. Any other split completes exactly one: with more than b on the first task that one
-//! completes, with less the other. So a round with x ≠ b costs exactly 1, and all it tells is on
-//! which side of x the threshold lies: one binary digit of b at most. Against a b with more digits
-//! than there are rounds nobody has any gain to show for it: the regret is T, the largest there is.
+//! Two tasks have thresholds b and 1 − b and rewards of 1. The allocation (b, 1 − b) completes both
+//! tasks, which gains 2 per round. Any other allocation completes exactly one. So a round with x ≠
+//! b costs exactly 1, and its outcome shows only on which side of x the threshold lies: at most one
+//! binary digit of b. If b has more digits than there are rounds, the regret is T, the largest
+//! possible.
 //!
-//! Floats cannot show this. They have 53 digits, so a threshold that is a float is found by some
-//! fifty bisections and the regret stops there; and a player who bisects in floats stands still
-//! after as many rounds. Here plays and threshold are exact binary fractions ([`Dyadic`]), and the
-//! regret is a count of rounds.
+//! Floating point cannot show this. It has 53 digits, so a threshold that is a float is found by
+//! about fifty bisections and the regret stops there. Here allocations and threshold are exact
+//! binary fractions ([`Dyadic`]), and the regret is a number of rounds.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -84,8 +83,8 @@ pub struct UnknownThresholds {
 
 /// Appendix A with unknown curves: two tasks with thresholds b and 1 − b and rewards of 1, where b
 /// has more digits than the rounds can find out. Only the split at b completes both tasks; any
-/// other completes one and tells on which side of it b lies. So the regret is one a round, whatever
-/// is played.
+/// other completes one and shows on which side of it b lies. So the regret is one per round,
+/// whatever is played.
 ///
 /// All numbers are exact. In floats the threshold would be found after some fifty bisections, and
 /// nothing lost from then on. Bisecting exactly takes time of the order of the rounds' square.
@@ -94,7 +93,7 @@ pub struct UnknownThresholds {
 /// use outlay::theory::{ThresholdStrategy, unknown_thresholds};
 /// let game = unknown_thresholds(ThresholdStrategy::Bisection, 300, 1);
 /// assert_eq!((game.regret, game.found), (300, None)); // everything is lost,
-/// assert_eq!(game.width_bits.last(), Some(&300)); // though each round told a digit
+/// assert_eq!(game.width_bits.last(), Some(&300)); // although each round revealed a digit
 /// ```
 #[must_use]
 pub fn unknown_thresholds(
@@ -279,8 +278,12 @@ mod tests {
             assert_eq!(unknown_thresholds_of(strategy, 1, 0, 1).bits, 1);
             assert_eq!(unknown_thresholds_of(strategy, 1, u64::MAX, u64::MAX).regret, 1);
         }
-        let told = "bisektion".parse::<ThresholdStrategy>().unwrap_err();
-        assert_eq!(told, "strategy `bisektion` is not known: did you mean `bisection`?");
+        let error = "bisektion".parse::<ThresholdStrategy>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "strategy `bisektion` is not known: did you mean \
+            `bisection`?"
+        );
     }
 
     proptest! {
