@@ -108,7 +108,7 @@ impl Allocation {
     /// The bound that holds each task where it is: min, max, fixed, excluded, at_least, or None.
     #[getter]
     fn bound(&self) -> Vec<Option<&'static str>> {
-        self.outcomes().iter().map(|outcome| outcome.bound.map(BindingBound::name)).collect()
+        self.outcomes().iter().map(|outcome| outcome.bound.map(BindingBound::as_str)).collect()
     }
 
     /// Expected reward of the round.

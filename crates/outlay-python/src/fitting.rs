@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use outlay::fit::{
-    Choice, Family, FitError as Refusal, Fitted, Needs, Observations, Options, Rewards,
+    Choice, Family, FitError as Refusal, Fitted, Observations, Options, Requirements, Rewards,
 };
 use outlay::{Curve, ProblemSpec, TaskSpec};
 use pyo3::prelude::*;
@@ -50,7 +50,7 @@ pub(crate) struct Request {
 
 enum Data {
     Outcomes(Observations),
-    Needs(Needs),
+    Requirements(Requirements),
 }
 
 struct TaskLog {
@@ -190,8 +190,8 @@ impl Collected {
     fn finish(self, name: &str, is_needs: bool) -> PyResult<TaskLog> {
         let rows = self.rows.into_iter();
         let data = match is_needs {
-            true => Needs::new(rows.map(|(amount, _, successes)| (amount, successes > 0.0)))
-                .map(Data::Needs),
+            true => Requirements::new(rows.map(|(amount, _, successes)| (amount, successes > 0.0)))
+                .map(Data::Requirements),
             false => Observations::new(rows).map(Data::Outcomes),
         };
         let data = data.map_err(|error| FitError::new_err(error.to_string()))?;
@@ -297,7 +297,7 @@ impl Row<'_> {
 }
 
 fn choice(request: &Request, is_needs: bool) -> PyResult<Choice> {
-    let family = Family::ALL.into_iter().find(|family| family.name() == request.family);
+    let family = Family::ALL.into_iter().find(|family| family.as_str() == request.family);
     match (request.family.as_str(), family, is_needs) {
         ("auto", _, _) | ("empirical", _, true) => Ok(Choice::Auto),
         (_, Some(_), true) => Err(FitError::new_err(
@@ -308,7 +308,7 @@ fn choice(request: &Request, is_needs: bool) -> PyResult<Choice> {
         )),
         (_, Some(family), false) => Ok(Choice::One(family)),
         (other, None, _) => {
-            let known: Vec<&str> = Family::ALL.into_iter().map(Family::name).collect();
+            let known: Vec<&str> = Family::ALL.into_iter().map(Family::as_str).collect();
             Err(FitError::new_err(format!(
                 "family: must be auto, {} or empirical, not {other}",
                 known.join(", ")
@@ -328,7 +328,7 @@ fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
     }
     let largest_amount = |log: &TaskLog| match &log.data {
         Data::Outcomes(log) => log.range().map(|(_, largest)| largest),
-        Data::Needs(needs) => needs.largest(),
+        Data::Requirements(needs) => needs.largest(),
     };
     let seen = logs.iter().filter_map(largest_amount).fold(0.0, f64::max);
     if seen == 0.0 && request.budget.is_none() {
@@ -368,7 +368,7 @@ fn fit_all(
                     };
                     let fitted = match &log.data {
                         Data::Outcomes(outcomes) => outlay::fit::fit(outcomes, choice, options),
-                        Data::Needs(needs) => outlay::fit::fit_needs(needs, options),
+                        Data::Requirements(needs) => outlay::fit::fit_requirements(needs, options),
                     };
                     if let Ok(mut result) = results[place].lock() {
                         *result = Some(fitted);
@@ -391,7 +391,7 @@ fn fit_all(
 fn record(log: TaskLog, fitted: Option<Fitted>) -> TaskRecord {
     let (trials, successes) = match &log.data {
         Data::Outcomes(outcomes) => (outcomes.trials(), outcomes.successes()),
-        Data::Needs(needs) => (needs.count(), needs.exact()),
+        Data::Requirements(needs) => (needs.count(), needs.exact()),
     };
     let warnings = match &fitted {
         Some(fitted) => fitted.warnings.iter().map(ToString::to_string).collect(),

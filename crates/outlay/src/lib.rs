@@ -1,15 +1,15 @@
-//! outlay splits a budget over tasks and proves how far from the best split it can be.
+//! outlay allocates a budget over tasks and proves how far the allocation is from the optimum.
 //!
-//! Each round a budget `B` is split over `K` tasks: ad channels, simultaneous auctions, crowd
+//! In each round a budget `B` is allocated to `K` tasks: ad channels, simultaneous auctions, crowd
 //! workers, training jobs. Task `k` succeeds with probability `F_k(x_k)`, a known nondecreasing
-//! *curve* of what it was given, and a success is worth `value_k` on average. The [`Oracle`] solves
+//! *curve* of its spend, and a success has the mean reward `value_k`. The [`Oracle`] solves
 //!
 //! ```text
 //! max  sum_k value_k F_k(x_k)    subject to    sum_k x_k <= B,   bounds on each x_k
 //! ```
 //!
-//! for curves of any shape, and returns a certificate with the split: the value reached and an
-//! upper bound on the best value.
+//! for curves of any shape. It returns the allocation with a certificate: its value and an upper
+//! bound on the optimal value.
 //!
 //! ```
 //! use outlay::{Curve, Options, Oracle, ProblemSpec, Status, TaskSpec};
@@ -19,7 +19,10 @@
 //!     tasks: vec![
 //!         TaskSpec::new("search", Curve::exponential(90.0)?),
 //!         TaskSpec::new("social", Curve::hill(180.0, 3.0)?.with_ceiling(0.9)?),
-//!         TaskSpec { at_least: Some(200.0), ..TaskSpec::new("video", Curve::logistic(320.0, 40.0)?) },
+//!         TaskSpec {
+//!             at_least: Some(200.0),
+//!             ..TaskSpec::new("video", Curve::logistic(320.0, 40.0)?)
+//!         },
 //!     ],
 //!     ..ProblemSpec::default()
 //! }
@@ -37,9 +40,9 @@
 //!
 //! # Learning the values
 //!
-//! When nobody knows what a success is worth, a [`campaign::Campaign`] learns it: it hands out a
-//! split a round and takes what comes back, late and in any order. [`experiment`] plays learners
-//! against simulated worlds and counts their regret.
+//! If the values are unknown, a [`campaign::Campaign`] learns them: it issues an allocation per round
+//! and takes outcomes, which may arrive late and in any order. [`experiment`] runs learners in
+//! simulated environments and measures their regret.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -49,37 +52,42 @@
 //!
 //! let problem = "power".parse::<Instance>()?.problem(1000, 1)?;
 //! let learner: LearnerSpec = "sharp".parse()?;
-//! let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon: 1000, seed: 1 };
-//! let run = play.run(&AtomicBool::new(false))?.unwrap(); // None only if it was told to stop
+//! let feedback = learner.entry().feedback;
+//! let play =
+//!     Play { problem: &problem, learner: &learner, feedback, horizon: 1000, seed: 1 };
+//! let run = play.run(&AtomicBool::new(false))?.unwrap(); // None only if it was stopped
 //! assert!((run.regret - 13.52467515).abs() < 1e-6); // the same on every machine
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # The rooms
+//! # Modules
 //!
-//! | module | what |
+//! | module | contents |
 //! |---|---|
-//! | [`curve`] | budget-to-success curves, one family a file |
-//! | [`problem`] | what was written -> what can be solved, or every error at once; problem files |
-//! | [`oracle`] | the best split with its certificate; checking and proving it independently |
-//! | [`plan`] | a given split against the best one, other budgets, whole units |
-//! | [`fit`] | curves from logs of spends and successes |
-//! | [`feedback`] | outcomes and rewards, and how much of them is shown |
-//! | [`learner`] | how the next split is chosen from what came back, one rule a file |
-//! | [`campaign`] | a learner at work: splits out, outcomes in, state saved |
-//! | [`ledger`] | the daily loop: rounds and outcomes on record, told twice, taken back |
-//! | [`environment`] | the world of a simulation: budgets, completions, rewards, delays |
-//! | [`experiment`] | one replication, many replications, what they add up to |
-//! | [`replay`] | learners on recorded outcomes, and how far a record is from the model |
-//! | [`instance`] | problems by name |
-//! | [`random`] | the counter-based stream |
-//! | [`theory`] | bounds on the regret |
-//! | [`claims`] | what the paper and we claim, as experiments with verdicts |
+//! | [`curve`] | budget-to-success curves, one family per file |
+//! | [`problem`] | checked problems and problem files; all errors are reported at once |
+//! | [`oracle`] | optimal allocations with certificates, and their independent proof |
+//! | [`plan`] | evaluation of a given allocation, other budgets, rounding to units |
+//! | [`fit`] | curves fitted to logs of spends and successes |
+//! | [`feedback`] | outcomes, rewards, and the part of them that a learner sees |
+//! | [`learner`] | index policies and other learners, one per file |
+//! | [`campaign`] | a learner in use: issued rounds, outcomes, saved state |
+//! | [`ledger`] | the history of a campaign: rounds, outcomes, repeated reports, corrections |
+//! | [`environment`] | simulated environments: budgets, completions, rewards, delays |
+//! | [`experiment`] | replications of simulations and their summary |
+//! | [`replay`] | learners on recorded outcomes, and tests of the model's assumptions |
+//! | [`instance`] | named problems |
+//! | [`random`] | the counter-based random number generator |
+//! | [`text`] | suggestions for misspelt names, lists of names |
+//! | [`theory`] | regret bounds |
+//! | [`claims`] | claims of the paper and of this project as experiments with verdicts |
 //!
-//! The library is pure: no files, network, clock, environment or printing. Files that a problem
-//! names are read through [`problem::Files`].
+//! The terms are defined in `docs/glossary.md`.
+//!
+//! The library does no input or output and reads no clock. Files that a problem names are read
+//! through [`problem::Files`].
 
-// Bad input is an error, never a panic; only the binary prints.
+// Invalid input is an error, never a panic. Only the binaries print.
 #![warn(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -114,7 +122,7 @@ pub use problem::{
     Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec,
 };
 
-/// The Rust of the README, as a test.
+/// The Rust examples of the README as a test.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;

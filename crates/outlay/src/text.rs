@@ -30,8 +30,9 @@ pub fn listed(names: &[&str]) -> String {
 ///
 /// ```
 /// use outlay::text::did_you_mean;
-/// assert_eq!(did_you_mean("bugdet", ["budget", "horizon"]), "did you mean `budget`?");
-/// assert_eq!(did_you_mean("colour", ["budget", "horizon"]), "expected one of `budget`, `horizon`");
+/// let keys = ["budget", "horizon"];
+/// assert_eq!(did_you_mean("bugdet", keys), "did you mean `budget`?");
+/// assert_eq!(did_you_mean("colour", keys), "expected one of `budget`, `horizon`");
 /// ```
 pub fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();

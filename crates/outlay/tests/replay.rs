@@ -173,7 +173,7 @@ fn tries_replay_the_nearest_spend_below() {
     };
     let error = replay.check().unwrap_err().to_string();
     assert!(
-        error.starts_with("learner full must be shown what failures would have brought"),
+        error.starts_with("learner full needs the rewards that failures would have had"),
         "{error}"
     );
 }
@@ -364,11 +364,11 @@ fn findings_allow_for_the_number_of_tasks() {
         .filter_map(|task| task.dependence)
         .map(|found| (found.p_value, found.adjusted_p_value))
         .unzip();
-    assert_eq!(adjusted, outlay::replay::rank::holm(&p_values));
+    assert_eq!(adjusted, outlay::replay::rank_tests::holm(&p_values));
     let drifts = found.iter().flat_map(|task| [task.threshold_drift, task.reward_drift]).flatten();
     let (p_values, adjusted): (Vec<f64>, Vec<f64>) =
         drifts.map(|found| (found.p_value, found.adjusted_p_value)).unzip();
-    assert_eq!((adjusted, p_values.len()), (outlay::replay::rank::holm(&p_values), 24));
+    assert_eq!((adjusted, p_values.len()), (outlay::replay::rank_tests::holm(&p_values), 24));
 }
 
 /// Where nothing is to be found, each test finds something about once in twenty.

@@ -115,7 +115,7 @@ impl Answer {
                 success: outcome.success,
                 expected_reward: outcome.expected_reward,
                 marginal_return: outcome.marginal_return,
-                bound: outcome.bound.map(outlay::plan::BindingBound::name),
+                bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
             })
             .collect()
     }
@@ -178,7 +178,7 @@ impl Answer {
                 percent(outcome.success),
                 figure(outcome.expected_reward),
                 figure(outcome.marginal_return),
-                outcome.bound.map(|bound| bound.name().replace('_', " ")).unwrap_or_default(),
+                outcome.bound.map(|bound| bound.as_str().replace('_', " ")).unwrap_or_default(),
             ]);
         }
         let current: Option<f64> = self.problem.tasks().iter().map(outlay::Task::current).sum();

@@ -89,7 +89,7 @@ fn tries_are_told_apart_from_thresholds_by_their_columns() {
     assert_eq!(output.status.code(), Some(2));
     assert!(
         text(&output.stderr)
-            .contains("learner full must be shown what failures would have brought"),
+            .contains("learner full needs the rewards that failures would have had"),
         "{}",
         text(&output.stderr)
     );

@@ -27,7 +27,7 @@ fn held_by(task: &TaskView<'_>) -> Option<String> {
     let spend = task.outcome.spend;
     let is_near = |place: &f64| (spend - place).abs() <= 1e-9 * place;
     if let Some(bound) = task.outcome.bound {
-        return Some(bound.name().replace('_', " "));
+        return Some(bound.as_str().replace('_', " "));
     }
     if spend == 0.0 {
         return Some("gets nothing".to_owned());

@@ -1,6 +1,8 @@
 //! The numbers of a task's figure: its curve, its confidence band, its data in bins.
 
-use outlay::fit::{Bin, Fitted, Interval, Options, band, band_of_needs, bins};
+use outlay::fit::{
+    Bin, Fitted, Interval, Options, bins, confidence_band, requirements_confidence_band,
+};
 
 use super::TaskData;
 
@@ -36,8 +38,8 @@ impl Drawing {
         spends.sort_by(f64::total_cmp);
         spends.dedup();
         let band = match data {
-            TaskData::Outcomes(log) => band(log, fitted, &spends, options),
-            TaskData::Requirements(needs) => band_of_needs(needs, fitted, &spends, options),
+            TaskData::Outcomes(log) => confidence_band(log, fitted, &spends, options),
+            TaskData::Requirements(needs) => requirements_confidence_band(needs, fitted, &spends, options),
         };
         let bins = match data {
             TaskData::Outcomes(log) => bins(log, BINS),

@@ -87,7 +87,7 @@ fn verdict(verdict: Verdict) -> Element {
         Verdict::Consistent => "badge consistent",
         Verdict::NotShown => "badge not-shown",
     };
-    Element::new("span").class(class).text(verdict.words())
+    Element::new("span").class(class).text(verdict.as_str())
 }
 
 fn cell(content: &str) -> Element {

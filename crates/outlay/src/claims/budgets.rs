@@ -12,10 +12,12 @@ pub(super) const CLAIM: Claim = Claim {
     name: "budgets",
     title: "Budgets that vary: the same guarantees against each round's optimum",
     source: "docs/extensions.md",
-    statement: "If the budget of a round is known before it is split, only the oracle changes: Theorem 3's proof holds word for word, with regret \
-                against the optimum of each round's own budget.",
-    criterion: "Five power curves, budgets constant, uniform between 0.2 and 1.8, and a sine: every run is below Theorem 3's bound, the exponent \
-                falls from decade to decade, and the regret is within a factor of 1.5 of that of the constant budget.",
+    statement: "If the budget of a round is known before it is split, only the oracle changes: \
+                Theorem 3's proof holds word for word, with regret against the optimum of each \
+                round's own budget.",
+    criterion: "Five power curves, budgets constant, uniform between 0.2 and 1.8, and a sine: \
+                every run is below Theorem 3's bound, the exponent falls from decade to decade, \
+                and the regret is within a factor of 1.5 of that of the constant budget.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,

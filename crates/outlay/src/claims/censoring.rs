@@ -11,10 +11,12 @@ pub(super) const CLAIM: Claim = Claim {
     name: "censoring",
     title: "What it costs that only successes show their reward",
     source: "Theorems 3 and 4 together",
-    statement: "Seeing every reward does not help in the worst case beyond a factor: the lower bound K√T holds under full feedback, and \
-                Algorithm 1 is within a logarithm of it without.",
-    criterion: "On Theorem 4's pairs `full` and Algorithm 1 both grow with an exponent between 0.4 and 0.6, and at every horizon Algorithm 1 \
-                loses between 1 and 4 times what `full` loses. (On easy instances the factor is larger: the table shows it.)",
+    statement: "Seeing every reward does not help in the worst case beyond a factor: the lower \
+                bound K√T holds under full feedback, and Algorithm 1 is within a logarithm of it \
+                without.",
+    criterion: "On Theorem 4's pairs `full` and Algorithm 1 both grow with an exponent between 0.4 \
+                and 0.6, and at every horizon Algorithm 1 loses between 1 and 4 times what `full` \
+                loses. (On easy instances the factor is larger: the table shows it.)",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -74,10 +76,16 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         table: Table { columns, rows: rows.collect() },
         panels: vec![Panel {
             heading: "Censored and full feedback",
-            caption: "Mean regret of the same rule, shown the rewards of successes only, or every reward.".to_owned(),
+            caption: "Mean regret of the same rule, shown the rewards of successes only, or every \
+                reward."
+                .to_owned(),
             across: HORIZONS,
             up: Axis { title: "regret", logarithmic: true },
-            lines: INSTANCES.iter().enumerate().flat_map(|(case, name)| lines(case, name)).collect(),
+            lines: INSTANCES
+                .iter()
+                .enumerate()
+                .flat_map(|(case, name)| lines(case, name))
+                .collect(),
         }],
     })
 }

@@ -1,5 +1,5 @@
-//! The two events that the proofs rest on: indices stay above the means, and completions keep up
-//! with their chances.
+//! The two events of the proofs: indices stay above the means, and completions keep up with their
+//! expected number.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
@@ -17,11 +17,13 @@ pub(super) const CLAIM: Claim = Claim {
     name: "confidence",
     title: "The events behind the proofs",
     source: "Corollary cor:Hoeffding:gains, Lemma lemma:LB:bernoullis",
-    statement: "With probability at least 1 - 1/(KT) no index of Algorithm 1 is ever below its task's mean, nor above it by more than twice its \
-                width; with probability at least 1 - K/T a task whose chances of success add up to 100 log² T has completed at least half \
-                that often.",
-    criterion: "Both events are looked for in every round of every run. The number of runs in which one fails is no more than the stated \
-                probability allows (99.9 % quantile of the binomial law).",
+    statement: "With probability at least 1 - 1/(KT) no index of Algorithm 1 is ever below its \
+                task's mean, nor above it by more than twice its width; with probability at least \
+                1 - K/T a task whose chances of success add up to 100 log² T has completed at \
+                least half that often.",
+    criterion: "Both events are looked for in every round of every run. The number of runs in \
+                which one fails is no more than the stated probability allows (99.9 % quantile of \
+                the binomial law).",
     strength: Strength::Trend,
     needs_traces: false,
     plan: |_| Ok(Vec::new()),
@@ -106,7 +108,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     }
     finding.panels.push(Panel {
         heading: "How near an index came to its mean",
-        caption: "Share of the runs whose least room, (index − mean) ÷ width, was below a number. Below 0 the event fails.".to_owned(),
+        caption: "Share of the runs whose least room, (index − mean) ÷ width, was below a number. \
+            Below 0 the event fails."
+            .to_owned(),
         across: Axis { title: "least room of a run", logarithmic: false },
         up: Axis { title: "share of the runs", logarithmic: false },
         lines: vec![line],

@@ -11,10 +11,12 @@ pub(super) const CLAIM: Claim = Claim {
     name: "delays",
     title: "Delays: what comes late costs a sum, not a factor",
     source: "docs/extensions.md",
-    statement: "A learner that uses what has arrived loses, with outcomes that are late by d rounds on average, about what it would lose anyway \
-                and something in proportion to d.",
-    criterion: "Algorithm 1, geometric delays with mean 50, 100 and 500 over 5000 rounds: the regret that a delay adds, run by run on the same \
-                draws, is at most half of what spending nothing for that many rounds would lose.",
+    statement: "A learner that uses what has arrived loses, with outcomes that are late by d \
+                rounds on average, about what it would lose anyway and something in proportion to \
+                d.",
+    criterion: "Algorithm 1, geometric delays with mean 50, 100 and 500 over 5000 rounds: the \
+                regret that a delay adds, run by run on the same draws, is at most half of what \
+                spending nothing for that many rounds would lose.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,

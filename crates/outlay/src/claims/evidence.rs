@@ -1,4 +1,4 @@
-//! What claims are tried on: who plays, how long, and what came out.
+//! The setting of a claim's experiments and their results.
 
 use std::sync::Arc;
 

@@ -1,33 +1,38 @@
-//! What an experiment showed: checks with numbers, the verdict that follows from them, what to draw
-//! and what to tabulate.
+//! Findings of an experiment: checks with numbers, the verdict, charts and tables.
 
 use serde::Serialize;
 
 use crate::experiment::Statistics;
 
-/// How strong a verdict can be.
+/// The strongest verdict that an experiment allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strength {
     /// The claim is about every run of a given length, and every run was checked.
     EveryRun,
-    /// The claim is about growth without end or about chances, of which runs can only show a part.
+    /// The claim is about asymptotic growth or probabilities, which runs can only support.
     Trend,
 }
 
-/// What came out.
+/// The verdict on a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Every run was as claimed.
+    /// Every run agrees with the claim.
     Holds,
-    /// What was measured is as the claim says, as far as it reaches.
+    /// The measurements agree with the claim.
     Consistent,
     /// A check failed.
     NotShown,
 }
 
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
 impl Verdict {
-    /// What follows from the checks; nothing follows from none.
+    /// The verdict that follows from the checks; without checks nothing is shown.
     #[must_use]
     pub fn of(strength: Strength, checks: &[Check]) -> Self {
         match strength {
@@ -37,9 +42,9 @@ impl Verdict {
         }
     }
 
-    /// In words.
+    /// The name in reports.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Holds => "holds",
             Self::Consistent => "consistent",
@@ -48,22 +53,22 @@ impl Verdict {
     }
 }
 
-/// What a number must be.
+/// The range that a number must lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wanted {
-    /// Not larger.
+    /// At most this.
     AtMost(f64),
-    /// Not smaller.
+    /// At least this.
     AtLeast(f64),
     /// Between the two.
     Between(f64, f64),
-    /// This very number.
+    /// Exactly this.
     Exactly(f64),
 }
 
 impl Wanted {
-    /// Whether a number is as wanted; what is not a number never is.
+    /// Whether a number is in the range; NaN never is.
     #[must_use]
     pub fn is_met_by(self, number: f64) -> bool {
         match self {
@@ -75,14 +80,14 @@ impl Wanted {
     }
 }
 
-/// A number, and what it must be.
+/// A measured number with its required range.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// What the number is.
+    /// The description of the number.
     pub what: String,
     /// The number.
     pub measured: f64,
-    /// What it must be.
+    /// The required range.
     pub wanted: Wanted,
 }
 
@@ -91,52 +96,52 @@ impl Check {
         Self { what: what.into(), measured, wanted }
     }
 
-    /// Whether it is so.
+    /// Whether the number is in the range.
     #[must_use]
     pub fn passed(&self) -> bool {
         self.wanted.is_met_by(self.measured)
     }
 }
 
-/// What an experiment showed.
+/// The findings of an experiment.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Finding {
-    /// What was checked.
+    /// The checks.
     pub checks: Vec<Check>,
-    /// What to draw.
+    /// The charts.
     pub panels: Vec<Panel>,
-    /// What was measured.
+    /// The measurements.
     pub table: Table,
 }
 
 /// One axis of a panel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
-    /// What it shows.
+    /// The title of the axis.
     pub title: &'static str,
-    /// Whether equal steps are equal ratios.
+    /// Whether the axis is logarithmic.
     pub logarithmic: bool,
 }
 
 /// Lines over a common axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Panel {
-    /// What it is about.
+    /// The heading.
     pub heading: &'static str,
-    /// How to read it.
+    /// The caption.
     pub caption: String,
     /// The horizontal axis.
     pub across: Axis,
     /// The vertical axis.
     pub up: Axis,
-    /// What is drawn.
+    /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// What a line is made from.
+/// The source of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineKind {
-    /// Runs.
+    /// Simulated runs.
     Measured,
     /// A model's prediction for the measured line of the same colour, which is the one before it.
     Predicted,
@@ -149,7 +154,7 @@ pub enum LineKind {
 pub struct Line {
     /// Its name in the legend.
     pub name: String,
-    /// What it is made from.
+    /// The source of the line.
     pub kind: LineKind,
     /// Its points.
     pub points: Vec<(f64, f64)>,

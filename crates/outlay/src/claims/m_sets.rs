@@ -12,10 +12,11 @@ pub(super) const CLAIM: Claim = Claim {
     name: "m-sets",
     title: "M-sets: regret of order √(KMT)",
     source: "Corollary of Theorem 3",
-    statement: "With thresholds at 1/M of the budget Algorithm 1 is a semi-bandit with M plays, and its regret is at most \
-                1 + 4 √(K L M T), of order √(KMT).",
-    criterion: "The best M of K tasks are better by 4 √(K/(MT)), M = 1 … 8. Every run is below the bound; with K = 8M the mean regret of \
-                Algorithm 1 ÷ √(KMT) stays within a factor of 1.25; with K = 32 for every M the regret grows no faster than √M.",
+    statement: "With thresholds at 1/M of the budget Algorithm 1 is a semi-bandit with M plays, \
+                and its regret is at most 1 + 4 √(K L M T), of order √(KMT).",
+    criterion: "The best M of K tasks are better by 4 √(K/(MT)), M = 1 … 8. Every run is below the \
+                bound; with K = 8M the mean regret of Algorithm 1 ÷ √(KMT) stays within a factor \
+                of 1.25; with K = 32 for every M the regret grows no faster than √M.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -108,7 +109,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         panels: vec![Panel {
             heading: "Regret against the number of plays",
             caption: format!(
-                "Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. Level or falling: no more than √(KMT)."
+                "Mean regret ÷ √(KMT) over {horizon} rounds with its 95 % interval. Level or \
+                    falling: no more than √(KMT)."
             ),
             across: Axis { title: "plays M", logarithmic: true },
             up: Axis { title: "regret ÷ √(KMT)", logarithmic: false },

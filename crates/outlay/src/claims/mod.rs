@@ -1,11 +1,9 @@
-//! The claims of the paper, and our own about the learners that go beyond it, as experiments with
-//! verdicts.
+//! Claims of the paper and of this project as experiments with verdicts.
 //!
-//! A [`Claim`] says what to play ([`Claim::experiments`]) and judges what came out
-//! ([`Claim::judge`]): checks with numbers, a verdict that follows from them, lines to draw and a
-//! table. Nothing here is written by hand but the criteria.
+//! A [`Claim`] lists its experiments ([`Claim::experiments`]) and judges their results
+//! ([`Claim::judge`]): checks with numbers, the verdict that follows from them, charts and a table.
 //!
-//! To add one: copy `theorem_4.rs`, and add it to [`CLAIMS`].
+//! To add a claim, copy `theorem_4.rs` and add it to [`CLAIMS`].
 
 mod budgets;
 mod censoring;
@@ -32,41 +30,41 @@ pub use finding::{
 
 use crate::experiment::{Experiment, ExperimentError};
 
-/// Something that is claimed, with what would show it.
+/// A claim with its experiments and its criterion.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// A heading.
+    /// The heading.
     pub title: &'static str,
-    /// Where it is claimed.
+    /// The source of the claim.
     pub source: &'static str,
-    /// What is claimed.
+    /// The statement.
     pub statement: &'static str,
-    /// What must come out for it to count as shown.
+    /// The criterion for the verdict.
     pub criterion: &'static str,
-    /// How strong a verdict the experiment allows.
+    /// The strongest verdict that the experiment allows.
     pub strength: Strength,
-    /// Whether [`Claim::judge`] looks at the way of the regret,
-    /// [`crate::experiment::Replication::trace`], and not only at its end.
+    /// Whether [`Claim::judge`] needs the regret over time,
+    /// [`crate::experiment::Replication::trace`], and not only the final regret.
     pub needs_traces: bool,
     plan: fn(&Setting) -> Result<Vec<Experiment>, ExperimentError>,
     judge: fn(&Evidence<'_>) -> Result<Finding, ExperimentError>,
 }
 
 impl Claim {
-    /// What is to be played for it.
+    /// The experiments of the claim.
     ///
     /// # Errors
-    /// If an instance cannot be made.
+    /// If an instance cannot be built.
     pub fn experiments(&self, setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         (self.plan)(setting)
     }
 
-    /// What the replications show.
+    /// Judges the replications.
     ///
     /// # Errors
-    /// If something that is computed besides cannot be.
+    /// If a bound or prediction cannot be computed.
     pub fn judge(&self, evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         (self.judge)(evidence)
     }

@@ -12,10 +12,12 @@ pub(super) const CLAIM: Claim = Claim {
     name: "saturating-jobs",
     title: "Unknown lines can be learnt, unlike unknown jumps",
     source: "Lattimore, Crammer and Szepesvári 2014; docs/related-work.md",
-    statement: "Jobs with F(x) = min(1, x/ν) and rewards of 1: with ν unknown an optimistic rule has regret of order log² T. With ν known, \
-                as in our model, there is nothing to learn but the rewards.",
-    criterion: "The exponent of `lattimore` over the last decade is below that of the first and below 0.4; at the longest horizon it loses less \
-                than a tenth of what the even split does.",
+    statement: "Jobs with F(x) = min(1, x/ν) and rewards of 1: with ν unknown an optimistic rule \
+                has regret of order log² T. With ν known, as in our model, there is nothing to \
+                learn but the rewards.",
+    criterion: "The exponent of `lattimore` over the last decade is below that of the first and \
+                below 0.4; at the longest horizon it loses less than a tenth of what the even \
+                split does.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -73,7 +75,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         table: Table { columns, rows: (0..horizons.len()).map(row).collect() },
         panels: vec![Panel {
             heading: "Regret on saturating jobs",
-            caption: "lattimore does not know the curves; the others do. Where a learner loses nothing there is no line.".to_owned(),
+            caption: "lattimore does not know the curves; the others do. Where a learner loses \
+                nothing there is no line."
+                .to_owned(),
             across: HORIZONS,
             up: Axis { title: "regret", logarithmic: true },
             lines,

@@ -14,10 +14,13 @@ pub(super) const CLAIM: Claim = Claim {
     name: "theorem-1",
     title: "Diminishing returns: regret grows like log² T",
     source: "Theorem 1 (thm:boost)",
-    statement: "With curves that start with infinite slope and bend strongly, Algorithm 1 has a regret of order log² T.",
-    criterion: "The exponent d log R ÷ d log T falls from decade to decade and ends below 0.3 (0.45 in the quick version); the fluid model, which has no \
-                chance in it, is within 10 % (square roots: 15 %) of the mean regret and its interval from 10⁴ rounds on, and its exponent ends below 0.12 at 10¹⁵ rounds; no run is \
-                above the theorem's bound.",
+    statement: "With curves that start with infinite slope and bend strongly, Algorithm 1 has a \
+        regret of order log² T.",
+    criterion: "The exponent d log R ÷ d log T falls from decade to decade and ends below 0.3 \
+                (0.45 in the quick version); the fluid model, which has no chance in it, is within \
+                10 % (square roots: 15 %) of the mean regret and its interval from 10⁴ rounds on, \
+                and its exponent ends below 0.12 at 10¹⁵ rounds; no run is above the theorem's \
+                bound.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -209,7 +212,8 @@ fn regret_panel(growths: &[Growth]) -> Panel {
     let mut lines = lines(growths, <[_]>::to_vec, |_, regret| regret);
     let root = |horizon: f64| (horizon, 3.0 * (horizon / 1e3).sqrt());
     lines.push(Line::new("slope of √T", LineKind::Reference, [1e3, 1e7].map(root).to_vec()));
-    let caption = "Mean regret of runs of length T with its 95 % interval, and what the same rule loses without chance, to 10¹⁵ rounds.";
+    let caption = "Mean regret of runs of length T with its 95 % interval, and what the same rule \
+        loses without chance, to 10¹⁵ rounds.";
     Panel {
         heading: "Regret",
         caption: caption.to_owned(),
@@ -226,8 +230,8 @@ fn exponent_panel(growths: &[Growth]) -> Panel {
         .map(|horizon| (horizon, 2.0 / horizon.ln()));
     lines.push(Line::new("log² T", LineKind::Reference, log_squared.collect()));
     lines.push(Line::new("√T", LineKind::Reference, vec![(1e3, 0.5), (1e15, 0.5)]));
-    let caption = "The power of T that regret grows with. It starts near ½, as long as the indices are wider than the means, and falls to \
-                   that of log² T.";
+    let caption = "The power of T that regret grows with. It starts near ½, as long as the indices \
+                   are wider than the means, and falls to that of log² T.";
     let up = Axis { title: "d log R ÷ d log T", logarithmic: false };
     Panel { heading: "Growth exponent", caption: caption.to_owned(), across: HORIZONS, up, lines }
 }

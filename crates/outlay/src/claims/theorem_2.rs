@@ -1,4 +1,4 @@
-//! Theorem 2: who sees only the round's total needs √T, where seeing the completions needs log² T.
+//! Theorem 2: with bandit feedback regret is of order √T, where censored feedback allows log² T.
 
 use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
@@ -12,10 +12,12 @@ pub(super) const CLAIM: Claim = Claim {
     name: "theorem-2",
     title: "Bandit feedback alone cannot do it",
     source: "Theorem 2",
-    statement: "Two square-root curves with means ½ ± T^(-1/4)/6: every learner that sees only the round's gain loses at least √T/140 on one \
-                of the two orders of the means. Algorithm 1 sees completions and loses less.",
-    criterion: "At the longest horizon the 95 % interval of Algorithm 1's mean regret ends below √T/140; that of `oful`, a linear bandit with \
-                bandit feedback, starts above √T/140 at every horizon, and its regret grows with an exponent above 0.45.",
+    statement: "Two square-root curves with means ½ ± T^(-1/4)/6: every learner that sees only the \
+                round's gain loses at least √T/140 on one of the two orders of the means. \
+                Algorithm 1 sees completions and loses less.",
+    criterion: "At the longest horizon the 95 % interval of Algorithm 1's mean regret ends below \
+                √T/140; that of `oful`, a linear bandit with bandit feedback, starts above √T/140 \
+                at every horizon, and its regret grows with an exponent above 0.45.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -82,8 +84,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     };
     let rows = (0..names.len())
         .flat_map(|learner| (0..horizons.len()).map(move |position| row(learner, position)));
-    let caption = "The gap of the instance shrinks as T grows, so that even little learning loses little; a learner under bandit feedback \
-                   still needs √T.";
+    let caption = "The gap of the instance shrinks as T grows, so that even little learning loses \
+                   little; a learner under bandit feedback still needs √T.";
     Ok(Finding {
         checks,
         table: Table {

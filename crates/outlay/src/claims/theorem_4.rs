@@ -1,4 +1,4 @@
-//! Theorem 4: on pairs of thresholds nobody does better than K√T, not even with full feedback.
+//! Theorem 4: on pairs of thresholds regret is of order K√T, even with full feedback.
 
 use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
@@ -12,11 +12,13 @@ pub(super) const CLAIM: Claim = Claim {
     name: "theorem-4",
     title: "The worst case is K√T for everybody",
     source: "Theorem 4",
-    statement: "2K tasks in K pairs, each worth trying only at 1/K of the budget, one of each pair better by 1/√T: every learner loses of the \
-                order K√T, even if it sees every reward.",
-    criterion: "Over K = 2, 5, 10 pairs and all horizons, the mean regret of Algorithm 1 ÷ (K√T) stays within a factor of 1.15; the 95 % \
-                interval of no learner's mean regret, not even of `full`, which sees every reward, reaches below K√T/13.2, the bound with the \
-                constant that the proof gives. (Choosing at random has K√T/2.)",
+    statement: "2K tasks in K pairs, each worth trying only at 1/K of the budget, one of each pair \
+                better by 1/√T: every learner loses of the order K√T, even if it sees every \
+                reward.",
+    criterion: "Over K = 2, 5, 10 pairs and all horizons, the mean regret of Algorithm 1 ÷ (K√T) \
+                stays within a factor of 1.15; the 95 % interval of no learner's mean regret, not \
+                even of `full`, which sees every reward, reaches below K√T/13.2, the bound with \
+                the constant that the proof gives. (Choosing at random has K√T/2.)",
     strength: Strength::Trend,
     needs_traces: false,
     plan,

@@ -10,10 +10,13 @@ pub(super) const CLAIM: Claim = Claim {
     name: "appendix-a",
     title: "Unknown curves: regret can be T",
     source: "Appendix A",
-    statement: "Two tasks with rewards of 1 and thresholds b and 1 − b that add up to the budget. Who knows b completes both in every round; \
-                who does not loses 1 in every round, for some b, whatever the rule.",
-    criterion: "In exact arithmetic, with thresholds of more bits than there are rounds, the regret of every strategy, bisection included, is \
-                exactly T; with thresholds of 52 bits bisection finds b and its regret stops; with known curves Algorithm 1 has regret 0.",
+    statement: "Two tasks with rewards of 1 and thresholds b and 1 − b that add up to the budget. \
+                Who knows b completes both in every round; who does not loses 1 in every round, \
+                for some b, whatever the rule.",
+    criterion: "In exact arithmetic, with thresholds of more bits than there are rounds, the \
+                regret of every strategy, bisection included, is exactly T; with thresholds of 52 \
+                bits bisection finds b and its regret stops; with known curves Algorithm 1 has \
+                regret 0.",
     strength: Strength::EveryRun,
     needs_traces: false,
     plan,
@@ -102,11 +105,15 @@ fn bisection(name: &str, rounds: u64, bits: u64) -> Line {
 fn panel(rounds: u64) -> Panel {
     Panel {
         heading: "Regret with unknown thresholds",
-        caption: "Bisection loses 1 in every round for ever; with thresholds as short as floating point has them it finds them and stops."
+        caption: "Bisection loses 1 in every round for ever; with thresholds as short as floating \
+            point has them it finds them and stops."
             .to_owned(),
         across: Axis { title: "rounds", logarithmic: true },
         up: Axis { title: "regret", logarithmic: true },
-        // One digit more than rounds is enough: each round tells one.
-        lines: vec![bisection("bisection, long thresholds", rounds, rounds + 1), bisection("bisection, 52 bits", rounds, FLOAT_BITS)],
+        // One digit more than rounds is enough, because each round reveals one.
+        lines: vec![
+            bisection("bisection, long thresholds", rounds, rounds + 1),
+            bisection("bisection, 52 bits", rounds, FLOAT_BITS),
+        ],
     }
 }

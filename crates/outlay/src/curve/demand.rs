@@ -8,8 +8,8 @@ use super::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
 /// A curve of unit value, reduced to what the solvers distinguish.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Form {
-    /// Points with increasing spend, the first at zero. The curve is linear between them, or constant
-    /// up to the next.
+    /// Points with increasing spend, the first at zero. The curve is linear between them, or
+    /// constant up to the next.
     Points { spend: Vec<f64>, success: Vec<f64>, linear: bool },
     /// Convex up to the inflection, concave beyond it.
     Smooth(Smooth),
@@ -155,8 +155,9 @@ pub(crate) struct SpendRange {
     pub(crate) at_least: f64,
 }
 
-/// The largest surplus `value F(x) - multiplier x` over the allowed spends, and a spend that attains
-/// it: an end of the range, a vertex or jump, or a point where the slope equals the multiplier.
+/// The largest surplus `value F(x) - multiplier x` over the allowed spends, and a spend that
+/// attains it: an end of the range, a vertex or jump, or a point where the slope equals the
+/// multiplier.
 pub(crate) fn best_surplus(
     curve: &Curve,
     value: f64,

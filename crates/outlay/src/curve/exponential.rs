@@ -30,8 +30,8 @@ impl Exponential {
         (-spend / self.scale).exp() / self.scale
     }
 
-    /// The spend where the slope is `slope` (zero if the curve is nowhere that steep), and its sensitivity
-    /// `-dx/d ln(slope)`.
+    /// The spend where the slope is `slope` (zero if the curve is nowhere that steep), and its
+    /// sensitivity `-dx/d ln(slope)`.
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         ((-self.scale * (slope * self.scale).ln()).max(0.0), self.scale)
     }

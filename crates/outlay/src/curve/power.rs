@@ -51,7 +51,8 @@ impl Power {
         self.exponent / self.scale * (spend / self.scale).powf(self.exponent - 1.0)
     }
 
-    /// The spend where the slope is `slope`, and its sensitivity `-dx/d ln(slope)`. Not for exponent one, whose slope is constant.
+    /// The spend where the slope is `slope`, and its sensitivity `-dx/d ln(slope)`. Not for
+    /// exponent one, whose slope is constant.
     pub(crate) fn at_slope(&self, slope: f64) -> (f64, f64) {
         let steepness = slope * self.scale / self.exponent;
         let elasticity = 1.0 / (1.0 - self.exponent);

@@ -1,6 +1,6 @@
-//! How likely a log is under a model, its gradient, and the information it holds (Fisher's).
+//! The log-likelihood of a model, its gradient, and Fisher's information.
 
-use super::model::{CEILING, FLOOR, MOST, Model, Point};
+use super::model::{CEILING, FLOOR, MAX_COORDINATES, Model, Point};
 use super::observations::Observations;
 
 /// A model with the log it is fitted to. Spends are multiples of the largest.
@@ -8,7 +8,7 @@ use super::observations::Observations;
 pub(super) struct Likelihood {
     pub(super) model: Model,
     rows: Vec<Row>,
-    pub(super) limits: [(f64, f64); MOST],
+    pub(super) limits: [(f64, f64); MAX_COORDINATES],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -19,15 +19,15 @@ struct Row {
     failures: f64,
 }
 
-/// What a step is computed from.
+/// The terms of a Fisher-scoring step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Terms {
     pub(super) value: f64,
     pub(super) gradient: Point,
-    pub(super) information: [[f64; MOST]; MOST],
+    pub(super) information: [[f64; MAX_COORDINATES]; MAX_COORDINATES],
 }
 
-/// Near certainty a single row would otherwise weigh without bound.
+/// Limits the weight of a row whose probability is near 0 or 1.
 const LEAST_VARIANCE: f64 = 1e-12;
 
 impl Likelihood {
@@ -63,8 +63,7 @@ impl Likelihood {
         at
     }
 
-    /// The logarithm of the likelihood; minus infinity where something happened that the curve
-    /// excludes.
+    /// The log-likelihood; minus infinity if the log has an event of probability zero.
     pub(super) fn value(&self, at: &Point) -> f64 {
         let mut value = 0.0;
         for row in &self.rows {
@@ -76,8 +75,11 @@ impl Likelihood {
     }
 
     pub(super) fn terms(&self, at: &Point) -> Terms {
-        let mut terms =
-            Terms { value: 0.0, gradient: [0.0; MOST], information: [[0.0; MOST]; MOST] };
+        let mut terms = Terms {
+            value: 0.0,
+            gradient: [0.0; MAX_COORDINATES],
+            information: [[0.0; MAX_COORDINATES]; MAX_COORDINATES],
+        };
         for row in &self.rows {
             let chance = self.model.chance(row.spend, row.log_spend, at);
             terms.value += weighted_log(row.successes, chance.success)
@@ -86,7 +88,7 @@ impl Likelihood {
                 (chance.success.max(LEAST_VARIANCE), chance.failure.max(LEAST_VARIANCE));
             let pull = row.successes / success - row.failures / failure;
             let weight = (row.successes + row.failures) / (success * failure);
-            for one in 0..MOST {
+            for one in 0..MAX_COORDINATES {
                 terms.gradient[one] += pull * chance.slopes[one];
                 for other in 0..=one {
                     terms.information[one][other] +=
@@ -94,7 +96,7 @@ impl Likelihood {
                 }
             }
         }
-        for one in 0..MOST {
+        for one in 0..MAX_COORDINATES {
             for other in 0..one {
                 terms.information[other][one] = terms.information[one][other];
             }

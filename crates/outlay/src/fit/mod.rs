@@ -1,14 +1,15 @@
-//! Curves from logs: what was spent and whether it succeeded, or what success would have needed.
+//! Fits curves to logs.
 //!
-//! [`fit`] finds a task's curve from [`Observations`] by maximum likelihood (parametric families),
-//! as one step, or as the most likely nondecreasing curve; with [`Choice::Auto`] families are
-//! compared on rows they have not seen. [`fit_needs`] takes [`Needs`], such as closing prices or
-//! running times, some of them right-censored.
+//! [`fit`] estimates a task's curve from [`Observations`] (spends and successes) by maximum
+//! likelihood: a parametric family, one step, or a nondecreasing curve. [`Choice::Auto`] selects
+//! the family by cross-validation. [`fit_requirements`] takes [`Requirements`], such as closing
+//! prices or running times, some of them right-censored.
 //!
 //! ```
 //! use outlay::fit::{Choice, Family, Observations, Options, fit};
 //! // Half of the trials succeed with 120, one in five with 60, four in five with 240.
-//! let log = Observations::new([(60.0, 500.0, 100.0), (120.0, 500.0, 250.0), (240.0, 500.0, 400.0)])?;
+//! let rows = [(60.0, 500.0, 100.0), (120.0, 500.0, 250.0), (240.0, 500.0, 400.0)];
+//! let log = Observations::new(rows)?;
 //! let fitted = fit(&log, Choice::One(Family::Hill), &Options::default())?;
 //! let [half_at, steepness] = &fitted.parameters[..] else { panic!("a hill curve has two") };
 //! assert!((half_at.value - 120.0).abs() < 0.01 && (steepness.value - 2.0).abs() < 0.01);
@@ -18,31 +19,31 @@
 //! ```
 //!
 //! A fitted curve is known only approximately. In the worst case unknown curves cannot be learned
-//! at all (`docs/appendix-a.md`): with jumps, a small error of where the jump is can cost
-//! everything; smooth curves are forgiving.
+//! at all (`docs/appendix-a.md`): for a curve with a jump, a small error in its position can cost
+//! everything. Smooth curves tolerate errors better.
 
-mod band;
-mod climb;
-mod compare;
-mod goodness;
-mod guess;
+mod confidence_band;
+mod cross_validation;
+mod fisher_scoring;
+mod goodness_of_fit;
 mod likelihood;
 mod model;
 mod monotone;
-mod needs;
 mod observations;
+mod one_sided_log;
 mod parametric;
-mod resample;
+mod requirements;
 mod rewards;
+mod sampling;
 mod step;
 mod warning;
 
-pub use band::{Interval, band, band_of_needs};
-pub use compare::Candidate;
-use goodness::wilson;
-pub use goodness::{Bin, bins, calibration};
-pub use needs::{Need, Needs};
+pub use confidence_band::{Interval, confidence_band, requirements_confidence_band};
+pub use cross_validation::Candidate;
+use goodness_of_fit::wilson;
+pub use goodness_of_fit::{Bin, bins, calibration};
 pub use observations::{Group, Observations};
+pub use requirements::{Requirement, Requirements};
 pub use rewards::Rewards;
 pub use warning::Warning;
 
@@ -50,18 +51,18 @@ use std::fmt;
 
 use crate::Curve;
 use crate::curve::CurveError;
-use compare::{Folds, candidates, parameter_count, simplest};
+use cross_validation::{Folds, candidates, parameter_count, simplest};
 use parametric::{ParametricFit, model};
 use step::Step;
 
-/// No curve that is written down has more points than this.
-pub const MOST_POINTS: usize = 1000;
-/// With fewer trials a warning says so.
-const FEW: f64 = 20.0;
-/// A calibration below this is told.
-const POOR: f64 = 1e-3;
+/// The largest number of points of a fitted curve.
+pub const MAX_POINTS: usize = 1000;
+/// Fewer trials than this cause a warning.
+const FEW_TRIALS: f64 = 20.0;
+/// A calibration below this causes a warning.
+const POOR_CALIBRATION: f64 = 1e-3;
 
-/// What can be fitted to spends and successes.
+/// A family of curves that can be fitted to spends and successes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Family {
@@ -75,14 +76,20 @@ pub enum Family {
     Hill,
     /// a logistic curve that starts at zero
     Logistic,
-    /// one step, with a chance of success on either side
+    /// one step, with a success probability on either side
     Threshold,
     /// any nondecreasing curve, linear between points
     Monotone,
 }
 
+impl fmt::Display for Family {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
 impl Family {
-    /// All of them.
+    /// All families.
     pub const ALL: [Self; 7] = [
         Self::Power,
         Self::Saturating,
@@ -93,9 +100,9 @@ impl Family {
         Self::Monotone,
     ];
 
-    /// Its word.
+    /// The name on the command line and in JSON.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Power => "power",
             Self::Saturating => "saturating",
@@ -107,14 +114,14 @@ impl Family {
         }
     }
 
-    /// Whether it has a few parameters that are found by maximum likelihood.
+    /// Whether the family has a fixed number of parameters, fitted by maximum likelihood.
     #[must_use]
     pub fn is_parametric(self) -> bool {
         !matches!(self, Self::Threshold | Self::Monotone)
     }
 }
 
-/// A family and what else is fitted with it.
+/// A family with or without a fitted ceiling and floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
     /// The family.
@@ -127,8 +134,8 @@ pub struct Form {
 
 impl fmt::Display for Form {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.family.name())?;
-        // A step has both anyway, a nondecreasing curve needs neither.
+        formatter.write_str(self.family.as_str())?;
+        // A step always has both; a nondecreasing curve has neither.
         match (
             self.family.is_parametric() && self.ceiling,
             self.family.is_parametric() && self.floor,
@@ -141,29 +148,29 @@ impl fmt::Display for Form {
     }
 }
 
-/// Which family.
+/// The choice of the family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
-    /// The simplest of those that describe unseen rows about as well as the best.
+    /// The simplest family whose cross-validated log-loss is within one standard error of the best.
     Auto,
-    /// This one.
+    /// The given family.
     One(Family),
 }
 
-/// How to fit.
+/// Options of a fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// Fit a ceiling too. [`Choice::Auto`] tries every family with and without.
     pub ceiling: bool,
     /// Fit a floor too. It is fitted in any case if the log has successes at zero spend.
     pub floor: bool,
-    /// Into how many parts the log is cut to judge a curve by rows it has not seen; at least 2.
+    /// The number of cross-validation folds; at least 2.
     pub folds: usize,
-    /// How many logs are drawn for a band.
+    /// The number of bootstrap samples for a confidence band.
     pub bootstrap: usize,
-    /// Of everything that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
-    /// Spends up to here matter: warnings say where the log ends before.
+    /// The largest spend of interest. Warnings report where the log ends before it.
     pub budget: Option<f64>,
 }
 
@@ -176,24 +183,24 @@ impl Default for Options {
 /// A fitted number with its 95 % interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameter {
-    /// As in a problem file.
+    /// The key in a problem file.
     pub name: &'static str,
     /// The most likely value.
     pub value: f64,
-    /// The lower end; nothing if the log sets none.
+    /// The lower end; `None` if the log sets no limit.
     pub low: Option<f64>,
-    /// The upper end; nothing if the log sets none.
+    /// The upper end; `None` if the log sets no limit.
     pub high: Option<f64>,
 }
 
-/// What kind of curve came out.
+/// The kind of a fitted curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Fitted to spends and successes.
     Fitted(Form),
-    /// The distribution function of needs.
+    /// The distribution function of requirements.
     Empirical,
-    /// The log says too little: a careful guess.
+    /// A conservative guess, because the log has only successes or only failures.
     Guess,
 }
 
@@ -207,30 +214,29 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A task's curve and how far to trust it.
+/// A fitted curve with its diagnostics.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fitted {
     /// The curve: nondecreasing, within 0 and 1.
     pub curve: Curve,
-    /// Where it comes from.
+    /// The kind of the curve.
     pub kind: Kind,
     /// Its parameters; none for a nondecreasing curve.
     pub parameters: Vec<Parameter>,
-    /// Minus the mean log-likelihood of rows the curve had not seen (cross-validated).
+    /// The cross-validated log-loss: minus the mean log-likelihood of held-out rows.
     pub log_loss: Option<f64>,
-    /// The same for the share of successes alone, whatever was spent.
+    /// The log-loss of a constant success probability.
     pub constant_log_loss: Option<f64>,
-    /// How often chance alone makes a true curve miss the log this far; small is bad. See
-    /// [`calibration`].
+    /// The p-value of the goodness-of-fit test; see [`calibration`].
     pub calibration: Option<f64>,
-    /// Everything that was compared, best first.
+    /// The candidates of the cross-validation, best first.
     pub candidates: Vec<Candidate>,
-    /// Reasons to be careful.
+    /// Warnings about the fit.
     pub warnings: Vec<Warning>,
 }
 
 impl Fitted {
-    /// Why this family, in a sentence; nothing if there was no choice.
+    /// The reason for the choice of the family, in a sentence; `None` if there was no choice.
     #[must_use]
     pub fn reason(&self) -> Option<String> {
         let Kind::Fitted(form) = self.kind else { return None };
@@ -239,66 +245,68 @@ impl Fitted {
         let count = self.candidates.len();
         Some(if chosen.form == best.form {
             format!(
-                "{form}: the least log-loss of {count}, {:.4}, and nothing simpler comes within chance of it",
+                "{form}: the least log-loss of {count}, {:.4}, and nothing simpler comes within \
+                 chance of it",
                 best.log_loss
             )
         } else {
             format!(
-                "{form}: log-loss {:.4}; {} has {:.4}, the least of {count}, but that is not beyond chance and has more parameters ({} against {})",
+                "{form}: log-loss {:.4}; {} has {:.4}, the least of {count}, but that is not \
+                 beyond chance and has more parameters ({} against {})",
                 chosen.log_loss, best.form, best.log_loss, best.parameters, chosen.parameters
             )
         })
     }
 }
 
-/// Why there is no curve.
+/// An error of a fit.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FitError {
-    /// A spend or an amount that is none.
+    /// An invalid spend or amount.
     #[error("row {row}: an amount must be finite and not negative, not {amount}")]
     Amount {
-        /// Counted from 0.
+        /// The row, counted from 0.
         row: usize,
-        /// What was given.
+        /// The amount.
         amount: f64,
     },
-    /// Successes that are no share of trials.
+    /// More successes than trials, or a negative number.
     #[error("row {row}: successes must be between 0 and the trials ({trials}), not {successes}")]
     Successes {
-        /// Counted from 0.
+        /// The row, counted from 0.
         row: usize,
-        /// What was given.
+        /// The number of trials.
         trials: f64,
-        /// What was given.
+        /// The number of successes.
         successes: f64,
     },
-    /// There is no row.
+    /// The log is empty.
     #[error("there are no data")]
     NoData,
-    /// No row spends anything.
+    /// Every spend is zero.
     #[error("no row spends anything")]
     NoSpend,
-    /// The family excludes what the log shows.
+    /// The log has zero likelihood under the family.
     #[error("the family excludes what the log shows")]
     Impossible,
-    /// A fitted curve was refused; it should not happen.
-    #[error("the fitted curve is none: {0}")]
+    /// The fitted parameters are invalid, which should not happen.
+    #[error("the fitted curve is invalid: {0}")]
     Curve(#[from] CurveError),
 }
 
-/// The curve of a task from its log.
+/// Fits the curve of a task to its log.
 ///
 /// # Errors
 /// If the log is empty.
 pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitted, FitError> {
     let (_, largest) = log.range().ok_or(FitError::NoData)?;
-    if let Some(guess) = guess::guess(log)? {
-        return Ok(with_remarks(guess, log, options));
+    if let Some(guess) = one_sided_log::guess(log)? {
+        return Ok(with_warnings(guess, log, options));
     }
     let free_success =
         log.groups().first().is_some_and(|group| group.spend == 0.0 && group.successes > 0.0);
-    // Without spends there is no shape, only a level.
+    // If all spends are zero, only a constant can be fitted.
     let choice = if largest == 0.0 { Choice::One(Family::Monotone) } else { choice };
     let forms = forms(choice, options, options.floor || free_success);
     let folds = Folds::new(log, options.folds.max(2), options.seed);
@@ -321,10 +329,10 @@ pub fn fit(log: &Observations, choice: Choice, options: &Options) -> Result<Fitt
     if free_success && form.family.is_parametric() {
         result.warnings.push(Warning::FreeSuccess);
     }
-    Ok(with_remarks(result, log, options))
+    Ok(with_warnings(result, log, options))
 }
 
-/// What to compare.
+/// The forms to compare.
 fn forms(choice: Choice, options: &Options, floor: bool) -> Vec<Form> {
     match choice {
         Choice::One(family) => {
@@ -370,14 +378,14 @@ fn fitted(
     Ok((monotone::curve(log)?, Vec::new()))
 }
 
-/// Adds what is to be said of a curve that was fitted to a log.
-fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fitted {
+/// Adds the warnings about a curve that was fitted to a log.
+fn with_warnings(mut fitted: Fitted, log: &Observations, options: &Options) -> Fitted {
     const FAR_FROM_ZERO: f64 = 0.1;
     const NEARLY: f64 = 1.01;
     let Some((least, largest)) = log.range() else { return fitted };
     let warnings = &mut fitted.warnings;
     if fitted.kind != Kind::Guess {
-        if log.trials() < FEW {
+        if log.trials() < FEW_TRIALS {
             warnings.push(Warning::FewTrials { trials: log.trials() });
         }
         if least == largest {
@@ -388,11 +396,12 @@ fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fi
             .iter()
             .filter(|parameter| parameter.low.is_none() || parameter.high.is_none());
         warnings.extend(loose.map(|parameter| Warning::Unbounded { parameter: parameter.name }));
-        warnings.extend(goodness::fall(log).map(|(from, to)| Warning::Falls { from, to }));
+        warnings
+            .extend(goodness_of_fit::decrease(log).map(|(from, to)| Warning::Falls { from, to }));
         warnings.extend(
             fitted
                 .calibration
-                .filter(|&calibration| calibration < POOR)
+                .filter(|&calibration| calibration < POOR_CALIBRATION)
                 .map(|calibration| Warning::Misses { calibration }),
         );
     }
@@ -406,29 +415,35 @@ fn with_remarks(mut fitted: Fitted, log: &Observations, options: &Options) -> Fi
     fitted
 }
 
-/// The curve of a task from what success would have needed: the share of rows that needed no more
-/// than the spend.
+/// Fits the curve of a task to requirements: the share of rows that require at most the spend.
 ///
 /// # Errors
 /// If there is no row.
-pub fn fit_needs(needs: &Needs, options: &Options) -> Result<Fitted, FitError> {
-    if needs.exact() == 0.0 {
-        let stopped =
-            Observations::new(needs.needs().iter().map(|need| (need.amount, need.censored, 0.0)))?;
+pub fn fit_requirements(
+    requirements: &Requirements,
+    options: &Options,
+) -> Result<Fitted, FitError> {
+    if requirements.exact() == 0.0 {
+        let stopped = Observations::new(
+            requirements
+                .requirements()
+                .iter()
+                .map(|requirement| (requirement.amount, requirement.censored, 0.0)),
+        )?;
         return fit(&stopped, Choice::Auto, options);
     }
-    let curve = needs.curve()?;
+    let curve = requirements.curve()?;
     let mut warnings = Vec::new();
-    if needs.count() < FEW {
-        warnings.push(Warning::FewTrials { trials: needs.count() });
+    if requirements.count() < FEW_TRIALS {
+        warnings.push(Warning::FewTrials { trials: requirements.count() });
     }
-    if let Some(from) = needs.largest().filter(|_| needs.ends_censored()) {
+    if let Some(from) = requirements.largest().filter(|_| requirements.ends_censored()) {
         warnings.push(Warning::StaysBelow { height: curve.success(from), from });
     }
     Ok(Fitted {
         curve,
         kind: Kind::Empirical,
-        parameters: needs.median().into_iter().collect(),
+        parameters: requirements.median().into_iter().collect(),
         log_loss: None,
         constant_log_loss: None,
         calibration: None,

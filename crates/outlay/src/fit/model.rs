@@ -1,5 +1,4 @@
-//! The parametric families as functions of coordinates that a search can walk in: success, failure
-//! and their derivatives.
+//! The parametric families in search coordinates: success, failure and their derivatives.
 //!
 //! Spends are multiples of the largest one in the log, so the coordinates have no unit.
 
@@ -8,12 +7,12 @@ use crate::curve::{Curve, CurveError};
 use super::{Family, Parameter};
 
 /// Two of the shape, the ceiling, the floor.
-pub(super) const MOST: usize = 4;
-pub(super) type Point = [f64; MOST];
+pub(super) const MAX_COORDINATES: usize = 4;
+pub(super) type Point = [f64; MAX_COORDINATES];
 pub(super) const CEILING: usize = 2;
 pub(super) const FLOOR: usize = 3;
 
-/// A family with what else is fitted.
+/// A family with or without a fitted ceiling and floor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Model {
     pub(super) shape: Shape,
@@ -56,7 +55,7 @@ impl Shape {
         }
     }
 
-    /// How many coordinates.
+    /// The number of coordinates.
     pub(super) fn count(self) -> usize {
         match self {
             Self::Saturating | Self::Exponential => 1,
@@ -64,9 +63,9 @@ impl Shape {
         }
     }
 
-    /// The coordinate of the spend at which success reaches one in a corner, if it does: there the
+    /// The coordinate of the spend at which success reaches one in a kink, if it does: there the
     /// likelihood has no second derivative.
-    pub(super) fn corner(self) -> Option<usize> {
+    pub(super) fn kink(self) -> Option<usize> {
         match self {
             Self::Power => Some(1),
             Self::Saturating => Some(0),
@@ -76,9 +75,9 @@ impl Shape {
 
     fn chance(self, spend: f64, log_spend: f64, at: &Point) -> Chance {
         if spend <= 0.0 {
-            return Chance { success: 0.0, failure: 1.0, slopes: [0.0; MOST] };
+            return Chance { success: 0.0, failure: 1.0, slopes: [0.0; MAX_COORDINATES] };
         }
-        let certain = Chance { success: 1.0, failure: 0.0, slopes: [0.0; MOST] };
+        let certain = Chance { success: 1.0, failure: 0.0, slopes: [0.0; MAX_COORDINATES] };
         match self {
             Self::Power => {
                 let distance = log_spend - at[1];
@@ -149,7 +148,7 @@ impl Shape {
     }
 }
 
-/// Zero times infinity is zero here: exponentials win.
+/// A product in which zero times infinity is zero.
 fn product(large: f64, small: f64) -> f64 {
     if small == 0.0 { 0.0 } else { large * small }
 }
@@ -160,7 +159,7 @@ fn sigmoid(t: f64) -> f64 {
 
 impl Model {
     /// Which coordinates are fitted.
-    pub(super) fn free(&self) -> [bool; MOST] {
+    pub(super) fn free(&self) -> [bool; MAX_COORDINATES] {
         [true, self.shape.count() == 2, self.ceiling, self.floor]
     }
 
@@ -187,7 +186,7 @@ impl Model {
 
     /// Between which limits each coordinate is searched, for spends whose least positive one has
     /// this logarithm. Beyond them the data cannot tell one curve from another.
-    pub(super) fn limits(&self, log_least: f64) -> [(f64, f64); MOST] {
+    pub(super) fn limits(&self, log_least: f64) -> [(f64, f64); MAX_COORDINATES] {
         const FAR: f64 = 40.0;
         let amount = (log_least - 7.0, 14.0);
         let shape = match self.shape {
@@ -217,7 +216,7 @@ impl Model {
     /// The parameters that are fitted, with the coordinates they belong to.
     pub(super) fn coordinates(&self) -> impl Iterator<Item = usize> + use<> {
         let free = self.free();
-        (0..MOST).filter(move |&coordinate| free[coordinate])
+        (0..MAX_COORDINATES).filter(move |&coordinate| free[coordinate])
     }
 
     /// A parameter in the user's unit from coordinates of its best value and the ends of its
@@ -287,7 +286,7 @@ mod tests {
             let model = Model { shape, ceiling: true, floor: true };
             for spend in [0.05_f64, 0.3, 0.9] {
                 for coordinate in
-                    (0..MOST).filter(|&coordinate| coordinate != 1 || shape.count() == 2)
+                    (0..MAX_COORDINATES).filter(|&coordinate| coordinate != 1 || shape.count() == 2)
                 {
                     let moved = |step: f64| {
                         let mut at = at;
@@ -310,9 +309,9 @@ mod tests {
         for (shape, _) in SHAPES {
             let model = Model { shape, ceiling: true, floor: true };
             let limits = model.limits(-30.0);
-            for corner in 0..16_usize {
+            for kink in 0..16_usize {
                 let at: Point = std::array::from_fn(|coordinate| {
-                    if corner >> coordinate & 1 == 1 {
+                    if kink >> coordinate & 1 == 1 {
                         limits[coordinate].1
                     } else {
                         limits[coordinate].0

@@ -1,12 +1,11 @@
-//! Isotonic regression: the most likely nondecreasing curve, whatever its shape.
+//! Isotonic regression: the maximum-likelihood nondecreasing curve.
 
 use super::observations::{Group, Observations};
-use super::{FitError, MOST_POINTS};
+use super::{FitError, MAX_POINTS};
 use crate::Curve;
 use crate::numeric::isotonic::pool_adjacent_violators;
 
-/// Neighbours whose success falls are joined until it falls nowhere: one group a level, at the mean
-/// of its spends.
+/// The levels of the isotonic regression, one group per level at the mean of its spends.
 pub(super) fn levels(log: &Observations) -> Vec<Group> {
     // Levels of equal success are one level too.
     let rises = |before: &Group, last: &Group| {
@@ -20,12 +19,12 @@ pub(super) fn levels(log: &Observations) -> Vec<Group> {
     pool_adjacent_violators(log.groups().iter().copied(), rises, joined)
 }
 
-/// Linear between the levels' mean spends: jumps at the very spends of a log would be accidents of
-/// the log. Nothing at zero spend unless the log has seen it.
+/// The curve that is linear between the levels' mean spends. Success at zero spend is zero unless
+/// the log has trials there.
 pub(super) fn curve(log: &Observations) -> Result<Curve, FitError> {
     let mut levels = levels(log);
-    if levels.len() > MOST_POINTS {
-        levels = self::levels(&log.pooled(MOST_POINTS));
+    if levels.len() > MAX_POINTS {
+        levels = self::levels(&log.pooled(MAX_POINTS));
     }
     let (mut spend, mut success) =
         (Vec::with_capacity(levels.len() + 1), Vec::with_capacity(levels.len() + 1));

@@ -1,20 +1,20 @@
-//! What was spent, how often, and how often it succeeded: rows of equal spend joined.
+//! Logs of spends and successes, grouped by spend.
 
 use super::FitError;
 
 /// All rows of one spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
-    /// What was spent on each.
+    /// The spend of each trial.
     pub spend: f64,
-    /// How often. Whole in a log; resampling makes it any number.
+    /// The number of trials. It is an integer in a log and any number after resampling.
     pub trials: f64,
-    /// How many of them succeeded.
+    /// The number of successes.
     pub successes: f64,
 }
 
 impl Group {
-    /// How many did not succeed.
+    /// The number of failures.
     #[must_use]
     pub fn failures(&self) -> f64 {
         self.trials - self.successes
@@ -77,40 +77,40 @@ impl Observations {
         Self { groups: groups.into_iter().filter(|group| group.trials > 0.0).collect() }
     }
 
-    /// One group a spend, by increasing spend; each has trials.
+    /// One group per spend, by increasing spend; each has trials.
     #[must_use]
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
 
-    /// Whether there is nothing.
+    /// Whether the log has no trials.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 
-    /// How many trials.
+    /// The number of trials.
     #[must_use]
     pub fn trials(&self) -> f64 {
         self.groups.iter().map(|group| group.trials).sum()
     }
 
-    /// How many successes.
+    /// The number of successes.
     #[must_use]
     pub fn successes(&self) -> f64 {
         self.groups.iter().map(|group| group.successes).sum()
     }
 
-    /// The least and the largest spend.
+    /// The smallest and the largest spend.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         Some((self.groups.first()?.spend, self.groups.last()?.spend))
     }
 
-    /// The same log with at most about `most` groups: neighbours join at their mean spend.
+    /// The same log with at most about `most` groups: neighbours are merged at their mean spend.
     ///
     /// Half of the limits between groups are evenly spaced in the spend's logarithm, half lie so
-    /// that groups have equal trials: neither a long tail nor a crowd is blurred.
+    /// that groups have equal trials, so that neither a long tail nor a dense region is blurred.
     pub(super) fn pooled(&self, most: usize) -> Self {
         let (Some((_, largest)), true) = (self.range(), self.groups.len() > most) else {
             return self.clone();

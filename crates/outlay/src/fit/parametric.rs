@@ -1,17 +1,17 @@
 //! Maximum likelihood for the parametric families, with intervals by profile likelihood.
 
-use super::climb::{Peak, climb, peak, solve};
+use super::fisher_scoring::{Maximum, fisher_scoring, maximize, solve};
 use super::likelihood::Likelihood;
-use super::model::{CEILING, FLOOR, MOST, Model, Point, Shape};
+use super::model::{CEILING, FLOOR, MAX_COORDINATES, Model, Point, Shape};
 use super::observations::Observations;
 use super::{Family, FitError, Parameter};
 use crate::Curve;
 
-/// More groups than this do not change the estimate: neighbours differ by less than a thousandth.
+/// The largest number of groups. More would not change the estimate.
 const GROUPS: usize = 4096;
-/// Starting points are ranked with fewer.
+/// The number of groups for ranking starting points.
 const START_GROUPS: usize = 256;
-/// How many of them are climbed from.
+/// The number of starting points for the search.
 const STARTS: usize = 3;
 /// Twice the fall of the log-likelihood at the ends of a 95 % interval: the quantile of chi-square
 /// with one degree of freedom.
@@ -21,7 +21,7 @@ const FALL: f64 = 3.841_458_820_694_124;
 #[derive(Debug, Clone)]
 pub(super) struct ParametricFit {
     likelihood: Likelihood,
-    peak: Peak,
+    maximize: Maximum,
     unit: f64,
 }
 
@@ -31,7 +31,7 @@ pub(super) fn model(family: Family, ceiling: bool, floor: bool) -> Option<Model>
 }
 
 impl ParametricFit {
-    /// The most likely curve of the model.
+    /// Fits the model to a log by maximum likelihood.
     pub(super) fn new(model: Model, log: &Observations) -> Result<Self, FitError> {
         let unit = log.range().map_or(0.0, |(_, largest)| largest);
         if !(unit > 0.0) {
@@ -48,9 +48,13 @@ impl ParametricFit {
         starts.sort_by(|one, other| other.0.total_cmp(&one.0));
         let free = model.free();
         let climbed = starts.iter().take(STARTS).map(|&(_, at)| {
-            let near = climb(&rough, at, free).at;
+            let near = fisher_scoring(&rough, at, free).at;
             // Pooled spends may hide that the last failure lies beyond a corner.
-            climb(&likelihood, if likelihood.value(&near).is_finite() { near } else { at }, free)
+            fisher_scoring(
+                &likelihood,
+                if likelihood.value(&near).is_finite() { near } else { at },
+                free,
+            )
         });
         let best = climbed
             .max_by(|one, other| one.value.total_cmp(&other.value))
@@ -58,21 +62,21 @@ impl ParametricFit {
         if !best.value.is_finite() {
             return Err(FitError::Impossible);
         }
-        Ok(Self { peak: peak(&likelihood, best.at, free), likelihood, unit })
+        Ok(Self { maximize: maximize(&likelihood, best.at, free), likelihood, unit })
     }
 
     pub(super) fn curve(&self) -> Result<Curve, FitError> {
-        Ok(self.likelihood.model.curve(&self.peak.at, self.unit)?)
+        Ok(self.likelihood.model.curve(&self.maximize.at, self.unit)?)
     }
 
     /// The curve for other counts at the same spends, found from here.
     pub(super) fn refitted(&self, weights: &[(f64, f64)]) -> Result<Curve, FitError> {
         let likelihood = self.likelihood.reweighted(weights);
-        let mut start = self.peak.at;
+        let mut start = self.maximize.at;
         if !likelihood.value(&start).is_finite() {
             return Err(FitError::Impossible);
         }
-        start = climb(&likelihood, start, self.likelihood.model.free()).at;
+        start = fisher_scoring(&likelihood, start, self.likelihood.model.free()).at;
         Ok(self.likelihood.model.curve(&start, self.unit)?)
     }
 
@@ -83,25 +87,25 @@ impl ParametricFit {
         let parameter = |coordinate: usize| {
             let [low, high] =
                 [false, true].map(|upper| self.end(coordinate, upper, widths[coordinate]));
-            model.parameter(coordinate, self.peak.at[coordinate], low, high, self.unit)
+            model.parameter(coordinate, self.maximize.at[coordinate], low, high, self.unit)
         };
         model.coordinates().map(parameter).collect()
     }
 
     /// By Fisher's information: where the search for an interval's ends begins.
     fn standard_errors(&self) -> Point {
-        let mut information = self.likelihood.terms(&self.peak.at).information;
+        let mut information = self.likelihood.terms(&self.maximize.at).information;
         let free = self.likelihood.model.free();
-        for one in 0..MOST {
+        for one in 0..MAX_COORDINATES {
             if !free[one] {
-                information[one] = [0.0; MOST];
-                (0..MOST).for_each(|other| information[other][one] = 0.0);
+                information[one] = [0.0; MAX_COORDINATES];
+                (0..MAX_COORDINATES).for_each(|other| information[other][one] = 0.0);
                 information[one][one] = 1.0;
             }
             information[one][one] *= 1.0 + 1e-9;
         }
         std::array::from_fn(|coordinate| {
-            let mut unit = [0.0; MOST];
+            let mut unit = [0.0; MAX_COORDINATES];
             unit[coordinate] = 1.0;
             let variance = solve(information, unit)[coordinate];
             if variance > 0.0 && variance.is_finite() {
@@ -120,20 +124,20 @@ impl ParametricFit {
         } else {
             self.likelihood.limits[coordinate].0
         };
-        let best = self.peak.at[coordinate];
+        let best = self.maximize.at[coordinate];
         let mut free = self.likelihood.model.free();
         free[coordinate] = false;
         // Twice the fall, with the other coordinates at their best; each search starts where the
         // last one ended.
-        let mut at = self.peak.at;
+        let mut at = self.maximize.at;
         let fall = |to: f64, at: &mut Point| {
             let mut start = *at;
             start[coordinate] = to;
-            let found = peak(&self.likelihood, start, free);
+            let found = maximize(&self.likelihood, start, free);
             if found.value.is_finite() {
                 *at = found.at;
             }
-            2.0 * (self.peak.value - found.value)
+            2.0 * (self.maximize.value - found.value)
         };
         let (mut inside, mut step) = ((best, 0.0), 2.0 * width);
         let outside = loop {

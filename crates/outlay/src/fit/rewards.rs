@@ -1,7 +1,7 @@
-//! What successes brought: the mean, and how far it may be off.
+//! The mean reward of successes with its standard error.
 
-/// The rewards of successes. A row of several trials tells the mean of its rewards, and counts as
-/// often.
+/// The rewards of successes. A row of several trials holds the mean of its rewards and counts that
+/// many times.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rewards {
     rows: f64,
@@ -15,7 +15,7 @@ pub struct Rewards {
 }
 
 impl Rewards {
-    /// A row: so many successes, and what each brought on average.
+    /// Adds a row with its number of successes and their mean reward.
     pub fn add(&mut self, count: f64, reward: f64) {
         if self.rows == 0.0 {
             self.first = reward;
@@ -30,13 +30,13 @@ impl Rewards {
         self.largest = self.largest.max(reward);
     }
 
-    /// The mean reward of a success; nothing if there was none.
+    /// The mean reward of a success; `None` without successes.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0.0).then(|| (self.first + self.distance / self.count).max(0.0))
     }
 
-    /// The standard error of the mean, from how rows differ; nothing for a single row.
+    /// The standard error of the mean over rows; `None` for a single row.
     #[must_use]
     pub fn error(&self) -> Option<f64> {
         let mean = self.distance / self.count;
@@ -45,7 +45,7 @@ impl Rewards {
         (self.rows > 1.0).then(|| (spread * self.rows / (self.rows - 1.0)).sqrt() / self.count)
     }
 
-    /// The largest reward; zero if there was none.
+    /// The largest reward; zero without rewards.
     #[must_use]
     pub fn largest(&self) -> f64 {
         self.largest

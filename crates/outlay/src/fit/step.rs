@@ -1,7 +1,7 @@
-//! One step: where the log is most likely to change from one chance of success to a higher one.
+//! Maximum likelihood of one step between two success probabilities.
 
 use super::observations::{Group, Observations};
-use super::resample::binomial;
+use super::sampling::binomial;
 use super::{FitError, Parameter, wilson};
 use crate::Curve;
 use crate::random::{Draws, Purpose};
@@ -9,7 +9,7 @@ use crate::random::{Draws, Purpose};
 /// The most likely step.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Step {
-    /// The first group that is above.
+    /// The first group above the step.
     cut: usize,
     pub(super) at: f64,
     below: Group,
@@ -60,7 +60,7 @@ impl Step {
         best(log.groups()).ok_or(FitError::NoData)
     }
 
-    /// The chances below and from the step on.
+    /// The success probabilities below the step and from it on.
     fn heights(&self) -> (f64, f64) {
         let share =
             |group: &Group| if group.trials > 0.0 { group.successes / group.trials } else { 0.0 };

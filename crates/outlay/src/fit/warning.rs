@@ -1,63 +1,63 @@
-//! What somebody should know before using a fitted curve.
+//! Warnings about fitted curves.
 
 use std::fmt;
 
-/// A reason to be careful.
+/// A warning about a fitted curve.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Warning {
-    /// Nothing ever succeeded.
+    /// The log has only failures.
     OnlyFailures {
-        /// How often it was tried.
+        /// The number of trials.
         trials: f64,
     },
-    /// Nothing ever failed.
+    /// The log has only successes.
     OnlySuccesses {
-        /// How often it was tried.
+        /// The number of trials.
         trials: f64,
     },
-    /// Too few trials to say much.
+    /// The log has few trials.
     FewTrials {
-        /// How many.
+        /// The number of trials.
         trials: f64,
     },
-    /// Every row spends the same.
+    /// All rows have the same spend.
     OneSpend {
-        /// What they spend.
+        /// That spend.
         spend: f64,
     },
-    /// Spends up to the budget that the log says nothing about.
+    /// The log ends below the budget.
     Extrapolates {
-        /// From here on.
+        /// The largest spend of the log.
         from: f64,
     },
-    /// Spends below the least one of the log: the curve there is the family's, not the data's.
+    /// The log starts far above zero; the curve below is an extrapolation.
     NothingBelow {
-        /// Up to here.
+        /// The smallest spend of the log.
         to: f64,
     },
-    /// A parameter that the log does not pin down on one side or both.
+    /// The interval of a parameter is unbounded on at least one side.
     Unbounded {
         /// Its name.
         parameter: &'static str,
     },
-    /// Success falls with spend, beyond chance.
+    /// Success decreases significantly with the spend.
     Falls {
-        /// It is high here.
+        /// The spend with the higher success.
         from: f64,
-        /// And low here.
+        /// The spend with the lower success.
         to: f64,
     },
-    /// The curve misses the log beyond chance.
+    /// The goodness-of-fit test rejects the curve.
     Misses {
-        /// How often chance alone would make it miss that far.
+        /// The p-value of the test.
         calibration: f64,
     },
     /// The log has successes at zero spend, so a floor was fitted.
     FreeSuccess,
-    /// The largest amounts are censored: what more would do, nobody saw.
+    /// The largest amounts are censored, so the end of the curve is unknown.
     StaysBelow {
-        /// The curve stays at this.
+        /// The largest success of the curve.
         height: f64,
         /// From here on.
         from: f64,

@@ -1,6 +1,7 @@
 //! Compensated summation: totals that are accurate to the last digit.
 
-/// A running sum with Knuth's branch-free two-sum. Its error does not grow with the number of terms.
+/// A running sum with Knuth's branch-free two-sum. Its error does not grow with the number of
+/// terms.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     total: f64,

@@ -1,46 +1,46 @@
-//! What a plan is worth next to the best split.
+//! Evaluates a plan against the best allocation.
 
 use super::{SLACK, Violation, value_of, violations};
 use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
 use crate::problem::Problem;
 
-/// A plan, its value, and what the best split would bring.
+/// A plan, its value, and the best allocation to compare it with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// What a round may spend.
+    /// The budget of the round.
     pub budget: f64,
-    /// What the plan gives each task.
+    /// The spend of each task under the plan.
     pub plan: Vec<f64>,
-    /// What the plan spends.
+    /// The total spend of the plan.
     pub total: f64,
     /// Expected reward of a round under the plan.
     pub value: f64,
-    /// What the plan breaks; empty if it could be carried out.
+    /// The violated constraints; empty if the plan is feasible.
     pub violations: Vec<Violation>,
-    /// The best split of the budget.
+    /// The best allocation of the budget.
     pub best: Comparison,
-    /// The best split of what the plan itself spends, if that is not the budget: what moving alone
-    /// would bring. Absent also if the plan spends less than the tasks' `min` together.
+    /// The best allocation of the plan's own total, if that differs from the budget. `None` also if
+    /// the plan spends less than the sum of all `min`.
     pub best_for_total: Option<Comparison>,
 }
 
-/// A best split next to the plan.
+/// A best allocation compared with the plan.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
-    /// The best split known, never worth less than a plan that could be carried out.
+    /// The best allocation known, never worth less than a feasible plan.
     pub allocation: Allocation,
-    /// Its value less the plan's; negative only if the plan breaks a rule.
+    /// Its value minus the plan's value; negative only if the plan is infeasible.
     pub lift: f64,
-    /// The lift as a share of the plan's value; none if the plan is worth nothing.
+    /// The lift relative to the plan's value; `None` if that is zero.
     pub relative_lift: Option<f64>,
-    /// What to add to each task's spend (or take away) to get there.
+    /// The change of each task's spend.
     pub moves: Vec<f64>,
-    /// Whether the plan itself is that split.
+    /// Whether the plan itself is the best allocation.
     pub keeps_plan: bool,
 }
 
-/// Why a plan could not be evaluated.
+/// An error of an evaluation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
@@ -57,22 +57,21 @@ pub enum PlanError {
     BadSpend {
         /// Name of the task.
         task: String,
-        /// What was given.
+        /// The spend.
         spend: f64,
     },
-    /// The best split could not be found.
+    /// The oracle returned an error.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
 }
 
-/// The value of giving task `k` `plan[k]`, and the best split of `budget` to compare it with.
+/// The value of spending `plan[k]` on task `k`, and the best allocation of `budget` to compare it
+/// with.
 ///
-/// The comparison is at the budget, whatever the plan spends; if it spends more or less,
-/// `best_for_total` compares at the plan's own total as well.
+/// If the plan's total differs from the budget, `best_for_total` compares at the plan's total too.
 ///
 /// # Errors
-/// If the plan has the wrong length or a spend that is no amount, or the best split cannot be
-/// found.
+/// If the plan has the wrong length or an invalid spend, or the oracle returns an error.
 pub fn evaluate(
     problem: &Problem,
     values: &[f64],
@@ -137,14 +136,14 @@ impl Comparison {
     }
 }
 
-/// Whether the plan is worth more than the search found, or as much for no more money.
+/// Whether the plan is worth more than the search found, or as much for the same spend or less.
 fn is_at_least_as_good(allocation: &Allocation, total: f64, value: f64) -> bool {
     let found_total = allocation.budget - allocation.unspent;
     value > allocation.value
         || (value >= allocation.value * (1.0 - SLACK) && total <= found_total * (1.0 + SLACK))
 }
 
-/// Makes the plan the answer; the upper bound and the price stay what the search proved.
+/// Replaces the allocation by the plan. Upper bound and multiplier stay those of the search.
 fn adopt(problem: &Problem, allocation: &mut Allocation, plan: &[f64], total: f64, value: f64) {
     allocation.set_spend(problem, plan);
     allocation.value = value;

@@ -1,4 +1,4 @@
-//! What other budgets would buy.
+//! The efficient frontier: the best value at each of several budgets.
 
 use std::ops::ControlFlow;
 
@@ -19,12 +19,12 @@ pub fn evenly_spaced(from: f64, to: f64, points: usize) -> Vec<f64> {
         .collect()
 }
 
-/// The best split at each of `budgets`, which must not decrease; `each` is called with every one as
-/// it is found, and may break off: then those found so far are returned.
+/// The best allocation at each of `budgets`, which must be nondecreasing. `each` is called with
+/// every allocation and may stop the computation; then the allocations found so far are returned.
 ///
-/// Value never falls along the way: where a search that hit its limit found less than a smaller
-/// budget brings, the smaller budget's split is used, with the rest on the task that gains most
-/// from it.
+/// Values never decrease along the frontier. Where a search that reached its limit found less than
+/// at a smaller budget, the allocation of the smaller budget is used, and the rest is spent on the
+/// task that gains most.
 ///
 /// # Errors
 /// If an input is out of range or the lower bounds exceed a budget.
@@ -54,7 +54,7 @@ pub fn frontier(
     Ok(points)
 }
 
-/// Replaces `point` by what `previous` did with a smaller budget, plus the rest where it helps.
+/// Replaces `point` by the allocation of the previous budget plus the rest on one task.
 fn carry(
     problem: &Problem,
     values: &[f64],
@@ -77,8 +77,8 @@ fn carry(
         (point.unspent > 0.0).then(|| point.unspent_reason.unwrap_or(UnspentReason::CurveFlat));
 }
 
-/// The task that gains most from `rest`, the first of equals; none if none gains and leftovers are
-/// kept, or none has room.
+/// The task that gains most from `rest`, the first of equals. `None` if no task gains and leftovers
+/// are kept, or if all tasks are at their maximum.
 fn recipient_of(
     problem: &Problem,
     values: &[f64],
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn it_breaks_off_when_told_to() {
+    fn the_callback_can_stop_it() {
         let problem = problem(vec![TaskSpec::new("search", Curve::exponential(2.0).unwrap())]);
         let mut left = 2;
         let points =

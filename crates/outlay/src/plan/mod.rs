@@ -1,25 +1,21 @@
-//! Plans: what a given split is worth, what other budgets would buy, and splits in whole units.
-//!
-//! Everything here is a function of a checked problem, the tasks' values and a split; nothing is
-//! read or printed.
+//! Plans: evaluation of a given allocation, the value at other budgets, and rounding to units.
 
 mod evaluate;
 mod frontier;
-mod outcome;
 mod rounding;
+mod task_outcome;
 mod violation;
 
 pub use evaluate::{Comparison, Evaluation, PlanError, evaluate};
 pub use frontier::{evenly_spaced, frontier};
-pub use outcome::{BindingBound, TaskOutcome, outcomes};
 pub use rounding::{Rounded, RoundingError, round};
+pub use task_outcome::{BindingBound, TaskOutcome, outcomes};
 pub use violation::{Violation, violations};
 
 use crate::numeric::compensated::sum;
 use crate::problem::Problem;
 
-/// Spends this close to a bound, relative to it, count as being at it: sums of decimals are off by
-/// a few of the last digits.
+/// Relative tolerance for spends at a bound, because sums of decimals are inexact.
 const SLACK: f64 = 1e-12;
 
 /// The expected reward of one round in which task `k` is given `spend[k]`.

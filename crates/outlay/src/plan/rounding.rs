@@ -1,9 +1,8 @@
-//! A split in whole units: cents, seats, machine-minutes.
+//! Rounds an allocation to multiples of a unit: cents, seats, machine-minutes.
 //!
-//! Largest remainder first, as everybody expects. That alone would round some job just below the
-//! spend it needs and lose its whole success, so single units are then moved from where they are
-//! missed least to where they bring most, as long as that gains. What rounding still costs is
-//! stated.
+//! It starts with the largest-remainder method. Because that can round a task just below a jump of
+//! its curve, single units are then moved to where they gain most, from where they cost least, as
+//! long as the value increases. The cost of rounding is reported.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,39 +12,39 @@ use crate::curve::Shape;
 use crate::oracle::Allocation;
 use crate::problem::{Bounds, Problem};
 
-/// Units moved one by one at most: a count, so that the answer is the same on every machine.
+/// The largest number of moves; a count, so that results do not depend on the machine.
 const MAX_MOVES: usize = 1_000_000;
 
-/// Beyond this many units in a budget, floating point no longer tells them apart.
+/// The largest number of units in a budget; beyond it floating point cannot count them.
 const MAX_UNITS: f64 = (1_u64 << 50) as f64;
 
-/// Gains below this share of the value are rounding noise.
+/// Relative gains below this are rounding error.
 const NOISE: f64 = 1e-13;
 
-/// A split in whole units.
+/// An allocation in multiples of a unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rounded {
-    /// What spends are multiples of.
+    /// The unit.
     pub unit: f64,
-    /// What each task gets.
+    /// The spend of each task.
     pub spend: Vec<f64>,
     /// Its value.
     pub value: f64,
     /// The value before rounding.
     pub value_before: f64,
-    /// Budget left over, the part of it that is no whole unit included.
+    /// The unspent budget, including the fraction below one unit.
     pub unspent: f64,
 }
 
 impl Rounded {
-    /// What rounding costs.
+    /// The value lost by rounding.
     #[must_use]
     pub fn loss(&self) -> f64 {
         self.value_before - self.value
     }
 }
 
-/// Why a split could not be rounded.
+/// An error of rounding.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RoundingError {
@@ -73,7 +72,10 @@ pub enum RoundingError {
         max: f64,
     },
     /// The lower bounds, rounded up, exceed the budget, rounded down.
-    #[error("in multiples of {unit} the sum of min = {needed} > budget {budget}: {culprits}")]
+    #[error(
+        "in multiples of {unit} the sum of min = {needed} > budget {budget}: {}",
+        .largest_lower_bounds.join(", ")
+    )]
     Infeasible {
         /// The unit.
         unit: f64,
@@ -81,8 +83,8 @@ pub enum RoundingError {
         needed: f64,
         /// The budget.
         budget: f64,
-        /// The tasks with the largest lower bounds.
-        culprits: String,
+        /// The largest lower bounds as `name amount`, then the number of the others.
+        largest_lower_bounds: Vec<String>,
     },
 }
 
@@ -91,8 +93,8 @@ pub enum RoundingError {
 /// helps and leaves the rest.
 ///
 /// # Errors
-/// If `unit` is no positive amount or too small for the budget, or the bounds leave no multiple of
-/// it.
+/// If `unit` is not positive or too small for the budget, or if no multiple of it satisfies the
+/// bounds.
 pub fn round(
     problem: &Problem,
     values: &[f64],
@@ -142,7 +144,7 @@ impl Unit {
         self.per_one.map_or_else(|| count as f64 * self.size, |per_one| count as f64 / per_one)
     }
 
-    /// How many units `amount` is, with the last digits of a computed amount forgiven.
+    /// The amount in units, tolerant of rounding error in the last digits.
     fn count(self, amount: f64) -> f64 {
         let count = self.per_one.map_or_else(|| amount / self.size, |per_one| amount * per_one);
         let whole = count.round();
@@ -168,7 +170,7 @@ impl Unit {
 struct Range {
     least: i64,
     most: i64,
-    /// The smallest count that is not nothing.
+    /// The smallest positive count.
     first: i64,
 }
 
@@ -198,14 +200,14 @@ impl Range {
     }
 }
 
-/// A split in units on the way to a good one.
+/// The allocation in units during rounding.
 struct Units<'a> {
     problem: &'a Problem,
     values: &'a [f64],
     unit: Unit,
     ranges: Vec<Range>,
     counts: Vec<i64>,
-    /// Units of the budget that no task has; negative while rounding up has promised too much.
+    /// The unassigned units; negative while the assigned units exceed the budget.
     spare: i64,
 }
 
@@ -245,7 +247,7 @@ impl<'a> Units<'a> {
         self.values[task] * self.problem.tasks()[task].curve().success(self.unit.amount(count))
     }
 
-    /// What one more unit brings the task, if it may have one.
+    /// The gain of one more unit for the task, if allowed.
     fn gain(&self, task: usize) -> Option<f64> {
         let count = self.counts[task];
         self.ranges[task]
@@ -253,7 +255,7 @@ impl<'a> Units<'a> {
             .then(|| self.worth(task, count + 1) - self.worth(task, count))
     }
 
-    /// What one unit less costs the task, if it may lose one.
+    /// The cost of one unit less for the task, if allowed.
     fn loss(&self, task: usize) -> Option<f64> {
         let count = self.counts[task];
         self.ranges[task]
@@ -266,7 +268,7 @@ impl<'a> Units<'a> {
         self.spare -= change;
     }
 
-    /// Takes back what rounding bounds upwards promised too much, where it is missed least.
+    /// Removes units beyond the budget where they cost least.
     fn repay(&mut self) {
         let mut donors = Queue::cheapest(self.counts.len(), |task| self.loss(task));
         while self.spare < 0 {
@@ -284,7 +286,7 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// The task that loses least by getting nothing, among those that may.
+    /// The task that loses least with zero spend, among those for which it is allowed.
     fn least_missed(&self) -> Option<usize> {
         let may_go = |&task: &usize| self.counts[task] > 0 && self.ranges[task].allows(0);
         let missed = |task: usize| self.worth(task, self.counts[task]) - self.worth(task, 0);
@@ -368,21 +370,19 @@ fn infeasible(problem: &Problem, ranges: &[Range], unit: Unit, budget: f64) -> R
         .filter(|(_, least)| *least > 0)
         .collect();
     held.sort_by_key(|&(_, least)| std::cmp::Reverse(least));
-    let named: Vec<String> = held
+    let mut largest: Vec<String> = held
         .iter()
         .take(NAMED)
         .map(|&(task, least)| format!("{} {}", problem.tasks()[task].name(), unit.amount(least)))
         .collect();
-    let more = if held.len() > NAMED {
-        format!(" and {} more", held.len() - NAMED)
-    } else {
-        String::new()
-    };
+    if held.len() > NAMED {
+        largest.push(format!("and {} more", held.len() - NAMED));
+    }
     RoundingError::Infeasible {
         unit: unit.size,
         needed: unit.amount(ranges.iter().map(|range| range.least).sum()),
         budget,
-        culprits: named.join(", ") + &more,
+        largest_lower_bounds: largest,
     }
 }
 
@@ -659,17 +659,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whole_units_add_up_within_bounds((problem, values, allocation) in any_split(), unit in prop::sample::select(vec![0.01, 0.05, 0.25, 1.0, 5.0])) {
+        fn whole_units_add_up_within_bounds(
+            (problem, values, allocation) in any_split(),
+            unit in prop::sample::select(vec![0.01, 0.05, 0.25, 1.0, 5.0])) {
             let Ok(rounded) = round(&problem, &values, &allocation, unit) else { return Ok(()) };
             let size = Unit::new(unit, problem.budget()).unwrap();
-            let counts: Vec<i64> = rounded.spend.iter().map(|&spend| (spend / unit).round() as i64).collect();
-            for ((task, &spend), &count) in problem.tasks().iter().zip(&rounded.spend).zip(&counts) {
+            let count = |&spend: &f64| (spend / unit).round() as i64;
+            let counts: Vec<i64> = rounded.spend.iter().map(count).collect();
+            let tasks = problem.tasks().iter().zip(&rounded.spend).zip(&counts);
+            for ((task, &spend), &count) in tasks {
                 prop_assert_eq!(spend, size.amount(count));
                 prop_assert!(super::super::violation::allows(task.bounds(), spend));
             }
             let total: i64 = counts.iter().sum();
             prop_assert!(total <= size.floor(problem.budget()));
-            let room = problem.tasks().iter().zip(&rounded.spend).any(|(task, spend)| task.bounds().max > spend + unit && *spend > 0.0);
+            let mut pairs = problem.tasks().iter().zip(&rounded.spend);
+            let room = pairs.any(|(task, spend)| task.bounds().max > spend + unit && *spend > 0.0);
             prop_assert!(total == size.floor(problem.budget()) || !room);
         }
     }

@@ -44,8 +44,8 @@
 //! Tasks may come from a CSV file, one row per task: `tasks = { file = "tasks.csv" }`. Its columns
 //! have the names of the keys: without prefix for the curve (`family`, `half_at`, `where.item`),
 //! with prefix for the reward (`reward.law`, `reward.mean`). An empty cell means that the key is
-//! unset, and the numbers of a list are separated by `;`. Files are read through [`Files`]; all paths, also those in a CSV
-//! file, are relative to the problem file.
+//! unset, and the numbers of a list are separated by `;`. Files are read through [`Files`]; all
+//! paths, also those in a CSV file, are relative to the problem file.
 
 mod check;
 mod environment;
@@ -200,8 +200,8 @@ pub struct Task {
     current: Option<f64>,
 }
 
-/// The bounds on the spend of a task: between `min` and `max` and, if `at_least` is positive, either
-/// zero or at least `at_least`.
+/// The bounds on the spend of a task: between `min` and `max` and, if `at_least` is positive,
+/// either zero or at least `at_least`.
 ///
 /// `fixed` is `min = max`, `exclude` is `max = 0`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]

@@ -1,22 +1,22 @@
-//! How far a record is from what the model takes for granted: rewards that have nothing to do with
-//! thresholds, rows whose order means nothing, thresholds that follow the problem's curves.
+//! Tests of the model's assumptions on a record: rewards are independent of thresholds, the order
+//! of rows does not matter, and thresholds follow the problem's curves.
 
 use serde::Serialize;
 
-use super::rank::{change, holm, kolmogorov, motion_beyond, rank_correlation};
+use super::rank_tests::{change, holm, kolmogorov, motion_beyond, rank_correlation};
 use super::{OutcomeRow, Record, TaskRecord, TaskRows, ThresholdRow};
 use crate::curve::{Curve, JUMP_TOLERANCE};
 use crate::problem::Problem;
 
-/// What is less likely than this by chance, over all tasks, is called a finding.
+/// The significance level, over all tasks.
 pub const LEVEL: f64 = 0.05;
 
-/// What is seen of one task.
+/// The test results of one task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TaskAssumptions {
-    /// Its name.
+    /// The name of the task.
     pub task: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: usize,
     /// Whether rewards depend on thresholds; absent if there is nothing to see: fewer than three
     /// rows, or all the same.
@@ -33,15 +33,15 @@ pub struct TaskAssumptions {
     pub fit: Fit,
 }
 
-/// How rewards go with thresholds.
+/// Dependence of rewards on thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dependence {
     /// Spearman's rank correlation of threshold and reward; of outcome rows, of spend and reward of
     /// the successes.
     pub rank_correlation: f64,
-    /// The chance of one as strong if they are independent.
+    /// The p-value under independence.
     pub p_value: f64,
-    /// Holm's, over all tasks.
+    /// Holm's adjusted p-value over all tasks.
     pub adjusted_p_value: f64,
     /// Where the model errs most: the spend, what successes bring there on average, and what it
     /// takes them to bring. Absent for outcome rows.
@@ -62,7 +62,7 @@ pub struct Mistake {
     pub mean: f64,
 }
 
-/// Where a column changes most along the rows.
+/// The largest change of a column along the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
     /// After so many rows of the task.
@@ -71,13 +71,13 @@ pub struct Drift {
     pub before_mean: f64,
     /// The mean from there on.
     pub after_mean: f64,
-    /// The chance of a change as large if the order of the rows means nothing.
+    /// The p-value if the order of the rows does not matter.
     pub p_value: f64,
-    /// Holm's, over all tasks and both columns.
+    /// Holm's adjusted p-value over all tasks and both columns.
     pub adjusted_p_value: f64,
 }
 
-/// How far a curve is from the rows.
+/// The distance of a curve from the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
     /// Of thresholds: the largest difference between the curve and the share of rows that succeed
@@ -89,7 +89,7 @@ pub struct Fit {
     pub p_value: f64,
 }
 
-/// What is seen of each task.
+/// The test results of every task.
 #[must_use]
 pub fn assumptions(problem: &Problem, record: &Record) -> Vec<TaskAssumptions> {
     let named = problem.tasks().iter().zip(record.tasks());

@@ -1,11 +1,10 @@
-//! Learners on recorded outcomes: what really happened to each task, with the dependence that the
-//! model does not know.
+//! Replays learners on recorded outcomes.
 //!
-//! In the model a task's success and its reward are independent, and nothing changes from round to
-//! round. A [`Record`] holds rows of what was: a round replays a row of each task ([`record`]), so
-//! that whatever ties thresholds to rewards stays. [`Replay`] lets learners play a record many
-//! times over; [`Splits`] has the fixed splits that they are compared with, the best in hindsight
-//! among them; [`assumptions`] says how far the record is from what the model takes for granted.
+//! The model assumes that success and reward of a task are independent and that nothing changes
+//! from round to round. A [`Record`] holds recorded rows. A round replays one row of each task
+//! ([`record`]), which preserves the dependence between thresholds and rewards. [`Replay`] runs
+//! learners on a record; [`Splits`] has the fixed allocations to compare with, including the best
+//! in hindsight; [`assumptions`] tests the assumptions of the model on the record.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -13,9 +12,15 @@
 //! use outlay::{Curve, ProblemSpec, TaskSpec};
 //!
 //! let row = |threshold, reward| ThresholdRow { threshold, reward };
-//! let tasks = vec![TaskSpec::new("a", Curve::empirical(vec![1.0, 3.0])?), TaskSpec::new("b", Curve::empirical(vec![2.0])?)];
+//! let tasks = vec![
+//!     TaskSpec::new("a", Curve::empirical(vec![1.0, 3.0])?),
+//!     TaskSpec::new("b", Curve::empirical(vec![2.0])?),
+//! ];
 //! let problem = ProblemSpec { budget: 3.0, tasks, ..ProblemSpec::default() }.check()?;
-//! let rows = vec![TaskRows::Thresholds(vec![row(1.0, 0.1), row(3.0, 0.9)]), TaskRows::Thresholds(vec![row(2.0, 0.25)])];
+//! let rows = vec![
+//!     TaskRows::Thresholds(vec![row(1.0, 0.1), row(3.0, 0.9)]),
+//!     TaskRows::Thresholds(vec![row(2.0, 0.25)]),
+//! ];
 //! let record = Record::new(&problem, rows)?;
 //! let replay = Replay {
 //!     problem: &problem,
@@ -27,7 +32,7 @@
 //!     seed: 1,
 //! };
 //! let splits = replay.splits()?;
-//! // All on a: 0.1 half of the time, 0.9 the other half. In the model, 1 on a and 2 on b would be as good.
+//! // All on a gains 0.1 or 0.9 with equal probability. In the model, 1 on a and 2 on b is as good.
 //! assert_eq!(splits.best.spend, [3.0, 0.0]);
 //! assert!((splits.best.gain - 0.5).abs() < 1e-9);
 //! let run = replay.play(replay.jobs()[0], &AtomicBool::new(false))?.unwrap();
@@ -36,43 +41,43 @@
 //! ```
 
 pub mod assumptions;
-mod chance;
-mod play;
-pub mod rank;
+mod permutation_baseline;
+pub mod rank_tests;
 pub mod record;
+mod replication;
 mod splits;
-mod staircase;
+mod step_function;
 mod summary;
 
-pub use chance::Chance;
-pub use play::{Replay, ReplayJob, ReplayRun};
+pub use permutation_baseline::PermutationBaseline;
 pub use record::{OutcomeRow, Record, RecordError, TaskRecord, TaskRows, ThresholdRow};
+pub use replication::{Replay, ReplayJob, ReplayRun};
 pub use splits::{FixedSplit, Splits};
-pub use staircase::Staircase;
+pub use step_function::StepFunction;
 pub use summary::{LearnerReplay, ReplaySummary};
 
 use serde::Serialize;
 
 use crate::experiment::ExperimentError;
 
-/// Which row of a task a round replays.
+/// The order in which rows are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// One after the other as recorded, from the first again after the last.
+    /// In recorded order, starting again after the last row.
     Recorded,
-    /// One drawn anew each round, with replacement.
+    /// Drawn in each round with replacement.
     Shuffled,
 }
 
-/// Why a record cannot be replayed.
+/// An error of a replay.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// A learner, its campaign or the oracle.
+    /// An error of a learner, its campaign or the oracle.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
-    /// The rows.
+    /// An error of the record.
     #[error(transparent)]
     Record(#[from] RecordError),
 }

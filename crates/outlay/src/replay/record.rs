@@ -1,51 +1,112 @@
-//! What was recorded of each task, and what a round with some spend replays of it.
+//! Recorded rows of each task, and the row that a round replays.
 //!
-//! Rows come in two kinds. A *threshold* row says what success needed: it is replayed at any spend,
-//! and succeeds if the spend reaches it. An *outcome* row says only what happened at the spend that
-//! was tried, so a round with spend x replays a row that was tried with the nearest spend below x:
-//! what succeeded there succeeds with more, and what failed is taken to fail again. Gains are
-//! understated by this, never overstated.
+//! There are two kinds of rows. A *threshold* row has the spend that success needs. It can be
+//! replayed at any spend and succeeds if the spend reaches it. An *outcome* row has only the
+//! outcome at the spend that was tried, so a round with spend x replays a row with the nearest
+//! spend below x: a success there is a success with more spend, and a failure is assumed to fail
+//! again. Gains are therefore never overstated.
 
 use super::Order;
-use super::staircase::{Staircase, rising_pools};
+use super::step_function::{StepFunction, isotonic_pools};
 use crate::curve::JUMP_TOLERANCE;
 use crate::feedback::{Outcome, Reward};
 use crate::problem::Problem;
 use crate::text::one_line;
 
-/// What success needed, and what it brought or would have brought.
+/// The spend that success needs, and its reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ThresholdRow {
-    /// The least spend that succeeds.
+    /// The smallest spend that succeeds.
     pub threshold: f64,
     /// The reward of the success.
     pub reward: f64,
 }
 
-/// What happened at one spend.
+/// The outcome at one spend.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OutcomeRow {
-    /// What was spent.
+    /// The spend.
     pub spend: f64,
-    /// Whether that succeeded.
+    /// Whether the task succeeded.
     pub success: bool,
-    /// What it brought, or would have brought; of a failure it may be unknown.
+    /// The reward of the success. For a failure it is the reward that a success would have had, if
+    /// known.
     pub reward: Option<f64>,
 }
 
 /// The rows of one task, in recorded order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TaskRows {
-    /// What success needed.
+    /// Rows with thresholds.
     Thresholds(Vec<ThresholdRow>),
-    /// What happened at the spends that were tried.
+    /// Rows with outcomes at the spends that were tried.
     Outcomes(Vec<OutcomeRow>),
 }
 
-/// A record that cannot be replayed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct RecordError(pub String);
+/// An error of a record.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The record and the problem have different numbers of tasks.
+    #[error("a record of {got} tasks for a problem of {expected}")]
+    TaskCount {
+        /// The number of tasks of the problem.
+        expected: usize,
+        /// The number of tasks of the record.
+        got: usize,
+    },
+    /// A task has no rows.
+    #[error("task {task}: has no rows")]
+    NoRows {
+        /// The name of the task.
+        task: String,
+    },
+    /// A threshold or spend is invalid.
+    #[error("task {task}: row {row}: must be finite and not negative, not {amount}")]
+    Amount {
+        /// The name of the task.
+        task: String,
+        /// The row, counted from 1.
+        row: usize,
+        /// The threshold or spend.
+        amount: f64,
+    },
+    /// A reward is invalid.
+    #[error(
+        "task {task}: row {row}: reward must be between 0 and reward_max = {reward_max}, \
+         not {reward}"
+    )]
+    Reward {
+        /// The name of the task.
+        task: String,
+        /// The row, counted from 1.
+        row: usize,
+        /// The reward.
+        reward: f64,
+        /// The largest reward of the problem.
+        reward_max: f64,
+    },
+    /// A success has no reward.
+    #[error("task {task}: row {row}: a success without a reward")]
+    MissingReward {
+        /// The name of the task.
+        task: String,
+        /// The row, counted from 1.
+        row: usize,
+    },
+    /// A learner with full feedback needs the rewards of failures, and some rows have none.
+    #[error(
+        "learner {learner} needs the rewards that failures would have had, which some rows do \
+         not have: add them, or leave out the learner"
+    )]
+    ForgoneRewards {
+        /// The learner.
+        learner: String,
+    },
+    /// The rows do not form a curve, which should not happen.
+    #[error("the record does not form a curve: {0}")]
+    Curve(#[from] crate::curve::CurveError),
+}
 
 /// The record of every task of a problem, in the problem's order.
 #[derive(Debug, Clone)]
@@ -57,55 +118,48 @@ pub struct Record {
 #[derive(Debug, Clone)]
 pub struct TaskRecord {
     rows: TaskRows,
-    /// Rewards as shares of the largest.
+    /// Rewards relative to the largest reward.
     rewards: Vec<Option<Reward>>,
-    /// Where a row may be replayed: from the spend of its pool to that of the next. Threshold rows
-    /// are one pool from 0 on.
+    /// The pools of rows by spend: a row can be replayed from the spend of its pool up to that of
+    /// the next. Threshold rows form one pool from 0 on.
     pools: Vec<Pool>,
-    /// The largest spend of which something is known.
+    /// The largest spend with a known outcome.
     known_to: f64,
     mean_reward: f64,
 }
 
 #[derive(Debug, Clone)]
 struct Pool {
-    /// The least spend that replays these rows.
+    /// The smallest spend that replays these rows.
     from: f64,
-    /// In recorded order.
+    /// The rows in recorded order.
     rows: Vec<usize>,
 }
 
 impl Record {
-    /// The record of a problem's tasks, one entry a task.
+    /// Builds the record of a problem's tasks, with one entry per task.
     ///
     /// # Errors
     /// If a task has no rows, an amount is negative or not finite, or a reward is missing or above
     /// the problem's largest.
     pub fn new(problem: &Problem, tasks: Vec<TaskRows>) -> Result<Self, RecordError> {
         if tasks.len() != problem.tasks().len() {
-            return Err(RecordError(format!(
-                "a record of {} tasks for a problem of {}",
-                tasks.len(),
-                problem.tasks().len()
-            )));
+            let (expected, got) = (problem.tasks().len(), tasks.len());
+            return Err(RecordError::TaskCount { expected, got });
         }
         let named = problem.tasks().iter().zip(tasks);
-        let tasks = named.map(|(task, rows)| {
-            let record = TaskRecord::new(rows, problem.reward_max());
-            record.map_err(|message| {
-                RecordError(format!("task {}: {message}", one_line(task.name())))
-            })
-        });
+        let tasks = named
+            .map(|(task, rows)| TaskRecord::new(one_line(task.name()), rows, problem.reward_max()));
         Ok(Self { tasks: tasks.collect::<Result<_, _>>()? })
     }
 
-    /// One a task.
+    /// One record per task.
     #[must_use]
     pub fn tasks(&self) -> &[TaskRecord] {
         &self.tasks
     }
 
-    /// All rows.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tasks.iter().map(TaskRecord::len).sum()
@@ -117,13 +171,13 @@ impl Record {
         self.len() == 0
     }
 
-    /// The rows of the task that has fewest: so many rounds use no row twice.
+    /// The smallest number of rows of a task. That many rounds use no row twice.
     #[must_use]
     pub fn shortest(&self) -> usize {
         self.tasks.iter().map(TaskRecord::len).min().unwrap_or(0)
     }
 
-    /// Whether every row says what it brought or would have brought: what full feedback shows.
+    /// Whether every row has a reward, as full feedback requires.
     #[must_use]
     pub fn knows_forgone(&self) -> bool {
         self.tasks.iter().all(|task| task.rewards.iter().all(Option::is_some))
@@ -131,7 +185,7 @@ impl Record {
 }
 
 impl TaskRecord {
-    fn new(rows: TaskRows, reward_max: f64) -> Result<Self, String> {
+    fn new(task: String, rows: TaskRows, reward_max: f64) -> Result<Self, RecordError> {
         let given: Vec<(f64, Option<f64>)> = match &rows {
             TaskRows::Thresholds(rows) => {
                 rows.iter().map(|row| (row.threshold, Some(row.reward))).collect()
@@ -139,23 +193,21 @@ impl TaskRecord {
             TaskRows::Outcomes(rows) => rows.iter().map(|row| (row.spend, row.reward)).collect(),
         };
         if given.is_empty() {
-            return Err("has no rows".to_owned());
+            return Err(RecordError::NoRows { task });
         }
         for (position, &(spend, reward)) in given.iter().enumerate() {
             let row = position + 1;
             if !(spend >= 0.0 && spend.is_finite()) {
-                return Err(format!("row {row}: must be finite and not negative, not {spend}"));
+                return Err(RecordError::Amount { task, row, amount: spend });
             }
             if let Some(reward) = reward.filter(|reward| !(0.0..=reward_max).contains(reward)) {
-                return Err(format!(
-                    "row {row}: reward must be between 0 and reward_max = {reward_max}, not {reward}"
-                ));
+                return Err(RecordError::Reward { task, row, reward, reward_max });
             }
         }
         if let TaskRows::Outcomes(rows) = &rows
             && let Some(row) = rows.iter().position(|row| row.success && row.reward.is_none())
         {
-            return Err(format!("row {}: a success without a reward", row + 1));
+            return Err(RecordError::MissingReward { task, row: row + 1 });
         }
         let rewards: Vec<Option<Reward>> = given
             .iter()
@@ -171,26 +223,26 @@ impl TaskRecord {
         Ok(record)
     }
 
-    /// How many rows.
+    /// The number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rewards.len()
     }
 
-    /// Never: a task without rows is no record.
+    /// Always false, because a task without rows is an error.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rewards.is_empty()
     }
 
-    /// As they were given.
+    /// The rows as given.
     #[must_use]
     pub fn rows(&self) -> &TaskRows {
         &self.rows
     }
 
-    /// The mean reward as a share of the largest: of all threshold rows, of the outcome rows that
-    /// succeeded.
+    /// The mean reward relative to the largest: over all threshold rows, or over the successful
+    /// outcome rows.
     #[must_use]
     pub fn mean_reward(&self) -> f64 {
         self.mean_reward
@@ -213,7 +265,7 @@ impl TaskRecord {
         }
     }
 
-    /// What an outcome row brought at the spend that was tried.
+    /// The gain of an outcome row at the spend that was tried.
     fn gain_of(&self, row: usize) -> Reward {
         match &self.rows {
             TaskRows::Outcomes(rows) if !rows[row].success => Reward::NONE,
@@ -230,19 +282,19 @@ impl TaskRecord {
                     .enumerate()
                     .map(|(row, tried)| (tried.spend, self.gain_of(row).units()))
                     .collect();
-                rising_pools(&tried).into_iter().map(|(from, rows)| Pool { from, rows }).collect()
+                isotonic_pools(&tried).into_iter().map(|(from, rows)| Pool { from, rows }).collect()
             }
         }
     }
 
-    /// The pool that a spend replays; none if nothing was tried with so little.
+    /// The pool that a spend replays; `None` below the smallest spend tried.
     fn pool(&self, spend: f64) -> Option<&Pool> {
         let reached = self.pools.partition_point(|pool| pool.from * JUMP_TOLERANCE <= spend);
         reached.checked_sub(1).map(|last| &self.pools[last])
     }
 
-    /// The row that a round replays; none if nothing was tried with so little. `uniform` draws it
-    /// unless rows come in their order.
+    /// The row that a round replays; `None` below the smallest spend tried. `uniform` draws it
+    /// unless rows are replayed in recorded order.
     #[must_use]
     pub fn row(&self, spend: f64, round: u64, order: Order, uniform: f64) -> Option<usize> {
         let rows = &self.pool(spend)?.rows;
@@ -253,7 +305,7 @@ impl TaskRecord {
         Some(rows[place])
     }
 
-    /// What a row comes to when it is replayed with a spend.
+    /// The outcome of a row replayed at a spend.
     #[must_use]
     pub fn outcome(&self, row: usize, spend: f64) -> Outcome {
         let is_done = match &self.rows {
@@ -267,17 +319,16 @@ impl TaskRecord {
         }
     }
 
-    /// Whether a spend lies outside those that were tried, so that what it would bring is not
-    /// known.
+    /// Whether a spend lies outside those that were tried, so that its outcome is unknown.
     #[must_use]
     pub fn is_outside(&self, spend: f64) -> bool {
         spend > 0.0 && (self.pool(spend).is_none() || spend * JUMP_TOLERANCE > self.known_to)
     }
 
-    /// Mean gain per round as a share of the largest reward, by spend; in recorded order over so
-    /// many rounds.
+    /// The mean gain per round relative to the largest reward, as a function of the spend; in
+    /// recorded order over `rounds` rounds.
     #[must_use]
-    pub fn gains(&self, order: Order, rounds: u64) -> Staircase {
+    pub fn gains(&self, order: Order, rounds: u64) -> StepFunction {
         match &self.rows {
             TaskRows::Thresholds(rows) => {
                 let plays = plays(rows.len(), order, rounds);
@@ -285,7 +336,7 @@ impl TaskRecord {
                 let gains = weighed.map(|(row, (needed, plays))| {
                     (needed.threshold, self.gain_of(row).units() as f64 * plays)
                 });
-                Staircase::adding_up(
+                StepFunction::adding_up(
                     gains.collect(),
                     plays.iter().sum::<f64>() * Reward::UNITS as f64,
                 )
@@ -303,17 +354,17 @@ impl TaskRecord {
                         gains.sum::<f64>() / plays.iter().sum::<f64>() / Reward::UNITS as f64,
                     )
                 };
-                Staircase::new(self.pools.iter().map(level))
+                StepFunction::new(self.pools.iter().map(level))
             }
         }
     }
 
-    /// The share of rows that succeed, by spend: of outcome rows the nondecreasing one that fits
-    /// best.
+    /// The share of rows that succeed, as a function of the spend; for outcome rows, the isotonic
+    /// regression.
     #[must_use]
-    pub fn successes(&self) -> Staircase {
+    pub fn successes(&self) -> StepFunction {
         match &self.rows {
-            TaskRows::Thresholds(rows) => Staircase::adding_up(
+            TaskRows::Thresholds(rows) => StepFunction::adding_up(
                 rows.iter().map(|row| (row.threshold, 1.0)).collect(),
                 rows.len() as f64,
             ),
@@ -323,16 +374,16 @@ impl TaskRecord {
                 let share = |pool: &[usize]| {
                     pool.iter().filter(|row| rows[**row].success).count() as f64 / pool.len() as f64
                 };
-                Staircase::new(
-                    rising_pools(&tried).into_iter().map(|(from, pool)| (from, share(&pool))),
+                StepFunction::new(
+                    isotonic_pools(&tried).into_iter().map(|(from, pool)| (from, share(&pool))),
                 )
             }
         }
     }
 }
 
-/// How often each of `count` rows is played in so many rounds: drawn rows equally often, rows in
-/// their order as it comes out.
+/// The weight of each of `count` rows over `rounds` rounds: equal for drawn rows, the number of
+/// replays for rows in recorded order.
 fn plays(count: usize, order: Order, rounds: u64) -> Vec<f64> {
     let all = count as u64;
     match order {

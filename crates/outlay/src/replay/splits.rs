@@ -1,8 +1,8 @@
-//! Fixed splits on a record: the best in hindsight, the model's best, the even one.
+//! Fixed allocations on a record: the best in hindsight, the model's best, the even one.
 
 use serde::Serialize;
 
-use super::{Order, Record, ReplayError, Staircase};
+use super::{Order, Record, ReplayError, StepFunction};
 use crate::curve::{Curve, CurveError};
 use crate::experiment::ExperimentError;
 use crate::learner::even_split;
@@ -12,48 +12,48 @@ use crate::problem::{Bounds, Problem};
 
 use super::record::RecordError;
 
-/// One split, played in every round.
+/// An allocation that is used in every round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FixedSplit {
-    /// What each task gets.
+    /// The spend of each task.
     pub spend: Vec<f64>,
-    /// What the record brings per round with it, in the problem's unit of reward.
+    /// The gain per round on the record, in the problem's unit of reward.
     pub gain: f64,
 }
 
-/// The splits that learners are compared with.
+/// The fixed allocations that learners are compared with.
 ///
-/// With spend x a task brings G(x) on average, the sum of the rewards whose thresholds are at most
-/// x over the number of rows. The model takes F(x) times the mean reward for it, which is the same
-/// only if thresholds and rewards have nothing to do with each other.
+/// The mean gain of a task at spend x is G(x): the sum of the rewards with thresholds up to x,
+/// divided by the number of rows. The model uses F(x) times the mean reward instead, which is equal
+/// only if thresholds and rewards are independent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Splits {
-    /// The best for the record: maximises the sum of the G.
+    /// The best allocation for the record: it maximises the sum of the G.
     pub best: FixedSplit,
-    /// Nothing is better than `best` by more than this share.
+    /// The optimality gap of `best`.
     pub gap: f64,
-    /// The model's best if its curves were the recorded ones: maximises recorded chances times mean
-    /// rewards. What it lacks is what the dependence of thresholds and rewards costs.
+    /// The model's best allocation for the recorded curves and mean rewards. Its loss against
+    /// `best` is the cost of the dependence between thresholds and rewards.
     pub model_recorded: FixedSplit,
-    /// The model's best for the problem's curves and the recorded mean rewards. What it lacks is
-    /// what the model costs in all.
+    /// The model's best allocation for the problem's curves and the recorded mean rewards. Its loss
+    /// against `best` is the total cost of the model.
     pub model: FixedSplit,
-    /// The even split.
+    /// The even allocation.
     pub even: FixedSplit,
 }
 
 impl Splits {
-    /// For a record that is played in this order for so many rounds.
+    /// The allocations for a record in the given order and number of rounds.
     ///
     /// # Errors
-    /// If the oracle refuses the budget.
+    /// If the oracle returns an error.
     pub fn new(
         problem: &Problem,
         record: &Record,
         order: Order,
         rounds: u64,
     ) -> Result<Self, ReplayError> {
-        let gains: Vec<Staircase> =
+        let gains: Vec<StepFunction> =
             record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
         let fixed = |spend: Vec<f64>| {
             let gain = sum(gains.iter().zip(&spend).map(|(gain, &spend)| gain.value(spend)));
@@ -61,7 +61,7 @@ impl Splits {
         };
         let (best, gap) = allocated(problem, gains.iter())?;
         let means: Vec<f64> = record.tasks().iter().map(|task| task.mean_reward()).collect();
-        let successes: Vec<Staircase> =
+        let successes: Vec<StepFunction> =
             record.tasks().iter().map(|task| task.successes()).collect();
         let recorded = allocated_for(problem, successes.iter(), Some(&means))?.0;
         let model = solve(problem, &means)?.0;
@@ -77,7 +77,7 @@ impl Splits {
         })
     }
 
-    /// What the best split of a record gains more per round than a given one.
+    /// The loss per round of an allocation against the best allocation.
     pub(super) fn best_gain_over(
         problem: &Problem,
         record: &Record,
@@ -85,7 +85,7 @@ impl Splits {
         rounds: u64,
         spend: &[f64],
     ) -> Result<f64, ReplayError> {
-        let gains: Vec<Staircase> =
+        let gains: Vec<StepFunction> =
             record.tasks().iter().map(|task| task.gains(order, rounds)).collect();
         let best = allocated(problem, gains.iter())?.0;
         let gain =
@@ -93,45 +93,46 @@ impl Splits {
         Ok((gain(&best) - gain(spend)) * problem.reward_max())
     }
 
-    /// What dependence costs per round with the recorded curves, the luck of the rows included.
+    /// The cost of dependence per round with the recorded curves, including sampling noise.
     #[must_use]
     pub fn lost_to_dependence(&self) -> f64 {
         self.best.gain - self.model_recorded.gain
     }
 
-    /// What the model's assumptions cost its best split per round: curves that are not the recorded
-    /// ones, and dependence.
+    /// The cost of the model's assumptions per round: wrong curves and dependence.
     #[must_use]
     pub fn lost_to_model(&self) -> f64 {
         self.best.gain - self.model.gain
     }
 }
 
-/// The best split for staircases of gain, and its gap.
+/// The best split for step_functions of gain, and its gap.
 fn allocated<'a>(
     problem: &Problem,
-    gains: impl Iterator<Item = &'a Staircase>,
+    gains: impl Iterator<Item = &'a StepFunction>,
 ) -> Result<(Vec<f64>, f64), ReplayError> {
     allocated_for(problem, gains, None)
 }
 
-/// The best split for staircases, each worth a weight or as it is.
+/// The best split for step_functions, each worth a weight or as it is.
 fn allocated_for<'a>(
     problem: &Problem,
-    staircases: impl Iterator<Item = &'a Staircase>,
+    step_functions: impl Iterator<Item = &'a StepFunction>,
     weights: Option<&[f64]>,
 ) -> Result<(Vec<f64>, f64), ReplayError> {
-    let curves: Vec<(Curve, f64)> =
-        staircases.map(Staircase::curve).collect::<Result<_, CurveError>>().map_err(not_a_curve)?;
+    let curves: Vec<(Curve, f64)> = step_functions
+        .map(StepFunction::curve)
+        .collect::<Result<_, CurveError>>()
+        .map_err(not_a_curve)?;
     let weight = |task: usize| weights.map_or(1.0, |weights| weights[task]);
     let values: Vec<f64> =
         curves.iter().enumerate().map(|(task, (_, height))| height * weight(task)).collect();
     solve(&problem.with_curves(curves.into_iter().map(|(curve, _)| curve).collect()), &values)
 }
 
-/// Amounts of a record are checked, so its staircases are curves.
+/// Cannot happen, because the amounts of a record are checked.
 fn not_a_curve(error: CurveError) -> ReplayError {
-    RecordError(format!("the record is no curve: {error}")).into()
+    RecordError::from(error).into()
 }
 
 fn solve(problem: &Problem, values: &[f64]) -> Result<(Vec<f64>, f64), ReplayError> {

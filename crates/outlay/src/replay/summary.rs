@@ -1,31 +1,30 @@
-//! What the replications of a replay add up to.
+//! Summary of the replications of a replay.
 
 use serde::Serialize;
 
-use super::{Chance, Order, Replay, ReplayError, ReplayRun, Splits};
+use super::{Order, PermutationBaseline, Replay, ReplayError, ReplayRun, Splits};
 use crate::experiment::{CurvePoint, Statistics, trace_rounds};
 use crate::feedback::Feedback;
 use crate::numeric::compensated::sum;
 
-/// What one learner made of a record.
+/// The summary of one learner on a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearnerReplay {
-    /// The learner as asked for.
+    /// The learner as specified.
     pub learner: String,
-    /// What it was shown.
+    /// Its feedback.
     pub feedback: Feedback,
     /// Gain per round.
     pub gain: Statistics,
     /// Gain per round in the last tenth of the rounds.
     pub late_gain: Statistics,
-    /// What the best fixed split gained more, over all rounds.
+    /// The regret against the best fixed allocation, over all rounds.
     pub regret: Statistics,
-    /// What the model's best split gains more per round; negative if the learner found something
-    /// better.
+    /// The loss per round against the model's best allocation; negative if the learner did better.
     pub lost_to_learning: f64,
-    /// The share of all spends where the record does not say what they would bring.
+    /// The share of all spends outside the recorded range.
     pub outside: f64,
-    /// The largest relative gap of the splits played.
+    /// The largest optimality gap of the allocations played.
     pub oracle_gap: f64,
     /// Spend per round of each task.
     pub spend: Vec<f64>,
@@ -40,7 +39,7 @@ pub struct ReplaySummary {
     pub tasks: Vec<String>,
     /// Rows of each task.
     pub rows: Vec<usize>,
-    /// Which rows were replayed when.
+    /// The order of the rows.
     pub order: Order,
     /// Rounds.
     pub rounds: u64,
@@ -48,25 +47,25 @@ pub struct ReplaySummary {
     pub replications: u64,
     /// Seed of the first replication.
     pub seed: u64,
-    /// The fixed splits.
+    /// The fixed allocations.
     pub splits: Splits,
-    /// What the model's best split lacks per round of the best one.
+    /// The loss per round of the model's best allocation.
     pub lost_to_model: f64,
-    /// What the model's best split would lack with the recorded curves: the price of dependence
-    /// alone.
+    /// The loss per round of the model's best allocation for the recorded curves: the cost of
+    /// dependence alone.
     pub lost_to_dependence: f64,
-    /// What of that would be seen without any dependence; absent for outcome rows.
+    /// The part of that loss that is sampling noise; `None` for outcome rows.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lost_by_chance: Option<Chance>,
+    pub lost_by_chance: Option<PermutationBaseline>,
     /// The learners, in the order asked for.
     pub learners: Vec<LearnerReplay>,
 }
 
 impl Replay<'_> {
-    /// What the replications add up to: `results[learner]` holds them in their order.
+    /// Summarises the replications; `results[learner]` holds them in order.
     ///
     /// # Errors
-    /// If the oracle refuses the budget.
+    /// If the oracle returns an error.
     pub fn summary(
         &self,
         splits: &Splits,

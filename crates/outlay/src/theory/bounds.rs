@@ -1,8 +1,8 @@
-//! Every bound that covers a problem, as data: what it says, of whom, and whether it says anything.
+//! All regret bounds that apply to a problem, as data.
 
 use serde::Serialize;
 
-use super::family::{is_two_square_roots, plays, pure_powers};
+use super::special_families::{is_two_square_roots, plays, pure_powers};
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, m_set_bound,
     power_proposition, sharp_bound, theorem_2_lower, theorem_4_lower, worst_case_bound,
@@ -12,10 +12,10 @@ use crate::numeric::compensated::sum;
 use crate::oracle::{AllocationError, Options, Oracle};
 use crate::problem::{BudgetLaw, EnvironmentSpec, Problem, RewardLaw, Task};
 
-/// Those that the paper's two upper bounds hold for.
+/// The learners that the paper's two upper bounds hold for.
 const PAPER_LEARNERS: &str = "paper, tight, hoeffding, full";
 
-/// Which side the regret is on.
+/// The direction of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -28,46 +28,46 @@ pub enum Side {
 /// One bound on the regret after the horizon, in multiples of the largest reward.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bound {
-    /// What it is called.
+    /// The name of the bound.
     pub name: &'static str,
-    /// Where it is stated: the paper's label, or a page of the docs.
+    /// The source: the paper's label, or a page of the docs.
     pub source: &'static str,
-    /// Upper or lower.
+    /// Whether it is an upper or a lower bound.
     pub side: Side,
-    /// The learners that it holds for.
+    /// The learners for which it holds.
     pub learners: &'static str,
-    /// What it speaks about.
+    /// Its scope.
     pub about: String,
-    /// The bound, or why there is none here.
+    /// The bound, or the reason why it does not apply.
     pub value: Result<f64, String>,
-    /// Whether it is no better than the trivial bound. Absent for lower bounds and where there is
+    /// Whether it is no better than the trivial bound. `None` for lower bounds and where there is
     /// no value.
     pub vacuous: Option<bool>,
 }
 
-/// What the paper has to say of a problem. Everything in multiples of the largest reward.
+/// All bounds of a problem, in multiples of the largest reward.
 #[derive(Debug, Clone)]
 pub struct Guarantees {
     /// The best expected reward of a round, if every mean is known and the budget does not vary.
     pub optimum: Option<f64>,
-    /// What no learner can exceed: in every round the best split against nothing but what must be
-    /// spent. Means that are not known count as the largest reward.
+    /// The largest possible regret: in every round the best allocation against the lower bounds
+    /// alone. Unknown means count as the largest reward.
     pub trivial: f64,
-    /// Tasks whose means are not known.
+    /// The tasks with unknown means.
     pub unknown: Vec<String>,
-    /// The curves under Assumption 2, or why it fails.
+    /// The curves under Assumption 2, or the reasons why it fails.
     pub diminishing: Result<DiminishingReturns, Vec<AssumptionFailure>>,
-    /// What the bound of Theorem 1 is made of, if there is one.
+    /// The constants of Theorem 1, if it applies.
     pub polylog: Option<PolylogBound>,
     /// The bounds.
     pub bounds: Vec<Bound>,
 }
 
-/// Why bounds cannot be listed.
+/// An error of [`guarantees`].
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundError {
-    /// The theorems are about rewards between zero and the largest.
+    /// A mean is outside the range of rewards.
     #[error("{task}: its mean reward must be between 0 and reward_max, not {mean} times that")]
     Mean {
         /// The task.
@@ -75,18 +75,18 @@ pub enum BoundError {
         /// As a share of the largest reward.
         mean: f64,
     },
-    /// One mean a task.
+    /// The number of means differs from the number of tasks.
     #[error("{given} means for {tasks} tasks")]
     Count {
-        /// How many were given.
+        /// The number of means.
         given: usize,
-        /// How many there are.
+        /// The number of tasks.
         tasks: usize,
     },
-    /// There is no first round.
+    /// The horizon is zero.
     #[error("horizon: must be at least 1, not 0")]
     Horizon,
-    /// The budget cannot be split.
+    /// The oracle returned an error.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
 }
@@ -99,8 +99,8 @@ pub fn means(problem: &Problem) -> Vec<Option<f64>> {
     problem.tasks().iter().map(|task| mean(task).map(|mean| mean / problem.reward_max())).collect()
 }
 
-/// Every bound that covers a problem with these means (shares of the largest reward) over `horizon`
-/// rounds.
+/// All bounds that apply to a problem with these means (shares of the largest reward) over
+/// `horizon` rounds.
 ///
 /// ```
 /// use outlay::instance::Instance;
@@ -108,14 +108,15 @@ pub fn means(problem: &Problem) -> Vec<Option<f64>> {
 /// let problem = "square-roots:means=0.6;0.8".parse::<Instance>()?.problem(1000, 1)?;
 /// let guarantees = guarantees(&problem, &means(&problem), 1000)?;
 /// assert!((guarantees.optimum.unwrap() - 1.0).abs() < 1e-9); // the length of (0.6, 0.8)
-/// let lemma = guarantees.bounds.iter().find(|bound| bound.source == "lemma:explicit:Ktwo").unwrap();
+/// let is_lemma = |bound: &&outlay::theory::Bound| bound.source == "lemma:explicit:Ktwo";
+/// let lemma = guarantees.bounds.iter().find(is_lemma).unwrap();
 /// assert!((lemma.value.as_ref().unwrap() - 164_043_080.87).abs() < 0.01);
 /// assert_eq!(lemma.vacuous, Some(true)); // 1000 rounds cannot lose more than 1000
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// # Errors
-/// If there is not one mean a task, one is outside [0, 1], or the budget cannot be split.
+/// If the number of means is wrong, a mean is outside [0, 1], or the oracle returns an error.
 pub fn guarantees(
     problem: &Problem,
     means: &[Option<f64>],
@@ -230,12 +231,12 @@ fn largest_budget(problem: &Problem) -> f64 {
     }
 }
 
-/// Why no upper bound holds at all, if so.
+/// The reason why no upper bound holds, if any.
 fn late(problem: &Problem) -> Option<String> {
     problem.environment().delay.map(|_| "outcomes arrive late, which no theorem covers".to_owned())
 }
 
-/// What the bounds are asked about.
+/// The problem for which bounds are computed.
 struct Question<'a> {
     problem: &'a Problem,
     /// The means, if all are known.
@@ -348,7 +349,7 @@ impl Question<'_> {
         bounds
     }
 
-    /// What holds for any curves and any means.
+    /// The bounds that hold for any curves and any means.
     fn worst_case_bounds(&self) -> Vec<Bound> {
         let (tasks, horizon) = (self.tasks(), self.horizon);
         let value = |value: f64| late(self.problem).map_or(Ok(value), Err);
@@ -396,11 +397,12 @@ impl Question<'_> {
         bounds
     }
 
-    /// They speak of the curves, not of these means.
+    /// The lower bounds, which depend on the curves only.
     fn lower_bounds(&self) -> Vec<Bound> {
         let mut bounds = Vec::new();
         if is_two_square_roots(self.problem) {
-            let about = "two square roots, means 1/2 ± T^(-1/4)/6 one way round or the other; not each problem";
+            let about = "two square roots, means 1/2 ± T^(-1/4)/6 one way round or the other; not \
+                each problem";
             let value =
                 theorem_2_lower(self.horizon).ok_or_else(|| "needs at least 4 rounds".to_owned());
             bounds.push(lower(
@@ -413,7 +415,8 @@ impl Question<'_> {
         }
         let pairs = plays(self.problem).filter(|plays| 2 * plays == self.tasks());
         if let Some(pairs) = pairs {
-            let about = "pairs of means 1/2 and 1/2 + 1/√T, on average over which is which; not each problem; constant ours";
+            let about = "pairs of means 1/2 and 1/2 + 1/√T, on average over which is which; not \
+                each problem; constant ours";
             let value = theorem_4_lower(pairs, self.horizon)
                 .ok_or_else(|| "needs at least 16 rounds".to_owned());
             bounds.push(lower(
@@ -456,7 +459,7 @@ fn lower(
     Bound { side: Side::AtLeast, ..upper(name, source, learners, about, value) }
 }
 
-/// A few names: there may be 10^5.
+/// The first few names, because there may be 10^5.
 fn few(names: &[String]) -> String {
     const NAMED: usize = 3;
     let shown = names[..names.len().min(NAMED)].join(", ");

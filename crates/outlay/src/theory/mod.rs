@@ -1,30 +1,29 @@
-//! The paper's theorems as numbers: what its assumptions say of given curves, and the bounds on the
-//! regret.
+//! Regret bounds of the paper and of this project, computed for a given problem.
 //!
-//! All bounds are in multiples of the largest reward, for budgets and spends as the problem has
-//! them.
+//! All bounds are in multiples of the largest reward. Budgets and spends are in the problem's unit.
 
 mod bounds;
-mod diminishing;
+mod diminishing_returns;
 mod dyadic;
-mod family;
-mod fluid;
-mod lower;
+mod fluid_model;
+mod lower_bounds;
 mod second_order;
+mod special_families;
 mod unknown_thresholds;
 mod worst_case;
 
 pub use crate::learner::log_term;
 pub use bounds::{Bound, BoundError, Guarantees, Side, guarantees, means, run_bound};
-pub use diminishing::{
+pub use diminishing_returns::{
     AssumptionFailure, DiminishingReturns, PolylogBound, Quantities, explicit_two_square_roots,
     power_proposition,
 };
 pub use dyadic::Dyadic;
-pub use fluid::{FluidPoint, fluid};
-pub use lower::{theorem_2_lower, theorem_4_lower, theorem_4_random_choice};
+pub use fluid_model::{FluidPoint, fluid};
+pub use lower_bounds::{theorem_2_lower, theorem_4_lower, theorem_4_random_choice};
 pub use second_order::sharp_regret_per_decade;
 pub use unknown_thresholds::{
-    ThresholdStrategy, UnknownThresholds, unknown_thresholds, unknown_thresholds_of,
+    ThresholdStrategy, UnknownStrategy, UnknownThresholds, unknown_thresholds,
+    unknown_thresholds_of,
 };
 pub use worst_case::{m_set_bound, sharp_bound, worst_case_bound};

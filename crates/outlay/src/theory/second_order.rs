@@ -1,5 +1,5 @@
-//! What `sharp` loses per decade of rounds in the end, under diminishing returns: its regret to
-//! second order.
+//! The asymptotic regret of `sharp` per decade of rounds under diminishing returns, to second
+//! order.
 //!
 //! Late in a run a task with chance of success `f` under the best split has about `f t`
 //! completions. Its index is then off by the error of the mean, of variance `μ(1-μ)/(f t)`, and by

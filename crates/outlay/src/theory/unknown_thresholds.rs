@@ -1,15 +1,14 @@
-//! Appendix A, played out: who does not know the curves loses everything.
+//! Appendix A as a game: without known curves the regret can be linear.
 //!
-//! Two tasks with thresholds b and 1 − b and rewards of 1. The split (b, 1 − b) completes both, 2 a
-//! round. Any other split completes exactly one: with more than b on the first task that one
-//! completes, with less the other. So a round with x ≠ b costs exactly 1, and all it tells is on
-//! which side of x the threshold lies: one binary digit of b at most. Against a b with more digits
-//! than there are rounds nobody has any gain to show for it: the regret is T, the largest there is.
+//! Two tasks have thresholds b and 1 − b and rewards of 1. The allocation (b, 1 − b) completes both
+//! tasks, which gains 2 per round. Any other allocation completes exactly one. So a round with x ≠
+//! b costs exactly 1, and its outcome shows only on which side of x the threshold lies: at most one
+//! binary digit of b. If b has more digits than there are rounds, the regret is T, the largest
+//! possible.
 //!
-//! Floats cannot show this. They have 53 digits, so a threshold that is a float is found by some
-//! fifty bisections and the regret stops there; and a player who bisects in floats stands still
-//! after as many rounds. Here plays and threshold are exact binary fractions ([`Dyadic`]), and the
-//! regret is a count of rounds.
+//! Floating point cannot show this. It has 53 digits, so a threshold that is a float is found by
+//! about fifty bisections and the regret stops there. Here allocations and threshold are exact
+//! binary fractions ([`Dyadic`]), and the regret is a number of rounds.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -22,21 +21,21 @@ use crate::text::{did_you_mean, one_line};
 /// [`ThresholdStrategy::Random`].
 const SPARE_BITS: u64 = 128;
 
-/// How the threshold is looked for.
+/// A strategy for finding the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThresholdStrategy {
-    /// The middle of what is left, exactly. Nobody learns more from a round.
+    /// Exact bisection, which learns the most from each round.
     Bisection,
-    /// The same in floats, which ends where floats do.
+    /// Bisection in floating point, which ends at its precision.
     FloatBisection,
-    /// Half and half for ever.
+    /// The even allocation in every round.
     Even,
     /// A random split of 64 digits each round.
     Random,
 }
 
 impl ThresholdStrategy {
-    /// Every strategy, with the word that names it.
+    /// All strategies with their names.
     pub const ALL: [(&'static str, Self); 4] = [
         ("bisection", Self::Bisection),
         ("float-bisection", Self::FloatBisection),
@@ -46,22 +45,29 @@ impl ThresholdStrategy {
 }
 
 impl FromStr for ThresholdStrategy {
-    type Err = String;
+    type Err = UnknownStrategy;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
         let found = Self::ALL.into_iter().find(|(name, _)| *name == text.trim());
-        let unknown = || {
-            format!(
-                "strategy `{}` is not known: {}",
-                one_line(text),
-                did_you_mean(text, Self::ALL.map(|(name, _)| name))
-            )
+        let unknown = || UnknownStrategy {
+            name: one_line(text),
+            hint: did_you_mean(text, Self::ALL.map(|(name, _)| name)),
         };
         found.map(|(_, strategy)| strategy).ok_or_else(unknown)
     }
 }
 
-/// What a game came to.
+/// An unknown name of a strategy.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("strategy `{name}` is not known: {hint}")]
+pub struct UnknownStrategy {
+    /// The name.
+    pub name: String,
+    /// The most similar strategy, or all strategies.
+    pub hint: String,
+}
+
+/// The result of a game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownThresholds {
     /// Rounds in which only one task completed: the regret, exactly.
@@ -77,8 +83,8 @@ pub struct UnknownThresholds {
 
 /// Appendix A with unknown curves: two tasks with thresholds b and 1 − b and rewards of 1, where b
 /// has more digits than the rounds can find out. Only the split at b completes both tasks; any
-/// other completes one and tells on which side of it b lies. So the regret is one a round, whatever
-/// is played.
+/// other completes one and shows on which side of it b lies. So the regret is one per round,
+/// whatever is played.
 ///
 /// All numbers are exact. In floats the threshold would be found after some fifty bisections, and
 /// nothing lost from then on. Bisecting exactly takes time of the order of the rounds' square.
@@ -87,7 +93,7 @@ pub struct UnknownThresholds {
 /// use outlay::theory::{ThresholdStrategy, unknown_thresholds};
 /// let game = unknown_thresholds(ThresholdStrategy::Bisection, 300, 1);
 /// assert_eq!((game.regret, game.found), (300, None)); // everything is lost,
-/// assert_eq!(game.width_bits.last(), Some(&300)); // though each round told a digit
+/// assert_eq!(game.width_bits.last(), Some(&300)); // although each round revealed a digit
 /// ```
 #[must_use]
 pub fn unknown_thresholds(
@@ -130,8 +136,8 @@ pub fn unknown_thresholds_of(
     game
 }
 
-/// The threshold of the first task, a binary fraction whose digits are drawn when somebody asks for
-/// them. The last one is 1.
+/// The threshold of the first task, a binary fraction whose digits are drawn on demand. The last
+/// digit is 1.
 struct Threshold {
     draws: Draws,
     bits: u64,
@@ -176,7 +182,7 @@ impl Player {
         Self { strategy, draws: Draws::new(seed, Purpose::Learner), low: 0.0, high: 1.0 }
     }
 
-    /// What the first task gets; the second gets the rest.
+    /// The spend of the first task; the second gets the rest.
     fn play(&self, round: u64, low: &Dyadic, high: &Dyadic) -> Dyadic {
         match self.strategy {
             ThresholdStrategy::Bisection => Dyadic::middle(low, high),
@@ -272,8 +278,12 @@ mod tests {
             assert_eq!(unknown_thresholds_of(strategy, 1, 0, 1).bits, 1);
             assert_eq!(unknown_thresholds_of(strategy, 1, u64::MAX, u64::MAX).regret, 1);
         }
-        let told = "bisektion".parse::<ThresholdStrategy>().unwrap_err();
-        assert_eq!(told, "strategy `bisektion` is not known: did you mean `bisection`?");
+        let error = "bisektion".parse::<ThresholdStrategy>().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "strategy `bisektion` is not known: did you mean \
+            `bisection`?"
+        );
     }
 
     proptest! {

@@ -1,7 +1,10 @@
 //! Whatever the log, the fitted curve is a curve; and nothing depends on the unit of money.
 
 use outlay::Curve;
-use outlay::fit::{Choice, Family, Fitted, Needs, Observations, Options, band, fit, fit_needs};
+use outlay::fit::{
+    Choice, Family, Fitted, Observations, Options, Requirements, confidence_band, fit,
+    fit_requirements,
+};
 use proptest::prelude::*;
 
 fn choices() -> impl Strategy<Value = Choice> {
@@ -90,7 +93,7 @@ proptest! {
         let spends: Vec<f64> = rows.iter().map(|row| row.0).collect();
         is_sound(&fitted.curve, &spends)?;
         has_no_nan(&fitted)?;
-        for interval in band(&log, &fitted, &spends, &options) {
+        for interval in confidence_band(&log, &fitted, &spends, &options) {
             prop_assert!(0.0 <= interval.low && interval.low <= interval.high && interval.high <= 1.0);
         }
     }
@@ -98,8 +101,8 @@ proptest! {
     #[test]
     fn every_list_of_needs_gives_a_curve(rows in prop::collection::vec((0.0..50.0_f64, any::<bool>()), 0..40), round: bool) {
         let rows: Vec<(f64, bool)> = rows.into_iter().map(|(amount, exact)| (if round { amount.round() } else { amount }, exact)).collect();
-        let needs = Needs::new(rows.iter().copied()).unwrap();
-        let Ok(fitted) = fit_needs(&needs, &Options::default()) else {
+        let needs = Requirements::new(rows.iter().copied()).unwrap();
+        let Ok(fitted) = fit_requirements(&needs, &Options::default()) else {
             prop_assert!(rows.is_empty());
             return Ok(());
         };

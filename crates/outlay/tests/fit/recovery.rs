@@ -2,7 +2,9 @@
 //! as these promise.
 
 use outlay::Curve;
-use outlay::fit::{Choice, Family, Fitted, Kind, Needs, Observations, Options, fit, fit_needs};
+use outlay::fit::{
+    Choice, Family, Fitted, Kind, Observations, Options, Requirements, fit, fit_requirements,
+};
 use outlay::random::{Draws, Purpose};
 
 const SEEDS: u64 = 200;
@@ -153,7 +155,7 @@ fn threshold() {
     );
 }
 
-/// Needs with the law of an exponential, a third of them stopped early.
+/// Requirements with the law of an exponential, a third of them stopped early.
 #[test]
 fn empirical() {
     let counts = covered(&[("median", 40.0 * std::f64::consts::LN_2)], |seed| {
@@ -163,7 +165,8 @@ fn empirical() {
             let stopped = -80.0 * (1.0 - draws.round(row).uniform(1)).ln();
             (need.min(stopped), need <= stopped)
         };
-        fit_needs(&Needs::new((1..=300).map(row)).unwrap(), &Options::default()).unwrap()
+        fit_requirements(&Requirements::new((1..=300).map(row)).unwrap(), &Options::default())
+            .unwrap()
     });
     println!("empirical {counts:?}");
     let share = counts[0] as f64 / SEEDS as f64;

@@ -147,7 +147,7 @@ fn environments() {
         ),
         (
             "environment.available = 1.5",
-            "environment.available: must be a chance above 0 and at most 1, not 1.5",
+            "environment.available: must be a probability above 0 and at most 1, not 1.5",
         ),
         (
             "environment.available = 'often'",
@@ -225,7 +225,7 @@ fn tasks_that_are_none() {
             ("[[task]]\ncurve = 'hill'", "task[0].curve: must be a table, not the text \"hill\""),
             (
                 "[[tasks]]\nname = 'a'",
-                "tasks: must be { file = \"tasks.csv\" }, not a list: tasks written here are `task`, without s",
+                "tasks: must be { file = \"tasks.csv\" }, not a list: tasks in the file itself use `task`, without s",
             ),
             ("tasks = {}", "tasks.file: is missing: `tasks` needs it"),
             ("tasks = { file = 3 }", "tasks.file: must be text, not the number 3"),
@@ -390,7 +390,7 @@ fn curves() {
             ("family = 3", "task[0].curve.family: must be text, not the number 3"),
             (
                 "family = 'power', exponent = 1.5",
-                "task[0].curve.exponent: must be above 0 and at most 1, not 1.5 (for rising returns use hill, logistic or piecewise)",
+                "task[0].curve.exponent: must be above 0 and at most 1, not 1.5 (for increasing returns use hill, logistic or piecewise)",
             ),
             (
                 "family = 'power', exponent = 0.5, scale = 0",
@@ -479,7 +479,7 @@ fn curves_of_points() {
             ),
             (
                 "family = 'piecewise', spend = [1, 2], success = [0, 1]",
-                "task[0].curve.spend[0]: must be 0, not 1: say what success is at zero spend",
+                "task[0].curve.spend[0]: must be 0, not 1: the first point is the success at zero spend",
             ),
             (
                 "family = 'empirical', samples = []",
@@ -570,7 +570,7 @@ fn samples_that_cannot_be_found() {
             ),
             (
                 "family = 'empirical', file = 'twice.csv', column = 'price'",
-                "task[0].curve.column: in `twice.csv`: the column `price` is there twice: rename one",
+                "task[0].curve.column: in `twice.csv`: the column `price` appears twice; rename one",
             ),
             (
                 "family = 'empirical', file = 'prices.csv', column = 'prise'",
@@ -712,7 +712,7 @@ fn tables_with_a_bad_header() {
         ),
         (
             "family,full_at,curve.full_at\nsaturating,1,1\n",
-            "t.csv line 1: the column `curve.full_at` is there twice",
+            "t.csv line 1: the column `curve.full_at` appears twice",
         ),
     ]);
 }
@@ -722,7 +722,7 @@ fn tables_with_bad_rows() {
     assert_table_complaints(&[
         (
             "family,full_at\nsaturating\nsaturating,1,2\n",
-            "t.csv line 2: the first line names 2 columns, here are cells: 1\nt.csv line 3: the first line names 2 columns, here are cells: 3",
+            "t.csv line 2: the first line names 2 columns, this row has 1\nt.csv line 3: the first line names 2 columns, this row has 3",
         ),
         (
             "family,full_at\n,1\n",

@@ -227,7 +227,7 @@ fn a_function_cannot_be_written() {
     let error = spec.check().unwrap().to_toml().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "task[1].curve: is a function of your own, which no file can hold: give its points instead"
+        "task[1].curve: is a custom function, which a file cannot hold; give its points instead"
     );
 }
 

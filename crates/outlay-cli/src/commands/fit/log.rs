@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use outlay::fit::{Needs, Observations, Rewards};
+use outlay::fit::{Requirements, Observations, Rewards};
 use outlay_report::fit::{TaskData, TaskLog};
 
 use crate::args::FitArgs;
@@ -78,7 +78,7 @@ pub(super) fn read(arguments: &FitArgs) -> Result<Vec<TaskLog>, Failure> {
     }
     let finished = |(name, collected): (String, Collected)| {
         let data = if names.needs {
-            TaskData::Requirements(Needs::new(collected.needs)?)
+            TaskData::Requirements(Requirements::new(collected.needs)?)
         } else {
             TaskData::Outcomes(Observations::new(collected.outcomes)?)
         };

@@ -69,7 +69,7 @@ fn claim(judged: &JudgedClaim) -> ClaimRecord<'_> {
         source: judged.claim.source,
         statement: judged.claim.statement,
         criterion: judged.claim.criterion,
-        verdict: judged.verdict.words(),
+        verdict: judged.verdict.as_str(),
         runs: judged.runs,
         seeds: judged.seeds,
         checks: judged.finding.checks.iter().map(check).collect(),
@@ -111,7 +111,7 @@ fn row<'a>(claim: &'static str, verdict: Verdict, check: &'a Check) -> Row<'a> {
         Wanted::Between(least, most) => (Some(least), Some(most)),
         Wanted::Exactly(number) => (Some(number), Some(number)),
     };
-    let verdict = verdict.words();
+    let verdict = verdict.as_str();
     Row {
         claim,
         verdict,

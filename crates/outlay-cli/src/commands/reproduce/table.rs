@@ -26,7 +26,7 @@ pub(super) fn verdicts(judged: &[JudgedClaim]) -> String {
         let passed = checks.iter().filter(|check| check.passed()).count();
         table.row(vec![
             judged.claim.name.to_owned(),
-            judged.verdict.words().to_owned(),
+            judged.verdict.as_str().to_owned(),
             format!("{passed} of {}", checks.len()),
             if judged.runs > 0 { number::grouped(&judged.runs.to_string()) } else { String::new() },
             judged.seeds.map(|(first, last)| format!("{first}–{last}")).unwrap_or_default(),

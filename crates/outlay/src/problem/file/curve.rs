@@ -30,8 +30,8 @@ pub(crate) fn curve_keys() -> impl Iterator<Item = &'static str> {
 /// The curve that `fields` describe.
 pub(crate) fn read_curve(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
     if fields.get("family").and_then(|family| family.as_cell()).as_deref() == Some("custom") {
-        let message = "`custom` is a function, for Rust and Python only: in a file give its points, as \
-            `piecewise` or `steps`";
+        let message = "`custom` is a function, for Rust and Python only: in a file give its \
+                       points, as `piecewise` or `steps`";
         reader.errors.add(fields.at("family"), message);
         return None;
     }

@@ -11,7 +11,9 @@ use crate::text::one_line;
 ///
 /// ```
 /// use outlay::problem::{Document, NoFiles};
-/// let mut document = Document::from_toml("[[task]]\nvalue = 1\ncurve = { family = 'power', exponent = 0.5 }")?;
+/// let mut document = Document::from_toml(
+///     "[[task]]\nvalue = 1\ncurve = { family = 'power', exponent = 0.5 }",
+/// )?;
 /// document.set("task[*].curve.exponent", 0.25)?;
 /// let problem = document.problem(&NoFiles)?;
 /// assert_eq!(problem.tasks()[0].curve().success(1.0 / 16.0), 0.5);

@@ -74,7 +74,8 @@ impl Problem {
     /// )?;
     /// assert_eq!(problem.tasks()[1].name(), "task-2");
     ///
-    /// let errors = Problem::from_toml("bugdet = 10\n[[task]]\ncurve = { family = 'hill', half_at = -1 }", &NoFiles).unwrap_err();
+    /// let text = "bugdet = 10\n[[task]]\ncurve = { family = 'hill', half_at = -1 }";
+    /// let errors = Problem::from_toml(text, &NoFiles).unwrap_err();
     /// assert_eq!(
     ///     errors.to_string(),
     ///     "problem: unknown key `bugdet`: did you mean `budget`?\n\
@@ -226,7 +227,8 @@ fn read_tasks(fields: &Fields<'_>, spec: &mut ProblemSpec, reader: &mut Reader<'
         }
         Some(other) => {
             let message = format!(
-                "must be {{ file = \"tasks.csv\" }}, not {other}: tasks in the file itself use `task`, without s"
+                "must be {{ file = \"tasks.csv\" }}, not {other}: tasks in the file itself use \
+                    `task`, without s"
             );
             reader.errors.add(path, message);
         }

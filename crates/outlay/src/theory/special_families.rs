@@ -1,4 +1,4 @@
-//! Which of the paper's special families the curves of a problem are.
+//! Recognises the special families of the paper in a problem.
 
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
@@ -49,7 +49,7 @@ pub(super) fn plays(problem: &Problem) -> Option<usize> {
     (are_equal && first > 0.0 && fit >= 1.0).then(|| (fit as usize).min(thresholds.len()))
 }
 
-/// Neither floor nor ceiling.
+/// Whether the curve has neither floor nor ceiling.
 fn is_bare(curve: &Curve) -> bool {
     curve.floor() == 0.0 && curve.ceiling() == 1.0
 }

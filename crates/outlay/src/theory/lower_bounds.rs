@@ -1,4 +1,4 @@
-//! What no learner can beat.
+//! Lower bounds on the regret of any learner.
 
 /// Theorem 2: under bandit feedback every learner has at least this regret on some instance of two
 /// square roots. From T = 4 on.
@@ -25,7 +25,7 @@ pub fn theorem_4_lower(pairs: usize, horizon: u64) -> Option<f64> {
 }
 
 /// Theorem 4's instance with so many pairs: the mean regret of choosing one task of each pair at
-/// random. The theorem says that nobody is better by more than a constant factor;
+/// random. By the theorem no learner is better by more than a constant factor;
 /// [`theorem_4_lower`] has one. From T = 16 on.
 #[must_use]
 pub fn theorem_4_random_choice(pairs: usize, horizon: u64) -> Option<f64> {

@@ -1,36 +1,39 @@
-//! How much of the price of dependence is the luck of the rows.
+//! The part of the cost of dependence that is sampling noise.
 //!
-//! The best split in hindsight knows every row, also what of them is chance: it gains more than the
-//! model's even where thresholds and rewards have nothing to do with each other. How much more is
-//! seen by handing each task's rewards to its rows at random.
+//! The best allocation in hindsight is fitted to the rows, so it gains more than the model's even
+//! if thresholds and rewards are independent. Permuting the rewards of each task over its rows
+//! measures this excess.
 
 use serde::Serialize;
 
-use super::rank::shuffle;
+use super::rank_tests::shuffle;
 use super::{Record, Replay, ReplayError, Splits, TaskRows};
 use crate::random::{Draws, Purpose};
 
-/// How often rewards are handed out anew.
+/// The number of permutations.
 const PERMUTATIONS: u32 = 99;
-/// The same rows give the same answer.
+/// A fixed seed, so that the same rows give the same result.
 const SEED: u64 = 1;
 
-/// What dependence seems to cost where there is none.
+/// The apparent cost of dependence when there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Chance {
+pub struct PermutationBaseline {
     /// Per round, on average over permutations of the rewards.
     pub mean: f64,
-    /// The chance of a price as high as the one seen if there is no dependence.
+    /// The p-value of the observed cost under independence.
     pub p_value: f64,
 }
 
 impl Replay<'_> {
-    /// What the model's split for the recorded curves would lack of the best one by chance. Nothing
-    /// for outcome rows, whose failures have no rewards to hand out.
+    /// The cost under permuted rewards. `None` for outcome rows, because their failures have no
+    /// rewards.
     ///
     /// # Errors
-    /// If the oracle refuses the budget.
-    pub fn lost_by_chance(&self, splits: &Splits) -> Result<Option<Chance>, ReplayError> {
+    /// If the oracle returns an error.
+    pub fn lost_by_chance(
+        &self,
+        splits: &Splits,
+    ) -> Result<Option<PermutationBaseline>, ReplayError> {
         if self.record.tasks().iter().any(|task| matches!(task.rows(), TaskRows::Outcomes(_))) {
             return Ok(None);
         }
@@ -50,7 +53,7 @@ impl Replay<'_> {
             as_large += u32::from(lost >= seen - 1e-12 * splits.best.gain);
         }
         let p_value = f64::from(as_large) / f64::from(PERMUTATIONS + 1);
-        Ok(Some(Chance { mean: total / f64::from(PERMUTATIONS), p_value }))
+        Ok(Some(PermutationBaseline { mean: total / f64::from(PERMUTATIONS), p_value }))
     }
 }
 

@@ -1,12 +1,11 @@
-//! One replication: a learner plays a record from the first round to the last; and many of them,
-//! over all cores.
+//! Replications of learners on a record, one or many in parallel.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::Serialize;
 
-use super::{Order, Record, RecordError, ReplayError, Splits, Staircase};
+use super::{Order, Record, RecordError, ReplayError, Splits, StepFunction};
 use crate::campaign::Campaign;
 use crate::experiment::run::on_threads;
 use crate::experiment::{ExperimentError, trace_rounds};
@@ -16,25 +15,25 @@ use crate::numeric::compensated::Sum;
 use crate::problem::Problem;
 use crate::random::{Draws, Purpose};
 
-/// How often a replication looks whether it should stop, in rounds.
+/// The number of rounds between checks of the stop flag.
 const STOP_CHECK: u64 = 256;
-/// The last rounds show what a learner has come to: one in so many.
+/// The final part of a run is this fraction of its rounds, as a divisor.
 const LATE: u64 = 10;
 
-/// What is to be replayed.
+/// A replay: problem, record and learners.
 #[derive(Debug, Clone, Copy)]
 pub struct Replay<'a> {
-    /// The problem: budget, bounds, and the curves that learners take for true.
+    /// The problem: budget, bounds, and the curves that learners assume.
     pub problem: &'a Problem,
-    /// What happens.
+    /// The record.
     pub record: &'a Record,
-    /// Who plays; each is shown what it needs.
+    /// The learners. Each gets the feedback that it needs.
     pub learners: &'a [LearnerSpec],
-    /// Which rows are replayed when.
+    /// The order of the rows.
     pub order: Order,
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: u64,
-    /// Replications of each learner.
+    /// The number of replications per learner.
     pub replications: u64,
     /// Replication r has the seed `seed + r`, r = 0, 1, …
     pub seed: u64,
@@ -43,42 +42,42 @@ pub struct Replay<'a> {
 /// One replication of one learner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReplayJob {
-    /// Which learner.
+    /// The position of the learner.
     pub learner: usize,
-    /// Which replication, from 0.
+    /// The replication, counted from 0.
     pub replication: u64,
 }
 
-/// What a replication came to, in the problem's unit of reward.
+/// The result of a replication, in the problem's unit of reward.
 ///
-/// Where rows are drawn, a round counts with its mean over the draw; in recorded order nothing is
-/// drawn, and it counts as it was.
+/// Where rows are drawn, a round counts with its mean over the draw. In recorded order it counts
+/// with its actual gain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayRun {
-    /// Its seed.
+    /// The seed.
     pub seed: u64,
     /// Gain per round.
     pub gain: f64,
     /// Gain per round in the last tenth of the rounds.
     pub late_gain: f64,
-    /// What the best fixed split gained more, over all rounds.
+    /// The regret against the best fixed allocation, over all rounds.
     pub regret: f64,
-    /// That after each of [`trace_rounds`].
+    /// The regret after each of [`trace_rounds`].
     pub trace: Vec<f64>,
     /// Spend per round of each task.
     pub spend: Vec<f64>,
-    /// The share of all spends that were outside those tried, where the record does not say what
-    /// they would bring.
+    /// The share of all spends outside the recorded range, where the outcome is unknown.
     pub outside: f64,
-    /// The largest relative gap of the splits played.
+    /// The largest optimality gap of the allocations played.
     pub oracle_gap: f64,
 }
 
 impl Replay<'_> {
-    /// Refuses what could not be played, before anything is.
+    /// Checks that the replay can run.
     ///
     /// # Errors
-    /// No learner, no rounds, a learner that cannot be made or must be shown what was not recorded.
+    /// If there is no learner or no round, or if a learner cannot be built or needs feedback that
+    /// was not recorded.
     pub fn check(&self) -> Result<(), ReplayError> {
         if self.learners.is_empty() || self.rounds == 0 || self.replications == 0 {
             return Err(ExperimentError::Empty(
@@ -87,16 +86,13 @@ impl Replay<'_> {
             .into());
         }
         if self.record.tasks().len() != self.problem.tasks().len() {
-            return Err(RecordError(
-                "the record is of another problem: their tasks differ".to_owned(),
-            )
-            .into());
+            let (expected, got) = (self.problem.tasks().len(), self.record.tasks().len());
+            return Err(RecordError::TaskCount { expected, got }.into());
         }
         for learner in self.learners {
             let feedback = learner.entry().feedback;
             if feedback == Feedback::Full && !self.record.knows_forgone() {
-                let message = "must be shown what failures would have brought, which some rows do not say: give their reward, or leave it out";
-                return Err(RecordError(format!("learner {learner} {message}")).into());
+                return Err(RecordError::ForgoneRewards { learner: learner.to_string() }.into());
             }
             learner
                 .build(self.problem, Some(self.rounds), feedback, self.seed)
@@ -105,10 +101,10 @@ impl Replay<'_> {
         Ok(())
     }
 
-    /// The fixed splits to compare with.
+    /// The fixed allocations to compare with.
     ///
     /// # Errors
-    /// If the oracle refuses the budget.
+    /// If the oracle returns an error.
     pub fn splits(&self) -> Result<Splits, ReplayError> {
         Splits::new(self.problem, self.record, self.order, self.rounds)
     }
@@ -124,10 +120,10 @@ impl Replay<'_> {
             .collect()
     }
 
-    /// Plays one job; `None` if `stop` was set before its end.
+    /// Runs one job; `None` if `stop` was set before its end.
     ///
     /// # Errors
-    /// If the learner cannot be made.
+    /// If the learner cannot be built.
     pub fn play(
         &self,
         job: ReplayJob,
@@ -136,7 +132,7 @@ impl Replay<'_> {
         self.play_against(&self.splits()?, job, stop)
     }
 
-    /// As [`Replay::play`], with [`Replay::splits`] found before.
+    /// As [`Replay::play`], with [`Replay::splits`] computed before.
     ///
     /// # Errors
     /// As [`Replay::play`].
@@ -156,12 +152,12 @@ impl Replay<'_> {
         Ok(Some(run.finish()))
     }
 
-    /// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread.
-    /// The order in which they end depends on the machine, what they come to does not. Setting
-    /// `stop` ends it early, without the jobs under way.
+    /// Runs the jobs on `threads` threads and passes each result to the callback on the calling
+    /// thread. The order of completion depends on the machine; the results do not. Setting `stop`
+    /// ends the run early, without the unfinished jobs.
     ///
     /// # Errors
-    /// The first that a job meets; the others are then left.
+    /// The first error of a job. The remaining jobs are skipped.
     pub fn run(
         &self,
         splits: &Splits,
@@ -179,7 +175,7 @@ impl Replay<'_> {
     }
 }
 
-/// A replication under way.
+/// The state of a running replication.
 struct Run<'a> {
     replay: &'a Replay<'a>,
     best: &'a [f64],
@@ -187,8 +183,8 @@ struct Run<'a> {
     campaign: Campaign,
     draws: Draws,
     /// Mean gains by spend, where rows are drawn.
-    gains: Vec<Staircase>,
-    /// What the best split gains in each round, where rows are drawn.
+    gains: Vec<StepFunction>,
+    /// The gain of the best allocation in each round, where rows are drawn.
     best_gain: f64,
     outcomes: Vec<Outcome>,
     gain: Sum,

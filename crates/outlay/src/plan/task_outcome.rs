@@ -1,30 +1,36 @@
-//! What each task of a split gets and brings: the rows of every table of allocations.
+//! The outcome of each task of an allocation: the rows of the tables in reports.
 
 use serde::Serialize;
 
 use super::SLACK;
 use crate::problem::{Bounds, Problem};
 
-/// Which of its bounds holds a task's spend where it is.
+/// The binding bound of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BindingBound {
-    /// It gets no more than its `min`.
+    /// The spend equals `min`.
     Min,
-    /// It gets its `max`.
+    /// The spend equals `max`.
     Max,
-    /// Its spend is given.
+    /// The spend is `fixed`.
     Fixed,
-    /// It is left out.
+    /// The task is excluded.
     Excluded,
-    /// It gets the least that is not nothing.
+    /// The spend equals `at_least`.
     AtLeast,
 }
 
+impl std::fmt::Display for BindingBound {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
 impl BindingBound {
-    /// The word that problem files and reports use.
+    /// The name in problem files and reports.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Min => "min",
             Self::Max => "max",
@@ -34,7 +40,7 @@ impl BindingBound {
         }
     }
 
-    /// The bound that a spend touches; `unit` is what spends are rounded to, zero if they are not.
+    /// The bound that a spend equals, up to the rounding `unit` (zero if spends are not rounded).
     fn of(bounds: Bounds, spend: f64, unit: f64) -> Option<Self> {
         let touches = |bound: f64| {
             (spend - bound).abs() <= bound * SLACK || (spend - bound).abs() < unit * (1.0 - SLACK)
@@ -52,20 +58,20 @@ impl BindingBound {
     }
 }
 
-/// What one task of a split gets and brings.
+/// The spend of one task of an allocation and its consequences.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskOutcome {
-    /// What it gets.
+    /// The spend.
     pub spend: f64,
-    /// The share of the budget that this is; zero if the budget is.
+    /// The spend as a share of the budget; zero if the budget is zero.
     pub share: f64,
-    /// Its chance of success.
+    /// The probability of success.
     pub success: f64,
-    /// Its part of the value: value of a success times its chance.
+    /// The value of a success times its probability.
     pub expected_reward: f64,
-    /// What the next small unit would add; infinite where a curve starts vertically.
+    /// The expected reward per unit of additional spend; infinite where a curve starts vertically.
     pub marginal_return: f64,
-    /// The bound that holds it there, if any.
+    /// The binding bound, if any.
     pub bound: Option<BindingBound>,
 }
 

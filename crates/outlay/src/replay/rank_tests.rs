@@ -1,20 +1,20 @@
-//! Tests on ranks: whether two columns rise together, whether a column changes along its rows. Few
-//! rows are permuted, with a fixed seed; for many there are limit laws.
+//! Rank tests: correlation of two columns, and a change along the rows of a column. P-values come
+//! from permutations with a fixed seed for few rows, and from limit distributions for many.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::random::{Draws, ManyBits, Purpose};
 
-/// Up to so many rows the law of a statistic is that of permutations.
+/// Up to this number of rows, p-values come from permutations.
 const FEW: usize = 50;
-/// How many permutations.
+/// The number of permutations.
 const PERMUTATIONS: u32 = 9_999;
-/// All permutations have this seed: the same rows give the same p-value.
+/// The fixed seed of the permutations.
 const SEED: u64 = 1;
-/// Statistics closer than this are the same.
+/// Statistics closer than this count as equal.
 const ROUNDING: f64 = 1e-9;
 
-/// Ranks from 1 on; equal numbers share the mean of theirs.
+/// Ranks from 1 on; ties get their mean rank.
 #[must_use]
 pub fn ranks(numbers: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..numbers.len()).collect();

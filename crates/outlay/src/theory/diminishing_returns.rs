@@ -1,5 +1,5 @@
-//! Strong diminishing returns (the paper's Assumption 2) with numbers, and the O(log² T) bound that
-//! follows (`thm:boost`).
+//! The constants of strong diminishing returns (the paper's Assumption 2) and the O(log² T) bound
+//! that follows (`thm:boost`).
 
 use serde::Serialize;
 
@@ -7,14 +7,14 @@ use crate::curve::{Curve, DiminishingReturnsFailure, Family};
 use crate::learner::log_term;
 use crate::problem::{Bounds, Problem};
 
-/// Why the assumption does not hold.
+/// A reason why the assumption does not hold.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AssumptionFailure {
-    /// A task's curve lacks something.
+    /// A task's curve violates the assumption.
     Curve {
         /// The task.
         task: String,
-        /// Which parts of the assumption fail.
+        /// The parts of the assumption that fail.
         failures: Vec<DiminishingReturnsFailure>,
     },
     /// The theorem is about all splits of the budget; this task may not be given any share of it.
@@ -22,7 +22,7 @@ pub enum AssumptionFailure {
         /// The task.
         task: String,
     },
-    /// With one task there is nothing to split.
+    /// There is only one task.
     OneTask,
 }
 
@@ -46,7 +46,7 @@ pub struct DiminishingReturns {
     budget: f64,
 }
 
-/// The bound of `thm:boost` at `δ = 1/(KT)²`, with what it is made of.
+/// The bound of `thm:boost` at `δ = 1/(KT)²` with its constants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PolylogBound {
     /// `μ_inf`: the smallest mean.
@@ -58,30 +58,30 @@ pub struct PolylogBound {
     pub lipschitz: f64,
     /// Strong concavity there.
     pub strong_concavity: f64,
-    /// The smallest chance of success there.
+    /// The smallest probability of success there.
     pub least_success: f64,
     /// Before that, some task that lags behind gets at least this share in enough rounds.
     pub early_share: f64,
-    /// The smallest chance of success there.
+    /// The smallest probability of success there.
     pub early_success: f64,
     /// The bound on the regret.
     pub regret: f64,
 }
 
-/// What Assumption 2 says of the curves from one share of the budget on, with spends as shares.
+/// The constants of Assumption 2 at one share of the budget, with spends as shares.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quantities {
     /// `ε`: the share.
     pub share: f64,
     /// `M(ε)`: no curve is steeper from there on.
     pub lipschitz: f64,
-    /// `α(ε)`: every curve bends at least so strongly from there on.
+    /// `α(ε)`: the strong concavity of every curve from there on.
     pub strong_concavity: f64,
     /// `D_min(ε)`: no curve is flatter up to there.
     pub d_min: f64,
     /// `D_max(ε)`: the steepest slope of any curve from there on.
     pub d_max: f64,
-    /// The smallest chance of success there.
+    /// The smallest probability of success there.
     pub least_success: f64,
 }
 
@@ -89,7 +89,7 @@ impl DiminishingReturns {
     /// The curves of a problem, if Assumption 2 holds for them up to the budget.
     ///
     /// # Errors
-    /// Everything that fails, task by task.
+    /// Every violation, task by task.
     pub fn new(problem: &Problem) -> Result<Self, Vec<AssumptionFailure>> {
         let budget = problem.budget();
         let mut failures = Vec::new();
@@ -142,13 +142,13 @@ impl DiminishingReturns {
         self.d_max(share)
     }
 
-    /// `α(ε)`: how strongly concave every curve is from the share ε on. The bend of these families
-    /// is weakest at the budget.
+    /// `α(ε)`: the strong concavity of every curve from the share ε on. The curvature of these
+    /// families is smallest at the budget.
     #[must_use]
     pub fn strong_concavity(&self, _share: f64) -> f64 {
         self.curves
             .iter()
-            .map(|curve| bend_at(curve, self.budget) * self.budget * self.budget)
+            .map(|curve| curvature_at(curve, self.budget) * self.budget * self.budget)
             .fold(f64::INFINITY, f64::min)
     }
 
@@ -233,7 +233,7 @@ fn slope_before(curve: &Curve, spend: f64) -> f64 {
 }
 
 /// Minus the second derivative, for the families that the assumption admits; zero for others.
-fn bend_at(curve: &Curve, spend: f64) -> f64 {
+fn curvature_at(curve: &Curve, spend: f64) -> f64 {
     let relative = match curve.family() {
         Family::Power(power) => (1.0 - power.exponent()) / spend,
         Family::Hill(hill) => {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn bends_are_second_derivatives() {
+    fn curvatures_are_second_derivatives() {
         for curve in [
             Curve::power(0.4, 5.0).unwrap(),
             Curve::hill(2.0, 0.6).unwrap().with_ceiling(0.8).unwrap(),
@@ -355,15 +355,15 @@ mod tests {
                     + curve.success(spend - step))
                     / (step * step);
                 assert!(
-                    (bend_at(&curve, spend) / numeric - 1.0).abs() < 1e-5,
+                    (curvature_at(&curve, spend) / numeric - 1.0).abs() < 1e-5,
                     "{curve:?} at {spend}"
                 );
             }
-            let bends: Vec<f64> =
-                (1..50).map(|place| bend_at(&curve, 0.1 * f64::from(place))).collect();
+            let curvatures: Vec<f64> =
+                (1..50).map(|place| curvature_at(&curve, 0.1 * f64::from(place))).collect();
             assert!(
-                bends.is_sorted_by(|one, other| one >= other),
-                "the bend is weakest at the end"
+                curvatures.is_sorted_by(|one, other| one >= other),
+                "the curvature is smallest at the end"
             );
         }
     }

@@ -1,40 +1,40 @@
-//! How much a curve would differ had the log come out differently: bands by bootstrap.
+//! Confidence bands of fitted curves by bootstrap.
 
-use super::compare::fitted_curve;
-use super::guess::{nothing_failed, nothing_succeeded};
-use super::needs::Needs;
+use super::cross_validation::fitted_curve;
 use super::observations::{Group, Observations};
+use super::one_sided_log::{nothing_failed, nothing_succeeded};
 use super::parametric::{ParametricFit, model};
-use super::resample::poisson;
+use super::requirements::Requirements;
+use super::sampling::poisson;
 use super::{Fitted, Form, Kind, Options};
 use crate::Curve;
 use crate::random::{Draws, ManyBits, Purpose};
 
-/// Enough for a band.
-const GROUPS: usize = 1024;
+/// The largest number of groups of a bootstrap sample.
+const MAX_GROUPS: usize = 1024;
 
-/// Between two chances of success.
+/// An interval of success probabilities.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
-    /// The lower one.
+    /// The lower end.
     pub low: f64,
-    /// The upper one.
+    /// The upper end.
     pub high: f64,
 }
 
-/// At each spend, where 95 of 100 curves are that are fitted to logs drawn from this one with
-/// replacement. The family stays the one that was chosen; a guess has no band.
+/// The 95 % bootstrap interval of the fitted curve at each spend. The family is not selected again.
+/// A guess has no band.
 ///
-/// Rows are drawn by Poisson's law: each counts about as often as it was there.
+/// The bootstrap is the Poisson bootstrap: each count is drawn from a Poisson distribution.
 #[must_use]
-pub fn band(
+pub fn confidence_band(
     log: &Observations,
     fitted: &Fitted,
     spends: &[f64],
     options: &Options,
 ) -> Vec<Interval> {
     let Kind::Fitted(form) = fitted.kind else { return Vec::new() };
-    let pooled = log.pooled(GROUPS);
+    let pooled = log.pooled(MAX_GROUPS);
     let draws = Draws::new(options.seed, Purpose::Fit);
     let start = model(form.family, form.ceiling, form.floor)
         .and_then(|model| ParametricFit::new(model, &pooled).ok());
@@ -42,10 +42,10 @@ pub fn band(
         let mut bits = draws.round(round as u64).many(0);
         refitted(form, &pooled, start.as_ref(), &mut bits)
     });
-    between(curves, spends)
+    quantile_intervals(curves, spends)
 }
 
-/// The curve of a log drawn from this one.
+/// The curve fitted to one bootstrap sample.
 fn refitted(
     form: Form,
     log: &Observations,
@@ -74,14 +74,14 @@ fn refitted(
     if successes == trials {
         return nothing_failed(&drawn).ok();
     }
-    let quick = start.and_then(|start| start.refitted(&counts).ok());
-    quick.or_else(|| fitted_curve(form, &drawn).ok())
+    let warm = start.and_then(|start| start.refitted(&counts).ok());
+    warm.or_else(|| fitted_curve(form, &drawn).ok())
 }
 
-/// The same for the distribution function of needs.
+/// The 95 % bootstrap interval of the distribution function of requirements at each spend.
 #[must_use]
-pub fn band_of_needs(
-    needs: &Needs,
+pub fn requirements_confidence_band(
+    requirements: &Requirements,
     fitted: &Fitted,
     spends: &[f64],
     options: &Options,
@@ -92,14 +92,15 @@ pub fn band_of_needs(
     let draws = Draws::new(options.seed, Purpose::Fit);
     let curves = (1..=options.bootstrap).filter_map(|round| {
         let mut bits = draws.round(round as u64).many(0);
-        let drawn = needs
-            .reweighted(|need| (poisson(need.exact, &mut bits), poisson(need.censored, &mut bits)));
+        let drawn = requirements.reweighted(|requirement| {
+            (poisson(requirement.exact, &mut bits), poisson(requirement.censored, &mut bits))
+        });
         drawn.curve().ok()
     });
-    between(curves, spends)
+    quantile_intervals(curves, spends)
 }
 
-fn between(curves: impl Iterator<Item = Curve>, spends: &[f64]) -> Vec<Interval> {
+fn quantile_intervals(curves: impl Iterator<Item = Curve>, spends: &[f64]) -> Vec<Interval> {
     let mut heights: Vec<Vec<f64>> = vec![Vec::new(); spends.len()];
     for curve in curves {
         for (heights, &spend) in heights.iter_mut().zip(spends) {

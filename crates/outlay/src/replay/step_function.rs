@@ -1,17 +1,17 @@
-//! Right-continuous steps of any height, and the pools that make a rising one of noisy rows.
+//! Right-continuous step functions of any height, and isotonic pools of noisy rows.
 
 use crate::curve::{Curve, CurveError, jumps_reached};
 use crate::numeric::isotonic::pool_adjacent_violators;
 
 /// `height[i]` from spend `at[i]` on, zero before the first.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Staircase {
+pub struct StepFunction {
     at: Vec<f64>,
     height: Vec<f64>,
 }
 
-impl Staircase {
-    /// From its steps, by rising spend.
+impl StepFunction {
+    /// Builds from steps by increasing spend.
     pub(super) fn new(steps: impl Iterator<Item = (f64, f64)>) -> Self {
         let (at, height) = steps.unzip();
         Self { at, height }
@@ -21,27 +21,27 @@ impl Staircase {
     /// order. The parts must be whole numbers, so that sums are exact.
     pub(super) fn adding_up(mut parts: Vec<(f64, f64)>, whole: f64) -> Self {
         parts.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let mut staircase = Self { at: Vec::new(), height: Vec::new() };
+        let mut step_function = Self { at: Vec::new(), height: Vec::new() };
         let mut total = 0.0;
         for (at, part) in parts {
             total += part;
-            if staircase.at.last() == Some(&at) {
-                staircase.height.pop();
+            if step_function.at.last() == Some(&at) {
+                step_function.height.pop();
             } else {
-                staircase.at.push(at);
+                step_function.at.push(at);
             }
-            staircase.height.push(total / whole);
+            step_function.height.push(total / whole);
         }
-        staircase
+        step_function
     }
 
-    /// Where its steps are.
+    /// The spends of the jumps.
     #[must_use]
     pub fn at(&self) -> &[f64] {
         &self.at
     }
 
-    /// The height from each step on.
+    /// The height from each jump on.
     #[must_use]
     pub fn heights(&self) -> &[f64] {
         &self.height
@@ -74,7 +74,7 @@ impl Staircase {
 
 /// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing
 /// fit of least squares. Each pool has its least spend and its rows in their order.
-pub(super) fn rising_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
+pub(super) fn isotonic_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&one, &other| rows[one].0.total_cmp(&rows[other].0));
     // Spend, amounts, rows.
@@ -112,13 +112,16 @@ mod tests {
 
     #[test]
     fn parts_add_up_by_rising_spend() {
-        let staircase = Staircase::adding_up(vec![(3.0, 2.0), (1.0, 1.0), (3.0, 1.0)], 8.0);
-        assert_eq!((staircase.at(), staircase.heights()), (&[1.0, 3.0][..], &[0.125, 0.5][..]));
+        let step_function = StepFunction::adding_up(vec![(3.0, 2.0), (1.0, 1.0), (3.0, 1.0)], 8.0);
         assert_eq!(
-            [0.5, 1.0, 2.9, 3.0, 9.0].map(|spend| staircase.value(spend)),
+            (step_function.at(), step_function.heights()),
+            (&[1.0, 3.0][..], &[0.125, 0.5][..])
+        );
+        assert_eq!(
+            [0.5, 1.0, 2.9, 3.0, 9.0].map(|spend| step_function.value(spend)),
             [0.0, 0.125, 0.125, 0.5, 0.5]
         );
-        let (curve, most) = staircase.curve().unwrap();
+        let (curve, most) = step_function.curve().unwrap();
         assert_eq!((curve.success(1.0), curve.success(3.0), most), (0.25, 1.0, 0.5));
     }
 
@@ -126,15 +129,15 @@ mod tests {
     fn pools_rise_and_lose_nothing() {
         // Means by spend: 2, then 3 and 1 against the order, then 5.
         let rows = [(4.0, 5), (2.0, 3), (1.0, 2), (3.0, 1), (2.0, 3)];
-        assert_eq!(rising_pools(&rows), [(1.0, vec![2]), (2.0, vec![1, 3, 4]), (4.0, vec![0])]);
-        assert_eq!(rising_pools(&[(1.0, 4), (2.0, 3), (3.0, 2)]), [(1.0, vec![0, 1, 2])]);
-        assert_eq!(rising_pools(&[]), []);
+        assert_eq!(isotonic_pools(&rows), [(1.0, vec![2]), (2.0, vec![1, 3, 4]), (4.0, vec![0])]);
+        assert_eq!(isotonic_pools(&[(1.0, 4), (2.0, 3), (3.0, 2)]), [(1.0, vec![0, 1, 2])]);
+        assert_eq!(isotonic_pools(&[]), []);
     }
 
     #[test]
     fn what_brings_nothing_is_worth_nothing() {
-        let (_, most) = Staircase::adding_up(vec![(1.0, 0.0)], 1.0).curve().unwrap();
+        let (_, most) = StepFunction::adding_up(vec![(1.0, 0.0)], 1.0).curve().unwrap();
         assert_eq!(most, 0.0);
-        assert_eq!(Staircase::new(std::iter::empty()).value(1.0), 0.0);
+        assert_eq!(StepFunction::new(std::iter::empty()).value(1.0), 0.0);
     }
 }

@@ -1,11 +1,11 @@
-//! Draws for logs made anew: counts around the counts seen.
+//! Random draws of counts for the bootstrap.
 
 use crate::random::ManyBits;
 
-/// From this many expected events on, the normal law.
+/// From this mean on, the normal approximation is used.
 const MANY: f64 = 60.0;
 
-/// A count with the given mean, by Poisson's law.
+/// A Poisson draw with the given mean.
 pub(super) fn poisson(mean: f64, bits: &mut ManyBits) -> f64 {
     if mean <= 0.0 {
         return 0.0;
@@ -23,7 +23,7 @@ pub(super) fn poisson(mean: f64, bits: &mut ManyBits) -> f64 {
     count
 }
 
-/// How many of `trials` succeed, each with the given chance.
+/// A binomial draw.
 pub(super) fn binomial(trials: f64, chance: f64, bits: &mut ManyBits) -> f64 {
     if trials < MANY {
         return (0..trials as u64).filter(|_| bits.next_uniform() < chance).count() as f64;
@@ -53,7 +53,7 @@ fn by_gaps(trials: f64, chance: f64, bits: &mut ManyBits) -> f64 {
     }
 }
 
-/// A standard normal number, by Box and Muller.
+/// A standard normal draw (Box–Muller).
 fn normal(bits: &mut ManyBits) -> f64 {
     let (radius, angle) = (bits.next_uniform(), bits.next_uniform());
     (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()

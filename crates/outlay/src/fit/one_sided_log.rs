@@ -1,5 +1,5 @@
-//! Logs in which nothing or everything succeeded: the most likely curve would be flat, and useless.
-//! The guess instead counts half an event of the kind that was not seen.
+//! Logs with only failures or only successes. Their maximum-likelihood curve is flat and useless,
+//! so the guess counts half an event of the missing kind.
 
 use super::observations::Observations;
 use super::{FitError, Fitted, Kind, Warning};
@@ -27,8 +27,7 @@ pub(super) fn guess(log: &Observations) -> Result<Option<Fitted>, FitError> {
     }))
 }
 
-/// An exponential curve under which half a success was to be expected: it rises as slowly as the
-/// failures ask for.
+/// The exponential curve under which the log has half an expected success.
 pub(super) fn nothing_succeeded(log: &Observations) -> Result<Curve, FitError> {
     const HALF: f64 = 0.5;
     let (_, largest) = log.range().ok_or(FitError::NoData)?;
@@ -51,8 +50,7 @@ pub(super) fn nothing_succeeded(log: &Observations) -> Result<Curve, FitError> {
     Ok(Curve::exponential((0.5 * (low + high)).exp().clamp(f64::MIN_POSITIVE, f64::MAX))?)
 }
 
-/// Straight up to the least spend seen, where success is what it would be with half a failure more:
-/// less may do, but nobody saw it.
+/// A linear curve up to the smallest spend, with the success that half a failure more would give.
 pub(super) fn nothing_failed(log: &Observations) -> Result<Curve, FitError> {
     let (least, _) = log.range().ok_or(FitError::NoData)?;
     let share = log.trials() / (log.trials() + 0.5);

@@ -1,23 +1,23 @@
-//! How well a curve describes a log: bins with intervals, calibration, and whether success falls
-//! where it should not.
+//! Goodness of fit: bins with intervals, calibration, and a test for success that decreases with
+//! the spend.
 
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
 use super::observations::{Group, Observations};
 use crate::Curve;
 
-/// Rows of neighbouring spends, for pictures and for calibration.
+/// Rows of neighbouring spends, for charts and for calibration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bin {
-    /// The least spend in it.
+    /// The smallest spend in the bin.
     pub from: f64,
-    /// The largest spend in it.
+    /// The largest spend in the bin.
     pub to: f64,
     /// The mean spend.
     pub spend: f64,
-    /// How many trials.
+    /// The number of trials.
     pub trials: f64,
-    /// How many successes.
+    /// The number of successes.
     pub successes: f64,
 }
 
@@ -28,14 +28,14 @@ impl Bin {
         self.successes / self.trials
     }
 
-    /// Its 95 % interval (Wilson).
+    /// The 95 % interval of the share (Wilson).
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         wilson(self.trials, self.successes)
     }
 }
 
-/// Wilson's 95 % interval of a chance.
+/// Wilson's 95 % interval of a probability.
 pub(super) fn wilson(trials: f64, successes: f64) -> (f64, f64) {
     const NORMAL: f64 = 1.959_963_984_540_054;
     if !(trials > 0.0) {
@@ -79,9 +79,8 @@ pub fn bins(log: &Observations, most: usize) -> Vec<Bin> {
     bins
 }
 
-/// How often a log fits a true curve worse than this one fits: the p-value of Hosmer and Lemeshow's
-/// test, over ten bins of spend. Small is bad. Nothing if there are too few bins for the
-/// parameters.
+/// The p-value of the Hosmer–Lemeshow test over ten bins of spend. A small value means that the
+/// curve does not describe the log. `None` if there are too few bins for the parameters.
 #[must_use]
 pub fn calibration(log: &Observations, curve: &Curve, parameters: usize) -> Option<f64> {
     const BINS: usize = 10;
@@ -119,8 +118,8 @@ fn inside<'a>(groups: &'a [Group], bin: &Bin) -> &'a [Group] {
     &groups[start..end]
 }
 
-/// Two bins between which success falls by more than chance explains: the spends of the worst pair.
-pub(super) fn fall(log: &Observations) -> Option<(f64, f64)> {
+/// The spends of the two bins between which success decreases most, if the decrease is significant.
+pub(super) fn decrease(log: &Observations) -> Option<(f64, f64)> {
     const BINS: usize = 10;
     // One in a thousand logs of a flat curve has such a pair: 45 pairs, one side each.
     const BEYOND_CHANCE: f64 = 4.1;
@@ -171,7 +170,7 @@ mod tests {
             )
             .unwrap()
         };
-        assert_eq!(fall(&log([0.2, 0.6, 0.4])), Some((1.0, 2.0)));
-        assert_eq!(fall(&log([0.2, 0.41, 0.4])), None);
+        assert_eq!(decrease(&log([0.2, 0.6, 0.4])), Some((1.0, 2.0)));
+        assert_eq!(decrease(&log([0.2, 0.41, 0.4])), None);
     }
 }

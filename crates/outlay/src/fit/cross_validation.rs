@@ -1,33 +1,32 @@
-//! Which family: each is fitted to most of the log and judged by the rest, in turn
-//! (cross-validation).
+//! Selection of the family by cross-validation.
 
 use super::observations::{Group, Observations};
 use super::parametric::{ParametricFit, model};
-use super::resample::binomial;
+use super::sampling::binomial;
 use super::step::Step;
 use super::{Family, FitError, Form, monotone};
 use crate::Curve;
 use crate::random::{Draws, ManyBits, Purpose};
 
-/// Enough to tell families apart.
+/// The largest number of groups in cross-validation.
 const GROUPS: usize = 1024;
 
-/// A family that was tried, with what it lost on rows it had not seen.
+/// A candidate of the cross-validation with its log-loss.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
-    /// What was fitted.
+    /// The form.
     pub form: Form,
-    /// How many numbers were fitted.
+    /// The number of fitted parameters.
     pub parameters: usize,
-    /// Minus the mean log-likelihood of unseen rows: less is better.
+    /// Minus the mean log-likelihood of held-out rows; smaller is better.
     pub log_loss: f64,
-    /// How much worse than the best candidate, a row.
+    /// The mean difference per row to the best candidate.
     pub worse_by: f64,
-    /// The standard error of that.
+    /// The standard error of that difference.
     pub error: f64,
 }
 
-/// The log cut into parts of about equal size, each of the same groups.
+/// The log divided into folds of about equal size over the same groups.
 pub(super) struct Folds {
     /// `[fold][group]`.
     parts: Vec<Vec<Group>>,
@@ -35,7 +34,7 @@ pub(super) struct Folds {
 }
 
 impl Folds {
-    /// Every trial goes to a fold drawn by the seed.
+    /// Assigns every trial to a random fold.
     pub(super) fn new(log: &Observations, folds: usize, seed: u64) -> Self {
         let pooled = log.pooled(GROUPS);
         let draws = Draws::new(seed, Purpose::Fit).round(0);
@@ -54,7 +53,7 @@ impl Folds {
         Self { parts, trials: pooled.trials() }
     }
 
-    /// The log without one part.
+    /// The log without one fold.
     fn without(&self, fold: usize) -> Observations {
         let sum = |position: usize| {
             let others = self
@@ -75,8 +74,8 @@ impl Folds {
         Observations::of_sorted((0..self.parts[fold].len()).map(sum))
     }
 
-    /// What a curve of each part's complement loses on the part: `[fold][group]`, the logarithms
-    /// for a success and for a failure.
+    /// The log-loss on each fold of the curve fitted to the others: `[fold][group]`, for a success
+    /// and for a failure.
     fn judged(
         &self,
         fitted: impl Fn(&Observations) -> Result<Curve, FitError>,
@@ -112,7 +111,7 @@ impl Folds {
         (mean, ((squares / self.trials - mean * mean).max(0.0) / self.trials).sqrt())
     }
 
-    /// What the share of successes alone loses.
+    /// The log-loss of a constant success probability.
     pub(super) fn constant_log_loss(&self) -> Option<f64> {
         let constant =
             |log: &Observations| Ok(Curve::steps(vec![0.0], vec![log.successes() / log.trials()])?);
@@ -123,9 +122,8 @@ impl Folds {
 
 struct Losses(Vec<Vec<(f64, f64)>>);
 
-/// A count in as many whole shares as there are folds, each unit in a fold of its own luck. Equal
-/// shares would tell every fold what the others saw, and a curve that follows each accident of the
-/// log would be praised for it.
+/// Distributes a count over the folds at random, one unit at a time. Equal shares would leak each
+/// fold into the others and favour curves that overfit.
 fn dealt(count: f64, folds: usize, bits: &mut ManyBits) -> Vec<f64> {
     let mut left = count;
     let mut share = |fold: usize| {
@@ -152,7 +150,7 @@ pub(super) fn fitted_curve(form: Form, log: &Observations) -> Result<Curve, FitE
     }
 }
 
-/// Every form that can be fitted, by increasing loss.
+/// All forms that can be fitted, by increasing log-loss.
 pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> Vec<Candidate> {
     let mut judged: Vec<(Form, Losses, f64)> = Vec::new();
     for &form in forms {

@@ -1,52 +1,52 @@
-//! What success would have needed: closing prices, running times; some known only to be more than
-//! what was seen (right-censored). Their distribution function is the curve (Kaplan and Meier).
+//! Requirements: the spends that success would have needed, such as closing prices or running
+//! times, some of them right-censored. Their distribution function (Kaplan–Meier) is the curve.
 
-use super::{FitError, MOST_POINTS, Parameter};
+use super::{FitError, MAX_POINTS, Parameter};
 use crate::Curve;
 
-/// Everything that happened at one amount.
+/// All rows of one amount.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Need {
+pub struct Requirement {
     /// The amount.
     pub amount: f64,
-    /// How often exactly this was needed.
+    /// The number of rows that required exactly this amount.
     pub exact: f64,
-    /// How often more than this was needed: it was stopped there.
+    /// The number of rows that required more than this amount (right-censored).
     pub censored: f64,
 }
 
-/// The needs of one task.
+/// The requirements of one task.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Needs {
-    needs: Vec<Need>,
+pub struct Requirements {
+    requirements: Vec<Requirement>,
 }
 
 /// A jump of the distribution function.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Jump {
     pub(super) at: f64,
-    /// The share that needs no more than this.
+    /// The share of rows that require at most this amount.
     pub(super) height: f64,
-    /// Greenwood's sum up to here: the variance of the logarithm of the share that needs more.
+    /// Greenwood's sum: the variance of the logarithm of the share that requires more.
     greenwood: f64,
 }
 
-impl Needs {
-    /// From rows of an amount and whether it is exact; otherwise more was needed.
+impl Requirements {
+    /// Builds from rows of an amount and whether it is exact. An inexact amount is right-censored.
     ///
     /// # Errors
     /// If an amount is negative or not finite.
     pub fn new(rows: impl IntoIterator<Item = (f64, bool)>) -> Result<Self, FitError> {
-        let mut needs = Vec::new();
+        let mut requirements = Vec::new();
         for (row, (amount, exact)) in rows.into_iter().enumerate() {
             if !(amount >= 0.0 && amount.is_finite()) {
                 return Err(FitError::Amount { row, amount });
             }
             let exact = f64::from(u8::from(exact));
-            needs.push(Need { amount: amount + 0.0, exact, censored: 1.0 - exact });
+            requirements.push(Requirement { amount: amount + 0.0, exact, censored: 1.0 - exact });
         }
-        needs.sort_unstable_by(|one, other| one.amount.total_cmp(&other.amount));
-        needs.dedup_by(|next, kept| {
+        requirements.sort_unstable_by(|one, other| one.amount.total_cmp(&other.amount));
+        requirements.dedup_by(|next, kept| {
             let same = next.amount == kept.amount;
             if same {
                 kept.exact += next.exact;
@@ -54,78 +54,82 @@ impl Needs {
             }
             same
         });
-        Ok(Self { needs })
+        Ok(Self { requirements })
     }
 
     /// The same amounts with other counts.
-    pub(super) fn reweighted(&self, mut counts: impl FnMut(&Need) -> (f64, f64)) -> Self {
-        let needs = self.needs.iter().map(|need| {
-            let (exact, censored) = counts(need);
-            Need { amount: need.amount, exact, censored }
+    pub(super) fn reweighted(&self, mut counts: impl FnMut(&Requirement) -> (f64, f64)) -> Self {
+        let requirements = self.requirements.iter().map(|requirement| {
+            let (exact, censored) = counts(requirement);
+            Requirement { amount: requirement.amount, exact, censored }
         });
-        Self { needs: needs.filter(|need| need.exact + need.censored > 0.0).collect() }
+        Self {
+            requirements: requirements
+                .filter(|requirement| requirement.exact + requirement.censored > 0.0)
+                .collect(),
+        }
     }
 
-    /// One a distinct amount, increasing.
+    /// One entry per distinct amount, increasing.
     #[must_use]
-    pub fn needs(&self) -> &[Need] {
-        &self.needs
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
     }
 
-    /// How many rows.
+    /// The number of rows.
     #[must_use]
     pub fn count(&self) -> f64 {
-        self.needs.iter().map(|need| need.exact + need.censored).sum()
+        self.requirements.iter().map(|requirement| requirement.exact + requirement.censored).sum()
     }
 
     /// How many of them are exact.
     #[must_use]
     pub fn exact(&self) -> f64 {
-        self.needs.iter().map(|need| need.exact).sum()
+        self.requirements.iter().map(|requirement| requirement.exact).sum()
     }
 
     /// The largest amount.
     #[must_use]
     pub fn largest(&self) -> Option<f64> {
-        self.needs.last().map(|need| need.amount)
+        self.requirements.last().map(|requirement| requirement.amount)
     }
 
-    /// Whether the largest amounts are known only to be too little: what more would do, nobody saw.
+    /// Whether the largest amount is censored, so that the end of the curve is unknown.
     #[must_use]
     pub fn ends_censored(&self) -> bool {
-        self.needs.last().is_some_and(|need| need.censored > 0.0)
+        self.requirements.last().is_some_and(|requirement| requirement.censored > 0.0)
     }
 
     /// The distribution function. Rows stopped at an amount count as at risk there.
     pub(super) fn jumps(&self) -> Vec<Jump> {
         let (mut at_risk, mut left, mut greenwood) = (self.count(), 1.0, 0.0);
         let mut jumps = Vec::new();
-        for need in &self.needs {
-            if need.exact > 0.0 {
-                let more = (at_risk - need.exact).max(0.0);
+        for requirement in &self.requirements {
+            if requirement.exact > 0.0 {
+                let more = (at_risk - requirement.exact).max(0.0);
                 left *= more / at_risk;
-                greenwood += if more > 0.0 { need.exact / (at_risk * more) } else { f64::INFINITY };
+                greenwood +=
+                    if more > 0.0 { requirement.exact / (at_risk * more) } else { f64::INFINITY };
                 let before = jumps.last().map_or(0.0, |jump: &Jump| jump.height);
                 jumps.push(Jump {
-                    at: need.amount,
+                    at: requirement.amount,
                     height: (1.0_f64 - left).max(before).min(1.0),
                     greenwood,
                 });
             }
-            at_risk -= need.exact + need.censored;
+            at_risk -= requirement.exact + requirement.censored;
         }
         jumps
     }
 
     /// The samples themselves if all are exact, else steps; of very many jumps every so many.
     pub(super) fn curve(&self) -> Result<Curve, FitError> {
-        let censored = self.needs.iter().any(|need| need.censored > 0.0);
+        let censored = self.requirements.iter().any(|requirement| requirement.censored > 0.0);
         let count = self.count();
-        if !censored && count <= MOST_POINTS as f64 {
-            let samples = self
-                .needs
-                .iter()
-                .flat_map(|need| std::iter::repeat_n(need.amount, need.exact.round() as usize));
+        if !censored && count <= MAX_POINTS as f64 {
+            let samples = self.requirements.iter().flat_map(|requirement| {
+                std::iter::repeat_n(requirement.amount, requirement.exact.round() as usize)
+            });
             return Ok(Curve::empirical(samples.collect())?);
         }
         let jumps = thinned(self.jumps());
@@ -135,7 +139,7 @@ impl Needs {
         )?)
     }
 
-    /// The spend at which every second succeeds, with its interval.
+    /// The median requirement with its interval.
     pub(super) fn median(&self) -> Option<Parameter> {
         let jumps = self.jumps();
         let value = jumps.iter().find(|jump| jump.height >= 0.5)?.at;
@@ -164,15 +168,15 @@ impl Jump {
     }
 }
 
-/// At most [`MOST_POINTS`] jumps: the last one of each stretch of equal height, so that the curve
-/// is never above what was seen.
+/// At most [`MAX_POINTS`] jumps: the last of each interval of equal height, so that the curve is
+/// never above the full one.
 fn thinned(jumps: Vec<Jump>) -> Vec<Jump> {
-    if jumps.len() <= MOST_POINTS {
+    if jumps.len() <= MAX_POINTS {
         return jumps;
     }
     let top = jumps.last().map_or(1.0, |jump| jump.height);
-    let stretch = |jump: &Jump| ((jump.height / top) * (MOST_POINTS - 1) as f64).floor();
-    let mut kept: Vec<Jump> = Vec::with_capacity(MOST_POINTS);
+    let stretch = |jump: &Jump| ((jump.height / top) * (MAX_POINTS - 1) as f64).floor();
+    let mut kept: Vec<Jump> = Vec::with_capacity(MAX_POINTS);
     for jump in jumps {
         if kept.last().is_some_and(|last| stretch(last) == stretch(&jump)) {
             kept.pop();
@@ -193,9 +197,9 @@ mod tests {
         let exact = [6.0, 6.0, 6.0, 7.0, 10.0, 13.0, 16.0, 22.0, 23.0].map(|time| (time, true));
         let censored = [6.0, 9.0, 10.0, 11.0, 17.0, 19.0, 20.0, 25.0, 32.0, 32.0, 34.0, 35.0]
             .map(|time| (time, false));
-        let needs = Needs::new(exact.into_iter().chain(censored)).unwrap();
+        let requirements = Requirements::new(exact.into_iter().chain(censored)).unwrap();
         let survival: Vec<(f64, f64)> =
-            needs.jumps().iter().map(|jump| (jump.at, 1.0 - jump.height)).collect();
+            requirements.jumps().iter().map(|jump| (jump.at, 1.0 - jump.height)).collect();
         let book = [
             (6.0, 0.8571),
             (7.0, 0.8067),
@@ -211,32 +215,40 @@ mod tests {
         }
         // Greenwood's standard errors of the same table.
         let errors = [0.0764, 0.0869, 0.0963, 0.1068, 0.1141, 0.1282, 0.1346];
-        for (jump, error) in needs.jumps().iter().zip(errors) {
+        for (jump, error) in requirements.jumps().iter().zip(errors) {
             assert!(((1.0 - jump.height) * jump.greenwood.sqrt() - error).abs() < 5e-5, "{jump:?}");
         }
-        let curve = needs.curve().unwrap();
-        assert!((curve.success(1000.0) - 0.5518).abs() < 5e-5 && needs.ends_censored());
-        assert_eq!(needs.median().map(|median| (median.value, median.high)), Some((23.0, None)));
+        let curve = requirements.curve().unwrap();
+        assert!((curve.success(1000.0) - 0.5518).abs() < 5e-5 && requirements.ends_censored());
+        assert_eq!(
+            requirements.median().map(|median| (median.value, median.high)),
+            Some((23.0, None))
+        );
     }
 
     #[test]
     fn without_censoring_it_is_the_share_of_samples() {
-        let needs = Needs::new([3.0, 1.0, 2.0, 2.0].map(|amount| (amount, true))).unwrap();
-        assert_eq!(needs.curve().unwrap(), Curve::empirical(vec![1.0, 2.0, 2.0, 3.0]).unwrap());
-        let heights: Vec<f64> = needs.jumps().iter().map(|jump| jump.height).collect();
+        let requirements =
+            Requirements::new([3.0, 1.0, 2.0, 2.0].map(|amount| (amount, true))).unwrap();
+        assert_eq!(
+            requirements.curve().unwrap(),
+            Curve::empirical(vec![1.0, 2.0, 2.0, 3.0]).unwrap()
+        );
+        let heights: Vec<f64> = requirements.jumps().iter().map(|jump| jump.height).collect();
         assert_eq!(heights, [0.25, 0.75, 1.0]);
     }
 
     #[test]
     fn many_samples_are_thinned_to_a_curve_that_is_never_higher() {
-        let needs =
-            Needs::new((0..20_000).map(|row| (f64::from(row).sqrt(), row % 7 != 0))).unwrap();
-        let curve = needs.curve().unwrap();
-        let jumps = needs.jumps();
+        let requirements =
+            Requirements::new((0..20_000).map(|row| (f64::from(row).sqrt(), row % 7 != 0)))
+                .unwrap();
+        let curve = requirements.curve().unwrap();
+        let jumps = requirements.jumps();
         for jump in &jumps {
             let thin = curve.success(jump.at);
             assert!(
-                thin <= jump.height + 1e-12 && thin >= jump.height - 2.0 / MOST_POINTS as f64,
+                thin <= jump.height + 1e-12 && thin >= jump.height - 2.0 / MAX_POINTS as f64,
                 "{jump:?} {thin}"
             );
         }
