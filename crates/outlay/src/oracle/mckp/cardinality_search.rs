@@ -46,7 +46,7 @@ pub(super) struct Known {
 
 /// The case that is searched.
 #[derive(Debug, Clone, Copy)]
-struct Case<'a> {
+struct SearchCase<'a> {
     steps: &'a StepItems,
     input: MckpInput<'a>,
     bound: CardinalityBound,
@@ -74,7 +74,7 @@ impl CardinalitySearch {
         bound: CardinalityBound,
         known: Known,
     ) -> CardinalityResult {
-        let case = Case { steps, input, bound };
+        let case = SearchCase { steps, input, bound };
         let mut incumbent = self.start(case, known);
         let mut labels = 0;
         let mut limit = self.first_limit(case);
@@ -128,7 +128,7 @@ impl CardinalitySearch {
     }
 
     /// A reduced cost that `FIRST_ALTERNATIVES` alternatives stay below.
-    fn first_limit(&mut self, Case { steps, input, bound }: Case<'_>) -> f64 {
+    fn first_limit(&mut self, SearchCase { steps, input, bound }: SearchCase<'_>) -> f64 {
         self.reduced_costs.clear();
         for (domain, (&weight, &lp_item)) in input.weights.iter().zip(&self.lp_items).enumerate() {
             let here = bound.priced_item(steps, domain, weight, lp_item);
@@ -145,7 +145,11 @@ impl CardinalitySearch {
     }
 
     /// Finds the best item of each domain at the two multipliers.
-    fn start(&mut self, Case { steps, input, bound }: Case<'_>, known: Known) -> Incumbent {
+    fn start(
+        &mut self,
+        SearchCase { steps, input, bound }: SearchCase<'_>,
+        known: Known,
+    ) -> Incumbent {
         let per_spend = UNITS / input.budget;
         let (mut lp_value, mut lp_units) = (Sum::default(), 0);
         self.lp_items.clear();
@@ -170,7 +174,7 @@ impl CardinalitySearch {
     /// Lists the alternatives with a reduced cost below `limit`; false if there are too many.
     fn collect(
         &mut self,
-        Case { steps, input, bound }: Case<'_>,
+        SearchCase { steps, input, bound }: SearchCase<'_>,
         limit: f64,
         incumbent: &mut Incumbent,
     ) -> bool {
