@@ -340,7 +340,10 @@ fn columns_are_at_most_fifteen_and_documented() {
         .map(|column| column.name)
         .chain(frontier_page::COLUMNS.iter().map(|column| column.0))
     {
-        assert!(docs.contains(&format!("| `{name}` |")), "docs/reports.md does not describe {name}");
+        assert!(
+            docs.contains(&format!("| `{name}` |")),
+            "docs/reports.md does not describe {name}"
+        );
     }
     let html = learned(&cases().remove(5).1).html();
     for name in table::COLUMNS.iter().map(|column| column.name).filter(|&name| name != "bound") {
