@@ -17,3 +17,32 @@ pub mod simulation;
 mod svg;
 
 pub use page::Page;
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::{Path, PathBuf};
+
+    fn sources(folder: &Path) -> Vec<PathBuf> {
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        paths
+            .flat_map(|path| if path.is_dir() { sources(&path) } else { vec![path] })
+            .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+            .collect()
+    }
+
+    #[test]
+    fn the_crate_opens_no_files_reads_no_clock_and_prints_nothing() {
+        let files = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+        assert!(files.len() > 30, "only {} files were found", files.len());
+        for path in files.iter().filter(|path| !path.ends_with("tests.rs")) {
+            let text = fs::read_to_string(path).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            for forbidden in
+                ["std::fs", "std::net", "std::env", "std::process", "Instant", "print!", "println!"]
+            {
+                assert!(!code.contains(forbidden), "{} uses {forbidden}", path.display());
+            }
+        }
+    }
+}

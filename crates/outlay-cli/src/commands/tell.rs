@@ -6,22 +6,22 @@ use serde::Serialize;
 use crate::args::TellArgs;
 use crate::failure::Failure;
 use crate::input;
-use crate::input::csv_table::{CsvTable, Row};
+use crate::input::csv_table::{CsvRow, CsvTable};
 use crate::input::state_file::StateFile;
 use crate::input::task_names::TaskNames;
 use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::number::counted;
 
-const MEANT: &str = "outcomes have the columns round, task, completed and reward";
+const EXPECTED_COLUMNS: &str = "outcomes have the columns round, task, completed and reward";
 
 pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
-    let place = input::display_name(&arguments.outcomes);
+    let file_name = input::display_name(&arguments.outcomes);
     // Read before locking the state, because standard input can be slow.
     let text = input::text(&arguments.outcomes)?;
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
-    let outcomes = read(&ledger, &place, &text)?;
+    let outcomes = read(&ledger, &file_name, &text)?;
     let empty = outcomes.empty;
-    let told = take(&mut ledger, outcomes).map_err(|errors| Failure::many(&place, &errors))?;
+    let told = take(&mut ledger, outcomes).map_err(|errors| Failure::many(&file_name, &errors))?;
     if told.new > 0 {
         held.save(&ledger)?;
     }
@@ -88,12 +88,12 @@ struct Columns {
     reward: Option<usize>,
 }
 
-fn read(ledger: &Ledger, place: &str, text: &str) -> Result<Outcomes, Failure> {
-    let rows = CsvTable::new(place, text)?;
+fn read(ledger: &Ledger, file_name: &str, text: &str) -> Result<Outcomes, Failure> {
+    let rows = CsvTable::new(file_name, text)?;
     let columns = Columns {
-        round: rows.column("round", MEANT)?,
-        task: rows.column("task", MEANT)?,
-        completed: rows.column("completed", MEANT)?,
+        round: rows.column("round", EXPECTED_COLUMNS)?,
+        task: rows.column("task", EXPECTED_COLUMNS)?,
+        completed: rows.column("completed", EXPECTED_COLUMNS)?,
         reward: rows.optional("reward"),
     };
     let mut names = TaskNames::new(ledger.problem());
@@ -114,7 +114,7 @@ fn read(ledger: &Ledger, place: &str, text: &str) -> Result<Outcomes, Failure> {
 }
 
 /// The entry of a row; none if its `completed` is still empty.
-fn entry(row: &Row<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>, String> {
+fn entry(row: &CsvRow<'_>, columns: &Columns, task: usize) -> Result<Option<Entry>, String> {
     let round = row.count(columns.round, "round")?;
     let reward = columns.reward.filter(|column| !row.text(*column).is_empty());
     let reward = reward.map(|column| row.amount(column, "reward")).transpose()?;

@@ -15,8 +15,8 @@ use crate::input::store;
 use crate::output::table::{Align, Table};
 use crate::output::{CommandOutput, Format, csv, json};
 
-/// Environment variable with the admin token of a running service. A flag would be visible in process
-/// listings.
+/// Environment variable with the admin token of a running service. A flag would be visible in
+/// process listings.
 const TOKEN_VARIABLE: &str = "OUTLAY_TOKEN";
 
 pub(crate) fn run(arguments: &TokenArgs) -> Result<CommandOutput, Failure> {

@@ -7,39 +7,39 @@ use crate::input::suggestion::{listed, nearest};
 pub(crate) struct CsvTable<'a> {
     reader: csv::Reader<&'a [u8]>,
     header: csv::StringRecord,
-    place: &'a str,
+    file_name: &'a str,
 }
 
 /// One row.
-pub(crate) struct Row<'a> {
+pub(crate) struct CsvRow<'a> {
     record: &'a csv::StringRecord,
     /// Line number; the header is line 1.
     pub(crate) line: u64,
 }
 
 impl<'a> CsvTable<'a> {
-    /// Reads the header of `text`; `place` is the name of the file in messages.
-    pub(crate) fn new(place: &'a str, text: &'a str) -> Result<Self, Failure> {
+    /// Reads the header of `text`; `file_name` is the name of the file in messages.
+    pub(crate) fn new(file_name: &'a str, text: &'a str) -> Result<Self, Failure> {
         let mut reader = csv::ReaderBuilder::new()
             .trim(csv::Trim::All)
             .from_reader(text.trim_start_matches('\u{feff}').as_bytes());
         let header =
-            reader.headers().map_err(|error| Failure::many(place, &[broken(&error)]))?.clone();
-        Ok(Self { reader, header, place })
+            reader.headers().map_err(|error| Failure::many(file_name, &[broken(&error)]))?.clone();
+        Ok(Self { reader, header, file_name })
     }
 
-    /// Position of a required column; `meant` describes the expected columns in the error message.
-    pub(crate) fn column(&self, name: &str, meant: &str) -> Result<usize, Failure> {
+    /// Position of a required column; `expected_columns` explains the error message.
+    pub(crate) fn column(&self, name: &str, expected_columns: &str) -> Result<usize, Failure> {
         self.optional(name).ok_or_else(|| {
             let found: Vec<&str> = self.header.iter().collect();
             let hint = nearest(name, found.iter().copied())
                 .map(|near| format!("; did you mean {near}?"))
                 .unwrap_or_default();
             let error = format!(
-                "line 1: no column {name} ({meant}); the file has {}{hint}",
+                "line 1: no column {name} ({expected_columns}); the file has {}{hint}",
                 listed(&found)
             );
-            Failure::many(self.place, &[error])
+            Failure::many(self.file_name, &[error])
         })
     }
 
@@ -51,7 +51,7 @@ impl<'a> CsvTable<'a> {
     /// Passes every row to `take` and returns all errors with their line numbers.
     pub(crate) fn each(
         mut self,
-        mut take: impl FnMut(&Row<'_>) -> Result<(), String>,
+        mut take: impl FnMut(&CsvRow<'_>) -> Result<(), String>,
     ) -> Vec<String> {
         let mut errors = Vec::new();
         let mut record = csv::StringRecord::new();
@@ -59,7 +59,7 @@ impl<'a> CsvTable<'a> {
             match self.reader.read_record(&mut record) {
                 Ok(false) => break,
                 Ok(true) => {
-                    let row = Row {
+                    let row = CsvRow {
                         record: &record,
                         line: record.position().map_or(0, csv::Position::line),
                     };
@@ -74,7 +74,7 @@ impl<'a> CsvTable<'a> {
     }
 }
 
-impl Row<'_> {
+impl CsvRow<'_> {
     pub(crate) fn text(&self, column: usize) -> &str {
         self.record.get(column).unwrap_or_default()
     }

@@ -13,10 +13,11 @@ use crate::input::task_names::TaskNames;
 
 /// Reads the spend of each task of the problem.
 pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> {
-    let (place, text) = (input::display_name(path), input::text(path)?);
-    let rows = CsvTable::new(&place, &text)?;
-    let meant = "a plan has the columns task and spend";
-    let (task_column, spend_column) = (rows.column("task", meant)?, rows.column("spend", meant)?);
+    let (file_name, text) = (input::display_name(path), input::text(path)?);
+    let rows = CsvTable::new(&file_name, &text)?;
+    let expected_columns = "a plan has the columns task and spend";
+    let (task_column, spend_column) =
+        (rows.column("task", expected_columns)?, rows.column("spend", expected_columns)?);
     let mut names = TaskNames::new(problem);
     let mut seen: Vec<Option<(u64, f64)>> = vec![None; problem.tasks().len()];
     let mut errors = rows.each(|row| {
@@ -44,7 +45,7 @@ pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> 
         ));
     }
     if !errors.is_empty() {
-        return Err(Failure::many(&place, &errors));
+        return Err(Failure::many(&file_name, &errors));
     }
     Ok(seen.into_iter().flatten().map(|(_, spend)| spend).collect())
 }

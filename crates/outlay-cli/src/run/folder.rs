@@ -126,8 +126,8 @@ pub(crate) fn read_run(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)
     Ok((record, known))
 }
 
-/// True if the folder contains the requested run, false if it contains none; an error if it contains
-/// another run.
+/// True if the folder contains the requested run, false if it contains none; an error if it
+/// contains another run.
 fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool, Failure> {
     let shown = path.display();
     let file = path.join(RECORD);
@@ -170,7 +170,8 @@ fn refuse_foreign(path: &Path, results: &[&str]) -> Result<bool, Failure> {
     }
 }
 
-/// Reads the finished replications. An incomplete last line is removed; its replication is run again.
+/// Reads the finished replications. An incomplete last line is removed; its replication is run
+/// again.
 fn read_checkpoint(path: &Path, checkpoint: &mut File) -> Result<Vec<(Job, Replication)>, Failure> {
     let mut bytes = Vec::new();
     checkpoint.read_to_end(&mut bytes).map_err(|error| {

@@ -1,5 +1,5 @@
-//! Runs of experiments with a checkpoint: each replication is saved when it ends, and saved ones are
-//! not run again.
+//! Runs of experiments with a checkpoint: each replication is saved when it ends, and saved ones
+//! are not run again.
 
 mod folder;
 pub(crate) mod interrupt;

@@ -87,7 +87,8 @@ fn names_that_are_no_claims_are_refused() {
     let output = reproduce(&["theorem-5"], &out, &[]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output.stderr).starts_with("error: `theorem-5` is no claim: did you mean `theorem-"),
+        text(&output.stderr)
+            .starts_with("error: unknown claim `theorem-5`: did you mean `theorem-"),
         "{}",
         text(&output.stderr)
     );

@@ -61,7 +61,8 @@ pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
     let caption = match shown.len() {
         1 => format!("The axis ends {axes}."),
         _ => format!(
-            "The largest spends first. All panels have the same vertical axis; each has its own spend axis, which ends {axes}.{}",
+            "The largest spends first. All panels have the same vertical axis; each has its own spend \
+             axis, which ends {axes}.{}",
             left_out(hidden)
         ),
     };

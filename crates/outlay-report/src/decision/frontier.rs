@@ -36,8 +36,9 @@ pub struct Frontier {
     pub before: Option<(f64, f64)>,
 }
 
-/// Twenty budgets for the frontier of a report, with `budget` as the tenth. They lie between the sum
-/// of the tasks' lower bounds and twice the budget, or up to the spend `also` if that is larger.
+/// Twenty budgets for the frontier of a report, with `budget` as the tenth. They lie between the
+/// sum of the tasks' lower bounds and twice the budget, or up to the spend `also` if that is
+/// larger.
 pub fn frontier_budgets(problem: &Problem, budget: f64, also: f64) -> Vec<f64> {
     let needed: f64 = problem.tasks().iter().map(|task| task.bounds().min).sum();
     let most = [2.0 * budget, also, 2.0 * needed]
@@ -129,12 +130,7 @@ impl Frontier {
             self.points.len(),
             self.gap_sentence()
         );
-        Figure::half(
-            VALUES,
-            "frontier",
-            lines.picture("The best value against the budget"),
-            caption,
-        )
+        Figure::half(VALUES, "frontier", lines.picture("Optimal value against the budget"), caption)
     }
 
     fn gap_sentence(&self) -> String {
@@ -186,15 +182,10 @@ impl Frontier {
             ),
         };
         let caption = format!(
-            "By the bound on the best value; it falls to zero where more budget buys nothing, and moves in steps where tasks come in \
-             whole.{above}"
+            "By the upper bound. It falls to zero where more budget does not increase the value, \
+             and changes in steps where curves have jumps.{above}"
         );
-        Figure::half(
-            PRICES,
-            "price",
-            lines.picture("The price of budget against the budget"),
-            caption,
-        )
+        Figure::half(PRICES, "price", lines.picture("Shadow price against the budget"), caption)
     }
 }
 

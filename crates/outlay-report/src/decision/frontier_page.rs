@@ -62,7 +62,8 @@ impl FrontierPage<'_> {
         let (Some(first), Some(last)) = (points.first(), points.last()) else { return Vec::new() };
         let gap = points.iter().map(Allocation::gap).fold(0.0, f64::max);
         vec![format!(
-            "{} budgets from {} to {} per round · value {} to {} per round · price {} to {} per unit · largest gap {}",
+            "{} budgets from {} to {} per round · value {} to {} per round · price {} to {} per unit \
+             · largest gap {}",
             points.len(),
             number::plain(first.budget),
             number::plain(last.budget),

@@ -38,7 +38,8 @@ fn held_by(task: &TaskView<'_>) -> Option<String> {
     kinks(task.curve).iter().any(is_near).then(|| "at a kink".to_owned())
 }
 
-/// Gain or loss per unit of larger changes, which marginal returns do not show for curves with jumps.
+/// Gain or loss per unit of larger changes, which marginal returns do not show for curves with
+/// jumps.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Rates {
     /// Largest gain per unit of additional spend.
@@ -222,30 +223,35 @@ fn caption(page: &DecisionPage<'_>, rows: &[Row<'_>]) -> String {
         .collect();
     let near = |one: f64, other: f64| (one - other).abs() <= SAME * one.abs().max(other.abs());
     let first = match inside.first() {
-        None => "No task is inside its range, so none need sit on the line.".to_owned(),
+        None => "No task is inside its range, so none needs to lie on the line.".to_owned(),
         Some(_) if inside.iter().all(|&one| near(one, page.price)) => {
-            "Tasks inside their range sit on the line: one more unit brings the same at each of them, and that is the price.".to_owned()
+            "Tasks inside their range lie on the line: their marginal returns equal the price."
+                .to_owned()
         }
         Some(&common) if inside.iter().all(|&one| near(one, common)) => format!(
-            "Tasks inside their range bring the same for one more unit, {}. The price, {}, is that of the bound on the best value: curves \
-             that are not concave set the two apart.",
+            "Tasks inside their range have the same marginal return, {}. The price of the upper \
+             bound is {}; the two differ because some curves are not concave.",
             digits(common),
             digits(page.price)
         ),
         Some(_) => {
-            "Tasks inside their range do not bring quite the same: spends were rounded, were not chosen by the price, or the search \
-                    stopped within its tolerance."
+            "The marginal returns of tasks inside their range differ: spends were rounded, were \
+             not chosen by the price, or the search stopped within its tolerance."
                 .to_owned()
         }
     };
     let mut sentences = vec![first];
     if inside.len() < page.tasks.len() {
-        sentences
-            .push("What holds a task is named at the right: a bound, a jump or a kink of the curve, or that it gets nothing.".to_owned());
+        sentences.push(
+            "The reason why a task is held is given to its right: a bound, a jump or a kink of \
+             the curve, or a zero spend."
+                .to_owned(),
+        );
     }
     if rows.iter().any(|row| row.rates.is_some()) {
-        let grey = "Grey, for larger changes: from what more spend would bring per unit, at best, to what less would cost, at least; at a price in between, \
-                    neither pays. A task that gets nothing has only the first of the two.";
+        let grey = "Grey lines show larger changes: from the largest gain per unit of additional \
+                    spend to the smallest loss per unit of reduced spend. At a price in between, \
+                    neither pays. A task with zero spend has only the gain.";
         sentences.push(grey.to_owned());
     }
     sentences.join(" ")

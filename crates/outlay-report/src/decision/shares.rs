@@ -81,7 +81,7 @@ pub(super) fn figure(problem: &Problem, points: &[Allocation]) -> Figure {
         String::new()
     };
     let caption = format!(
-        "A column is the best split of one budget; what is missing at its top stays unspent.{thinned}"
+        "Each column is the best split of one budget; the gap at its top is unspent.{thinned}"
     );
     Figure::wide(HEADING, "shares", picture, caption)
 }

@@ -1,5 +1,5 @@
-//! Colours that remain distinguishable with colour vision deficiency, for light and dark backgrounds,
-//! and dashes.
+//! Colours that remain distinguishable with colour vision deficiency, for light and dark
+//! backgrounds, and dashes.
 
 /// A colour by its role.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! `outlay bound`: the regret bounds that apply to a problem, compared with a run.
 //!
-//! The library computes the bounds; `run` reads the measurements, `record` writes JSON and CSV, `table`
-//! writes text.
+//! The library computes the bounds; `run` reads the measurements, `record` writes JSON and CSV,
+//! `table` writes text.
 
 mod record;
 mod run;
@@ -29,7 +29,8 @@ struct Answer {
     problem: Problem,
     horizon: u64,
     guarantees: Guarantees,
-    /// Slopes and curvatures above a share of the budget, if the assumption holds and a share is known.
+    /// Slopes and curvatures above a share of the budget, if the assumption holds and a share is
+    /// known.
     quantities: Option<Quantities>,
     measured: Option<Measured>,
 }

@@ -63,9 +63,9 @@ impl Run {
             return Err(self.other_problem(problem, horizon));
         }
         let mut learners = Vec::new();
-        for (place, case) in cases {
+        for (position, case) in cases {
             for (number, learner) in self.record.learners.iter().enumerate() {
-                let replications = self.replications_of(place, number);
+                let replications = self.replications_of(position, number);
                 if !replications.is_empty() {
                     learners.push(MeasuredLearner::new(
                         case,

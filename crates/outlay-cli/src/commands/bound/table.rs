@@ -40,7 +40,11 @@ fn assumption(answer: &Answer) -> String {
             let table = quantities(answer.guarantees.polylog.as_ref(), answer.quantities.as_ref());
             text.push_str(&match table {
                 Some(table) => format!("\n{}", table.render()),
-                None => "Theorem 1 has no value here and hence no default share; use --share to report slopes and curvatures.\n".to_owned(),
+                None => {
+                    "Theorem 1 has no value here and hence no default share; use --share to report \
+                         slopes and curvatures.\n"
+                        .to_owned()
+                }
             });
             text
         }

@@ -95,7 +95,7 @@ impl Client {
         let mut outcomes = vec![Outcome::Failed; success.len()];
         for &round in &rounds.rounds {
             self.environment.play(round, &success, Feedback::Censored, &mut outcomes);
-            for (place, (outcome, given)) in outcomes.iter().zip(&rounds.tasks).enumerate() {
+            for (task, (outcome, given)) in outcomes.iter().zip(&rounds.tasks).enumerate() {
                 let reward = match outcome {
                     Outcome::Done(reward) => Some(
                         reward.units() as f64 / Reward::UNITS as f64 * self.problem.reward_max(),
@@ -104,7 +104,7 @@ impl Client {
                 };
                 let result =
                     TaskResult { task: given.task.clone(), completed: reward.is_some(), reward };
-                reports.send(now, round, place, self.environment.delay(round, place), result);
+                reports.send(now, round, task, self.environment.delay(round, task), result);
             }
         }
     }

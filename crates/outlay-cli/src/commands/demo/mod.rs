@@ -31,7 +31,8 @@ const NOTICE: Duration = Duration::from_millis(50);
 pub(crate) fn run(arguments: &DemoArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     if !arguments.listen.ip().is_loopback() {
         let message = format!(
-            "the demo runs without authentication, so it must listen on a loopback address such as 127.0.0.1, not {}",
+            "the demo runs without authentication, so it must listen on a loopback address such as \
+             127.0.0.1, not {}",
             arguments.listen
         );
         return Err(Failure(message));

@@ -9,7 +9,7 @@ use outlay_report::fit::{TaskData, TaskLog};
 use crate::args::FitArgs;
 use crate::failure::Failure;
 use crate::input;
-use crate::input::csv_table::{CsvTable, Row};
+use crate::input::csv_table::{CsvRow, CsvTable};
 
 /// Positions of the columns.
 struct Columns {
@@ -39,9 +39,9 @@ struct Seen {
 
 /// Reads the log; tasks are in the order of their first rows.
 pub(super) fn read(arguments: &FitArgs) -> Result<Vec<TaskLog>, Failure> {
-    let place = input::display_name(&arguments.log);
+    let file_name = input::display_name(&arguments.log);
     let text = input::text(&arguments.log)?;
-    let rows = CsvTable::new(&place, &text)?;
+    let rows = CsvTable::new(&file_name, &text)?;
     let columns = Columns::new(arguments, &rows)?;
     let names = Names::new(arguments);
     let mut tasks: Vec<(String, Collected)> = Vec::new();
@@ -71,10 +71,10 @@ pub(super) fn read(arguments: &FitArgs) -> Result<Vec<TaskLog>, Failure> {
         Ok(())
     });
     if !errors.is_empty() {
-        return Err(Failure::many(&place, &errors));
+        return Err(Failure::many(&file_name, &errors));
     }
     if tasks.is_empty() {
-        return Err(Failure(format!("{place} has a header but no rows")));
+        return Err(Failure(format!("{file_name} has a header but no rows")));
     }
     let finished = |(name, collected): (String, Collected)| {
         let data = if names.needs {
@@ -139,7 +139,7 @@ impl Columns {
     /// Name of the task of a row: its columns joined with spaces.
     fn name(
         &self,
-        row: &Row<'_>,
+        row: &CsvRow<'_>,
         single: &str,
         names: &Names<'_>,
         name: &mut String,
@@ -164,7 +164,7 @@ impl Columns {
         Ok(())
     }
 
-    fn seen(&self, row: &Row<'_>, names: &Names<'_>) -> Result<Seen, String> {
+    fn seen(&self, row: &CsvRow<'_>, names: &Names<'_>) -> Result<Seen, String> {
         let amount = row.amount(self.amount, names.amount)?;
         let (trials, successes) = match (self.trials, self.success) {
             (Some(trials), Some(success)) => {
@@ -194,7 +194,7 @@ impl Columns {
 }
 
 /// A whole number, including zero.
-fn whole_number(row: &Row<'_>, column: usize, what: &str) -> Result<f64, String> {
+fn whole_number(row: &CsvRow<'_>, column: usize, what: &str) -> Result<f64, String> {
     if row.text(column) == "0" {
         return Ok(0.0);
     }

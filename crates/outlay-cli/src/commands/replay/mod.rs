@@ -36,10 +36,10 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     let file =
         ReportFile::new(arguments.report.as_deref(), &[&arguments.problem, &arguments.runs])?;
     let problem = problem_source::problem(&arguments.problem)?;
-    let (place, text) = (input::display_name(&arguments.runs), input::text(&arguments.runs)?);
-    let recorded = rows::read(&problem, arguments, &place, &text)?;
+    let (file_name, text) = (input::display_name(&arguments.runs), input::text(&arguments.runs)?);
+    let recorded = rows::read(&problem, arguments, &file_name, &text)?;
     let record = Record::new(&problem, recorded.tasks)
-        .map_err(|error| Failure::many(&place, &[error.to_string()]))?;
+        .map_err(|error| Failure::many(&file_name, &[error.to_string()]))?;
     let learners = match &arguments.learners[..] {
         [] => learners(&DEFAULT_LEARNERS)?,
         given => learners(given)?,
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &ReplayArgs, quiet: bool) -> Result<CommandOutput, 
     let mut remarks = recorded.remarks;
     remarks.extend(about_environment(&problem));
     let command = command(arguments, &learners, &summary);
-    let replayed = Replayed { problem, record, runs: place, summary, assumptions };
+    let replayed = Replayed { problem, record, runs: file_name, summary, assumptions };
     if let Some(file) = file {
         remarks.push(file.write(&replay::page(&replayed, &command))?);
     }
@@ -166,6 +166,8 @@ fn about_environment(problem: &Problem) -> Option<String> {
         || environment.delay.is_some()
         || environment.available.is_some();
     said.then(|| {
-        "[environment] of the problem is ignored: every round used the full budget and all tasks, without delay".to_owned()
+        "[environment] of the problem is ignored: every round used the full budget and all tasks, \
+         without delay"
+            .to_owned()
     })
 }

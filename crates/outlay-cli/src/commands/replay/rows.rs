@@ -7,7 +7,7 @@ use outlay::replay::{OutcomeRow, TaskRows, ThresholdRow};
 
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
-use crate::input::csv_table::{CsvTable, Row};
+use crate::input::csv_table::{CsvRow, CsvTable};
 use crate::input::suggestion::{listed, nearest};
 use crate::input::task_names::TaskNames;
 
@@ -18,8 +18,9 @@ pub(super) struct Recorded {
     pub(super) remarks: Vec<String>,
 }
 
-const MEANT: &str = "recorded rows have the columns task, threshold and reward, or task, spend, success and reward; \
-                     --task, --threshold, --spend, --success and --reward name others";
+const EXPECTED_COLUMNS: &str = "recorded rows have the columns task, threshold and reward, or \
+     task, spend, success and reward; --task, --threshold, --spend, --success and --reward name \
+     others";
 
 /// Positions of the columns.
 struct Columns {
@@ -40,12 +41,12 @@ impl Columns {
             None => arguments
                 .task
                 .split(',')
-                .map(|name| rows.column(name.trim(), MEANT))
+                .map(|name| rows.column(name.trim(), EXPECTED_COLUMNS))
                 .collect::<Result<_, _>>()?,
         };
         let outcome = || -> Result<Kind, Failure> {
             let column = |name: &Option<String>, default| {
-                rows.column(name.as_deref().unwrap_or(default), MEANT)
+                rows.column(name.as_deref().unwrap_or(default), EXPECTED_COLUMNS)
             };
             Ok(Kind::Outcome {
                 spend: column(&arguments.spend, "spend")?,
@@ -53,19 +54,20 @@ impl Columns {
             })
         };
         let kind = match &arguments.threshold {
-            Some(name) => Kind::Threshold(rows.column(name, MEANT)?),
+            Some(name) => Kind::Threshold(rows.column(name, EXPECTED_COLUMNS)?),
             None if arguments.spend.is_some() || arguments.success.is_some() => outcome()?,
             None => match rows.optional("threshold") {
                 Some(column) => Kind::Threshold(column),
-                // If one of the two columns exists, report the other as missing; otherwise the threshold.
+                // If one of the two columns exists, report the other as missing; otherwise the
+                // threshold.
                 None if rows.optional("spend").or(rows.optional("success")).is_some() => outcome()?,
-                None => Kind::Threshold(rows.column("threshold", MEANT)?),
+                None => Kind::Threshold(rows.column("threshold", EXPECTED_COLUMNS)?),
             },
         };
-        Ok(Self { task, kind, reward: rows.column(&arguments.reward, MEANT)? })
+        Ok(Self { task, kind, reward: rows.column(&arguments.reward, EXPECTED_COLUMNS)? })
     }
 
-    fn name(&self, row: &Row<'_>) -> String {
+    fn name(&self, row: &CsvRow<'_>) -> String {
         self.task
             .iter()
             .map(|&column| row.text(column))
@@ -81,7 +83,7 @@ impl Columns {
         }
     }
 
-    fn take(&self, row: &Row<'_>, reward_max: f64, into: &mut TaskRows) -> Result<(), String> {
+    fn take(&self, row: &CsvRow<'_>, reward_max: f64, into: &mut TaskRows) -> Result<(), String> {
         match (&self.kind, into) {
             (Kind::Threshold(threshold), TaskRows::Thresholds(rows)) => {
                 let (threshold, reward) =
@@ -100,7 +102,7 @@ impl Columns {
         Ok(())
     }
 
-    fn reward(&self, row: &Row<'_>, reward_max: f64) -> Result<f64, String> {
+    fn reward(&self, row: &CsvRow<'_>, reward_max: f64) -> Result<f64, String> {
         let reward = row.amount(self.reward, "reward")?;
         if reward > reward_max {
             return Err(format!(
@@ -111,14 +113,14 @@ impl Columns {
     }
 }
 
-/// Parses the rows; `place` is the name of the file in messages.
+/// Parses the rows; `file_name` is the name of the file in messages.
 pub(super) fn read(
     problem: &Problem,
     arguments: &ReplayArgs,
-    place: &str,
+    file_name: &str,
     text: &str,
 ) -> Result<Recorded, Failure> {
-    let rows = CsvTable::new(place, text)?;
+    let rows = CsvTable::new(file_name, text)?;
     let columns = Columns::find(&rows, arguments)?;
     let names = TaskNames::new(problem);
     let mut tasks: Vec<TaskRows> = problem.tasks().iter().map(|_| columns.no_rows()).collect();
@@ -145,7 +147,7 @@ pub(super) fn read(
         errors.push(no_rows(&missing, &others));
     }
     if !errors.is_empty() {
-        return Err(Failure::many(place, &errors));
+        return Err(Failure::many(file_name, &errors));
     }
     Ok(Recorded { tasks, remarks: left_out(&others) })
 }

@@ -1,5 +1,5 @@
-//! Run time of each claim over all sessions. Stored apart from the results, which do not depend on the
-//! machine.
+//! Run time of each claim over all sessions. Stored apart from the results, which do not depend on
+//! the machine.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

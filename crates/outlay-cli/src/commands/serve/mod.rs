@@ -57,7 +57,10 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
             remark(&format!("metrics: {scheme}://{metrics}/metrics"));
         }
         if server.is_open() {
-            remark("authentication is off: every user of this machine has full access; `outlay token create` turns it on");
+            remark(
+                "authentication is off: every user of this machine has full access; `outlay token \
+                 create` turns it on",
+            );
         }
         tracing::info!(%address, store = name, version = env!("CARGO_PKG_VERSION"), "serving");
         Ok::<_, Failure>(server.run(signals.stop_requested()).await)
@@ -71,7 +74,8 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         }
         ServerEnding::StoreFailed(what) => {
             let remark = format!(
-                "error: the store has failed: {what}; acknowledged requests are saved, restart after fixing this"
+                "error: the store has failed: {what}; acknowledged requests are saved, restart after \
+                 fixing this"
             );
             Ok(CommandOutput {
                 ending: Ending::CheckFailed,

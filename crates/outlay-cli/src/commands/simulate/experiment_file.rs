@@ -58,7 +58,7 @@ impl ExperimentFile {
     fn parse(text: &str, folder: &Path) -> Result<Self, Vec<String>> {
         let table: Table =
             text.parse().map_err(|error: toml::de::Error| vec![syntax_error(text, &error)])?;
-        let mut fields = Fields { table: &table, place: "", errors: Vec::new() };
+        let mut fields = Fields { table: &table, prefix: "", errors: Vec::new() };
         fields.refuse_unknown(&KEYS);
         let file = Self {
             problems: fields.texts("problem", "problems", |text| ProblemSource::new(text, folder)),
@@ -98,13 +98,13 @@ fn syntax_error(text: &str, error: &toml::de::Error) -> String {
 struct Fields<'t> {
     table: &'t Table,
     /// Prefix of its keys in messages.
-    place: &'static str,
+    prefix: &'static str,
     errors: Vec<String>,
 }
 
 impl Fields<'_> {
     fn fault(&mut self, key: &str, message: impl AsRef<str>) {
-        self.errors.push(format!("{}{key}: {}", self.place, message.as_ref()));
+        self.errors.push(format!("{}{key}: {}", self.prefix, message.as_ref()));
     }
 
     fn keep<T>(&mut self, key: &str, read: Result<T, String>) -> Option<T> {
@@ -117,7 +117,7 @@ impl Fields<'_> {
                 Some(meant) => format!("did you mean {meant}?"),
                 None => format!("expected one of {}", known.join(", ")),
             };
-            self.errors.push(format!("{}{}: unknown key; {hint}", self.place, key.escape_debug()));
+            self.errors.push(format!("{}{}: unknown key; {hint}", self.prefix, key.escape_debug()));
         }
     }
 
@@ -188,7 +188,7 @@ impl Fields<'_> {
                 );
             }
         };
-        let mut fields = Fields { table, place: "grid.", errors: Vec::new() };
+        let mut fields = Fields { table, prefix: "grid.", errors: Vec::new() };
         fields.refuse_unknown(&GRID_KEYS);
         for key in GRID_KEYS.iter().filter(|key| !table.contains_key(**key)) {
             fields.fault(key, "is missing");

@@ -27,7 +27,8 @@ pub(crate) const RESULT_FILES: [&str; 7] = [
     "curves.parquet",
 ];
 
-/// Writes all files. They do not depend on the clock, on the number of threads, or on interruptions.
+/// Writes all files. They do not depend on the clock, on the number of threads, or on
+/// interruptions.
 pub(crate) fn write(
     folder: &Path,
     plan: &SimulationPlan,

@@ -1,7 +1,7 @@
 //! `outlay simulate`: replicated simulations of learners.
 //!
-//! Flags and experiment file (`request`, `experiment_file`, `grid`) become a `plan`; the plan is run and
-//! saved (`crate::run`), and the results are written (`record`, `table`, `files`).
+//! Flags and experiment file (`request`, `experiment_file`, `grid`) become a `plan`; the plan is
+//! run and saved (`crate::run`), and the results are written (`record`, `table`, `files`).
 
 mod experiment_file;
 mod files;

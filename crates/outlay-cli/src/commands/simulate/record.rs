@@ -133,7 +133,8 @@ pub(crate) fn share_of_optimum(summary: &Summary, learner: &LearnerSummary) -> O
     (optimum > 0.0).then(|| 1.0 - learner.regret.mean / optimum)
 }
 
-/// Regret relative to the even split: that of `uniform` if it was simulated, else its expected regret.
+/// Regret relative to the even split: that of `uniform` if it was simulated, else its expected
+/// regret.
 pub(crate) fn share_of_even_split_regret(
     summary: &Summary,
     learner: &LearnerSummary,

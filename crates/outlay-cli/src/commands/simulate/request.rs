@@ -42,7 +42,11 @@ impl Request {
             .unwrap_or_default();
         let problems = problems(&arguments.problems)?.or(file.problems).unwrap_or_default();
         if problems.is_empty() {
-            return Err(Failure("no problem: give a problem file, the name of an instance (see --list), or --experiment".to_owned()));
+            return Err(Failure(
+                "no problem: give a problem file, the name of an instance (see --list), or \
+                 --experiment"
+                    .to_owned(),
+            ));
         }
         let learners = match (&arguments.learners[..], file.learners) {
             ([], Some(learners)) => learners,

@@ -197,10 +197,14 @@ fn warnings(ledger: &Ledger, standing: &Standing) -> Vec<String> {
     tasks
         .filter_map(|(task, standing)| {
             let probability = standing.doubt?.probability;
-            let probability = if probability > 0.0 { format!("probability at most {probability:.0e}") } else { "impossible".to_owned() };
+            let probability = if probability > 0.0 {
+                format!("probability at most {probability:.0e}")
+            } else {
+                "impossible".to_owned()
+            };
             Some(format!(
-                "(!) {}: {} of {} completed, but its curve predicts {:.1} ({probability} if the curve is correct): check the reported \
-                 outcomes, or fit the curve again",
+                "(!) {}: {} of {} completed, but its curve predicts {:.1} ({probability} if the curve \
+                 is correct): check the reported outcomes, or fit the curve again",
                 task.name(),
                 standing.completions,
                 standing.told,

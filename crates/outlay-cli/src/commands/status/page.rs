@@ -10,8 +10,8 @@ use crate::output::command_line;
 use outlay_report::decision::{DecisionPage, Frontier, Learned, TaskView};
 use outlay_report::number::Precision;
 
-/// The page. The split is that of the next round, by the learner's indices, or by the mean rewards if
-/// the learner has no indices.
+/// The page. The split is that of the next round, by the learner's indices, or by the mean rewards
+/// if the learner has no indices.
 pub(super) fn page<'a>(
     ledger: &'a Ledger,
     standing: &Standing,
