@@ -7,9 +7,9 @@ use serde::Serialize;
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::input::problem_source;
-use crate::input::suggestion::listed;
 use crate::output::table::{Align, Table, hidden_line, most_important, wrapped};
 use crate::output::{CommandOutput, Format, csv, json};
+use outlay::text::listed;
 use outlay_report::number::{Precision, plain};
 
 /// A curve that is flat beyond this share of the budget per task gets a note.

@@ -13,12 +13,12 @@ use crate::failure::Failure;
 use crate::input;
 use crate::input::problem_source;
 use crate::input::spend_plan;
-use crate::input::suggestion::listed;
 use crate::input::values::values;
 use crate::output::ReportFile;
 use crate::output::command_line;
 use crate::output::table::{Align, Table, hidden_line, most_important};
 use crate::output::{CommandOutput, Ending, Format, csv, json, without_underflow};
+use outlay::text::listed;
 use outlay_report::decision::{DecisionPage, Frontier, TaskView};
 use outlay_report::number::{self, Precision, figure, signed_percent};
 

@@ -1,7 +1,7 @@
 //! CSV files with named columns. All errors of a file are collected with their line numbers.
 
 use crate::failure::Failure;
-use crate::input::suggestion::{listed, nearest};
+use outlay::text::{listed, nearest};
 
 /// A CSV file whose header has been read.
 pub(crate) struct CsvTable<'a> {

@@ -7,7 +7,6 @@ pub(crate) mod spend_plan;
 pub(crate) mod state_file;
 #[cfg(feature = "serve")]
 pub(crate) mod store;
-pub(crate) mod suggestion;
 pub(crate) mod task_names;
 pub(crate) mod values;
 

@@ -7,7 +7,7 @@ use outlay::instance::{INSTANCES, Instance};
 
 use crate::failure::Failure;
 use crate::input;
-use crate::input::suggestion::nearest;
+use outlay::text::nearest;
 
 /// Horizon of problems that do not specify one.
 pub(crate) const DEFAULT_HORIZON: u64 = 10_000;

@@ -8,8 +8,8 @@ use outlay::Problem;
 use crate::failure::Failure;
 use crate::input;
 use crate::input::csv_table::CsvTable;
-use crate::input::suggestion::listed;
 use crate::input::task_names::TaskNames;
+use outlay::text::listed;
 
 /// Reads the spend of each task of the problem.
 pub(crate) fn read(problem: &Problem, path: &Path) -> Result<Vec<f64>, Failure> {

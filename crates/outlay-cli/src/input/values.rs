@@ -1,9 +1,8 @@
 //! Values of the tasks, from `--values` or the problem.
 
 use outlay::Problem;
-pub(crate) use outlay::text::{listed, nearest};
+use outlay::text::listed;
 
-use super::suggestion::{listed, unknown_task};
 use crate::failure::Failure;
 
 /// The tasks' values; `given` overrides those of the problem.

@@ -93,7 +93,7 @@ pub(super) const COLUMNS: [Column; 15] = [
     Column {
         is_word: true,
         ..column("bound", "The binding bound of the spend.", |_, task| {
-            task.outcome.bound.map(|bound| bound.name().replace('_', " "))
+            task.outcome.bound.map(|bound| bound.as_str().replace('_', " "))
         })
     },
 ];

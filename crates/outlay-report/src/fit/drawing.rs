@@ -39,7 +39,9 @@ impl Drawing {
         spends.dedup();
         let band = match data {
             TaskData::Outcomes(log) => confidence_band(log, fitted, &spends, options),
-            TaskData::Requirements(needs) => requirements_confidence_band(needs, fitted, &spends, options),
+            TaskData::Requirements(needs) => {
+                requirements_confidence_band(needs, fitted, &spends, options)
+            }
         };
         let bins = match data {
             TaskData::Outcomes(log) => bins(log, BINS),

@@ -8,7 +8,7 @@ pub use drawing::Drawing;
 pub use page::FitPage;
 pub use text::{interval, p_value, parameters, warnings};
 
-use outlay::fit::{Fitted, Needs, Observations, Rewards};
+use outlay::fit::{Fitted, Observations, Requirements, Rewards};
 
 /// The caution in every output of a fit.
 pub const CAUTION: &str = "Fitted curves are known only approximately. In the worst case unknown \
@@ -32,7 +32,7 @@ pub enum TaskData {
     /// Spends and whether they succeeded.
     Outcomes(Observations),
     /// Spends that success required, possibly censored.
-    Requirements(Needs),
+    Requirements(Requirements),
 }
 
 impl TaskData {

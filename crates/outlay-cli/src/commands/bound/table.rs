@@ -4,8 +4,8 @@ use outlay::theory::{AssumptionFailure, Bound, PolylogBound, Quantities, Side};
 
 use super::Answer;
 use super::run::Measured;
-use crate::input::suggestion::listed;
 use crate::output::table::{Align, Table, wrapped};
+use outlay::text::listed;
 use outlay_report::number::{counted, figure, percent, plain};
 
 pub(super) fn table(answer: &Answer) -> String {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use outlay::fit::{Requirements, Observations, Rewards};
+use outlay::fit::{Observations, Requirements, Rewards};
 use outlay_report::fit::{TaskData, TaskLog};
 
 use crate::args::FitArgs;

@@ -8,8 +8,8 @@ use outlay::replay::{OutcomeRow, TaskRows, ThresholdRow};
 use crate::args::ReplayArgs;
 use crate::failure::Failure;
 use crate::input::csv_table::{CsvRow, CsvTable};
-use crate::input::suggestion::{listed, nearest};
 use crate::input::task_names::TaskNames;
+use outlay::text::{listed, nearest};
 
 /// The rows of each task, and remarks on the file.
 #[derive(Debug)]

@@ -12,7 +12,7 @@ pub(super) fn claim(judged: &JudgedClaim) -> String {
         .map(|(first, last)| format!("{} runs, seeds {first} to {last}; ", judged.runs))
         .unwrap_or_default();
     let (verdict, checks, time) =
-        (judged.verdict.words(), judged.finding.checks.len(), duration(judged.seconds));
+        (judged.verdict.as_str(), judged.finding.checks.len(), duration(judged.seconds));
     let head = format!(
         "**Verdict: {verdict}.** {passed} of {checks} checks passed; {seeds}run time {time}.\n"
     );

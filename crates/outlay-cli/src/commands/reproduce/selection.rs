@@ -3,7 +3,7 @@
 use outlay::claims::{CLAIMS, Claim};
 
 use crate::failure::Failure;
-use crate::input::suggestion::nearest;
+use outlay::text::nearest;
 
 /// The claims with these names, in the order of the list; all claims if `names` is empty.
 pub(super) fn selected(names: &[String]) -> Result<Vec<Claim>, Failure> {

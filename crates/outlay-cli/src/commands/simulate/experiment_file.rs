@@ -13,7 +13,7 @@ use crate::args::MAX_REPLICATIONS;
 use crate::failure::Failure;
 use crate::input;
 use crate::input::problem_source::ProblemSource;
-use crate::input::suggestion::nearest;
+use outlay::text::nearest;
 
 const KEYS: [&str; 10] = [
     "problem",
