@@ -71,6 +71,18 @@ impl<S: Simd> F64x4<S> {
         Self { simd, lanes: S::as_simd_f64s(numbers).0[0] }
     }
 
+    /// Loads up to four numbers; the remaining lanes are zero.
+    #[inline(always)]
+    pub(crate) fn load_partial(simd: S, numbers: &[f64]) -> Self {
+        Self { simd, lanes: simd.partial_load_f64s(numbers) }
+    }
+
+    /// Stores as many of the first lanes as fit.
+    #[inline(always)]
+    pub(crate) fn store_partial(self, numbers: &mut [f64]) {
+        self.simd.partial_store_f64s(numbers, self.lanes);
+    }
+
     #[inline(always)]
     pub(crate) fn store(self, numbers: &mut [f64; 4]) {
         S::as_mut_simd_f64s(numbers).0[0] = self.lanes;

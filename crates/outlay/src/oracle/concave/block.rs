@@ -15,8 +15,6 @@ use crate::problem::Bounds;
 /// The concave tasks among some consecutive tasks, by family.
 #[derive(Debug, Default)]
 pub(super) struct Block {
-    /// The first task.
-    pub(super) start: usize,
     pub(super) power: PowerTasks,
     pub(super) exponential: ExponentialTasks,
     pub(super) linear: LinearTasks,
@@ -32,8 +30,12 @@ pub(super) const BLOCK: usize = 2048;
 
 impl Block {
     pub(super) fn new(start: usize, curves: &[Curve], bounds: &[Bounds]) -> Self {
-        let mut block = Self { start, ..Self::default() };
-        block.linear.start = start;
+        let mut block = Self {
+            power: PowerTasks::new(start),
+            exponential: ExponentialTasks::new(start),
+            linear: LinearTasks::new(start),
+            ..Self::default()
+        };
         for (offset, (curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
             match ConcaveFamily::of(curve, bounds) {
                 Some(ConcaveFamily::Power(power)) => block.power.push(offset, power, curve, bounds),
@@ -73,27 +75,6 @@ impl Block {
         power.min(exponential)
     }
 
-    /// Between which spends a task follows the multiplier smoothly; nowhere for a linear one.
-    pub(super) fn smooth_range(&self, offset: usize) -> (f64, f64) {
-        if let Some(position) = self.power.index().position_of(offset) {
-            return self.power.bounds().range(position);
-        }
-        let position = self.exponential.index().position_of(offset);
-        position.map_or((0.0, 0.0), |position| self.exponential.bounds().range(position))
-    }
-
-    /// The smooth task that is strictly between its bounds and has the largest sensitivity.
-    pub(super) fn most_elastic(&self, spend: &[f64]) -> Option<(usize, f64)> {
-        let power = inside(&self.power, spend)
-            .map(|(at, offset, spend)| (offset, self.power.sensitivity(at, spend)));
-        let exponential = inside(&self.exponential, spend)
-            .map(|(at, offset, _)| (offset, self.exponential.sensitivity(at)));
-        let larger =
-            |best: (usize, f64), task: (usize, f64)| if task.1 > best.1 { task } else { best };
-        let (offset, sensitivity) = power.chain(exponential).fold((0, 0.0), larger);
-        (sensitivity > 0.0).then_some((self.start + offset, sensitivity))
-    }
-
     /// Writes the values of the references, for [`super::taylor::WarmStart`].
     pub(super) fn write_reference_values(&self, values: &mut [f64]) {
         for (position, &value) in self.power.reference_values().iter().enumerate() {
@@ -108,18 +89,6 @@ impl Block {
     pub(super) fn floor_value(&self, values: &[f64]) -> f64 {
         self.floor.iter().zip(values).map(|(floor, value)| floor * value).sum()
     }
-}
-
-/// Position, offset and spend of each task that is strictly between its bounds.
-fn inside<'a, F: Family>(
-    family: &'a F,
-    spend: &'a [f64],
-) -> impl Iterator<Item = (usize, usize, f64)> + 'a {
-    (0..family.index().len()).filter_map(move |position| {
-        let offset = family.index().offset(position);
-        let (low, high) = family.bounds().range(position);
-        (spend[offset] > low && spend[offset] < high).then_some((position, offset, spend[offset]))
-    })
 }
 
 /// Prepares trials for the values of a call.

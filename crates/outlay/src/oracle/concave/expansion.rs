@@ -150,7 +150,7 @@ impl Expansion {
     /// Where the smooth demand is `target`, between two steps; none if the root is beyond them.
     fn solve_smooth(&self, target: f64, low: f64, high: f64) -> Option<f64> {
         let (mut below, mut above) = (low, high);
-        let mut step: f64 = 0.0_f64.clamp(low, high);
+        let mut step = self.reversed_series(target).clamp(low, high);
         for _ in 0..MAX_NEWTON_STEPS {
             let (demand, sensitivity) = self.smooth_demand(step);
             let excess = demand - target;
@@ -179,6 +179,19 @@ impl Expansion {
             step = middle;
         }
         Some(step)
+    }
+
+    /// The first terms of the inverse of the smooth demand; zero if they are not accurate.
+    fn reversed_series(&self, target: f64) -> f64 {
+        if !self.crossings.is_empty() {
+            return 0.0;
+        }
+        let [total, first, second, third, _] = self.moments;
+        let inverse = 1.0 / (first + self.slope);
+        let newton = (self.constant + total - target) * inverse;
+        let (a, b) = (0.5 * second * inverse, (1.0 / 6.0) * third * inverse);
+        let step = newton * (1.0 + newton * (a + newton * (2.0 * a * a - b)));
+        if (a * newton).abs() < 0.1 { step } else { 0.0 }
     }
 
     /// About where demand is `free`, outside the window.

@@ -40,6 +40,10 @@ const SHALLOW: f64 = 0.1;
 const LOWEST_LEVEL: f64 = -1e4;
 
 impl ExponentialTasks {
+    pub(super) fn new(start: usize) -> Self {
+        Self { index: FamilyIndex::new(start), ..Self::default() }
+    }
+
     pub(super) fn push(
         &mut self,
         offset: usize,
@@ -107,11 +111,6 @@ impl ExponentialTasks {
     pub(super) fn reference_values(&self) -> &[f64] {
         &self.reference_value[..self.index.len()]
     }
-
-    /// How much the spend of a task falls per unit of the multiplier's logarithm.
-    pub(super) fn sensitivity(&self, position: usize) -> f64 {
-        self.scale[position]
-    }
 }
 
 impl Family for ExponentialTasks {
@@ -125,11 +124,12 @@ impl Family for ExponentialTasks {
 
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, values: &[f64]) {
+        let reader = self.index.reader(values);
         let mut least = F64x4::splat(simd, f64::INFINITY);
         for (chunk, (level, base)) in
             chunks4_mut(&mut self.level).iter_mut().zip(chunks4(&self.base_level)).enumerate()
         {
-            let value = self.index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             least = least.min(value);
             (value.ln() + F64x4::load(simd, base)).store(level);
         }
@@ -153,6 +153,7 @@ impl Family for ExponentialTasks {
     ) {
         let Self { index, bounds, base_level, scale, expanded_level, .. } = self;
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
+        let reader = index.reader(values);
         let (mut spend, mut sensitivity) = (zero, zero);
         let references = chunks4_mut(&mut self.reference_value)
             .iter_mut()
@@ -161,17 +162,30 @@ impl Family for ExponentialTasks {
         for (chunk, ((level, (reference_value, reference_level)), (scales, base_level))) in
             chunks4_mut(expanded_level).iter_mut().zip(references).zip(curves).enumerate()
         {
-            let value = index.load(simd, values, chunk);
-            let mut ratio = SERIES.ln_ratio(simd, value, F64x4::load(simd, reference_value));
-            if RESET || !SERIES.are_near(simd, ratio, zero) {
+            let (value, log_multiplier) = (reader.load(simd, chunk), at.reference);
+            let free_level = if RESET {
                 expansion.are_values_valid &= are_valid(simd, value);
-                let (values, log_multiplier) = (value.to_array(), at.reference);
-                let reset =
-                    Reset { base_level, values, log_multiplier, reference_value, reference_level };
-                with_simd4(at.arch, reset);
-                ratio = zero;
-            }
-            let free_level = F64x4::load(simd, reference_level) + (ratio - at.shift);
+                let values = value.to_array();
+                Reset { base_level, values, log_multiplier, reference_value, reference_level }
+                    .with_simd(simd);
+                F64x4::load(simd, reference_level)
+            } else {
+                let mut ratio = SERIES.ln_ratio(simd, value, F64x4::load(simd, reference_value));
+                if !SERIES.are_near(simd, ratio, zero) {
+                    expansion.are_values_valid &= are_valid(simd, value);
+                    let values = value.to_array();
+                    let reset = Reset {
+                        base_level,
+                        values,
+                        log_multiplier,
+                        reference_value,
+                        reference_level,
+                    };
+                    with_simd4(at.arch, reset);
+                    ratio = zero;
+                }
+                F64x4::load(simd, reference_level) + (ratio - at.shift)
+            };
             free_level.store(level);
             let scale = F64x4::load(simd, scales);
             let (free, margin) = (scale * free_level, scale * at.width);
@@ -208,10 +222,13 @@ impl Family for ExponentialTasks {
     ) -> Totals {
         let Self { index, bounds, scale, height, .. } = self;
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
+        let reader = index.reader(values);
+        let mut spends = index.writer(output.spend);
+        let mut successes = index.writer(output.success);
         let mut totals = RunningTotals::new(simd);
         let curves = chunks4(scale).iter().zip(chunks4(height));
         for (chunk, (level, (scale, height))) in chunks4(demand).iter().zip(curves).enumerate() {
-            let value = index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             let level = F64x4::load(simd, level) - at.exponential_step;
             let (scale, height) = (F64x4::load(simd, scale), F64x4::load(simd, height));
             let free = scale * level;
@@ -226,14 +243,14 @@ impl Family for ExponentialTasks {
                 (zero, F64x4::splat(simd, f64::INFINITY), zero)
             };
             let spend = free.max(low).min(high);
-            let success = free.if_between(low, high, one).if_gt(zero, on_slope, at_bound);
-            totals.above.add(spend - low);
-            totals.value.add(value * success);
-            totals.max_demand = totals.max_demand.max(free);
-            index.store(spend, output.spend, chunk);
-            index.store(success, output.success, chunk);
+            let inside = free.if_between(low, high, one);
+            let success = inside.if_gt(zero, on_slope, at_bound);
+            totals.add(simd, chunk, spend - low, value * success);
+            totals.offer(simd, chunk, free, inside * scale);
+            spends.store(spend, chunk);
+            successes.store(success, chunk);
         }
-        totals.finish()
+        totals.finish(simd, index, bounds)
     }
 }
 

@@ -72,6 +72,17 @@ pub(super) struct Totals {
     pub(super) value: Sum,
     /// The largest unbounded demand of a smooth task.
     pub(super) max_demand: f64,
+    /// The task that a small residual disturbs least.
+    pub(super) most_elastic: MostElastic,
+}
+
+/// The smooth task between its bounds with the largest sensitivity, which is zero if there is none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct MostElastic {
+    pub(super) task: usize,
+    pub(super) sensitivity: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
 }
 
 impl Totals {
@@ -79,33 +90,92 @@ impl Totals {
         self.above.merge(other.above);
         self.value.merge(other.value);
         self.max_demand = self.max_demand.max(other.max_demand);
+        if other.most_elastic.sensitivity > self.most_elastic.sensitivity {
+            self.most_elastic = other.most_elastic;
+        }
     }
 }
 
 /// The same during a pass over a family.
 #[derive(Clone, Copy)]
 pub(super) struct RunningTotals<S: Simd> {
-    pub(super) above: F64x4Sum<S>,
-    pub(super) value: F64x4Sum<S>,
-    pub(super) max_demand: F64x4<S>,
+    above: F64x4Sum<S>,
+    value: F64x4Sum<S>,
+    /// Sums over a few chunks, added up without compensation.
+    partial_above: F64x4<S>,
+    partial_value: F64x4<S>,
+    max_demand: F64x4<S>,
+    /// The largest sensitivity in each lane, and the chunk that has it.
+    sensitivity: F64x4<S>,
+    chunk: F64x4<S>,
 }
+
+/// Chunks that are added up without compensation.
+const PARTIAL: usize = 8;
 
 impl<S: Simd> RunningTotals<S> {
     #[inline(always)]
     pub(super) fn new(simd: S) -> Self {
+        let (sum, zero) = (F64x4Sum::new(simd), F64x4::splat(simd, 0.0));
         Self {
-            above: F64x4Sum::new(simd),
-            value: F64x4Sum::new(simd),
-            max_demand: F64x4::splat(simd, 0.0),
+            above: sum,
+            value: sum,
+            partial_above: zero,
+            partial_value: zero,
+            max_demand: zero,
+            sensitivity: zero,
+            chunk: zero,
         }
     }
 
+    /// Adds four tasks.
     #[inline(always)]
-    pub(super) fn finish(self) -> Totals {
+    pub(super) fn add(&mut self, simd: S, chunk: usize, above: F64x4<S>, value: F64x4<S>) {
+        self.partial_above = self.partial_above + above;
+        self.partial_value = self.partial_value + value;
+        if chunk % PARTIAL == PARTIAL - 1 {
+            self.add_partial(simd);
+        }
+    }
+
+    /// Takes the unbounded demand of four smooth tasks, and their sensitivity: zero at a bound.
+    #[inline(always)]
+    pub(super) fn offer(&mut self, simd: S, chunk: usize, demand: F64x4<S>, sensitivity: F64x4<S>) {
+        let number = F64x4::splat(simd, chunk as f64);
+        self.max_demand = self.max_demand.max(demand);
+        self.chunk = sensitivity.if_gt(self.sensitivity, number, self.chunk);
+        self.sensitivity = self.sensitivity.max(sensitivity);
+    }
+
+    #[inline(always)]
+    fn add_partial(&mut self, simd: S) {
+        self.above.add(self.partial_above);
+        self.value.add(self.partial_value);
+        (self.partial_above, self.partial_value) =
+            (F64x4::splat(simd, 0.0), F64x4::splat(simd, 0.0));
+    }
+
+    #[inline(always)]
+    pub(super) fn finish(mut self, simd: S, index: &FamilyIndex, bounds: &BoundArrays) -> Totals {
+        self.add_partial(simd);
+        let (sensitivities, chunks) = (self.sensitivity.to_array(), self.chunk.to_array());
+        let mut most_elastic = MostElastic::default();
+        for lane in 0..4 {
+            if sensitivities[lane] > most_elastic.sensitivity {
+                most_elastic.sensitivity = sensitivities[lane];
+                most_elastic.task = 4 * chunks[lane] as usize + lane;
+            }
+        }
+        if most_elastic.sensitivity > 0.0 {
+            let position = most_elastic.task;
+            (most_elastic.low, most_elastic.high) = bounds.range(position);
+            most_elastic.task = index.task(position);
+        }
         Totals {
             above: self.above.total(),
             value: self.value.total(),
             max_demand: self.max_demand.max_lane(),
+            most_elastic,
         }
     }
 }

@@ -9,17 +9,21 @@ use crate::problem::Bounds;
 /// and padded to a multiple of four.
 #[derive(Debug, Default)]
 pub(super) struct FamilyIndex {
+    /// The first task of the block.
+    start: usize,
     offset: Vec<u16>,
     /// The tasks are consecutive: they can be loaded and stored as vectors.
     is_contiguous: bool,
 }
 
 impl FamilyIndex {
+    pub(super) fn new(start: usize) -> Self {
+        Self { start, ..Self::default() }
+    }
+
     pub(super) fn push(&mut self, offset: usize) {
-        self.is_contiguous = self
-            .offset
-            .last()
-            .is_none_or(|&last| self.is_contiguous && usize::from(last) + 1 == offset);
+        let follows = |&last: &u16| self.is_contiguous && usize::from(last) + 1 == offset;
+        self.is_contiguous = self.offset.last().is_none_or(follows);
         self.offset.push(offset as u16);
     }
 
@@ -40,38 +44,95 @@ impl FamilyIndex {
         usize::from(self.offset[position])
     }
 
-    /// The position of the task at an offset.
-    pub(super) fn position_of(&self, offset: usize) -> Option<usize> {
-        self.offset.binary_search(&(offset as u16)).ok()
+    /// The task at a position.
+    pub(super) fn task(&self, position: usize) -> usize {
+        self.start + self.offset(position)
     }
 
+    /// The offset of the first task if all are consecutive.
+    fn contiguous_from(&self) -> Option<usize> {
+        self.offset.first().filter(|_| self.is_contiguous).map(|&first| usize::from(first))
+    }
+
+    /// Reads the tasks' numbers from those of the block.
+    #[inline(always)]
+    pub(super) fn reader<'a>(&'a self, numbers: &'a [f64]) -> Reader<'a> {
+        match self.contiguous_from() {
+            Some(first) => {
+                let (vectors, tail) = numbers[first..first + self.len()].as_chunks();
+                Reader { vectors, tail, offset: &[], numbers }
+            }
+            None => Reader { vectors: &[], tail: &[], offset: &self.offset, numbers },
+        }
+    }
+
+    /// Writes the tasks' numbers to those of the block.
+    #[inline(always)]
+    pub(super) fn writer<'a>(&'a self, numbers: &'a mut [f64]) -> Writer<'a> {
+        match self.contiguous_from() {
+            Some(first) => {
+                let (vectors, tail) = numbers[first..first + self.len()].as_chunks_mut();
+                Writer { vectors, rest: tail, offset: &[] }
+            }
+            None => Writer { vectors: &mut [], rest: numbers, offset: &self.offset },
+        }
+    }
+}
+
+/// Reads numbers of a family's tasks, four at a time.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    /// The numbers of consecutive tasks, and the last one to three of them.
+    vectors: &'a [[f64; 4]],
+    tail: &'a [f64],
+    /// The offsets of other tasks, and the numbers of the block.
+    offset: &'a [u16],
+    numbers: &'a [f64],
+}
+
+impl Reader<'_> {
     /// The numbers of four tasks; one in padding lanes.
     #[inline(always)]
-    pub(super) fn load<S: Simd>(&self, simd: S, numbers: &[f64], chunk: usize) -> F64x4<S> {
-        let offsets = &self.offset[4 * chunk..];
-        if let ([first, _, _, _, ..], true) = (offsets, self.is_contiguous) {
-            if let Some(four) = numbers[usize::from(*first)..].first_chunk() {
-                return F64x4::load(simd, four);
-            }
+    pub(super) fn load<S: Simd>(&self, simd: S, chunk: usize) -> F64x4<S> {
+        if let Some(four) = self.vectors.get(chunk) {
+            return F64x4::load(simd, four);
+        }
+        if self.offset.is_empty() {
+            let padding = &PADDING[self.tail.len() % 4];
+            return F64x4::load_partial(simd, self.tail) + F64x4::load(simd, padding);
         }
         let mut lanes = [1.0; 4];
-        for (lane, &offset) in lanes.iter_mut().zip(offsets) {
-            *lane = numbers[usize::from(offset)];
+        for (lane, &offset) in lanes.iter_mut().zip(&self.offset[4 * chunk..]) {
+            *lane = self.numbers[usize::from(offset)];
         }
         F64x4::load(simd, &lanes)
     }
+}
 
-    /// Writes one number to each of four tasks.
+/// One in each padding lane, by the number of tasks in the last chunk.
+const PADDING: [[f64; 4]; 4] =
+    [[0.0; 4], [0.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 0.0, 1.0]];
+
+/// Writes numbers of a family's tasks, four at a time.
+pub(super) struct Writer<'a> {
+    /// The numbers of consecutive tasks.
+    vectors: &'a mut [[f64; 4]],
+    /// The last one to three of them; or the numbers of the block, with the offsets of the tasks.
+    rest: &'a mut [f64],
+    offset: &'a [u16],
+}
+
+impl Writer<'_> {
     #[inline(always)]
-    pub(super) fn store<S: Simd>(&self, four: F64x4<S>, numbers: &mut [f64], chunk: usize) {
-        let offsets = &self.offset[4 * chunk..];
-        if let ([first, _, _, _, ..], true) = (offsets, self.is_contiguous) {
-            if let Some(to) = numbers[usize::from(*first)..].first_chunk_mut() {
-                return four.store(to);
-            }
+    pub(super) fn store<S: Simd>(&mut self, four: F64x4<S>, chunk: usize) {
+        if let Some(to) = self.vectors.get_mut(chunk) {
+            return four.store(to);
         }
-        for (lane, &offset) in four.to_array().into_iter().zip(offsets) {
-            numbers[usize::from(offset)] = lane;
+        if self.offset.is_empty() {
+            return four.store_partial(self.rest);
+        }
+        for (lane, &offset) in four.to_array().into_iter().zip(&self.offset[4 * chunk..]) {
+            self.rest[usize::from(offset)] = lane;
         }
     }
 }

@@ -18,8 +18,6 @@ pub(super) struct LinearTasks {
     /// The slope of the curve up to `saturates_at`, height included.
     slope: Vec<f64>,
     saturates_at: Vec<f64>,
-    /// The first task of the block.
-    pub(super) start: usize,
     /// The threshold multiplier in the call that was loaded last, and what the task can take above
     /// its lower bound there.
     pub(super) threshold: Vec<f64>,
@@ -27,6 +25,10 @@ pub(super) struct LinearTasks {
 }
 
 impl LinearTasks {
+    pub(super) fn new(start: usize) -> Self {
+        Self { index: FamilyIndex::new(start), ..Self::default() }
+    }
+
     pub(super) fn push(&mut self, offset: usize, saturates_at: f64, curve: &Curve, bounds: Bounds) {
         let slope = curve.height() / saturates_at;
         self.index.push(offset);
@@ -72,7 +74,7 @@ impl LinearTasks {
         for position in 0..self.index.len() {
             let (low, high) = self.bounds.range(position);
             if self.threshold[position] == multiplier && high > low {
-                tie(self.start + self.index.offset(position), low, high);
+                tie(self.index.task(position), low, high);
             }
         }
     }
@@ -89,10 +91,11 @@ impl Family for LinearTasks {
 
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, values: &[f64]) {
+        let reader = self.index.reader(values);
         for (chunk, (threshold, slope)) in
             chunks4_mut(&mut self.threshold).iter_mut().zip(chunks4(&self.slope)).enumerate()
         {
-            let value = self.index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             (value * F64x4::load(simd, slope)).store(threshold);
         }
     }
@@ -108,10 +111,11 @@ impl Family for LinearTasks {
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
         let below = F64x4::splat(simd, at.low_multiplier);
         let above = F64x4::splat(simd, at.high_multiplier);
+        let reader = self.index.reader(values);
         let mut taken = zero;
         let bounds = chunks4(&self.bounds.low).iter().zip(chunks4(&self.bounds.high));
         for (chunk, (slope, (low, high))) in chunks4(&self.slope).iter().zip(bounds).enumerate() {
-            let value = self.index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             expansion.are_values_valid &= are_valid(simd, value);
             let threshold = value * F64x4::load(simd, slope);
             let capacity = F64x4::load(simd, high) - F64x4::load(simd, low);
@@ -135,21 +139,23 @@ impl Family for LinearTasks {
         output: &mut Output<'_>,
     ) -> Totals {
         let multiplier = F64x4::splat(simd, at.multiplier);
+        let reader = self.index.reader(values);
+        let mut spends = self.index.writer(output.spend);
+        let mut successes = self.index.writer(output.success);
         let mut totals = RunningTotals::new(simd);
         let bounds = chunks4(&self.bounds.low).iter().zip(chunks4(&self.bounds.high));
         let curves = chunks4(&self.slope).iter().zip(chunks4(&self.saturates_at));
         for (chunk, ((slope, saturates_at), (low, high))) in curves.zip(bounds).enumerate() {
-            let value = self.index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             let (slope, low) = (F64x4::load(simd, slope), F64x4::load(simd, low));
             let threshold = value * slope;
             let spend = threshold.if_gt(multiplier, F64x4::load(simd, high), low);
             let useful = spend.min(F64x4::load(simd, saturates_at));
-            totals.above.add(spend - low);
-            totals.value.add(threshold * useful);
-            self.index.store(spend, output.spend, chunk);
-            self.index.store(slope * useful, output.success, chunk);
+            totals.add(simd, chunk, spend - low, threshold * useful);
+            spends.store(spend, chunk);
+            successes.store(slope * useful, chunk);
         }
-        totals.finish()
+        totals.finish(simd, &self.index, &self.bounds)
     }
 }
 
@@ -171,7 +177,7 @@ impl LinearTasks {
                 expansion.linear.push(LinearTask {
                     threshold: threshold[lane],
                     value: value[lane],
-                    task: self.start + self.index.offset(position),
+                    task: self.index.task(position),
                     low,
                     high,
                 });

@@ -204,15 +204,13 @@ impl ConcaveTasks {
             exponential_step: multiplier.ln(),
             is_tiny: true,
         };
-        let (mut totals, mut most_elastic) = (Totals::default(), (0, 0.0));
-        let mut rest = power_demand;
+        let (mut totals, mut rest) = (Totals::default(), power_demand);
         let parts = output.spend.chunks_mut(BLOCK).zip(output.success.chunks_mut(BLOCK));
         for ((block, values), (spend, success)) in
             self.blocks.iter().zip(values.chunks(BLOCK)).zip(parts)
         {
             let (power_demand, after) = rest.split_at(block.power.index().padded_len());
             rest = after;
-            let output = Output { spend: &mut *spend, success };
             let assign = Assign {
                 block,
                 at: &at,
@@ -220,17 +218,16 @@ impl ConcaveTasks {
                 power_demand,
                 exponential_level: &block.exponential.level,
                 values,
-                output,
+                output: Output { spend, success },
             };
             totals.add(with_simd4(self.arch, assign));
-            let found = block.most_elastic(spend);
-            most_elastic = found.filter(|task| task.1 > most_elastic.1).unwrap_or(most_elastic);
             if multiplier > 0.0 {
                 block.linear.each_tie(multiplier, &mut tie);
             }
         }
-        let (most_elastic, sensitivity) = most_elastic;
-        Evaluation { above: totals.above, value: totals.value, most_elastic, sensitivity }
+        let Totals { above, value, most_elastic, .. } = totals;
+        let (most_elastic, sensitivity) = (most_elastic.task, most_elastic.sensitivity);
+        Evaluation { above, value, most_elastic, sensitivity }
     }
 }
 

@@ -38,6 +38,10 @@ pub(super) struct PowerTasks {
 }
 
 impl PowerTasks {
+    pub(super) fn new(start: usize) -> Self {
+        Self { index: FamilyIndex::new(start), ..Self::default() }
+    }
+
     pub(super) fn push(&mut self, offset: usize, power: &Power, curve: &Curve, bounds: Bounds) {
         let (exponent, scale, height) = (power.exponent(), power.scale(), curve.height());
         let elasticity = 1.0 / (1.0 - exponent);
@@ -106,11 +110,6 @@ impl PowerTasks {
     pub(super) fn reference_values(&self) -> &[f64] {
         &self.reference_value[..self.index.len()]
     }
-
-    /// How much the spend of a task falls per unit of the multiplier's logarithm.
-    pub(super) fn sensitivity(&self, position: usize, spend: f64) -> f64 {
-        self.elasticity[position] * spend
-    }
 }
 
 impl Family for PowerTasks {
@@ -124,12 +123,13 @@ impl Family for PowerTasks {
 
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, values: &[f64]) {
+        let reader = self.index.reader(values);
         let curves = chunks4(&self.base_level).iter().zip(chunks4(&self.elasticity));
         let mut least = F64x4::splat(simd, f64::INFINITY);
         for (chunk, (level, (base, elasticity))) in
             chunks4_mut(&mut self.level).iter_mut().zip(curves).enumerate()
         {
-            let value = self.index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             least = least.min(value);
             F64x4::load(simd, elasticity).mul_add(value.ln(), F64x4::load(simd, base)).store(level);
         }
@@ -153,6 +153,7 @@ impl Family for PowerTasks {
         expansion: &mut Expansion,
     ) {
         let Self { index, bounds, base_level, elasticity, demand, .. } = self;
+        let reader = index.reader(values);
         let zero = F64x4::splat(simd, 0.0);
         let (mut moments, mut constant) = ([zero; 5], zero);
         let references = chunks4_mut(&mut self.reference_value)
@@ -162,26 +163,41 @@ impl Family for PowerTasks {
         for (chunk, ((demand, (reference_value, reference_demand)), (elasticity, base_level))) in
             chunks4_mut(demand).iter_mut().zip(references).zip(curves).enumerate()
         {
-            let value = index.load(simd, values, chunk);
+            let value = reader.load(simd, chunk);
             let elastic = F64x4::load(simd, elasticity);
-            let ratio = SERIES.ln_ratio(simd, value, F64x4::load(simd, reference_value));
-            let mut exponent = elastic * (ratio - at.shift);
-            if RESET || !SERIES.are_near(simd, ratio, exponent) {
+            let log_multiplier = at.reference;
+            let free = if RESET {
                 expansion.are_values_valid &= are_valid(simd, value);
                 let values = value.to_array();
-                let log_multiplier = at.reference;
-                let reset = Reset {
+                Reset {
                     elasticity,
                     base_level,
                     values,
                     log_multiplier,
                     reference_value,
                     reference_demand,
-                };
-                with_simd4(at.arch, reset);
-                exponent = elastic * (zero - at.shift);
-            }
-            let free = F64x4::load(simd, reference_demand) * SERIES.exp(simd, exponent);
+                }
+                .with_simd(simd);
+                F64x4::load(simd, reference_demand)
+            } else {
+                let ratio = SERIES.ln_ratio(simd, value, F64x4::load(simd, reference_value));
+                let mut exponent = elastic * (ratio - at.shift);
+                if !SERIES.are_near(simd, ratio, exponent) {
+                    expansion.are_values_valid &= are_valid(simd, value);
+                    let values = value.to_array();
+                    let reset = Reset {
+                        elasticity,
+                        base_level,
+                        values,
+                        log_multiplier,
+                        reference_value,
+                        reference_demand,
+                    };
+                    with_simd4(at.arch, reset);
+                    exponent = elastic * (zero - at.shift);
+                }
+                F64x4::load(simd, reference_demand) * SERIES.exp(simd, exponent)
+            };
             free.store(demand);
             if BOUNDED {
                 let low = F64x4::load(simd, &chunks4(&bounds.low)[chunk]);
@@ -219,13 +235,16 @@ impl Family for PowerTasks {
         let Self { index, bounds, elasticity, inverse_exponent, .. } = self;
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
         let multiplier = F64x4::splat(simd, at.multiplier);
+        let reader = index.reader(values);
+        let mut spends = index.writer(output.spend);
+        let mut successes = index.writer(output.success);
         let mut totals = RunningTotals::new(simd);
         let curves = chunks4(elasticity).iter().zip(chunks4(inverse_exponent));
         for (chunk, (demand, (elasticity, inverse_exponent))) in
             chunks4(demand).iter().zip(curves).enumerate()
         {
-            let value = index.load(simd, values, chunk);
-            let exponent = F64x4::load(simd, elasticity) * -at.power_step;
+            let (value, elasticity) = (reader.load(simd, chunk), F64x4::load(simd, elasticity));
+            let exponent = elasticity * -at.power_step;
             let factor = if at.is_tiny {
                 SERIES.exp_tiny(simd, exponent)
             } else {
@@ -234,27 +253,27 @@ impl Family for PowerTasks {
             let free = F64x4::load(simd, demand) * factor;
             // On the curve's slope: value * success = multiplier * spend / exponent.
             let worth = free * (F64x4::load(simd, inverse_exponent) * multiplier);
-            let (mut spend, mut worth, mut success) =
-                (free, worth, value.if_gt(zero, worth / value, zero));
+            let success = value.if_gt(zero, worth / value, zero);
             if BOUNDED {
                 let at_chunk = |numbers: &[f64]| F64x4::load(simd, &chunks4(numbers)[chunk]);
                 let (low, high) = (at_chunk(&bounds.low), at_chunk(&bounds.high));
                 let at_high = at_chunk(&bounds.success_at_high);
                 let at_bound = free.if_gt(low, at_high, at_chunk(&bounds.success_at_low));
                 let inside = free.if_between(low, high, one);
-                spend = free.max(low).min(high);
-                worth = inside.if_gt(zero, worth, value * at_bound);
-                success = inside.if_gt(zero, success, at_bound);
-                totals.above.add(spend - low);
+                let spend = free.max(low).min(high);
+                let worth = inside.if_gt(zero, worth, value * at_bound);
+                totals.add(simd, chunk, spend - low, worth);
+                totals.offer(simd, chunk, free, inside * (elasticity * spend));
+                spends.store(spend, chunk);
+                successes.store(inside.if_gt(zero, success, at_bound), chunk);
             } else {
-                totals.above.add(spend);
+                totals.add(simd, chunk, free, worth);
+                totals.offer(simd, chunk, free, elasticity * free);
+                spends.store(free, chunk);
+                successes.store(success, chunk);
             }
-            totals.value.add(worth);
-            totals.max_demand = totals.max_demand.max(free);
-            index.store(spend, output.spend, chunk);
-            index.store(success, output.success, chunk);
         }
-        totals.finish()
+        totals.finish(simd, index, bounds)
     }
 }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::ConcaveTasks;
 use super::block::{Assign, BLOCK, Block, Expand};
 use super::expansion::{Expansion, Root};
-use super::family::{AssignmentPoint, ExpansionPoint, MAX_VALUE, Totals};
+use super::family::{AssignmentPoint, ExpansionPoint, MAX_VALUE, MostElastic, Totals};
 use crate::numeric::compensated::sum;
 use crate::numeric::exp_log::{MEDIUM, TINY, exp};
 use crate::numeric::simd::with_simd4;
@@ -40,8 +40,6 @@ pub(in crate::oracle) struct TaylorSolver {
     last: Multiplier,
     /// How far to both sides of the last multiplier the next one is looked for.
     width: f64,
-    /// A task that can take a small residual, once one was looked for.
-    absorber: Option<usize>,
     /// Whether some task was at its upper bound in the last call: bounds are then checked first.
     was_at_high: bool,
     /// How many calls are skipped after one that did not fit; twice as many after the next.
@@ -66,7 +64,6 @@ struct Reference {
     last_log_multiplier: f64,
     last_multiplier: f64,
     width: f64,
-    absorber: Option<usize>,
     was_at_high: bool,
 }
 
@@ -187,7 +184,6 @@ impl TaylorSolver {
             reference: None,
             last: Multiplier::default(),
             width: FIRST_WIDTH,
-            absorber: None,
             was_at_high: false,
             pause: 0,
             next_pause: 1,
@@ -216,7 +212,6 @@ impl TaylorSolver {
                 last_log_multiplier: self.last.log,
                 last_multiplier: self.last.value,
                 width: self.width,
-                absorber: self.absorber,
                 was_at_high: self.was_at_high,
             }
         });
@@ -238,7 +233,6 @@ impl TaylorSolver {
         self.last =
             Multiplier { log: reference.last_log_multiplier, value: reference.last_multiplier };
         self.width = reference.width;
-        self.absorber = reference.absorber;
         self.was_at_high = reference.was_at_high;
         let at = ExpansionPoint {
             arch: concave.arch,
@@ -258,8 +252,7 @@ impl TaylorSolver {
             && saved.last_log_multiplier.is_finite()
             && saved.last_multiplier > 0.0
             && saved.last_multiplier.is_finite();
-        let is_task = saved.absorber.is_none_or(|absorber| absorber < self.tasks);
-        are_values && is_multiplier && is_task && (MIN_WIDTH..=MAX_WIDTH).contains(&saved.width)
+        are_values && is_multiplier && (MIN_WIDTH..=MAX_WIDTH).contains(&saved.width)
     }
 
     /// Solves a call; none if it does not fit. `start` is a multiplier to start from.
@@ -304,8 +297,7 @@ impl TaylorSolver {
         if self.reference.is_none() {
             let start = start.filter(|multiplier| *multiplier > 0.0 && multiplier.is_finite())?;
             self.last = Multiplier::from_log(start.ln());
-            (is_reset, self.width, self.absorber, self.was_at_high) =
-                (true, FIRST_WIDTH, None, false);
+            (is_reset, self.width, self.was_at_high) = (true, FIRST_WIDTH, false);
         }
         let mut is_bounded =
             self.has_lower_bounds || self.was_at_high || self.min_high < 0.25 * call.free;
@@ -450,7 +442,8 @@ impl TaylorSolver {
             if threshold.is_some() {
                 residual = self.fill_ties(multiplier, residual, output);
             }
-            if residual == 0.0 || self.absorb(concave, call, output, multiplier, residual) {
+            let absorber = totals.most_elastic;
+            if residual == 0.0 || absorb(absorber, call, output, multiplier, residual) {
                 self.last = Multiplier { log, value: multiplier };
                 self.was_at_high = is_bounded && !(totals.max_demand < self.min_high);
                 let upper_bound = bound + rounding;
@@ -479,35 +472,28 @@ impl TaylorSolver {
         }
         residual
     }
+}
 
-    /// Gives a residual to the most elastic task; false if it is too large to leave the slope there
-    /// unchanged.
-    fn absorb(
-        &mut self,
-        concave: &ConcaveTasks,
-        call: Call<'_>,
-        output: &mut Output<'_>,
-        multiplier: f64,
-        residual: f64,
-    ) -> bool {
-        if !(residual.abs() <= MAX_RESIDUAL * call.budget) {
-            return false;
-        }
-        let spend = &*output.spend;
-        let fits = |&task: &usize| {
-            let (low, high) = concave.blocks[task / BLOCK].smooth_range(task % BLOCK);
-            let (before, after) = (spend[task], spend[task] + residual);
-            residual.abs() <= MAX_ABSORBED_SHARE * before
-                && before.min(after) > low
-                && before.max(after) < high
-        };
-        let known = self.absorber.filter(fits);
-        self.absorber = known.or_else(|| most_elastic(concave, spend).filter(fits));
-        let Some(task) = self.absorber else { return false };
-        output.spend[task] += residual;
-        output.success[task] += residual * (multiplier / call.values[task]);
-        true
+/// Gives a residual to the most elastic task; false if it is too large to leave the slope there
+/// unchanged.
+fn absorb(
+    absorber: MostElastic,
+    call: Call<'_>,
+    output: &mut Output<'_>,
+    multiplier: f64,
+    residual: f64,
+) -> bool {
+    let task = absorber.task;
+    let before = output.spend[task];
+    let after = before + residual;
+    let is_small = residual.abs() <= MAX_RESIDUAL * call.budget
+        && residual.abs() <= MAX_ABSORBED_SHARE * before;
+    if !(absorber.sensitivity > 0.0 && is_small && after > absorber.low && after < absorber.high) {
+        return false;
     }
+    output.spend[task] = after;
+    output.success[task] += residual * (multiplier / call.values[task]);
+    true
 }
 
 /// As many undecided tasks as this cost next to nothing.
@@ -543,13 +529,6 @@ fn assign_blocks(
     let mut totals = Totals::default();
     blocks.iter().for_each(|block| totals.add(block.totals));
     totals
-}
-
-/// The most elastic task of the block with the largest sensitivity.
-fn most_elastic(concave: &ConcaveTasks, spend: &[f64]) -> Option<usize> {
-    let sensitivity = |block: &&Block| block.expansion.moments[1] + block.expansion.slope;
-    let block = concave.blocks.iter().max_by(|a, b| sensitivity(a).total_cmp(&sensitivity(b)))?;
-    block.most_elastic(spend.get(block.start..)?).map(|(task, _)| task)
 }
 
 /// Adds the value of the floors.
