@@ -93,8 +93,8 @@ fn game(instance: &str, learner: &str) -> (Problem, LearnerSpec) {
 }
 
 #[library_benchmark(setup = game)]
-#[bench::paper_10("power:tasks=10", "paper")]
-#[bench::sharp_10("power:tasks=10", "sharp")]
+#[bench::paper_10("power:tasks=10", "algorithm-1")]
+#[bench::sharp_10("power:tasks=10", "kl-ucb-plus")]
 #[bench::cucb_armed("k-armed", "cucb")]
 fn thousand_rounds((problem, learner): (Problem, LearnerSpec)) -> (Problem, Replication) {
     let play = Play {
@@ -130,9 +130,9 @@ fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) 
 }
 
 #[library_benchmark(setup = taught)]
-#[bench::paper("paper")]
-#[bench::sharp("sharp")]
-#[bench::tight("tight")]
+#[bench::paper("algorithm-1")]
+#[bench::sharp("kl-ucb-plus")]
+#[bench::tight("kl-ucb-mixture")]
 #[bench::cucb("cucb")]
 fn ten_index_updates(
     (mut learner, mut weights): (Box<dyn Learner>, Vec<f64>),

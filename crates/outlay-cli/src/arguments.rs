@@ -231,8 +231,8 @@ pub(crate) struct SimulateArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) experiment: Option<PathBuf>,
 
-    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp,
-    /// paper, uniform]
+    /// Who plays, as name or name:key=value,key=value; may be given several times [default:
+    /// kl-ucb-plus, algorithm-1, uniform]
     #[arg(long = "learner", value_name = "LEARNER")]
     pub(crate) learners: Vec<String>,
 

@@ -147,7 +147,7 @@ pub(crate) struct Learner {
 impl Learner {
     /// A learner for a problem; with `state`, one that goes on where that was saved.
     #[new]
-    #[pyo3(signature = (problem, learner="sharp", horizon=None, *, feedback=None, seed=1, max_change=None, floor=None, min_move=None,
+    #[pyo3(signature = (problem, learner="kl-ucb-plus", horizon=None, *, feedback=None, seed=1, max_change=None, floor=None, min_move=None,
         search_afresh=false, state=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(

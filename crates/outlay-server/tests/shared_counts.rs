@@ -90,7 +90,7 @@ async fn replicas_that_take_turns_decide_as_one() {
     let task =
         |name: &&str| json!({ "name": name, "curve": { "family": "saturating", "full_at": 40.0 } });
     let problem = json!({ "budget": 60.0, "task": names.iter().map(task).collect::<Vec<_>>() });
-    for learner in ["sharp", "thompson", "explore-then-commit", "lattimore"] {
+    for learner in ["kl-ucb-plus", "thompson", "explore-then-commit", "lattimore"] {
         let parsed = Problem::from_json(&problem.to_string(), &NoFiles).unwrap();
         let mut campaign =
             Campaign::new(&parsed, &learner.parse().unwrap(), Some(200), Shown::Censored, 1)

@@ -8,7 +8,7 @@
 //!
 //! let tasks = vec![TaskSpec::new("search", Curve::power(0.5, 100.0)?), TaskSpec::new("social", Curve::power(0.5, 100.0)?)];
 //! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
-//! let mut campaign = Campaign::new(&problem, &"sharp".parse()?, None, Feedback::Censored, 1)?;
+//! let mut campaign = Campaign::new(&problem, &"kl-ucb-plus".parse()?, None, Feedback::Censored, 1)?;
 //! let ticket = campaign.allocate(100.0, None)?;
 //! assert_eq!(ticket.round, 1);
 //! assert!((ticket.allocation.spend[0] - 50.0).abs() < 1e-9); // nothing is known yet

@@ -48,7 +48,7 @@
 //! use outlay::learner::LearnerSpec;
 //!
 //! let problem = "power".parse::<Instance>()?.problem(1000, 1)?;
-//! let learner: LearnerSpec = "sharp".parse()?;
+//! let learner: LearnerSpec = "kl-ucb-plus".parse()?;
 //! let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon: 1000, seed: 1 };
 //! let run = play.run(&AtomicBool::new(false))?.unwrap(); // None only if it was told to stop
 //! assert!((run.regret - 13.52467515).abs() < 1e-6); // the same on every machine

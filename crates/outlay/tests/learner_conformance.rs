@@ -19,7 +19,7 @@ const HORIZON: u64 = 400;
 fn learners() -> Vec<LearnerSpec> {
     let plain = LEARNERS.iter().map(|entry| entry.name.to_owned());
     let tuned = [
-        "sharp:c=2",
+        "kl-ucb-plus:c=2",
         "epsilon-greedy:epsilon=0.3",
         "explore-then-commit:rounds=20",
         "grid-ucb:units=4",
@@ -177,7 +177,7 @@ fn the_order_of_outcomes_does_not_matter() {
 #[test]
 fn an_outcome_is_taken_once() {
     let (_, problem) = problems().swap_remove(1);
-    let mut campaign = campaign(&problem, &"paper".parse().unwrap());
+    let mut campaign = campaign(&problem, &"algorithm-1".parse().unwrap());
     campaign.allocate(1.0, None).unwrap();
     campaign.allocate(1.0, Some(&[true, false, true, true, true])).unwrap();
     let done = Outcome::Done(Reward::MOST);
@@ -342,7 +342,7 @@ fn damaged_states_do_not_panic() {
 #[test]
 fn states_of_other_problems_and_versions_are_refused() {
     let (power, mixed) = (problems().swap_remove(1).1, problems().swap_remove(5).1);
-    let state = campaign(&power, &"sharp".parse().unwrap()).save();
+    let state = campaign(&power, &"kl-ucb-plus".parse().unwrap()).save();
     let message = Campaign::load(&mixed, &state).unwrap_err().to_string();
     assert_eq!(
         message,
@@ -366,12 +366,24 @@ fn names_are_read_back() {
         assert_eq!(learner.to_string().parse::<LearnerSpec>().unwrap(), learner);
     }
     for (text, message) in [
-        ("shrap", "learner `shrap`: `shrap` is not known: did you mean `sharp`?"),
-        ("sharp:c", "learner `sharp:c`: `c` must be a parameter and its value, such as key=0.5"),
-        ("sharp:c=0", "learner `sharp:c=0`: c must be a number between 0.5 and 100, not `0`"),
-        ("sharp:d=1", "learner `sharp:d=1`: unknown parameter `d`: only `c` is known here"),
-        ("paper:c=1", "learner `paper:c=1`: `paper` takes no parameters"),
-        ("sharp:c=1,c=2", "learner `sharp:c=1,c=2`: `c` is given twice"),
+        (
+            "kl-ucb-plsu",
+            "learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
+        ),
+        (
+            "kl-ucb-plus:c",
+            "learner `kl-ucb-plus:c`: `c` must be a parameter and its value, such as key=0.5",
+        ),
+        (
+            "kl-ucb-plus:c=0",
+            "learner `kl-ucb-plus:c=0`: c must be a number between 0.5 and 100, not `0`",
+        ),
+        (
+            "kl-ucb-plus:d=1",
+            "learner `kl-ucb-plus:d=1`: unknown parameter `d`: only `c` is known here",
+        ),
+        ("paper:c=1", "learner `paper:c=1`: `algorithm-1` takes no parameters"),
+        ("kl-ucb-plus:c=1,c=2", "learner `kl-ucb-plus:c=1,c=2`: `c` is given twice"),
         (
             "grid-ucb:units=0",
             "learner `grid-ucb:units=0`: units must be a whole number of at least 1 and at most 10000, not `0`",

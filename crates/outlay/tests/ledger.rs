@@ -95,7 +95,7 @@ fn a_ledger_that_is_kept_and_loaded_between_all_steps_goes_on_bit_for_bit() {
 #[test]
 fn guarded_ledgers_too_go_on_bit_for_bit() {
     let guards = Guards { max_change: Some(6.0), floor: Some(4.0), min_move: Some(0.5) };
-    for learner in every_learner().filter(|learner| !learner.names_its_splits()) {
+    for learner in every_learner().filter(|learner| !learner.chooses_allocation()) {
         let never_stopped = play(opened(learner, guards), 25, |ledger| ledger);
         let stopped = play(opened(learner, guards), 25, |ledger| {
             Ledger::from_json(&ledger.to_json()).unwrap()
@@ -244,7 +244,7 @@ fn the_standing_adds_up() {
     for task in &standing.tasks {
         let mean = task.mean.unwrap();
         assert!((mean * task.completions as f64 - task.gain).abs() < 1e-9);
-        assert!(task.bonus.unwrap() > 0.0, "sharp is an upper confidence bound");
+        assert!(task.bonus.unwrap() > 0.0, "kl-ucb-plus is an upper confidence bound");
         assert_eq!(task.doubt, None, "the curves are right here");
     }
     // Looking changes nothing.
@@ -288,7 +288,7 @@ fn damaged_records_are_refused_with_a_reason() {
     refuses("\"after\":1", "\"after\":9", "does not fit the rounds");
     refuses("\"task\":\"search\"", "\"task\":\"serch\"", "no task is named serch");
     refuses("\"budget\":100", "\"budget\":-1", "budget");
-    refuses("\"sharp\"", "\"blunt\"", "blunt");
+    refuses("\"kl-ucb-plus\"", "\"blunt\"", "blunt");
     assert!(Ledger::from_json("{").unwrap_err().to_string().contains("is not JSON"));
     // Any cut of the file is refused, none panics.
     for end in (0..kept.len()).step_by(7).filter(|end| kept.is_char_boundary(*end)) {
@@ -379,18 +379,22 @@ fn guards_that_cannot_hold_are_refused() {
     };
     let none = Guards::default();
     refuses(
-        "sharp",
+        "kl-ucb-plus",
         Guards { floor: Some(40.0), ..none },
         "floor: with it the tasks need 120, more than the budget 100",
     );
     refuses(
-        "sharp",
+        "kl-ucb-plus",
         Guards { floor: Some(-1.0), ..none },
         "floor: must be finite and not negative, not -1",
     );
-    refuses("sharp", Guards { max_change: Some(f64::NAN), ..none }, "max_change: must be finite");
     refuses(
-        "sharp",
+        "kl-ucb-plus",
+        Guards { max_change: Some(f64::NAN), ..none },
+        "max_change: must be finite",
+    );
+    refuses(
+        "kl-ucb-plus",
         Guards { max_change: Some(1.0), min_move: Some(2.0), ..none },
         "nothing could ever move",
     );
@@ -399,11 +403,11 @@ fn guards_that_cannot_hold_are_refused() {
 
 /// The list of learners that name their own splits is kept by hand.
 #[test]
-fn who_names_its_splits_is_known() {
+fn who_chooses_allocation_is_known() {
     for learner in every_learner() {
         let mut campaign =
             Campaign::new(&shop(), &learner, None, learner.entry().feedback, 1).unwrap();
         let allocation = campaign.allocate(100.0, None).unwrap().allocation;
-        assert_eq!(allocation.value == 0.0, learner.names_its_splits(), "{learner}");
+        assert_eq!(allocation.value == 0.0, learner.chooses_allocation(), "{learner}");
     }
 }

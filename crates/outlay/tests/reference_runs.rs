@@ -36,7 +36,7 @@ fn learner(name: &str) -> LearnerSpec {
     let ours = match name {
         "full_alg1" => "full",
         "hoef_delta" => "hoeffding",
-        "kl_mix" => "tight",
+        "kl_mix" => "kl-ucb-mixture",
         other => other,
     };
     ours.parse().unwrap()

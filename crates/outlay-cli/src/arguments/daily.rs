@@ -17,7 +17,7 @@ pub(crate) struct NewArguments {
     #[arg(long, value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
-    /// Who decides, as name or name:key=value [default: sharp]
+    /// Who decides, as name or name:key=value [default: kl-ucb-plus]
     #[arg(long, value_name = "LEARNER")]
     pub(crate) learner: Option<String>,
 

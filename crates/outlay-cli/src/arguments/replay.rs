@@ -40,8 +40,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "COLUMN", default_value = "reward")]
     pub(crate) reward: String,
 
-    /// Who plays, as name or name:key=value,key=value; may be given several times [default: sharp,
-    /// paper, uniform]
+    /// Who plays, as name or name:key=value,key=value; may be given several times [default:
+    /// kl-ucb-plus, algorithm-1, uniform]
     #[arg(long = "learner", value_name = "LEARNER")]
     pub(crate) learners: Vec<String>,
 

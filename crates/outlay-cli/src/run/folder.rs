@@ -119,8 +119,9 @@ pub(crate) fn look(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)>), 
         )),
         _ => cannot_read(&file, &error),
     })?;
-    let record = serde_json::from_str(&text)
+    let record: RunRecord = serde_json::from_str(&text)
         .map_err(|error| Failure(format!("{} is no record of a run ({error})", file.display())))?;
+    let record = record.with_present_names()?;
     let file = path.join(CHECKPOINT);
     let bytes = std::fs::read(&file).map_err(|error| cannot_read(&file, &error))?;
     let (known, _) = whole_lines(&file, &bytes)?;
@@ -151,7 +152,7 @@ fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool,
             file.display()
         ))
     })?;
-    match there.differences(asked) {
+    match there.with_present_names()?.differences(asked) {
         differences if differences.is_empty() => Ok(true),
         differences => Err(Failure(format!(
             "{shown} holds another run: {}; take another --out or remove it",

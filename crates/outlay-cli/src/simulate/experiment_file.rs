@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn a_file_says_what_the_flags_say() {
-        let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['paper', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
+        let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['algorithm-1', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
             replications = 3\nseed = 0\nfeedback = 'full'\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
         let file = ExperimentFile::parse(text, Path::new("folder")).unwrap();
         assert_eq!(
@@ -259,19 +259,19 @@ mod tests {
 
     #[test]
     fn every_error_is_told_with_its_key() {
-        let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['shrp', 'paper', 'paper']\nreplications = 0\nseed = 'one'\n\
+        let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['kl-ucb-plsu', 'algorithm-1', 'algorithm-1']\nreplications = 0\nseed = 'one'\n\
             feedback = 'much'\ngrid = { parameter = 3, value = [1] }\n";
         let expected = [
             "horizn: unknown key; did you mean horizon?",
             "problems[1]: must be a text, not 7",
-            "learners[0]: learner `shrp`: `shrp` is not known: did you mean `sharp`?",
+            "learners[0]: learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
             "replications: must be a whole number of at least 1 and at most 1000000, not 0",
             "seed: must be a whole number of at least 0, not the text \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",
             "grid.value: unknown key; did you mean values?",
             "grid.values: is missing",
             "grid.parameter: must be a text, not 3",
-            "learners: learner paper is given twice",
+            "learners: learner algorithm-1 is given twice",
         ];
         assert_eq!(errors(text), expected);
     }

@@ -75,7 +75,7 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
         &outlay::problem::NoFiles,
     )
     .unwrap();
-    for name in ["sharp", "thompson", "full", "oful", "lattimore"] {
+    for name in ["kl-ucb-plus", "thompson", "full", "oful", "lattimore"] {
         let state = fresh(&format!("same-{name}"));
         done(&command(
             &format!("new STATE --problem {file} --learner {name} --seed 9"),
@@ -285,7 +285,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
             .starts_with(&format!("error: {path}: is not JSON: "))
     );
     let other = refused(&command(
-        "new STATE --problem examples/m-set.toml --learner paper",
+        "new STATE --problem examples/m-set.toml --learner algorithm-1",
         &fresh("other"),
         "",
     ));

@@ -70,7 +70,7 @@ impl Live {
         let (decider, standing, last) = learnt(store, &row.id, &plan)?;
         let rounds = RoundsInMemory::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
-        let learns_from_order = !plan.learner.learns_by_counting();
+        let learns_from_order = !plan.learner.is_count_based();
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
         let state = State {
@@ -335,12 +335,12 @@ fn learnt(
 ) -> Result<(Decider, Standing, Option<Arc<SplitRow>>), StoreError> {
     let (standing, last) = (store.standing(id)?, store.last_split(id)?.map(Arc::new));
     let mut decider = plan.decider().map_err(|error| damaged(id, &error))?;
-    if plan.learner.learns_by_counting() {
+    if plan.learner.is_count_based() {
         set_counts(&mut decider, &standing).map_err(|error| damaged(id, &error))?;
     }
     // The guards compare with what each task had when it was last there.
     let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
-    if !plan.learner.learns_by_counting() || (!plan.guards.is_empty() && !has_all) {
+    if !plan.learner.is_count_based() || (!plan.guards.is_empty() && !has_all) {
         replay(store, id, plan, &mut decider)?;
     } else if let Some(last) = &last {
         take_up(&mut decider, last).map_err(|error| damaged(id, &error))?;
@@ -373,7 +373,7 @@ fn replay(
     })?;
     let mut decided = splits.values().peekable();
     let mut version = 0;
-    let learns = !plan.learner.learns_by_counting();
+    let learns = !plan.learner.is_count_based();
     each_event(store, id, page, |event| {
         while let Some(row) = decided.next_if(|row| row.stats_version <= version) {
             take_up(decider, row)?;

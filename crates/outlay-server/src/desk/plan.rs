@@ -199,7 +199,7 @@ fn learner(name: Option<&str>) -> Result<LearnerSpec, Refused> {
     let refused =
         |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available());
     let learner: LearnerSpec =
-        name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.0))?;
+        name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.to_string()))?;
     if !is_served(&learner) {
         return Err(refused(format!(
             "learner `{name}` needs {} feedback; here it is censored",

@@ -89,7 +89,7 @@ fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
 type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
 
 fn next_split(plan: &Plan, state: &mut super::live::State) -> Result<Numbers, Refused> {
-    let has_index = !plan.learner.names_its_splits();
+    let has_index = !plan.learner.chooses_allocation();
     let round = state.next_round();
     let refused =
         |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());

@@ -13,7 +13,7 @@ use outlay::learner::LearnerSpec;
 use crate::clock::{Effort, LONG_SECONDS, long};
 use crate::limits;
 
-/// Not a learner: the same algorithm by hand, `paper` on power curves and `cucb` on a bandit's
+/// Not a learner: the same algorithm by hand, `algorithm-1` on power curves and `cucb` on a bandit's
 /// arms.
 pub const BY_HAND: &str = "by-hand";
 

@@ -85,7 +85,7 @@ impl Decider {
             self.watch = None;
             return Ok(());
         }
-        if self.spec.names_its_splits() {
+        if self.spec.chooses_allocation() {
             let message = format!(
                 "guards: {} names its splits itself, and so cannot be held within guards",
                 self.spec
@@ -220,7 +220,7 @@ impl Decider {
         self.check(round, budget, available)?;
         let base = self.watch.as_ref().map(|watch| watch.save());
         // The others remember what they decide.
-        let learnt = (!self.spec.learns_by_counting()).then(|| self.learner.save());
+        let learnt = (!self.spec.is_count_based()).then(|| self.learner.save());
         self.decide(round, budget, available)?;
         if let Some(learnt) = learnt {
             self.learner.load(&learnt)?;
@@ -263,7 +263,7 @@ impl Decider {
     }
 
     /// Takes what came back of a task in a round in which it was given `spend`. The order matters
-    /// only to learners that do not [learn by counting](LearnerSpec::learns_by_counting).
+    /// only to learners that do not [learn by counting](LearnerSpec::is_count_based).
     ///
     /// # Errors
     /// If there is no such task.
@@ -288,14 +288,14 @@ impl Decider {
     /// rewards in billionths of the largest one.
     ///
     /// # Errors
-    /// If the learner does not [learn by counting](LearnerSpec::learns_by_counting), or the counts
+    /// If the learner does not [learn by counting](LearnerSpec::is_count_based), or the counts
     /// cannot be any.
     pub fn set_counts(
         &mut self,
         completions: &[u64],
         reward_sums: &[u64],
     ) -> Result<(), StateError> {
-        if !self.spec.learns_by_counting() {
+        if !self.spec.is_count_based() {
             return Err(StateError(format!("{} learns from more than counts", self.spec)));
         }
         if !self.sees_gains {

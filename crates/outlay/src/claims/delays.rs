@@ -68,9 +68,10 @@ fn added(evidence: &Evidence<'_>, instance: usize, mean: usize) -> Statistics {
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut finding = Finding::default();
-    finding.table.columns = ["instance", "mean delay", "paper", "sharp", "added", "lost by idling"]
-        .map(str::to_owned)
-        .to_vec();
+    finding.table.columns =
+        ["instance", "mean delay", "algorithm-1", "kl-ucb-plus", "added", "lost by idling"]
+            .map(str::to_owned)
+            .to_vec();
     let mut lines = Vec::new();
     for (instance, name) in INSTANCES.iter().enumerate() {
         let optimum =

@@ -44,8 +44,8 @@ impl Setting {
     #[must_use]
     pub fn new(scale: Scale) -> Self {
         let subjects = Subjects {
-            paper: LearnerSpec::Paper,
-            tight: LearnerSpec::Tight,
+            paper: LearnerSpec::Algorithm1,
+            tight: LearnerSpec::KlUcbMixture,
             sharp: LearnerSpec::default(),
         };
         Self { scale, subjects }

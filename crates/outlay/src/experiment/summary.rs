@@ -60,7 +60,7 @@ pub struct BoundCurve {
 /// What one learner did on one problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearnerSummary {
-    /// The learner as asked for: `sharp`, `epsilon-greedy:epsilon=0.05`.
+    /// The learner as asked for: `kl-ucb-plus`, `epsilon-greedy:epsilon=0.05`.
     pub learner: String,
     /// What it was shown.
     pub feedback: Feedback,
@@ -310,15 +310,15 @@ impl About<'_> {
                 .collect(),
         };
         match learner {
-            LearnerSpec::Paper
-            | LearnerSpec::Tight
+            LearnerSpec::Algorithm1
+            | LearnerSpec::KlUcbMixture
             | LearnerSpec::Hoeffding
             | LearnerSpec::Full => {
                 vec![curve("Theorem 3", &|round| {
                     worst_case_bound(tasks, self.case.horizon, mass(round))
                 })]
             }
-            LearnerSpec::Sharp { c } if *c > 0.5 => {
+            LearnerSpec::KlUcbPlus { c } if *c > 0.5 => {
                 vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))]
             }
             _ => Vec::new(),

@@ -7,8 +7,8 @@
 //! mean is at most 1.
 
 use super::Learner;
+use super::algorithm_1::log_term;
 use super::counting::{CountIndex, Counting, Remembered};
-use super::paper::log_term;
 
 #[derive(Debug)]
 pub(super) struct Hoeffding {

@@ -7,6 +7,7 @@
 //! To add one: copy `hoeffding.rs` (an index), or `uniform.rs` (a split of its own); add it to
 //! [`LearnerSpec`] and to [`LEARNERS`]; `tests/learner_conformance.rs` then runs its suite on it.
 
+mod algorithm_1;
 mod beta_draw;
 mod counting;
 mod counts;
@@ -20,19 +21,18 @@ mod greedy;
 mod grid_ucb;
 mod hoeffding;
 pub(crate) mod kl;
-mod kl_log;
+mod kl_ucb;
+mod kl_ucb_mixture;
+mod kl_ucb_plus;
 mod lattimore;
 mod oful;
-mod paper;
-mod sharp;
 mod spec;
 mod thompson;
-mod tight;
 mod uniform;
 
+pub use algorithm_1::log_term;
 pub(crate) use fluid::fluid_index;
-pub use paper::log_term;
-pub(crate) use sharp::DEFAULT_FACTOR as SHARP_FACTOR;
+pub(crate) use kl_ucb_plus::DEFAULT_FACTOR as KL_UCB_PLUS_FACTOR;
 pub use spec::{LEARNERS, LearnerEntry, LearnerError, LearnerSpec};
 pub use uniform::even_split;
 

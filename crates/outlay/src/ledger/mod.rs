@@ -73,7 +73,7 @@ pub struct Settings {
     pub guards: Guards,
 }
 
-/// `sharp` without guards.
+/// `kl-ucb-plus` without guards.
 impl Default for Settings {
     fn default() -> Self {
         Self { learner: LearnerSpec::default(), horizon: None, seed: 1, guards: Guards::default() }

@@ -62,7 +62,7 @@ impl Ledger {
         let next = ahead.next(None, &[]).ok();
         let weights = next
             .as_ref()
-            .filter(|_| !self.settings.learner.names_its_splits())
+            .filter(|_| !self.settings.learner.chooses_allocation())
             .map(|_| ahead.campaign.weights());
         let spend = self.rounds.iter().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {

@@ -1,4 +1,4 @@
-//! What `sharp` loses per decade of rounds in the end, under diminishing returns: its regret to
+//! What `kl-ucb-plus` loses per decade of rounds in the end, under diminishing returns: its regret to
 //! second order.
 //!
 //! Late in a run a task with chance of success `f` under the best split has about `f t`
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 /// How far weights are moved to measure the loss, as a share of their scale.
 const STEP: f64 = 1e-3;
 
-/// The regret that `sharp` with factor `c` adds per decade of rounds, in the problem's unit of
+/// The regret that `kl-ucb-plus` with factor `c` adds per decade of rounds, in the problem's unit of
 /// reward, once there have been many. It says something under diminishing returns only, and where
 /// every task gets a part of the best split.
 ///

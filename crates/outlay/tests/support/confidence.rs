@@ -15,12 +15,15 @@ use outlay::experiment::{Play, Replication};
 use outlay::feedback::{Feedback, Outcome};
 use outlay::learner::{LearnerSpec, log_term};
 
-/// Whether the learner's indices are confidence bounds at that level. Those of `sharp`, `kl-log`
+/// Whether the learner's indices are confidence bounds at that level. Those of `kl-ucb-plus`, `kl-ucb`
 /// and `cucb` are not, and those of `oful` and `grid-ucb` are not of tasks.
 pub(crate) fn claims(learner: &LearnerSpec) -> bool {
     matches!(
         learner,
-        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full
+        LearnerSpec::Algorithm1
+            | LearnerSpec::KlUcbMixture
+            | LearnerSpec::Hoeffding
+            | LearnerSpec::Full
     )
 }
 

@@ -1,4 +1,4 @@
-//! `tight`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's
+//! `kl-ucb-mixture`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's
 //! inequality.
 //!
 //! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S)
@@ -15,7 +15,7 @@ use super::kl;
 use crate::vectorised::{Loop, vectorised};
 
 #[derive(Debug)]
-pub(super) struct Tight {
+pub(super) struct KlUcbMixture {
     /// `log(K²T)`.
     base: f64,
     indices: Vec<f64>,
@@ -53,7 +53,7 @@ impl Loop for Levels<'_> {
     }
 }
 
-impl Tight {
+impl KlUcbMixture {
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
         Box::new(Counting::new(tasks, Self::new(base(tasks, horizon as f64), tasks)))
     }
@@ -99,7 +99,7 @@ impl Tight {
     }
 }
 
-impl Index for Tight {
+impl Index for KlUcbMixture {
     fn update(&mut self, task: usize, counts: &Counts) {
         if counts.completions(task) == 0 {
             self.indices[task] = 1.0;

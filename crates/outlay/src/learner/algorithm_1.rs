@@ -1,4 +1,4 @@
-//! `paper`: Algorithm 1 of *Online Budget Allocation with Censored Semi-Bandit Feedback* (COLT
+//! `algorithm-1`: Algorithm 1 of *Online Budget Allocation with Censored Semi-Bandit Feedback* (COLT
 //! 2026).
 //!
 //! Index: `m + sqrt(L / (1 + N))` with `L = log(2/δ)`, `δ = 1/(KT)²`; `sqrt(L)` before the first
@@ -17,11 +17,11 @@ pub fn log_term(tasks: usize, horizon: u64) -> f64 {
 }
 
 #[derive(Debug)]
-pub(super) struct Paper {
+pub(super) struct Algorithm1 {
     log_term: f64,
 }
 
-impl Paper {
+impl Algorithm1 {
     pub(super) fn new(tasks: usize, horizon: u64) -> Self {
         Self { log_term: log_term(tasks, horizon) }
     }
@@ -31,7 +31,7 @@ impl Paper {
     }
 }
 
-impl CountIndex for Paper {
+impl CountIndex for Algorithm1 {
     #[inline(always)]
     fn index(&self, completions: f64, mean: f64) -> f64 {
         mean + (self.log_term / (1.0 + completions)).sqrt()
