@@ -22,12 +22,12 @@ use std::sync::atomic::AtomicBool;
 
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use instances::{Kind, Random, instance};
-use outlay::experiment::{Play, Replication};
 use outlay::feedback::{Completion, Feedback, Reward};
 use outlay::fit::{Choice, Fitted, Observations, fit};
 use outlay::instance::Instance;
-use outlay::learner::{Learner, LearnerSpec, Situation};
+use outlay::learner::{Learner, LearnerInputs, LearnerSpec, RoundContext};
 use outlay::problem::NoFiles;
+use outlay::simulation::{Play, Replication};
 use outlay::{Problem, fit};
 use solve::{Cold, Warm};
 
@@ -99,7 +99,7 @@ fn game(instance: &str, learner: &str) -> (Problem, LearnerSpec) {
 fn thousand_rounds((problem, learner): (Problem, LearnerSpec)) -> (Problem, Replication) {
     let play = Play {
         problem: &problem,
-        learner: &learner,
+        learner: &learner.into(),
         feedback: learner.entry().feedback,
         horizon: ROUNDS,
         seed: 1,
@@ -111,7 +111,14 @@ fn thousand_rounds((problem, learner): (Problem, LearnerSpec)) -> (Problem, Repl
 /// A learner after a few hundred rounds in which every task completed now and then.
 fn taught(learner: &str) -> (Box<dyn Learner>, Vec<f64>) {
     let (problem, spec) = game("power:tasks=10", learner);
-    let mut learner = spec.build(&problem, Some(ROUNDS), Feedback::Censored, 1).unwrap();
+    let mut learner = spec
+        .build(&LearnerInputs {
+            problem: &problem,
+            horizon: Some(ROUNDS),
+            feedback: Feedback::Censored,
+            seed: 1,
+        })
+        .unwrap();
     let mut weights = vec![0.0; problem.tasks().len()];
     for round in 1..=300 {
         decide_and_learn(&mut *learner, round, &mut weights);
@@ -120,7 +127,7 @@ fn taught(learner: &str) -> (Box<dyn Learner>, Vec<f64>) {
 }
 
 fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) {
-    learner.decide(&Situation { round, budget: 1.0, available: None }, weights);
+    learner.decide(&RoundContext { round, budget: 1.0, available: None }, weights);
     let reward = if round.is_multiple_of(3) { Reward::MOST } else { Reward::NONE };
     let task = round as usize % weights.len();
     learner.observe_completed(&[

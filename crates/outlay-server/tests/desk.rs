@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outlay::Problem;
-use outlay::campaign::{Campaign, Guards};
+use outlay::campaign::{Campaign, CampaignOptions, Guards};
 use outlay::feedback::Feedback as Shown;
 use outlay::learner::LEARNERS;
 use outlay::problem::NoFiles;
@@ -78,10 +78,18 @@ fn spends(rounds: &Rounds) -> Vec<u64> {
 
 async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {
     let problem = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
-    let mut campaign =
-        Campaign::new(&problem, &learner.parse().unwrap(), Some(500), Shown::Censored, 7).unwrap();
-    campaign.search_afresh();
-    campaign.guard(&problem, guards.unwrap_or_default()).unwrap();
+    let mut campaign = Campaign::new(
+        &problem,
+        CampaignOptions {
+            learner: learner.parse().unwrap(),
+            horizon: Some(500),
+            feedback: Some(Shown::Censored),
+            seed: 7,
+            guards: guards.unwrap_or_default(),
+            always_cold: true,
+        },
+    )
+    .unwrap();
     let mut world = World::new(Limits::default());
     world.desk.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
     let draws = Draws::new(3, Purpose::Completion);

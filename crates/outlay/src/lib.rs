@@ -37,20 +37,21 @@
 //!
 //! # Learning the values
 //!
-//! When nobody knows what a success is worth, a [`campaign::Campaign`] learns it: it hands out a
-//! split a round and takes what comes back, late and in any order. [`experiment`] plays learners
-//! against simulated worlds and counts their regret.
+//! If the value of a success is unknown, a [`campaign::Campaign`] learns it: it issues one
+//! allocation per round and accepts outcomes late and in any order. [`simulation`] runs learners
+//! against simulated environments and measures their regret. A learner of your own implements
+//! [`learner::Learner`] and runs in both beside the built-in ones.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
-//! use outlay::experiment::Play;
+//! use outlay::simulation::Play;
 //! use outlay::instance::Instance;
-//! use outlay::learner::LearnerSpec;
+//! use outlay::learner::LearnerChoice;
 //!
 //! let problem = "power".parse::<Instance>()?.problem(1000, 1)?;
-//! let learner: LearnerSpec = "kl-ucb-plus".parse()?;
-//! let play = Play { problem: &problem, learner: &learner, feedback: learner.entry().feedback, horizon: 1000, seed: 1 };
-//! let run = play.run(&AtomicBool::new(false))?.unwrap(); // None only if it was told to stop
+//! let learner: LearnerChoice = "kl-ucb-plus".parse()?;
+//! let play = Play { problem: &problem, learner: &learner, feedback: learner.feedback(), horizon: 1000, seed: 1 };
+//! let run = play.run(&AtomicBool::new(false))?.unwrap(); // `None` only if `stop` was set
 //! assert!((run.regret - 13.52467515).abs() < 1e-6); // the same on every machine
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -65,11 +66,10 @@
 //! | [`plan`] | a given split against the best one, other budgets, whole units |
 //! | [`fit`] | curves from logs of spends and successes |
 //! | [`feedback`] | outcomes and rewards, and how much of them is shown |
-//! | [`learner`] | how the next split is chosen from what came back, one rule a file |
-//! | [`campaign`] | a learner at work: splits out, outcomes in, state saved |
-//! | [`ledger`] | the daily loop: rounds and outcomes on record, told twice, taken back |
-//! | [`environment`] | the world of a simulation: budgets, completions, rewards, delays |
-//! | [`experiment`] | one replication, many replications, what they add up to |
+//! | [`learner`] | policies that choose the next allocation from outcomes, one per file |
+//! | [`campaign`] | a learner in use: allocations out, outcomes in, state saved |
+//! | [`ledger`] | the daily loop: a campaign with a record of rounds and outcomes, and undo |
+//! | [`simulation`] | environments, replications, experiments and their summaries |
 //! | [`replay`] | learners on recorded outcomes, and how far a record is from the model |
 //! | [`instance`] | problems by name |
 //! | [`random`] | the counter-based stream |
@@ -92,8 +92,6 @@
 pub mod campaign;
 pub mod claims;
 pub mod curve;
-pub mod environment;
-pub mod experiment;
 pub mod feedback;
 pub mod fit;
 pub mod instance;
@@ -106,6 +104,7 @@ mod pooling;
 pub mod problem;
 pub mod random;
 pub mod replay;
+pub mod simulation;
 mod sum;
 pub mod theory;
 mod vectorised;

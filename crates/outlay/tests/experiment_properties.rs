@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use outlay::campaign::Campaign;
-use outlay::environment::Environment;
-use outlay::experiment::{Case, Experiment, Play, Replication, Source, Statistics};
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Feedback, Outcome};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec, NoFiles};
+use outlay::simulation::Environment;
+use outlay::simulation::{Case, Experiment, Play, Replication, Source, Statistics};
 use outlay::{Curve, Problem, ProblemSpec, RewardLaw, TaskSpec};
 
 #[path = "support/bound.rs"]
@@ -30,8 +30,13 @@ fn instance(text: &str, horizon: u64, seed: u64) -> Problem {
 /// Plays, and checks what must hold of every run whatever its purpose.
 fn play(problem: &Problem, learner: &str, horizon: u64, seed: u64) -> Replication {
     let learner = spec(learner);
-    let play =
-        Play { problem, learner: &learner, feedback: learner.entry().feedback, horizon, seed };
+    let play = Play {
+        problem,
+        learner: &learner.into(),
+        feedback: learner.entry().feedback,
+        horizon,
+        seed,
+    };
     let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
     let scale = problem.reward_max();
     // The best split is at least as good as any other: regret never falls.
@@ -78,7 +83,9 @@ fn threads_do_not_matter() {
     };
     let experiment = Experiment {
         cases: vec![case("power"), case("theorem-4:pairs=3"), case("saturating-jobs")],
-        learners: ["algorithm-1", "kl-ucb-plus", "thompson", "oful"].map(spec).to_vec(),
+        learners: ["algorithm-1", "kl-ucb-plus", "thompson", "oful"]
+            .map(|name| spec(name).into())
+            .to_vec(),
         feedback: None,
         replications: 5,
         seed: 9,
@@ -104,11 +111,11 @@ fn threads_do_not_matter() {
         let play = Play {
             problem: &problem,
             learner,
-            feedback: learner.entry().feedback,
+            feedback: learner.feedback(),
             horizon: case.horizon,
             seed: run.seed,
         };
-        bound::assert_worst_case_bound(learner, &run, case.horizon);
+        bound::assert_worst_case_bound(learner.built_in().unwrap(), &run, case.horizon);
         assert_eq!(confidence::failure(&play, &run), None);
     }
 }
@@ -356,8 +363,16 @@ fn m_sets_are_played_as_the_top_of_the_indices() {
             "epsilon-greedy",
             "cucb",
         ] {
-            let mut campaign =
-                Campaign::new(&problem, &spec(learner), Some(1000), Feedback::Censored, 1).unwrap();
+            let mut campaign = Campaign::new(
+                &problem,
+                CampaignOptions {
+                    learner: spec(learner).into(),
+                    horizon: Some(1000),
+                    feedback: Some(Feedback::Censored),
+                    ..CampaignOptions::default()
+                },
+            )
+            .unwrap();
             let mut event = confidence::Event::new(&problem, &environment, &spec(learner), 1000);
             for _ in 0..300 {
                 let ticket = campaign.allocate(1.0, None).unwrap();
@@ -414,7 +429,7 @@ fn an_index_without_its_width_would_be_noticed() {
             let (problem, learner) = (instance(name, 1500, 1), spec(learner));
             let play = Play {
                 problem: &problem,
-                learner: &learner,
+                learner: &learner.into(),
                 feedback: Feedback::Censored,
                 horizon: 1500,
                 seed: 1,
@@ -450,7 +465,7 @@ fn summaries_add_up() {
         horizon: 500,
         parameter: None,
     };
-    let learners: Vec<LearnerSpec> = ["kl-ucb-plus", "uniform"].map(spec).to_vec();
+    let learners = ["kl-ucb-plus", "uniform"].map(|name| spec(name).into()).to_vec();
     let experiment =
         Experiment { cases: vec![case], learners, feedback: None, replications: 6, seed: 3 };
     let stop = AtomicBool::new(false);

@@ -5,13 +5,13 @@ mod support;
 use std::sync::atomic::AtomicBool;
 
 use outlay::Problem;
-use outlay::campaign::{Campaign, CampaignError, CampaignState};
-use outlay::environment::Environment;
-use outlay::experiment::Play;
+use outlay::campaign::{Campaign, CampaignError, CampaignOptions, CampaignState};
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::instance::Instance;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::NoFiles;
+use outlay::simulation::Environment;
+use outlay::simulation::Play;
 use support::Random;
 
 const HORIZON: u64 = 400;
@@ -53,8 +53,23 @@ fn problems() -> Vec<(&'static str, Problem)> {
     ]
 }
 
+fn options(
+    learner: &LearnerSpec,
+    horizon: Option<u64>,
+    feedback: Feedback,
+    seed: u64,
+) -> CampaignOptions {
+    CampaignOptions {
+        learner: (*learner).into(),
+        horizon,
+        feedback: Some(feedback),
+        seed,
+        ..CampaignOptions::default()
+    }
+}
+
 fn campaign(problem: &Problem, learner: &LearnerSpec) -> Campaign {
-    Campaign::new(problem, learner, Some(HORIZON), learner.entry().feedback, 5).unwrap()
+    Campaign::new(problem, options(learner, Some(HORIZON), learner.entry().feedback, 5)).unwrap()
 }
 
 /// Plays one round and tells everything at once; returns the spends.
@@ -215,15 +230,15 @@ fn too_little_feedback_is_refused_at_construction() {
     let (_, problem) = problems().swap_remove(1);
     for entry in LEARNERS {
         let learner: LearnerSpec = entry.name.parse().unwrap();
-        for (_, feedback) in Feedback::ALL {
-            let made = Campaign::new(&problem, &learner, Some(HORIZON), feedback, 1);
+        for feedback in Feedback::ALL {
+            let made = Campaign::new(&problem, options(&learner, Some(HORIZON), feedback, 1));
             assert_eq!(made.is_ok(), feedback.covers(entry.feedback), "{} {feedback}", entry.name);
         }
         let without_horizon = Problem::from_toml(MIXED, &NoFiles).unwrap();
-        let made = Campaign::new(&without_horizon, &learner, None, entry.feedback, 1);
+        let made = Campaign::new(&without_horizon, options(&learner, None, entry.feedback, 1));
         assert_eq!(made.is_ok(), !entry.needs_horizon, "{}", entry.name);
     }
-    let message = Campaign::new(&problem, &"full".parse().unwrap(), None, Feedback::Censored, 1)
+    let message = Campaign::new(&problem, options(&LearnerSpec::Full, None, Feedback::Censored, 1))
         .unwrap_err()
         .to_string();
     assert_eq!(message, "learner `full`: needs full feedback and would get censored feedback only");
@@ -235,14 +250,19 @@ fn richer_feedback_is_not_used_by_stealth() {
     for (name, problem) in problems() {
         for learner in learners() {
             let run = |feedback| {
-                let play =
-                    Play { problem: &problem, learner: &learner, feedback, horizon: 150, seed: 4 };
+                let play = Play {
+                    problem: &problem,
+                    learner: &learner.into(),
+                    feedback,
+                    horizon: 150,
+                    seed: 4,
+                };
                 play.run(&AtomicBool::new(false)).unwrap().unwrap()
             };
             let needed = run(learner.entry().feedback);
-            for (_, richer) in Feedback::ALL
+            for richer in Feedback::ALL
                 .into_iter()
-                .filter(|(_, feedback)| feedback.covers(learner.entry().feedback))
+                .filter(|feedback| feedback.covers(learner.entry().feedback))
             {
                 assert!(run(richer) == needed, "{name} {learner} {richer}");
             }

@@ -3,9 +3,9 @@
 use std::alloc::System;
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::{Play, trace_rounds};
 use outlay::instance::Instance;
 use outlay::learner::{LEARNERS, LearnerSpec};
+use outlay::simulation::{Play, trace_rounds};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 #[global_allocator]
@@ -22,7 +22,7 @@ fn longer_runs_allocate_no_more() {
                 let region = Region::new(ALLOCATOR);
                 let play = Play {
                     problem: &problem,
-                    learner: &learner,
+                    learner: &learner.into(),
                     feedback: entry.feedback,
                     horizon,
                     seed: 1,

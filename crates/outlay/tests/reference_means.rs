@@ -5,8 +5,8 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::{Case, Experiment, Job, Play, Replication, Source, Statistics};
 use outlay::learner::LearnerSpec;
+use outlay::simulation::{Case, Experiment, Play, Source, Statistics};
 
 #[path = "support/bound.rs"]
 mod bound;
@@ -98,7 +98,7 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     };
     let experiment = Experiment {
         cases: vec![case],
-        learners: learners.to_vec(),
+        learners: learners.iter().copied().map(Into::into).collect(),
         feedback: None,
         replications: reference.replications,
         seed: 1000,
@@ -114,7 +114,7 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
             let problem = source.problem(reference.horizon, replication.seed).unwrap();
             let played = Play {
                 problem: &problem,
-                learner,
+                learner: &(*learner).into(),
                 feedback: learner.entry().feedback,
                 horizon: reference.horizon,
                 seed: replication.seed,

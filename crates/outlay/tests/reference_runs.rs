@@ -4,10 +4,10 @@
 use std::sync::atomic::AtomicBool;
 
 use outlay::Problem;
-use outlay::experiment::{Play, Replication};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 use outlay::random::{Draws, Purpose};
+use outlay::simulation::{Play, Replication};
 use serde_json::Value;
 
 #[path = "support/bound.rs"]
@@ -44,7 +44,7 @@ fn learner(name: &str) -> LearnerSpec {
 
 fn play(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Replication {
     let feedback = learner.entry().feedback;
-    let play = Play { problem, learner, feedback, horizon, seed };
+    let play = Play { problem, learner: &(*learner).into(), feedback, horizon, seed };
     let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
     bound::assert_worst_case_bound(learner, &run, horizon);
     assert_eq!(confidence::failure(&play, &run), None);

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use outlay::campaign::Campaign;
-use outlay::experiment::Play;
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Completion, Feedback, Outcome, Reward};
 use outlay::instance::Instance;
 use outlay::learner::{LEARNERS, LearnerSpec};
+use outlay::simulation::Play;
 
 /// Mean regret over some seeds.
 fn regret(instance: &str, learner: &str, horizon: u64, replications: u64) -> f64 {
@@ -16,7 +16,7 @@ fn regret(instance: &str, learner: &str, horizon: u64, replications: u64) -> f64
         let problem = instance.problem(horizon, seed).unwrap();
         let play = Play {
             problem: &problem,
-            learner: &learner,
+            learner: &learner.into(),
             feedback: learner.entry().feedback,
             horizon,
             seed,
@@ -105,7 +105,16 @@ fn a_second_name_is_the_same_learner() {
 
 fn lattimore() -> Campaign {
     let problem = "saturating-jobs".parse::<Instance>().unwrap().problem(100, 1).unwrap();
-    Campaign::new(&problem, &LearnerSpec::Lattimore, Some(100), Feedback::Censored, 1).unwrap()
+    Campaign::new(
+        &problem,
+        CampaignOptions {
+            learner: LearnerSpec::Lattimore.into(),
+            horizon: Some(100),
+            feedback: Some(Feedback::Censored),
+            ..CampaignOptions::default()
+        },
+    )
+    .unwrap()
 }
 
 /// Each outcome goes with the spend of its own round: budgets differ, outcomes come late and

@@ -1,7 +1,7 @@
 //! `outlay next`: the split of the next round, on record before it is shown.
 
 use outlay::campaign::GuardReport;
-use outlay::ledger::{HandedOut, Ledger, LedgerError};
+use outlay::ledger::{IssuedRound, Ledger, LedgerError};
 use serde::Serialize;
 
 use super::state_file::StateFile;
@@ -77,7 +77,7 @@ struct FormRow<'a> {
 
 struct Shown<'a> {
     ledger: &'a Ledger,
-    round: &'a HandedOut,
+    round: &'a IssuedRound,
     /// What the round before had, or what the tasks' `current` says.
     before: Option<Vec<f64>>,
 }

@@ -1,6 +1,6 @@
 //! The report of where things stand: the page of a decision, with what the learner knows.
 
-use outlay::ledger::{Ledger, Standing};
+use outlay::ledger::{Ledger, LedgerStatus};
 use outlay::plan::{outcomes, value_of};
 use outlay::{Options, Task};
 
@@ -13,7 +13,7 @@ use crate::shell;
 /// bring, or by the means so far if it hopes for nothing.
 pub(super) fn page<'a>(
     ledger: &'a Ledger,
-    standing: &Standing,
+    standing: &LedgerStatus,
     title: String,
     headline: Vec<String>,
     quiet: bool,

@@ -1,6 +1,6 @@
 //! `outlay tell`: what came back, all of a file or nothing of it.
 
-use outlay::ledger::{Entry, Ledger, LedgerError, Told};
+use outlay::ledger::{Entry, Ledger, LedgerError, Reported};
 use serde::Serialize;
 
 use super::state_file::StateFile;
@@ -36,9 +36,9 @@ pub(crate) fn run(arguments: &TellArguments) -> Result<Report, Failure> {
 
 /// Takes the entries, or says everything that is wrong with the file: what cannot be read, then
 /// what cannot be.
-fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Told, Vec<String>> {
+fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Reported, Vec<String>> {
     let Outcomes { entries, lines, mut errors, .. } = outcomes;
-    match ledger.tell(&entries) {
+    match ledger.report(&entries) {
         Ok(told) if errors.is_empty() => return Ok(told),
         Ok(_) => {}
         Err(LedgerError::Entries(refused)) => errors.extend(
@@ -58,7 +58,7 @@ struct Record {
     open_rounds: usize,
 }
 
-fn sentence(told: Told, record: &Record) -> String {
+fn sentence(told: Reported, record: &Record) -> String {
     let mut parts = vec![if told.new > 0 {
         format!("{} told", counted(told.new, "outcome"))
     } else {

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use outlay::claims::{Claim, Evidence, Finding, Results, Scale, Setting, Verdict};
-use outlay::experiment::Experiment;
+use outlay::simulation::Experiment;
 
 use crate::arguments::ReproduceArguments;
 use crate::console::{Progress, Work};

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use outlay::experiment::{Job, Replication};
+use outlay::simulation::{Job, Replication};
 use serde::{Deserialize, Serialize};
 
 use super::record::RunRecord;

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use outlay::experiment::{Experiment, Job, Replication};
+use outlay::simulation::{Experiment, Job, Replication};
 
 use super::folder::RunFolder;
 use super::interrupt;

@@ -2,10 +2,10 @@
 //! results.
 
 use outlay::Problem;
-use outlay::experiment::{Case, Experiment, Source};
 use outlay::feedback::Feedback;
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
+use outlay::simulation::{Case, Experiment, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;

@@ -81,10 +81,7 @@ impl ExperimentFile {
 }
 
 fn feedback(text: &str) -> Result<Feedback, String> {
-    let found = Feedback::ALL.into_iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, feedback)| feedback)
-        .ok_or_else(|| format!("must be censored, full or bandit, not \"{text}\""))
+    text.parse().map_err(|_| format!("must be censored, full or bandit, not \"{text}\""))
 }
 
 fn syntax_error(text: &str, error: &toml::de::Error) -> String {

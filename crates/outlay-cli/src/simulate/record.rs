@@ -1,7 +1,7 @@
 //! Results for programs: JSON and CSV, with all digits.
 
-use outlay::experiment::{LearnerSummary, Summary};
 use outlay::feedback::Feedback;
+use outlay::simulation::{LearnerSummary, Summary};
 use serde::Serialize;
 
 use crate::failure::Failure;

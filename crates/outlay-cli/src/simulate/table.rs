@@ -1,6 +1,6 @@
 //! Results for people: one table a problem.
 
-use outlay::experiment::{LearnerSummary, Statistics, Summary};
+use outlay::simulation::{LearnerSummary, Statistics, Summary};
 
 use super::record::{share_of_even_split_regret, share_of_optimum};
 use crate::number::{self, Precision, counted, figure, percent, seeds};

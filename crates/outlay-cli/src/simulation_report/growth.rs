@@ -1,6 +1,6 @@
 //! How fast regret grows: divided by what theorems say it grows like, and as a power of the rounds.
 
-use outlay::experiment::CurvePoint;
+use outlay::simulation::CurvePoint;
 
 use crate::page::{Figure, Lines, with_intervals};
 use crate::picture::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent};

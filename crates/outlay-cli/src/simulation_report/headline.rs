@@ -1,6 +1,6 @@
 //! What was played, and how it ended: the numbers above the pictures.
 
-use outlay::experiment::{Statistics, Summary};
+use outlay::simulation::{Statistics, Summary};
 
 use crate::number::{Precision, counted, figure, gap, grouped, percent, plain};
 use crate::picture::Element;
@@ -126,7 +126,7 @@ const QUANTILES: &str = "10–90\u{a0}%";
 type Column = (&'static str, fn(&Summary, &Player<'_>) -> String);
 
 const COLUMNS: [Column; 8] = [
-    ("feedback", |_, player| player.result.feedback.name().to_owned()),
+    ("feedback", |_, player| player.result.feedback.as_str().to_owned()),
     ("mean regret ± 95 %", |_, player| mean_with_interval(&player.result.regret)),
     ("median", |_, player| finite(player.result.regret.median, figure)),
     (QUANTILES, |_, player| {

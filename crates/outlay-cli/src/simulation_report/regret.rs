@@ -1,6 +1,6 @@
 //! Regret over time, on linear and on logarithmic axes, with what theorems promise.
 
-use outlay::experiment::{BoundCurve, CurvePoint};
+use outlay::simulation::{BoundCurve, CurvePoint};
 
 use crate::number::figure;
 use crate::page::{Figure, Lines, with_intervals};

@@ -1,7 +1,7 @@
 //! Where the budget went: stacked shares over time, one panel a learner, with the best split beside
 //! them.
 
-use outlay::experiment::Summary;
+use outlay::simulation::Summary;
 
 use crate::page::{Figure, WHOLE};
 use crate::picture::{

@@ -1,6 +1,6 @@
 //! How the regret at the horizon is spread over the replications.
 
-use outlay::experiment::Statistics;
+use outlay::simulation::Statistics;
 
 use crate::page::{Figure, HALF};
 use crate::picture::{

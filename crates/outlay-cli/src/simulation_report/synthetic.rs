@@ -1,9 +1,9 @@
 //! Made-up summaries: curves that grow as learners' regrets do, with noise from a fixed seed.
 
-use outlay::experiment::{
+use outlay::feedback::Feedback;
+use outlay::simulation::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };
-use outlay::feedback::Feedback;
 
 /// Numbers between 0 and 1 that look random and are always the same.
 pub(super) struct Noise(u64);

@@ -1,7 +1,7 @@
 //! The page of ordinary and of awkward simulations.
 
-use outlay::experiment::{Statistics, Summary};
 use outlay::feedback::Feedback;
+use outlay::simulation::{Statistics, Summary};
 
 use super::synthetic::Made;
 use super::*;

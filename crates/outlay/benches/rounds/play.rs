@@ -6,9 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use outlay::Problem;
-use outlay::experiment::{Play, Replication};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
+use outlay::simulation::{Play, Replication};
 
 use crate::clock::{Effort, LONG_SECONDS, long};
 use crate::limits;
@@ -79,7 +79,13 @@ fn replication(
     horizon: u64,
     seed: u64,
 ) -> Result<Replication, Box<dyn Error>> {
-    let play = Play { problem, learner, feedback: learner.entry().feedback, horizon, seed };
+    let play = Play {
+        problem,
+        learner: &(*learner).into(),
+        feedback: learner.entry().feedback,
+        horizon,
+        seed,
+    };
     play.run(&AtomicBool::new(false))?.ok_or_else(|| "stopped".into())
 }
 

@@ -4,8 +4,8 @@ use super::evidence::{case_in, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::series;
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::problem::{DelayLaw, EnvironmentSpec};
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "delays",
@@ -38,7 +38,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         })
     };
     let cases = INSTANCES.into_iter().flat_map(delayed).collect::<Result<Vec<_>, _>>()?;
-    let learners = vec![setting.subjects.paper, setting.subjects.sharp];
+    let learners = vec![setting.subjects.paper.into(), setting.subjects.sharp.into()];
     Ok(vec![Experiment {
         cases,
         learners,

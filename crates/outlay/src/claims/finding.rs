@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::experiment::Statistics;
+use crate::simulation::Statistics;
 
 /// How strong a verdict can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

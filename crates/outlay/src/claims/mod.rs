@@ -30,7 +30,7 @@ pub use finding::{
     Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Verdict, Wanted,
 };
 
-use crate::experiment::{Experiment, ExperimentError};
+use crate::simulation::{Experiment, ExperimentError};
 
 /// Something that is claimed, with what would show it.
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +48,7 @@ pub struct Claim {
     /// How strong a verdict the experiment allows.
     pub strength: Strength,
     /// Whether [`Claim::judge`] looks at the way of the regret,
-    /// [`crate::experiment::Replication::trace`], and not only at its end.
+    /// [`crate::simulation::Replication::trace`], and not only at its end.
     pub needs_traces: bool,
     plan: fn(&Setting) -> Result<Vec<Experiment>, ExperimentError>,
     judge: fn(&Evidence<'_>) -> Result<Finding, ExperimentError>,

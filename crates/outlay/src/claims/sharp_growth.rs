@@ -3,9 +3,9 @@
 use super::evidence::{experiment, half, regret_after, statistics};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::instance::Instance;
 use crate::learner::KL_UCB_PLUS_FACTOR;
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 use crate::theory::sharp_regret_per_decade;
 
 pub(super) const CLAIM: Claim = Claim {

@@ -4,8 +4,8 @@ use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Replication};
 use crate::learner::{KL_UCB_PLUS_FACTOR, LearnerSpec};
+use crate::simulation::{Experiment, ExperimentError, Replication};
 use crate::theory::{sharp_bound, worst_case_bound};
 
 pub(super) const CLAIM: Claim = Claim {

@@ -4,7 +4,7 @@ use super::evidence::{experiment, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
 use super::series::{self, HORIZONS};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "tight",

@@ -8,7 +8,7 @@
 //! Õ(K√T) for any curves.
 
 use super::Learner;
-use super::counting::{CountIndex, Counting, Remembered};
+use super::index_policy::{CachedIndex, CountIndex, IndexPolicy};
 
 /// `L = log(2/δ)` for `δ = 1/(KT)²`, without forming the square.
 #[must_use]
@@ -16,7 +16,7 @@ pub fn log_term(tasks: usize, horizon: u64) -> f64 {
     std::f64::consts::LN_2 + 2.0 * (tasks as f64).ln() + 2.0 * (horizon as f64).ln()
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Algorithm1 {
     log_term: f64,
 }
@@ -27,7 +27,7 @@ impl Algorithm1 {
     }
 
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Remembered::new(tasks, Self::new(tasks, horizon))))
+        Box::new(IndexPolicy::new(tasks, CachedIndex::new(tasks, Self::new(tasks, horizon))))
     }
 }
 

@@ -7,11 +7,11 @@
 
 use super::Learner;
 use super::algorithm_1::Algorithm1;
-use super::counting::{Counting, Remembered};
+use super::index_policy::{CachedIndex, IndexPolicy};
 
 pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-    Box::new(Counting::with_full_feedback(
+    Box::new(IndexPolicy::with_full_feedback(
         tasks,
-        Remembered::new(tasks, Algorithm1::new(tasks, horizon)),
+        CachedIndex::new(tasks, Algorithm1::new(tasks, horizon)),
     ))
 }

@@ -6,12 +6,12 @@
 //! Guarantee: none is known in this model.
 
 use super::Learner;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
 use super::elementary::ln;
+use super::index_policy::{Index, IndexPolicy};
 use super::kl;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct KlUcb {
     means: Vec<f64>,
     /// `1 / N`; zero before the first completion, when the mean stands at 1.
@@ -22,7 +22,7 @@ pub(super) struct KlUcb {
 impl KlUcb {
     pub(super) fn learner(places: usize) -> Box<dyn Learner> {
         let zeros = vec![0.0; places];
-        Box::new(Counting::new(
+        Box::new(IndexPolicy::new(
             places,
             Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros },
         ))

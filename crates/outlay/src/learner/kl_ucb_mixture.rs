@@ -8,13 +8,13 @@
 //! index of every round is above its mean. The proof is in docs/proof-tight.md.
 
 use super::Learner;
-use super::counting::{Batch, Counting, Index, MANY};
 use super::counts::{Counts, mean, shares};
 use super::elementary::ln;
+use super::index_policy::{Batch, Index, IndexPolicy, MANY};
 use super::kl;
 use crate::vectorised::{Loop, vectorised};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct KlUcbMixture {
     /// `log(K²T)`.
     base: f64,
@@ -55,7 +55,7 @@ impl Loop for Levels<'_> {
 
 impl KlUcbMixture {
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self::new(base(tasks, horizon as f64), tasks)))
+        Box::new(IndexPolicy::new(tasks, Self::new(base(tasks, horizon as f64), tasks)))
     }
 
     fn new(base: f64, tasks: usize) -> Self {

@@ -9,9 +9,9 @@
 //! docs/proof-sharp.md.
 
 use super::Learner;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
 use super::elementary::ln;
+use super::index_policy::{Index, IndexPolicy};
 use super::kl;
 use crate::vectorised::{Loop, vectorised};
 
@@ -19,7 +19,7 @@ use crate::vectorised::{Loop, vectorised};
 pub(crate) const DEFAULT_FACTOR: f64 = 1.1;
 
 /// What can be said before the round is known, task by task.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct KlUcbPlus {
     factor: f64,
     means: Vec<f64>,
@@ -30,7 +30,7 @@ pub(super) struct KlUcbPlus {
 
 impl KlUcbPlus {
     pub(super) fn learner(places: usize, factor: f64) -> Box<dyn Learner> {
-        Box::new(Counting::new(places, Self::new(places, factor)))
+        Box::new(IndexPolicy::new(places, Self::new(places, factor)))
     }
 
     fn new(places: usize, factor: f64) -> Self {

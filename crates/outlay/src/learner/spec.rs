@@ -16,15 +16,9 @@ use super::lattimore::Lattimore;
 use super::oful::Oful;
 use super::thompson::Thompson;
 use super::uniform::Uniform;
-use super::{Learner, full};
+use super::{Learner, LearnerError, LearnerInputs, full};
 use crate::feedback::Feedback;
 use crate::named::Named;
-use crate::problem::Problem;
-
-/// A learner cannot be made: which, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LearnerError(pub String);
 
 /// Facts about a learner that help to choose it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -204,8 +198,9 @@ impl FromStr for LearnerSpec {
     type Err = LearnerError;
 
     fn from_str(text: &str) -> Result<Self, LearnerError> {
-        Self::parse(text).map_err(|message| {
-            LearnerError(format!("learner `{}`: {message}", crate::problem::one_line(text)))
+        Self::parse(text).map_err(|message| LearnerError::Invalid {
+            text: crate::problem::one_line(text),
+            message,
         })
     }
 }
@@ -275,30 +270,24 @@ impl LearnerSpec {
         )
     }
 
-    /// The learner itself, for a problem. `feedback` is what it will be shown; `seed` is for its
-    /// own draws.
+    /// Builds the learner. If the inputs have no horizon, the problem's is used.
     ///
     /// # Errors
-    /// If it needs more feedback than it will get, a horizon that is not given, or too fine a grid.
-    pub fn build(
-        &self,
-        problem: &Problem,
-        horizon: Option<u64>,
-        feedback: Feedback,
-        seed: u64,
-    ) -> Result<Box<dyn Learner>, LearnerError> {
+    /// If it needs more feedback than it will get, needs a horizon that is not given, or has an
+    /// unsuitable grid.
+    pub fn build(&self, inputs: &LearnerInputs<'_>) -> Result<Box<dyn Learner>, LearnerError> {
+        let LearnerInputs { problem, horizon, feedback, seed } = *inputs;
         let entry = self.entry();
         if !feedback.covers(entry.feedback) {
-            let message =
-                format!("needs {} feedback and would get {feedback} feedback only", entry.feedback);
-            return Err(LearnerError(format!("learner `{self}`: {message}")));
+            return Err(LearnerError::Feedback {
+                learner: self.to_string(),
+                needed: entry.feedback,
+                given: feedback,
+            });
         }
         let known = horizon.or(problem.horizon());
         let horizon = known.or((!entry.needs_horizon).then_some(1)).filter(|horizon| *horizon > 0);
-        let Some(horizon) = horizon else {
-            let message = "must know the horizon: give the number of rounds, or take `kl-ucb-plus`, which needs none";
-            return Err(LearnerError(format!("learner `{self}`: {message}")));
-        };
+        let horizon = horizon.ok_or(LearnerError::NoHorizon(*self))?;
         let tasks = problem.tasks().len();
         Ok(match *self {
             Self::Algorithm1 => Algorithm1::learner(tasks, horizon),

@@ -1,8 +1,8 @@
-//! The daily loop: rounds handed out, outcomes told, all of it on record.
+//! The daily loop: a campaign with a record of all rounds and outcomes.
 //!
-//! A [`Campaign`] forgets what it was told once it has learnt from it. A ledger remembers: what is
-//! told twice is taken once, what contradicts is refused, what was told last can be taken back, and
-//! what happened can be held against the curves.
+//! A [`Campaign`] keeps only what its learner needs. A ledger keeps everything: repeated outcomes
+//! count once, contradictions are rejected, the last report can be undone, and the number of
+//! completions can be compared with the curves.
 //!
 //! ```
 //! use outlay::ledger::{Entry, Ledger, Settings};
@@ -13,30 +13,30 @@
 //! let mut ledger = Ledger::new(&problem, Settings::default())?;
 //! let round = ledger.next(None, &[])?;
 //! assert_eq!((round.round, round.budget), (1, 100.0));
-//! let told = ledger.tell(&[Entry { round: 1, task: 0, completed: true, reward: Some(0.8) }])?;
-//! assert_eq!((told.new, told.repeated), (1, 0));
+//! let reported = ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(0.8) }])?;
+//! assert_eq!((reported.new, reported.repeated), (1, 0));
 //! let kept = ledger.to_json();
 //! assert_eq!(Ledger::from_json(&kept)?.to_json(), kept);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod doubt;
+mod curve_misfit;
 mod record;
 mod replay;
-mod standing;
-mod tell;
+mod report;
+mod status;
 
-pub use doubt::Doubt;
-pub use standing::{Standing, TaskStanding};
-pub use tell::{Entry, Told};
+pub use curve_misfit::CurveMisfit;
+pub use report::{Entry, Reported};
+pub use status::{LedgerStatus, TaskStatus};
 
-use crate::campaign::{Campaign, CampaignError, GuardReport, Guards};
+use crate::campaign::{Campaign, CampaignError, CampaignOptions, GuardReport, Guards};
 use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
 use crate::problem::{Problem, one_line};
 
-/// Something a ledger refuses.
+/// A request that a ledger rejects.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
@@ -60,16 +60,16 @@ pub enum LedgerError {
     NothingTold,
 }
 
-/// What a ledger is opened with, beside the problem.
+/// The settings of a ledger, beside its problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Who decides.
+    /// The learner.
     pub learner: LearnerSpec,
-    /// Rounds planned, for learners that must know; absent: the problem's.
+    /// The number of rounds, for learners that need it; absent: the problem's.
     pub horizon: Option<u64>,
-    /// For the learner's own draws.
+    /// The seed of the learner's own random draws.
     pub seed: u64,
-    /// What every split is held within.
+    /// Limits on how the allocation may change from round to round.
     pub guards: Guards,
 }
 
@@ -80,7 +80,7 @@ impl Default for Settings {
     }
 }
 
-/// A round that was handed out, and what has been told of it.
+/// An issued round and its reported outcomes.
 #[derive(Debug, Clone, PartialEq)]
 struct Round {
     budget: f64,
@@ -92,7 +92,7 @@ struct Round {
     told: Vec<Option<Known>>,
 }
 
-/// What was told of a task in a round, as it was told.
+/// The reported outcome of a task in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Known {
     completed: bool,
@@ -110,17 +110,17 @@ impl Known {
     }
 }
 
-/// One call of [`Ledger::tell`]: what was new in it.
+/// The new outcomes of one call of [`Ledger::report`].
 #[derive(Debug, Clone, PartialEq)]
-struct Tell {
+struct Report {
     /// Rounds handed out by then.
     after: u64,
     entries: Vec<Entry>,
 }
 
-/// What is handed out.
+/// A round that was issued.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HandedOut {
+pub struct IssuedRound {
     /// The round, counted from 1; outcomes are told with it.
     pub round: u64,
     /// What it may spend.
@@ -134,14 +134,14 @@ pub struct HandedOut {
     pub guards: Option<GuardReport>,
 }
 
-/// A campaign with a memory.
+/// A campaign with a record of its rounds and outcomes.
 #[derive(Debug)]
 pub struct Ledger {
     problem: Problem,
     settings: Settings,
     campaign: Campaign,
     rounds: Vec<Round>,
-    tells: Vec<Tell>,
+    reports: Vec<Report>,
 }
 
 impl Ledger {
@@ -153,16 +153,17 @@ impl Ledger {
     pub fn new(problem: &Problem, settings: Settings) -> Result<Self, LedgerError> {
         serde_json::to_value(problem)
             .map_err(|error| LedgerError::Record(format!("problem: cannot be kept: {error}")))?;
-        let feedback = settings.learner.entry().feedback;
-        let mut campaign =
-            Campaign::new(problem, &settings.learner, settings.horizon, feedback, settings.seed)?;
-        campaign.guard(problem, settings.guards)?;
+        let Settings { learner, horizon, seed, guards } = settings;
+        let learner = learner.into();
+        let options =
+            CampaignOptions { learner, horizon, seed, guards, ..CampaignOptions::default() };
+        let campaign = Campaign::new(problem, options)?;
         Ok(Self {
             problem: problem.clone(),
             settings,
             campaign,
             rounds: Vec::new(),
-            tells: Vec::new(),
+            reports: Vec::new(),
         })
     }
 
@@ -205,12 +206,12 @@ impl Ledger {
         &mut self,
         budget: Option<f64>,
         without: &[&str],
-    ) -> Result<HandedOut, LedgerError> {
+    ) -> Result<IssuedRound, LedgerError> {
         let budget = budget.unwrap_or(self.problem.budget());
         let available = self.available(without)?;
-        let ticket = self.campaign.allocate(budget, available.as_deref())?;
+        let issued = self.campaign.allocate(budget, available.as_deref())?;
         let (round, allocation, guards) =
-            (ticket.round, ticket.allocation.clone(), ticket.guards.copied());
+            (issued.round, issued.allocation.clone(), issued.guards.copied());
         let tasks = self.problem.tasks().len();
         self.rounds.push(Round {
             budget,
@@ -219,7 +220,7 @@ impl Ledger {
             success: allocation.success.clone(),
             told: vec![None; tasks],
         });
-        Ok(HandedOut {
+        Ok(IssuedRound {
             round,
             budget,
             available: available.unwrap_or_else(|| vec![true; tasks]),

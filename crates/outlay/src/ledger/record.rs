@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Ledger, LedgerError, Round, Settings, Tell};
+use super::{Entry, Ledger, LedgerError, Report, Round, Settings};
 use crate::campaign::Guards;
 use crate::oracle::Warmth;
 use crate::problem::{NoFiles, Problem};
@@ -22,7 +22,7 @@ struct Document {
     seed: u64,
     guards: Guards,
     rounds: Vec<RoundRecord>,
-    tells: Vec<TellRecord>,
+    tells: Vec<ReportRecord>,
     search: Warmth,
 }
 
@@ -38,7 +38,7 @@ struct RoundRecord {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TellRecord {
+struct ReportRecord {
     after: u64,
     outcomes: Vec<OutcomeRecord>,
 }
@@ -73,7 +73,12 @@ impl Ledger {
                 "rounds",
                 lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect()),
             ),
-            ("tells", lines(self.tells.iter().map(|tell| json(&self.tell_record(tell))).collect())),
+            (
+                "tells",
+                lines(
+                    self.reports.iter().map(|report| json(&self.report_record(report))).collect(),
+                ),
+            ),
             ("search", json(&self.campaign.warmth())),
         ];
         let fields: Vec<String> =
@@ -122,14 +127,14 @@ impl Ledger {
         }
     }
 
-    fn tell_record(&self, tell: &Tell) -> TellRecord {
+    fn report_record(&self, report: &Report) -> ReportRecord {
         let outcome = |entry: &Entry| OutcomeRecord {
             round: entry.round,
             task: self.problem.tasks()[entry.task].name().to_owned(),
             completed: entry.completed,
             reward: entry.reward,
         };
-        TellRecord { after: tell.after, outcomes: tell.entries.iter().map(outcome).collect() }
+        ReportRecord { after: report.after, outcomes: report.entries.iter().map(outcome).collect() }
     }
 }
 
@@ -162,14 +167,14 @@ impl Document {
             })?;
             Ok(Entry { round, task, completed, reward })
         };
-        let tell = |tell: &TellRecord| -> Result<Tell, LedgerError> {
-            Ok(Tell {
-                after: tell.after,
-                entries: tell.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()?,
+        let report = |report: &ReportRecord| -> Result<Report, LedgerError> {
+            Ok(Report {
+                after: report.after,
+                entries: report.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()?,
             })
         };
-        let tells = self.tells.iter().map(tell).collect::<Result<Vec<_>, _>>()?;
-        ledger.replay(&rounds, &tells, &self.search)
+        let reports = self.tells.iter().map(report).collect::<Result<Vec<_>, _>>()?;
+        ledger.replay(&rounds, &reports, &self.search)
     }
 }
 

@@ -53,7 +53,7 @@ pub use summary::{LearnerReplay, ReplaySummary};
 
 use serde::Serialize;
 
-use crate::experiment::ExperimentError;
+use crate::simulation::ExperimentError;
 
 /// Which row of a task a round replays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -69,6 +69,9 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
+    /// The replay has no learner, no round or no replication.
+    #[error("a replay needs at least one learner, one round and one replication")]
+    Empty,
     /// A learner, its campaign or the oracle.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),

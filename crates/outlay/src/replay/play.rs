@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use super::{Order, Record, RecordError, ReplayError, Splits, Staircase};
-use crate::campaign::Campaign;
-use crate::experiment::run::on_threads;
-use crate::experiment::{ExperimentError, trace_rounds};
+use crate::campaign::{Campaign, CampaignOptions};
 use crate::feedback::{Feedback, Outcome, Reward};
-use crate::learner::LearnerSpec;
+use crate::learner::{LearnerInputs, LearnerSpec};
 use crate::problem::Problem;
 use crate::random::{Draws, Purpose};
+use crate::simulation::on_threads;
+use crate::simulation::{ExperimentError, trace_rounds};
 use crate::sum::Sum;
 
 /// How often a replication looks whether it should stop, in rounds.
@@ -81,10 +81,7 @@ impl Replay<'_> {
     /// No learner, no rounds, a learner that cannot be made or must be shown what was not recorded.
     pub fn check(&self) -> Result<(), ReplayError> {
         if self.learners.is_empty() || self.rounds == 0 || self.replications == 0 {
-            return Err(ExperimentError::Empty(
-                "a replay needs at least one learner, one round and one replication",
-            )
-            .into());
+            return Err(ReplayError::Empty);
         }
         if self.record.tasks().len() != self.problem.tasks().len() {
             return Err(RecordError(
@@ -99,7 +96,12 @@ impl Replay<'_> {
                 return Err(RecordError(format!("learner {learner} {message}")).into());
             }
             learner
-                .build(self.problem, Some(self.rounds), feedback, self.seed)
+                .build(&LearnerInputs {
+                    problem: self.problem,
+                    horizon: Some(self.rounds),
+                    feedback,
+                    seed: self.seed,
+                })
                 .map_err(ExperimentError::from)?;
         }
         Ok(())
@@ -209,13 +211,13 @@ impl<'a> Run<'a> {
     ) -> Result<Self, ReplayError> {
         let seed = replay.seed.wrapping_add(job.replication);
         let learner = &replay.learners[job.learner];
-        let campaign = Campaign::new(
-            replay.problem,
-            learner,
-            Some(replay.rounds),
-            learner.entry().feedback,
+        let options = CampaignOptions {
+            learner: (*learner).into(),
+            horizon: Some(replay.rounds),
             seed,
-        );
+            ..CampaignOptions::default()
+        };
+        let campaign = Campaign::new(replay.problem, options);
         let tasks = replay.problem.tasks().len();
         Ok(Self {
             replay,

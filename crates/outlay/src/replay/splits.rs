@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::{Order, Record, ReplayError, Staircase};
 use crate::curve::{Curve, CurveError};
-use crate::experiment::ExperimentError;
 use crate::learner::even_split;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
+use crate::simulation::ExperimentError;
 use crate::sum::sum;
 
 use super::record::RecordError;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use super::{Chance, Order, Replay, ReplayError, ReplayRun, Splits};
-use crate::experiment::{CurvePoint, Statistics, trace_rounds};
 use crate::feedback::Feedback;
+use crate::simulation::{CurvePoint, Statistics, trace_rounds};
 use crate::sum::sum;
 
 /// What one learner made of a record.

@@ -7,10 +7,10 @@
 //! slightly wrong weights is quadratic in their errors, so a round costs `C / t`, and a decade of
 //! rounds `C ln 10`.
 
-use crate::environment::Environment;
-use crate::experiment::ExperimentError;
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
+use crate::simulation::Environment;
+use crate::simulation::ExperimentError;
 
 /// How far weights are moved to measure the loss, as a share of their scale.
 const STEP: f64 = 1e-3;

@@ -1,7 +1,7 @@
 //! The worst-case bounds, for every run that a test plays.
 
-use outlay::experiment::Replication;
 use outlay::learner::LearnerSpec;
+use outlay::simulation::Replication;
 use outlay::theory::{sharp_bound, worst_case_bound};
 
 /// Theorem 3 (corrected) from the run's own success mass, and the bound of `kl-ucb-plus`, for rewards up

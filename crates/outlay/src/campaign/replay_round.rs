@@ -1,15 +1,15 @@
-//! Rounds that were handed out before: how a campaign is made again from a record of what happened.
+//! Replay of issued rounds: a campaign is rebuilt from a record of its rounds and outcomes.
 
 use super::{Campaign, CampaignError};
 use crate::oracle::Warmth;
 
 impl Campaign {
-    /// Takes up a round as it was handed out: its split and each task's chance of success under it
-    /// are facts by now, whatever the learner would say today. Returns the round.
+    /// Replays a round that was issued with this allocation and these success probabilities,
+    /// whatever the learner would decide now. Returns the round.
     ///
     /// # Errors
     /// If the numbers do not fit the tasks; nothing changes then.
-    pub fn take_up(
+    pub fn replay_round(
         &mut self,
         budget: f64,
         available: Option<&[bool]>,
@@ -17,7 +17,7 @@ impl Campaign {
         success: &[f64],
     ) -> Result<u64, CampaignError> {
         self.check_room()?;
-        let tasks = self.decider.names.len();
+        let tasks = self.planner.names.len();
         if success.len() != tasks {
             return Err(CampaignError::Count {
                 what: "success",
@@ -26,8 +26,8 @@ impl Campaign {
             });
         }
         let round = self.round + 1;
-        self.decider.take_up(round, budget, available, spend)?;
-        let own = &mut self.decider.own;
+        self.planner.replay_round(round, budget, available, spend)?;
+        let own = &mut self.planner.own;
         own.budget = budget;
         own.spend.copy_from_slice(spend);
         own.success.copy_from_slice(success);
@@ -36,14 +36,14 @@ impl Campaign {
         Ok(round)
     }
 
-    /// Where the next search starts: a campaign made anew that [starts from](Campaign::search_from)
-    /// there answers as this one would, to the last bit.
+    /// The warm start of the next search. A rebuilt campaign that
+    /// [starts from it](Campaign::search_from) gives bit-identical answers.
     pub(crate) fn warmth(&self) -> Warmth {
-        self.decider.oracle.warmth()
+        self.planner.oracle.warmth()
     }
 
-    /// Makes the next search start there.
+    /// Sets the warm start of the next search.
     pub(crate) fn search_from(&mut self, warmth: &Warmth) {
-        self.decider.oracle.start_from(warmth);
+        self.planner.oracle.start_from(warmth);
     }
 }

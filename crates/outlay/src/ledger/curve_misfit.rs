@@ -2,13 +2,13 @@
 
 /// Completions that the curves hardly explain.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Doubt {
+pub struct CurveMisfit {
     /// If the curves were right, completions this far from what was expected would have at most
     /// this probability.
     pub probability: f64,
 }
 
-impl Doubt {
+impl CurveMisfit {
     /// A task is doubted at a probability below this, shared by the tasks: with right curves a look
     /// warns once in a thousand at most.
     pub const LEVEL: f64 = 0.001;

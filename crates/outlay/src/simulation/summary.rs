@@ -3,10 +3,10 @@
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::environment::mean_rewards;
 use super::{Case, Experiment, ExperimentError, Replication, trace_rounds};
-use crate::environment::Environment;
 use crate::feedback::Feedback;
-use crate::learner::{LearnerSpec, even_split};
+use crate::learner::{LearnerChoice, LearnerSpec, even_split};
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
@@ -179,9 +179,9 @@ pub(super) fn summarise(
     results: &[Vec<Replication>],
 ) -> Result<Summary, ExperimentError> {
     let problem = case.source.problem(case.horizon, experiment.seed)?;
-    let environment = Environment::new(&problem, experiment.seed)?;
+    let means = mean_rewards(&problem)?;
     let mut oracle = Oracle::new(&problem);
-    let best = oracle.allocate(environment.means(), problem.budget(), &Options::default())?;
+    let best = oracle.allocate(&means, problem.budget(), &Options::default())?;
     let mean_optimum = results.iter().flatten().map(|replication| replication.optimum);
     let count = results.iter().map(Vec::len).sum::<usize>();
     let optimum = Optimum {
@@ -195,7 +195,7 @@ pub(super) fn summarise(
         gap: best.gap(),
     };
     let uniform_regret_per_round =
-        (best.value - even_value(&problem, environment.means())) * problem.reward_max();
+        (best.value - even_value(&problem, &means)) * problem.reward_max();
     let most_mass = oracle
         .allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?
         .upper_bound;
@@ -243,7 +243,7 @@ struct About<'a> {
 impl About<'_> {
     fn learner(
         &self,
-        learner: &LearnerSpec,
+        learner: &LearnerChoice,
         feedback: Feedback,
         results: &[Replication],
     ) -> LearnerSummary {
@@ -294,7 +294,7 @@ impl About<'_> {
     }
 
     /// The theorems speak of outcomes that arrive at once.
-    fn bounds(&self, learner: &LearnerSpec) -> Vec<BoundCurve> {
+    fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
         if self.problem.environment().delay.is_some() {
             return Vec::new();
@@ -309,16 +309,18 @@ impl About<'_> {
                 .map(|&round| bound(round) * self.problem.reward_max())
                 .collect(),
         };
-        match learner {
-            LearnerSpec::Algorithm1
-            | LearnerSpec::KlUcbMixture
-            | LearnerSpec::Hoeffding
-            | LearnerSpec::Full => {
+        match learner.built_in() {
+            Some(
+                LearnerSpec::Algorithm1
+                | LearnerSpec::KlUcbMixture
+                | LearnerSpec::Hoeffding
+                | LearnerSpec::Full,
+            ) => {
                 vec![curve("Theorem 3", &|round| {
                     worst_case_bound(tasks, self.case.horizon, mass(round))
                 })]
             }
-            LearnerSpec::KlUcbPlus { c } if *c > 0.5 => {
+            Some(LearnerSpec::KlUcbPlus { c }) if *c > 0.5 => {
                 vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))]
             }
             _ => Vec::new(),

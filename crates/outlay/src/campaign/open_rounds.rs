@@ -171,7 +171,7 @@ impl OpenRounds {
         (self.rounds[place].waiting > 0).then_some(place)
     }
 
-    pub(super) fn tell(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
+    pub(super) fn report(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
         let record = &mut self.rounds[place];
         match record.waits[task] {
             Wait::Told => return Err(Refusal::Told),
@@ -187,27 +187,27 @@ impl OpenRounds {
     }
 
     /// Tells everything that is not missing, or nothing.
-    pub(super) fn tell_all(
+    pub(super) fn report_all(
         &mut self,
         place: usize,
         outcomes: &[Outcome],
     ) -> Result<(), (usize, Refusal)> {
         let record = &mut self.rounds[place];
-        let told = || {
+        let reported = || {
             outcomes
                 .iter()
                 .enumerate()
                 .filter(|(_, outcome)| **outcome != Outcome::Missing)
                 .map(|(task, _)| task)
         };
-        for task in told() {
+        for task in reported() {
             match record.waits[task] {
                 Wait::Told => return Err((task, Refusal::Told)),
                 Wait::Away => return Err((task, Refusal::Away)),
                 Wait::Open => {}
             }
         }
-        for task in told() {
+        for task in reported() {
             record.waits[task] = Wait::Told;
             record.waiting -= 1;
         }
@@ -220,7 +220,7 @@ impl OpenRounds {
 
     /// Tells who completed, and that everybody else who was still open failed; or nothing, if
     /// somebody named was not open.
-    pub(super) fn tell_rest(
+    pub(super) fn report_rest(
         &mut self,
         place: usize,
         completed: &[Completion],

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
 use serde::{Deserialize, Serialize};
 
-use super::ExperimentError;
-use crate::campaign::Campaign;
-use crate::environment::Environment;
+use super::{Environment, ExperimentError};
+use crate::campaign::{Campaign, CampaignOptions};
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
-use crate::learner::LearnerSpec;
+use crate::learner::LearnerChoice;
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
 use crate::sum::{Sum, dot_and_sum};
@@ -69,7 +68,7 @@ pub struct Play<'a> {
     /// The problem.
     pub problem: &'a Problem,
     /// Who plays.
-    pub learner: &'a LearnerSpec,
+    pub learner: &'a LearnerChoice,
     /// What it is shown.
     pub feedback: Feedback,
     /// Rounds.
@@ -130,11 +129,18 @@ impl Run {
         let environment = Environment::new(problem, seed)?;
         let tasks = problem.tasks().len();
         let rounds = trace_rounds(horizon);
+        let options = CampaignOptions {
+            learner: learner.clone(),
+            horizon: Some(horizon),
+            feedback: Some(feedback),
+            seed,
+            ..CampaignOptions::default()
+        };
         Ok(Self {
-            campaign: Campaign::new(problem, learner, Some(horizon), feedback, seed)?,
+            campaign: Campaign::new(problem, options)?,
             best: Best::new(problem),
             feedback,
-            sees_forgone: learner.entry().feedback == Feedback::Full,
+            sees_forgone: learner.feedback() == Feedback::Full,
             available: vec![true; tasks],
             present: Vec::with_capacity(tasks),
             completed: Vec::with_capacity(tasks),
@@ -218,7 +224,7 @@ impl Run {
             }
             return Ok(self.campaign.observe_round(round, &self.outcomes)?);
         }
-        if self.campaign.learner().entry().feedback == Feedback::Bandit {
+        if self.campaign.learner().feedback() == Feedback::Bandit {
             // The round's gain comes as a whole, as late as the first task's outcome.
             let gain: u64 = self.outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             self.late.push(Reverse(Late {
@@ -409,7 +415,7 @@ mod tests {
             );
             let problem = Problem::from_toml(&problem, &crate::problem::NoFiles).unwrap();
             for entry in crate::learner::LEARNERS {
-                let learner: LearnerSpec = entry.name.parse().unwrap();
+                let learner: LearnerChoice = entry.name.parse().unwrap();
                 let play = Play {
                     problem: &problem,
                     learner: &learner,

@@ -1,12 +1,12 @@
 //! Where things stand: what each task got and gave, what is still open, and whether the curves can
 //! be right.
 
-use super::doubt::tail_bound;
-use super::{Doubt, HandedOut, Ledger, LedgerError, Round};
+use super::curve_misfit::tail_bound;
+use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, Round};
 
 /// Where a ledger stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct LedgerStatus {
     /// Rounds handed out.
     pub rounds: u64,
     /// Rounds of which something is still to be told, and how many outcomes that is.
@@ -17,20 +17,20 @@ pub struct Standing {
     pub gain: f64,
     /// What would be handed out next with the problem's budget; absent if the budget does not cover
     /// the lower bounds.
-    pub ahead: Option<HandedOut>,
+    pub ahead: Option<IssuedRound>,
     /// One a task, in the problem's order.
-    pub tasks: Vec<TaskStanding>,
+    pub tasks: Vec<TaskStatus>,
 }
 
 /// Where a task stands. Rewards in the problem's unit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TaskStanding {
+pub struct TaskStatus {
     /// What was handed out to it so far.
     pub spend: f64,
     /// Of everything that was handed out; absent before the first round.
     pub share: Option<f64>,
     /// Outcomes told.
-    pub told: u64,
+    pub reported: u64,
     /// Of these, successes.
     pub completions: u64,
     /// Successes to be expected of the rounds told, by the curve.
@@ -48,7 +48,7 @@ pub struct TaskStanding {
     /// round.
     pub next: Option<f64>,
     /// Absent: completions agree with the curve.
-    pub doubt: Option<Doubt>,
+    pub misfit: Option<CurveMisfit>,
 }
 
 impl Ledger {
@@ -56,9 +56,9 @@ impl Ledger {
     ///
     /// # Errors
     /// Not unless the ledger is damaged.
-    pub fn standing(&self) -> Result<Standing, LedgerError> {
+    pub fn status(&self) -> Result<LedgerStatus, LedgerError> {
         // What would come next is found on a copy: looking hands nothing out.
-        let mut ahead = self.replayed(&self.tells)?;
+        let mut ahead = self.replayed(&self.reports)?;
         let next = ahead.next(None, &[]).ok();
         let weights = next
             .as_ref()
@@ -68,15 +68,15 @@ impl Ledger {
         let tasks = (0..self.problem.tasks().len()).map(|task| {
             let index = weights.map(|weights| weights[task] * self.problem.reward_max());
             let next = next.as_ref().map(|next| next.allocation.spend[task]);
-            self.task_standing(task, spend, index, next)
+            self.task_status(task, spend, index, next)
         });
-        let tasks: Vec<TaskStanding> = tasks.collect();
+        let tasks: Vec<TaskStatus> = tasks.collect();
         let open = self
             .rounds
             .iter()
             .enumerate()
             .map(|(place, round)| (place as u64 + 1, round.waiting()));
-        Ok(Standing {
+        Ok(LedgerStatus {
             rounds: self.rounds(),
             open: open.filter(|(_, waiting)| *waiting > 0).collect(),
             spend,
@@ -86,13 +86,13 @@ impl Ledger {
         })
     }
 
-    fn task_standing(
+    fn task_status(
         &self,
         task: usize,
         total: f64,
         index: Option<f64>,
         next: Option<f64>,
-    ) -> TaskStanding {
+    ) -> TaskStatus {
         let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
         let told = |round: &&Round| round.told[task].is_some();
         let chances: Vec<f64> =
@@ -105,11 +105,11 @@ impl Ledger {
         let mean = (completions > 0).then(|| gain / completions as f64);
         // Too many or too few, in any of the tasks.
         let probability = 2.0 * tail_bound(&chances, completions);
-        let is_doubted = probability * (self.problem.tasks().len() as f64) < Doubt::LEVEL;
-        TaskStanding {
+        let is_misfit = probability * (self.problem.tasks().len() as f64) < CurveMisfit::LEVEL;
+        TaskStatus {
             spend,
             share: (total > 0.0).then(|| spend / total),
-            told: chances.len() as u64,
+            reported: chances.len() as u64,
             completions,
             // Nothing adds up to -0.
             expected: chances.iter().sum::<f64>() + 0.0,
@@ -118,7 +118,7 @@ impl Ledger {
             index,
             bonus: mean.zip(index).map(|(mean, index)| index - mean),
             next,
-            doubt: is_doubted.then_some(Doubt { probability }),
+            misfit: is_misfit.then_some(CurveMisfit { probability }),
         }
     }
 }

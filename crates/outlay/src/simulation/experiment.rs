@@ -1,16 +1,17 @@
-//! Every learner on every problem, over all cores. Results do not depend on the number of threads.
+//! Experiments: every learner on every problem, on several threads. Results do not depend on the
+//! number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use super::environment::mean_rewards;
 use super::summary::summarise;
 use super::{ExperimentError, Play, Replication, Summary};
-use crate::environment::Environment;
 use crate::feedback::Feedback;
 use crate::instance::Instance;
-use crate::learner::LearnerSpec;
+use crate::learner::{LearnerChoice, LearnerInputs};
 use crate::problem::Problem;
 
 /// Where the problem of a case comes from.
@@ -54,7 +55,7 @@ pub struct Experiment {
     /// Problems.
     pub cases: Vec<Case>,
     /// Who plays; each is shown what it needs, or `feedback`.
-    pub learners: Vec<LearnerSpec>,
+    pub learners: Vec<LearnerChoice>,
     /// What all are shown; absent: each what it needs.
     pub feedback: Option<Feedback>,
     /// Replications of each learner on each problem.
@@ -89,8 +90,8 @@ impl Experiment {
 
     /// What a learner is shown.
     #[must_use]
-    pub fn feedback_of(&self, learner: &LearnerSpec) -> Feedback {
-        self.feedback.unwrap_or(learner.entry().feedback)
+    pub fn feedback_of(&self, learner: &LearnerChoice) -> Feedback {
+        self.feedback.unwrap_or_else(|| learner.feedback())
     }
 
     /// Refuses what could not be run, before anything is.
@@ -100,23 +101,21 @@ impl Experiment {
     /// little.
     pub fn check(&self) -> Result<(), ExperimentError> {
         if self.cases.is_empty() || self.learners.is_empty() || self.replications == 0 {
-            return Err(ExperimentError::Empty(
-                "an experiment needs at least one problem, one learner and one replication",
-            ));
+            return Err(ExperimentError::Empty);
         }
         for case in &self.cases {
             if case.horizon == 0 {
-                return Err(ExperimentError::Empty("horizon: must be at least 1, not 0"));
+                return Err(ExperimentError::NoRounds);
             }
             let problem = case.source.problem(case.horizon, self.seed)?;
-            Environment::new(&problem, self.seed)?;
+            mean_rewards(&problem)?;
             for learner in &self.learners {
-                learner.build(
-                    &problem,
-                    Some(case.horizon),
-                    self.feedback_of(learner),
-                    self.seed,
-                )?;
+                learner.build(&LearnerInputs {
+                    problem: &problem,
+                    horizon: Some(case.horizon),
+                    feedback: self.feedback_of(learner),
+                    seed: self.seed,
+                })?;
             }
         }
         Ok(())
@@ -179,6 +178,25 @@ impl Experiment {
         on_threads(jobs, threads, stop, play, |job, (replication, time)| {
             finished(job, replication, time);
         })
+    }
+
+    /// Runs every job on `threads` threads and returns one summary per case.
+    ///
+    /// # Errors
+    /// As [`Experiment::check`] and [`Experiment::run`].
+    pub fn run_all(&self, threads: NonZeroUsize) -> Result<Vec<Summary>, ExperimentError> {
+        self.check()?;
+        let jobs: Vec<Job> = self.jobs().collect();
+        let mut finished: Vec<(Job, Replication)> = Vec::with_capacity(jobs.len());
+        self.run(&jobs, threads, &AtomicBool::new(false), |job, replication| {
+            finished.push((job, replication));
+        })?;
+        finished.sort_unstable_by_key(|(job, _)| *job);
+        let mut results = vec![vec![Vec::new(); self.learners.len()]; self.cases.len()];
+        for (job, replication) in finished {
+            results[job.case][job.learner].push(replication);
+        }
+        self.summaries(&results)
     }
 
     /// What the replications add up to, a summary a case. `results[case][learner]` holds the

@@ -1,44 +1,77 @@
-//! A learner at work: it hands out splits and takes what comes back, late, in part and in any
-//! order.
+//! A learner in use: it issues allocations and accepts outcomes late, partially and in any order.
 //!
 //! ```
-//! use outlay::campaign::Campaign;
-//! use outlay::feedback::{Feedback, Outcome, Reward};
+//! use outlay::campaign::{Campaign, CampaignOptions};
+//! use outlay::feedback::{Outcome, Reward};
 //! use outlay::{Curve, ProblemSpec, TaskSpec};
 //!
-//! let tasks = vec![TaskSpec::new("search", Curve::power(0.5, 100.0)?), TaskSpec::new("social", Curve::power(0.5, 100.0)?)];
+//! let curve = Curve::power(0.5, 100.0)?;
+//! let tasks = vec![TaskSpec::new("search", curve.clone()), TaskSpec::new("social", curve)];
 //! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
-//! let mut campaign = Campaign::new(&problem, &"kl-ucb-plus".parse()?, None, Feedback::Censored, 1)?;
-//! let ticket = campaign.allocate(100.0, None)?;
-//! assert_eq!(ticket.round, 1);
-//! assert!((ticket.allocation.spend[0] - 50.0).abs() < 1e-9); // nothing is known yet
+//! let options = CampaignOptions { seed: 7, ..CampaignOptions::default() };
+//! let mut campaign = Campaign::new(&problem, options)?;
+//! let issued = campaign.allocate(100.0, None)?;
+//! assert_eq!(issued.round, 1);
+//! assert!((issued.allocation.spend[0] - 50.0).abs() < 1e-9); // nothing is known yet
 //! campaign.observe(1, 0, Outcome::Done(Reward::from_share(0.8)))?;
-//! let next = campaign.allocate(100.0, None)?; // the outcome of "social" may still come
+//! let next = campaign.allocate(100.0, None)?; // the outcome of "social" may still arrive
 //! assert_eq!(next.round, 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod decider;
 mod guards;
-mod open;
-mod rebuild;
+mod open_rounds;
+mod replay_round;
+mod round_planner;
 mod spends;
 mod state;
 
-pub use decider::Decider;
-pub use guards::{GuardReport, Guards};
+pub use guards::{GuardError, GuardReport, Guards};
+pub use round_planner::RoundPlanner;
 pub use state::CampaignState;
 
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
-use crate::learner::{LearnerError, LearnerSpec, Played, StateError};
+use crate::learner::{LearnerChoice, LearnerError, LearnerState, PlayedRound, StateError};
 use crate::oracle::{Allocation, AllocationError};
 use crate::problem::Problem;
-use open::OpenRounds;
+use open_rounds::OpenRounds;
 
-/// More rounds than this cannot wait for outcomes at the same time.
+/// The largest number of rounds that may wait for outcomes at the same time.
 pub const MOST_OPEN_ROUNDS: usize = 10_000_000;
 
-/// Something a campaign refuses.
+/// The settings of a campaign, beside its problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignOptions {
+    /// The learner.
+    pub learner: LearnerChoice,
+    /// The number of rounds, for learners that need it; absent: the problem's.
+    pub horizon: Option<u64>,
+    /// The feedback that the learner gets; absent: the feedback that it needs.
+    pub feedback: Option<Feedback>,
+    /// The seed of the learner's own random draws.
+    pub seed: u64,
+    /// Limits on how the allocation may change from round to round.
+    pub guards: Guards,
+    /// Whether every search for an allocation starts cold. An allocation then depends on the
+    /// observations alone, bit for bit, and not on the allocations before it.
+    pub always_cold: bool,
+}
+
+/// `kl-ucb-plus` without guards, with seed 1.
+impl Default for CampaignOptions {
+    fn default() -> Self {
+        Self {
+            learner: LearnerChoice::default(),
+            horizon: None,
+            feedback: None,
+            seed: 1,
+            guards: Guards::default(),
+            always_cold: false,
+        }
+    }
+}
+
+/// A request that a campaign rejects.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CampaignError {
@@ -104,33 +137,32 @@ pub enum CampaignError {
         /// The number of tasks, each of which brings at most 1.
         most: f64,
     },
-    /// A guard that cannot hold.
-    #[error("{0}")]
-    BadGuard(String),
+    /// The guards are inconsistent.
+    #[error(transparent)]
+    BadGuard(#[from] GuardError),
     /// Too many rounds wait for outcomes.
     #[error("{MOST_OPEN_ROUNDS} rounds wait for their outcomes: tell some before asking for more")]
     TooManyOpen,
 }
 
-/// What is handed out: a round and its split.
+/// A round that was issued, with its allocation.
 #[derive(Debug, Clone, Copy)]
-pub struct Ticket<'a> {
-    /// The round, counted from 1; outcomes are told with it.
+pub struct IssuedRound<'a> {
+    /// The round, counted from 1; outcomes are reported with it.
     pub round: u64,
-    /// The split. If the learner named it itself, `value`, `upper_bound` and `price` are zero: it
-    /// maximises nothing.
+    /// The allocation. If the learner chose it itself, `value`, `upper_bound` and `price` are zero.
     pub allocation: &'a Allocation,
-    /// What the guards did, if there are any.
+    /// The effect of the guards, if there are any.
     pub guards: Option<&'a GuardReport>,
 }
 
-/// A learner, its oracle, and the rounds whose outcomes are still to come.
+/// A learner, its oracle, and the rounds whose outcomes are still missing.
 #[derive(Debug)]
 pub struct Campaign {
     horizon: Option<u64>,
     seed: u64,
     feedback: Feedback,
-    decider: Decider,
+    planner: RoundPlanner,
     open: OpenRounds,
     /// For learners that need the spends of a round with its outcomes.
     spends: spends::Spends,
@@ -138,81 +170,67 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// A campaign that has not begun. A learner that needs a horizon takes `horizon`, or else the
-    /// problem's; `seed` is for the learner's own draws.
+    /// A campaign before its first round.
     ///
     /// # Errors
-    /// If the learner cannot be made: see [`LearnerSpec::build`].
-    pub fn new(
-        problem: &Problem,
-        spec: &LearnerSpec,
-        horizon: Option<u64>,
-        feedback: Feedback,
-        seed: u64,
-    ) -> Result<Self, CampaignError> {
-        let decider = Decider::new(problem, spec, horizon, feedback, seed)?;
-        let keeps_splits = decider.sees_gains || decider.learner.needs_spends();
+    /// If the learner cannot be built (see
+    /// [`LearnerSpec::build`](crate::learner::LearnerSpec::build)) or the guards are inconsistent.
+    pub fn new(problem: &Problem, options: CampaignOptions) -> Result<Self, CampaignError> {
+        let (horizon, seed) = (options.horizon, options.seed);
+        let feedback = options.feedback.unwrap_or_else(|| options.learner.feedback());
+        let planner = RoundPlanner::new(problem, options)?;
+        let keeps_splits = planner.sees_gains || planner.learner.needs_spends();
         let open = OpenRounds::new(problem.tasks().len(), keeps_splits);
         Ok(Self {
             horizon,
             seed,
             feedback,
-            decider,
+            planner,
             open,
             spends: spends::Spends::default(),
             round: 0,
         })
     }
 
-    /// Holds every split from now on within `guards`. `problem` is the one it was made for.
-    ///
-    /// # Errors
-    /// If the guards contradict each other, the tasks or the budget, or the learner names its
-    /// splits itself.
-    pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
-        self.decider.guard(problem, guards)
-    }
-
-    /// The guards that every split is held within.
+    /// The guards that restrict every allocation.
     #[must_use]
     pub fn guards(&self) -> Guards {
-        self.decider.guards()
+        self.planner.guards()
     }
 
-    /// Finds every split afresh from now on: see [`Decider::search_afresh`].
-    pub fn search_afresh(&mut self) {
-        self.decider.search_afresh();
+    /// Starts every later search cold: see [`CampaignOptions::always_cold`].
+    pub fn set_always_cold(&mut self) {
+        self.planner.set_always_cold();
     }
 
-    /// The learner as asked for.
+    /// The learner.
     #[must_use]
-    pub fn learner(&self) -> &LearnerSpec {
-        &self.decider.spec
+    pub fn learner(&self) -> &LearnerChoice {
+        &self.planner.choice
     }
 
-    /// Rounds handed out so far.
+    /// The number of rounds issued so far.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.round
     }
 
-    /// Rounds of which something is still to be told.
+    /// The number of rounds with missing outcomes.
     #[must_use]
     pub fn open_rounds(&self) -> usize {
         self.open.len()
     }
 
-    /// What the learner has learnt, as it is saved: for most of them `completions` and
-    /// `reward_sum`, one a task.
+    /// Everything that the learner has learned.
     #[must_use]
-    pub fn learnt(&self) -> serde_json::Value {
-        self.decider.learner.save()
+    pub fn learner_state(&self) -> LearnerState {
+        self.planner.learner.save()
     }
 
-    /// What the learner wrote for the last round: weights, or a split of its own.
+    /// The numbers that the learner wrote for the last round: weights or an allocation.
     #[must_use]
     pub fn weights(&self) -> &[f64] {
-        self.decider.weights()
+        self.planner.weights()
     }
 
     /// The split of the next round. `available` says which tasks are there; absent: all.
@@ -224,14 +242,18 @@ impl Campaign {
         &mut self,
         budget: f64,
         available: Option<&[bool]>,
-    ) -> Result<Ticket<'_>, CampaignError> {
+    ) -> Result<IssuedRound<'_>, CampaignError> {
         self.check_room()?;
         let round = self.round + 1;
-        self.decider.check(round, budget, available)?;
-        let allocation = self.decider.decide(round, budget, available)?;
+        self.planner.check(round, budget, available)?;
+        let allocation = self.planner.decide(round, budget, available)?;
         self.open.open(round, available, allocation);
         self.round = round;
-        Ok(Ticket { round, allocation: self.decider.last(), guards: self.decider.guard_report() })
+        Ok(IssuedRound {
+            round,
+            allocation: self.planner.last(),
+            guards: self.planner.guard_report(),
+        })
     }
 
     fn check_room(&self) -> Result<(), CampaignError> {
@@ -249,12 +271,12 @@ impl Campaign {
         task: usize,
         outcome: Outcome,
     ) -> Result<(), CampaignError> {
-        if self.decider.sees_gains {
+        if self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(
                 "this learner is told the gain of a round, not the outcome of a task",
             ));
         }
-        if task >= self.decider.names.len() {
+        if task >= self.planner.names.len() {
             return Err(CampaignError::NoTask(task));
         }
         self.open.record_fresh();
@@ -263,11 +285,11 @@ impl Campaign {
             return Ok(());
         }
         let spend = self.open.spend(place, task);
-        let told = self.open.tell(place, task);
-        told.map_err(|refusal| refusal.about(&self.decider.names[task], round))?;
+        let reported = self.open.report(place, task);
+        reported.map_err(|refusal| refusal.about(&self.planner.names[task], round))?;
         match spend {
-            None => self.decider.learner.observe(task, outcome),
-            Some(spend) => self.decider.learner.observe_spent(task, spend, outcome),
+            None => self.planner.learner.observe(task, outcome),
+            Some(spend) => self.planner.learner.observe_spent(task, spend, outcome),
         }
         Ok(())
     }
@@ -277,14 +299,14 @@ impl Campaign {
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
     pub fn observe_round(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
-        if outcomes.len() != self.decider.names.len() {
+        if outcomes.len() != self.planner.names.len() {
             return Err(CampaignError::Count {
                 what: "outcomes",
-                expected: self.decider.names.len(),
+                expected: self.planner.names.len(),
                 got: outcomes.len(),
             });
         }
-        if self.decider.sees_gains {
+        if self.planner.sees_gains {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
@@ -293,10 +315,10 @@ impl Campaign {
         }
         self.open.record_fresh();
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
-        let told = self.open.tell_all(place, outcomes);
-        told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
+        let reported = self.open.report_all(place, outcomes);
+        reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
         for (task, &outcome) in outcomes.iter().enumerate() {
-            self.decider.learner.observe(task, outcome);
+            self.planner.learner.observe(task, outcome);
         }
         Ok(())
     }
@@ -311,7 +333,7 @@ impl Campaign {
         round: u64,
         completed: &[Completion],
     ) -> Result<(), CampaignError> {
-        let exists = |completion: &Completion| completion.task < self.decider.names.len();
+        let exists = |completion: &Completion| completion.task < self.planner.names.len();
         // In rising order the last one says for all whether they exist.
         let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
         let all_exist = is_simple && completed.last().is_none_or(exists);
@@ -339,7 +361,7 @@ impl Campaign {
         completed: &[Completion],
         is_simple: bool,
     ) -> Result<(), CampaignError> {
-        if self.decider.sees_gains {
+        if self.planner.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
@@ -351,10 +373,10 @@ impl Campaign {
         if !(is_simple && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
-            let told = self.open.tell_rest(place, completed);
-            told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
+            let reported = self.open.report_rest(place, completed);
+            reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
         }
-        self.decider.learner.observe_completed(completed);
+        self.planner.learner.observe_completed(completed);
         Ok(())
     }
 
@@ -364,18 +386,18 @@ impl Campaign {
     /// If the learner needs more than that, the round is not open, or the sum is none; nothing
     /// changes then.
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
-        if !self.decider.sees_gains {
+        if !self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(
                 "this learner is told the outcome of each task, not the gain of a round",
             ));
         }
-        let most = self.decider.names.len() as f64;
+        let most = self.planner.names.len() as f64;
         if !(gain >= 0.0 && gain <= most) {
             return Err(CampaignError::BadGain { gain, most });
         }
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         let (spend, success) = self.open.split(place);
-        self.decider.learner.observe_gain(&Played { round, spend, success }, gain);
+        self.planner.learner.observe_gain(&PlayedRound { round, spend, success }, gain);
         self.open.close(place);
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Outcomes: told once or several times, late, in part; never against what was told before.
 
-use super::{Known, Ledger, LedgerError, Tell};
+use super::{Known, Ledger, LedgerError, Report};
 use crate::feedback::{Feedback, Outcome, Reward};
 
 /// What came back from one task in one round.
@@ -18,9 +18,9 @@ pub struct Entry {
     pub reward: Option<f64>,
 }
 
-/// What a call of [`Ledger::tell`] brought.
+/// What a call of [`Ledger::report`] brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
+pub struct Reported {
     /// Outcomes that were not known before.
     pub new: usize,
     /// Outcomes that were known, and the same.
@@ -32,7 +32,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError::Entries`] with everything that is wrong.
-    pub fn tell(&mut self, entries: &[Entry]) -> Result<Told, LedgerError> {
+    pub fn report(&mut self, entries: &[Entry]) -> Result<Reported, LedgerError> {
         let mut refused = Vec::new();
         let mut fresh = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
@@ -50,10 +50,10 @@ impl Ledger {
             fresh.iter().for_each(|entry| self.put(entry, None));
             return Err(LedgerError::Entries(refused));
         }
-        let told = Told { new: fresh.len(), repeated: entries.len() - fresh.len() };
+        let told = Reported { new: fresh.len(), repeated: entries.len() - fresh.len() };
         if !fresh.is_empty() {
             self.learn(&fresh)?;
-            self.tells.push(Tell { after: self.rounds(), entries: fresh });
+            self.reports.push(Report { after: self.rounds(), entries: fresh });
         }
         Ok(told)
     }
