@@ -8,11 +8,11 @@ use crate::learner::StateError;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle, covers};
 use crate::problem::{Bounds, Problem};
 
-/// What a round may do to the split of the round before. Amounts per round, in the budget's unit;
-/// absent: no such guard.
+/// Limits on how the allocation of a round may differ from that of the round before. Amounts are in
+/// the budget's unit; absent: no such guard.
 ///
-/// The split of the round before is what the tasks' `current` says in the first round, and is
-/// scaled with the budget when that changes.
+/// In the first round the tasks' `current` spends are the allocation before. It is scaled with the
+/// budget when that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guards {
@@ -30,7 +30,7 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Whether there is none.
+    /// Whether there is no guard.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -98,7 +98,7 @@ pub enum GuardError {
     ChoosesAllocation(String),
 }
 
-/// What the guards did to a round.
+/// The effect of the guards on a round.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GuardReport {
     /// What lifting `max_change` alone would bring in this round, by the learner's weights; absent:

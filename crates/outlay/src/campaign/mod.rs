@@ -75,16 +75,16 @@ impl Default for CampaignOptions {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CampaignError {
-    /// The learner cannot be made.
+    /// The learner cannot be built.
     #[error(transparent)]
     Learner(#[from] LearnerError),
-    /// The oracle refuses the budget.
+    /// The oracle rejects the budget.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
-    /// A saved state does not fit.
+    /// A saved state cannot be loaded.
     #[error(transparent)]
     State(#[from] StateError),
-    /// A task that must be given something is not there.
+    /// A task with a positive lower bound is unavailable.
     #[error("task {task} is not there in round {round}, but must be given at least {min}")]
     Needed {
         /// The task.
@@ -94,7 +94,7 @@ pub enum CampaignError {
         /// Its lower bound.
         min: f64,
     },
-    /// A list is not one a task.
+    /// A list does not have one entry per task.
     #[error("{what}: {got} entries for {expected} tasks")]
     Count {
         /// Which list.
@@ -104,13 +104,13 @@ pub enum CampaignError {
         /// Entries given.
         got: usize,
     },
-    /// No such round is open.
+    /// The round is not open.
     #[error("round {0} is not open: it was never handed out, or everything about it has been told")]
     NotOpen(u64),
     /// No such task.
     #[error("task {0} does not exist")]
     NoTask(usize),
-    /// A task that was not there cannot have an outcome.
+    /// The task was unavailable in the round, so it has no outcome.
     #[error("task {task} was not there in round {round}")]
     NotThere {
         /// The task.
@@ -118,7 +118,7 @@ pub enum CampaignError {
         /// The round.
         round: u64,
     },
-    /// Something was told before.
+    /// The outcome was already reported.
     #[error("the outcome of task {task} in round {round} has already been told")]
     AlreadyTold {
         /// The task.
@@ -126,21 +126,34 @@ pub enum CampaignError {
         /// The round.
         round: u64,
     },
-    /// Outcomes of tasks do not go with bandit feedback, nor sums with the others.
+    /// The outcomes are of another kind than the learner needs.
     #[error("{0}")]
     WrongFeedback(&'static str),
-    /// A gain is no sum of rewards.
+    /// The gain is not a possible sum of rewards.
     #[error("gain: must be between 0 and {most}, not {gain}")]
     BadGain {
-        /// What was told.
+        /// The reported gain.
         gain: f64,
-        /// The number of tasks, each of which brings at most 1.
+        /// The number of tasks, each of which has a reward of at most 1.
         most: f64,
     },
     /// The guards are inconsistent.
     #[error(transparent)]
     BadGuard(#[from] GuardError),
-    /// Too many rounds wait for outcomes.
+    /// The learner chose an allocation with a negative or infinite spend, or above the budget.
+    #[error(
+        "learner {learner}: chose an invalid allocation: spends must be finite, not negative and \
+         add up to at most the budget {budget}, not {total}"
+    )]
+    InvalidAllocation {
+        /// The learner.
+        learner: String,
+        /// The sum of the spends.
+        total: f64,
+        /// The budget of the round.
+        budget: f64,
+    },
+    /// Too many rounds are open.
     #[error("{MOST_OPEN_ROUNDS} rounds wait for their outcomes: tell some before asking for more")]
     TooManyOpen,
 }
@@ -233,11 +246,11 @@ impl Campaign {
         self.planner.weights()
     }
 
-    /// The split of the next round. `available` says which tasks are there; absent: all.
+    /// Issues the next round. `available` marks the available tasks; absent: all.
     ///
     /// # Errors
-    /// If the budget does not cover the lower bounds, or too many rounds are open. Nothing is
-    /// handed out then.
+    /// If the budget does not cover the lower bounds, or too many rounds are open. No round is
+    /// issued then.
     pub fn allocate(
         &mut self,
         budget: f64,
@@ -260,11 +273,10 @@ impl Campaign {
         if self.open.len() >= MOST_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
     }
 
-    /// Takes the outcome of one task in one round. [`Outcome::Missing`] says nothing and changes
-    /// nothing.
+    /// Learns from the outcome of one task in one round. [`Outcome::Missing`] changes nothing.
     ///
     /// # Errors
-    /// If the round or the task is not waiting for it; nothing changes then.
+    /// If the outcome is not missing; nothing changes then.
     pub fn observe(
         &mut self,
         round: u64,
@@ -294,7 +306,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// Takes the outcomes of a whole round, one a task; what is missing stays open.
+    /// Learns from the outcomes of a round, one per task; missing ones stay open.
     ///
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
@@ -323,8 +335,8 @@ impl Campaign {
         Ok(())
     }
 
-    /// Takes what is still missing of a round: these tasks completed, the others failed. Each task
-    /// at most once.
+    /// Learns from the missing outcomes of a round: these tasks completed, the others failed. Each
+    /// task occurs at most once.
     ///
     /// # Errors
     /// As [`Campaign::observe`]; nothing changes then.
@@ -334,7 +346,7 @@ impl Campaign {
         completed: &[Completion],
     ) -> Result<(), CampaignError> {
         let exists = |completion: &Completion| completion.task < self.planner.names.len();
-        // In rising order the last one says for all whether they exist.
+        // In increasing order it suffices to check the last one.
         let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
         let all_exist = is_simple && completed.last().is_none_or(exists);
         let bad =
@@ -345,7 +357,7 @@ impl Campaign {
         self.take_completed(round, completed, is_simple)
     }
 
-    /// The same for tasks that exist, each after the one before: what an environment hands over.
+    /// The same for existing tasks in increasing order, as an environment returns them.
     pub(crate) fn observe_in_order(
         &mut self,
         round: u64,
@@ -368,8 +380,7 @@ impl Campaign {
         if self.open.keeps_splits() {
             return self.observe_rest_spent(round, completed);
         }
-        // A round of which nothing was told before has no record: who is named twice there must be
-        // looked for.
+        // A round without reported outcomes has no record, so repeated tasks must be looked for.
         if !(is_simple && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
@@ -380,11 +391,12 @@ impl Campaign {
         Ok(())
     }
 
-    /// Takes the sum of a round's rewards, in multiples of the largest reward: bandit feedback.
+    /// Learns from the total reward of a round, in multiples of the largest reward (bandit
+    /// feedback).
     ///
     /// # Errors
-    /// If the learner needs more than that, the round is not open, or the sum is none; nothing
-    /// changes then.
+    /// If the learner needs the outcomes of tasks, the round is not open, or the gain is impossible;
+    /// nothing changes then.
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
         if !self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(

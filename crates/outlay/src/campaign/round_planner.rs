@@ -37,6 +37,9 @@ pub struct RoundPlanner {
     source: Source,
 }
 
+/// The relative excess over the budget that rounding may cause in an allocation of a learner.
+const ROUNDING: f64 = 1e-9;
+
 /// The place of the last allocation.
 #[derive(Debug, Clone, Copy)]
 enum Source {
@@ -126,8 +129,8 @@ impl RoundPlanner {
         }
     }
 
-    /// Whether a round can be asked for with this budget and these tasks. What passes is decided
-    /// without an error, so nothing need be taken back afterwards.
+    /// Checks that a round with this budget and these tasks can be decided. Built-in learners then
+    /// decide it without an error.
     ///
     /// # Errors
     /// If there is not one entry a task, a task that must be given something is not there, or the
@@ -360,9 +363,16 @@ impl RoundPlanner {
         Ok(())
     }
 
-    fn write_own_split(&mut self, budget: f64) -> Result<(), AllocationError> {
+    /// Leaves the allocation that the learner chose in `own`.
+    fn write_own_split(&mut self, budget: f64) -> Result<(), CampaignError> {
         if !(budget >= 0.0 && budget.is_finite()) {
-            return Err(AllocationError::BadBudget(budget));
+            return Err(AllocationError::BadBudget(budget).into());
+        }
+        let is_amount = |spend: &f64| *spend >= 0.0 && spend.is_finite();
+        let total: f64 = self.weights.iter().sum();
+        if !(self.weights.iter().all(is_amount) && total <= budget * (1.0 + ROUNDING)) {
+            let learner = self.choice.to_string();
+            return Err(CampaignError::InvalidAllocation { learner, total, budget });
         }
         let own = &mut self.own;
         own.budget = budget;

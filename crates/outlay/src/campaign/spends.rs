@@ -1,11 +1,11 @@
-//! Outcomes for learners that must know what was spent on them: each goes with the split of its own
-//! round, however late it comes.
+//! Outcomes for learners that need the spend with each outcome: it is that of the outcome's own
+//! round, however late the outcome is.
 
 use super::open_rounds::Wait;
 use super::{Campaign, CampaignError};
 use crate::feedback::{Completion, Outcome};
 
-/// Places for a round in hand, kept so that nothing is allocated round by round.
+/// Buffers that are reused, so that a round allocates no memory.
 #[derive(Debug, Default)]
 pub(super) struct Spends {
     spent: Vec<f64>,

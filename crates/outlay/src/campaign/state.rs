@@ -1,5 +1,5 @@
-//! A campaign as a versioned JSON document. One that is loaded goes on as if it had never stopped,
-//! bit for bit.
+//! The state of a campaign as a versioned JSON document. A loaded campaign continues bit for bit as
+//! the saved one would have.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,23 +14,23 @@ use crate::problem::Problem;
 /// The version that this library writes.
 const VERSION: u32 = 1;
 
-/// Everything a campaign knows, to be kept and loaded again.
+/// The saved state of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CampaignState {
     version: u32,
-    /// The learner as asked for.
+    /// The learner with its parameters.
     learner: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     horizon: Option<u64>,
     feedback: Feedback,
     seed: u64,
-    /// Names of the tasks: the state belongs to a problem with these.
+    /// The names of the tasks: the state belongs to a problem with these tasks.
     tasks: Vec<String>,
-    /// Rounds handed out.
+    /// The number of issued rounds.
     round: u64,
-    /// Where the oracle's next search starts.
+    /// The warm start of the oracle's next search.
     oracle: Warmth,
-    /// What the learner has learnt.
+    /// The state of the learner.
     learnt: LearnerState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     watch: Option<SavedGuardState>,
@@ -38,10 +38,10 @@ pub struct CampaignState {
 }
 
 impl CampaignState {
-    /// Reads what [`CampaignState::to_json`] wrote.
+    /// Reads a document that [`CampaignState::to_json`] wrote.
     ///
     /// # Errors
-    /// If it is not a state, or one of a later version.
+    /// If it is not the state of a campaign, or a newer version wrote it.
     pub fn from_json(text: &str) -> Result<Self, StateError> {
         let value: serde_json::Value =
             serde_json::from_str(text).map_err(|error| StateError::Document(error.to_string()))?;
@@ -62,7 +62,7 @@ impl CampaignState {
 }
 
 impl Campaign {
-    /// Everything it knows.
+    /// The state of the campaign.
     #[must_use]
     pub fn save(&self) -> CampaignState {
         CampaignState {

@@ -40,22 +40,22 @@ use crate::problem::{Problem, one_line};
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// The campaign refuses it.
+    /// The campaign rejects the request.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// A record cannot be read, or does not fit together.
+    /// A record cannot be read or is inconsistent.
     #[error("{0}")]
     Record(String),
-    /// A task that the problem does not have.
+    /// The problem has no such task.
     #[error("no task is named {0}")]
     UnknownTask(String),
-    /// Nobody would be left.
+    /// No task is left.
     #[error("every task is left out: nothing to split the budget over")]
     NobodyLeft,
-    /// Entries that cannot be taken: the position of each, and why.
+    /// Invalid entries: the position of each and the reason.
     #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), .0.first().map(|(_, why)| why.as_str()).unwrap_or_default())]
     Entries(Vec<(usize, String)>),
-    /// Nothing was told that could be taken back.
+    /// There is no report to undo.
     #[error("nothing to take back: nothing has been told")]
     NothingTold,
 }
@@ -84,10 +84,10 @@ impl Default for Settings {
 #[derive(Debug, Clone, PartialEq)]
 struct Round {
     budget: f64,
-    /// Absent: everybody was there.
+    /// The available tasks; absent: all.
     available: Option<Vec<bool>>,
     spend: Vec<f64>,
-    /// Each task's chance of success at its spend.
+    /// Each task's success probability at its spend.
     success: Vec<f64>,
     told: Vec<Option<Known>>,
 }
@@ -113,7 +113,7 @@ impl Known {
 /// The new outcomes of one call of [`Ledger::report`].
 #[derive(Debug, Clone, PartialEq)]
 struct Report {
-    /// Rounds handed out by then.
+    /// The number of rounds issued before it.
     after: u64,
     entries: Vec<Entry>,
 }
@@ -121,16 +121,16 @@ struct Report {
 /// A round that was issued.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IssuedRound {
-    /// The round, counted from 1; outcomes are told with it.
+    /// The round, counted from 1; outcomes are reported with it.
     pub round: u64,
-    /// What it may spend.
+    /// Its budget.
     pub budget: f64,
-    /// Which tasks are in it.
+    /// The available tasks.
     pub available: Vec<bool>,
-    /// The split with its certificate, in shares of the largest reward; zeros but for the spends if
-    /// the learner named it itself.
+    /// The allocation with its certificate, in shares of the largest reward. If the learner chose it
+    /// itself, everything but the spends is zero.
     pub allocation: Allocation,
-    /// What the guards did, if there are any; costs in shares of the largest reward.
+    /// The effect of the guards, if there are any; costs in shares of the largest reward.
     pub guards: Option<GuardReport>,
 }
 
@@ -145,11 +145,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A ledger with nothing in it.
+    /// A ledger without rounds.
     ///
     /// # Errors
-    /// If the learner or the guards do not fit the problem, or a curve is a function that no record
-    /// can hold.
+    /// If the learner or the guards are unsuitable for the problem, or a curve is a function, which
+    /// cannot be recorded.
     pub fn new(problem: &Problem, settings: Settings) -> Result<Self, LedgerError> {
         serde_json::to_value(problem)
             .map_err(|error| LedgerError::Record(format!("problem: cannot be kept: {error}")))?;
@@ -167,41 +167,41 @@ impl Ledger {
         })
     }
 
-    /// The problem it was opened for.
+    /// The problem.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// What it was opened with.
+    /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Rounds handed out.
+    /// The number of issued rounds.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds.len() as u64
     }
 
-    /// Rounds of which something is still to be told.
+    /// The number of rounds with missing outcomes.
     #[must_use]
     pub fn open_rounds(&self) -> usize {
         self.rounds.iter().filter(|round| round.waiting() > 0).count()
     }
 
-    /// The spends of a round that was handed out.
+    /// The spends of an issued round.
     #[must_use]
     pub fn spend(&self, round: u64) -> Option<&[f64]> {
         self.round(round).map(|round| round.spend.as_slice())
     }
 
-    /// Hands out the next round: `budget`, or else the problem's; `without` these tasks.
+    /// Issues the next round, with this budget or the problem's, `without` these tasks.
     ///
     /// # Errors
-    /// If a task is not known or must be given something, or the budget does not cover the lower
-    /// bounds. Nothing is handed out then.
+    /// If a task is unknown or has a positive lower bound, or the budget does not cover the lower
+    /// bounds. No round is issued then.
     pub fn next(
         &mut self,
         budget: Option<f64>,
@@ -246,7 +246,7 @@ impl Ledger {
         self.rounds.get(usize::try_from(round.checked_sub(1)?).ok()?)
     }
 
-    /// What the learner must be shown.
+    /// The feedback that the learner needs.
     fn feedback(&self) -> Feedback {
         self.settings.learner.entry().feedback
     }
@@ -257,7 +257,7 @@ impl Round {
         self.available.as_ref().is_none_or(|available| available[task])
     }
 
-    /// How many outcomes are still to come.
+    /// The number of missing outcomes.
     fn waiting(&self) -> usize {
         self.told
             .iter()

@@ -1,5 +1,5 @@
-//! A ledger as a versioned JSON document: the problem, the settings, the rounds, what was told. One
-//! line a round, so that two of them can be compared by eye.
+//! A ledger as a versioned JSON document: the problem, the settings, the rounds and the reports. One
+//! line per round, so that two documents can be compared by eye.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,8 @@ struct OutcomeRecord {
 }
 
 impl Ledger {
-    /// As a JSON document that [`Ledger::from_json`] reads back to a ledger that goes on as this
-    /// one would, bit for bit.
+    /// The ledger as a JSON document. A ledger that [`Ledger::from_json`] reads from it continues bit
+    /// for bit as this one would.
     #[must_use]
     pub fn to_json(&self) -> String {
         let Settings { learner, horizon, seed, guards } = &self.settings;
@@ -86,10 +86,10 @@ impl Ledger {
         format!("{{\n{}\n}}\n", fields.join(",\n"))
     }
 
-    /// Reads what [`Ledger::to_json`] wrote.
+    /// Reads a document that [`Ledger::to_json`] wrote.
     ///
     /// # Errors
-    /// If it is not the record of a ledger, is of a later version, or does not fit together.
+    /// If it is not the record of a ledger, a newer version wrote it, or it is inconsistent.
     pub fn from_json(text: &str) -> Result<Self, LedgerError> {
         let value: serde_json::Value = serde_json::from_str(text)
             .map_err(|error| LedgerError::Record(format!("is not JSON: {error}")))?;

@@ -1,17 +1,15 @@
-//! A ledger made again from what is on record, by the same path that made it the first time.
-//! Loading, taking back and looking ahead all go this way, so that there is one truth: what was
-//! handed out and what was told.
+//! Replay of a record: loading, undo and looking ahead rebuild a ledger from its rounds and reports
+//! by the same code that made it.
 
 use super::{Ledger, LedgerError, Report, Reported, Round};
 use crate::oracle::Warmth;
 
 impl Ledger {
-    /// Takes back the last [`Ledger::report`] that brought something new; rounds handed out since
-    /// stay handed out. Returns how many outcomes that were. What is told again afterwards meets a
-    /// ledger that never heard of it.
+    /// Undoes the last [`Ledger::report`] that had new outcomes; later rounds stay issued. Returns
+    /// the number of outcomes. They can be reported again.
     ///
     /// # Errors
-    /// If nothing has been told.
+    /// If there is no report.
     pub fn undo(&mut self) -> Result<Reported, LedgerError> {
         let (last, before) = self.reports.split_last().ok_or(LedgerError::NothingTold)?;
         let taken_back = Reported { new: last.entries.len(), repeated: 0 };
@@ -19,13 +17,13 @@ impl Ledger {
         Ok(taken_back)
     }
 
-    /// The same ledger, as if only this had been told.
+    /// The same ledger with only these reports.
     pub(super) fn replayed(&self, reports: &[Report]) -> Result<Self, LedgerError> {
         let opened = Self::new(&self.problem, self.settings)?;
         opened.replay(&self.rounds, reports, &self.campaign.warmth())
     }
 
-    /// Goes through what is on record in the order in which it happened.
+    /// Replays rounds and reports in their order.
     pub(super) fn replay(
         mut self,
         rounds: &[Round],

@@ -1,63 +1,62 @@
-//! Where things stand: what each task got and gave, what is still open, and whether the curves can
-//! be right.
+//! The status of a ledger: spend and gain of each task, open rounds, and whether the completions
+//! agree with the curves.
 
 use super::curve_misfit::tail_bound;
 use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, Round};
 
-/// Where a ledger stands.
+/// The status of a ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LedgerStatus {
-    /// Rounds handed out.
+    /// The number of issued rounds.
     pub rounds: u64,
-    /// Rounds of which something is still to be told, and how many outcomes that is.
+    /// Open rounds, each with the number of missing outcomes.
     pub open: Vec<(u64, usize)>,
-    /// What was handed out to be spent.
+    /// The total spend.
     pub spend: f64,
-    /// What was told to have come back, in the problem's unit.
+    /// The total reported reward, in the problem's unit.
     pub gain: f64,
-    /// What would be handed out next with the problem's budget; absent if the budget does not cover
-    /// the lower bounds.
+    /// The next round with the problem's budget; absent if the budget does not cover the lower
+    /// bounds.
     pub ahead: Option<IssuedRound>,
-    /// One a task, in the problem's order.
+    /// One entry per task, in the problem's order.
     pub tasks: Vec<TaskStatus>,
 }
 
-/// Where a task stands. Rewards in the problem's unit.
+/// The status of a task. Rewards are in the problem's unit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskStatus {
-    /// What was handed out to it so far.
+    /// Its total spend.
     pub spend: f64,
-    /// Of everything that was handed out; absent before the first round.
+    /// Its share of the total spend; absent before the first round.
     pub share: Option<f64>,
-    /// Outcomes told.
+    /// The number of reported outcomes.
     pub reported: u64,
-    /// Of these, successes.
+    /// The number of successes among them.
     pub completions: u64,
-    /// Successes to be expected of the rounds told, by the curve.
+    /// The number of successes that its curve predicts for the reported rounds.
     pub expected: f64,
-    /// What its successes brought together.
+    /// The total reward of its successes.
     pub gain: f64,
     /// Mean reward of a success; absent before the first.
     pub mean: Option<f64>,
-    /// What the learner hopes a success to bring: it decides the next split. Absent if the learner
-    /// has no weights.
+    /// The learner's index of the task, which decides the next allocation. Absent if the learner has
+    /// no indices.
     pub index: Option<f64>,
-    /// What the index adds to the mean for what is not known yet; absent without a mean.
+    /// The index less the mean: the exploration bonus. Absent without a mean.
     pub bonus: Option<f64>,
-    /// What it would get in the next round with the problem's budget; absent if there is no such
-    /// round.
+    /// Its spend in the next round with the problem's budget; absent if there is no such round.
     pub next: Option<f64>,
-    /// Absent: completions agree with the curve.
+    /// Present if the completions disagree with the curve.
     pub misfit: Option<CurveMisfit>,
 }
 
 impl Ledger {
-    /// Where things stand.
+    /// The status of the ledger.
     ///
     /// # Errors
-    /// Not unless the ledger is damaged.
+    /// Only if the ledger is damaged.
     pub fn status(&self) -> Result<LedgerStatus, LedgerError> {
-        // What would come next is found on a copy: looking hands nothing out.
+        // The next round is computed on a copy, so that no round is issued.
         let mut ahead = self.replayed(&self.reports)?;
         let next = ahead.next(None, &[]).ok();
         let weights = next
@@ -103,7 +102,7 @@ impl Ledger {
             known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>()
                 + 0.0;
         let mean = (completions > 0).then(|| gain / completions as f64);
-        // Too many or too few, in any of the tasks.
+        // Two-sided, and corrected for the number of tasks.
         let probability = 2.0 * tail_bound(&chances, completions);
         let is_misfit = probability * (self.problem.tasks().len() as f64) < CurveMisfit::LEVEL;
         TaskStatus {

@@ -30,13 +30,13 @@ pub enum EnvironmentError {
     },
 }
 
-/// A problem's world under one seed. What happens in a round depends on the round and on the split,
-/// not on earlier rounds.
+/// The environment of a problem under one seed. The outcomes of a round depend on the round and on
+/// its allocation, not on earlier rounds.
 #[derive(Debug, Clone)]
 pub struct Environment {
     rewards: Vec<RewardDraw>,
     means: Vec<f64>,
-    /// Tasks that must be given something are always there.
+    /// Tasks with a positive lower bound are always available.
     can_be_away: Vec<bool>,
     constant_budget: f64,
     budget: Option<BudgetLaw>,
@@ -50,7 +50,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The world of `problem` under `seed`. A task with a `value` and no `reward` draws Bernoulli
+    /// The environment of `problem` under `seed`. A task with a `value` and no `reward` has Bernoulli
     /// rewards of that mean.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl Environment {
         self.delay.is_some()
     }
 
-    /// What may be spent in a round.
+    /// The budget of a round.
     #[must_use]
     pub fn budget(&self, round: u64) -> f64 {
         match &self.budget {

@@ -1,4 +1,4 @@
-//! Many replications as a few numbers: means with intervals, quantiles, curves over time.
+//! Summaries of replications: means with confidence intervals, quantiles, curves over time.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -12,7 +12,7 @@ use crate::problem::{Bounds, Problem};
 use crate::sum::sum;
 use crate::theory::{sharp_bound, worst_case_bound};
 
-/// A sample's mean with its uncertainty, and where its middle lies.
+/// The mean of a sample with its uncertainty, and quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Statistics {
     /// The mean.
@@ -57,12 +57,12 @@ pub struct BoundCurve {
     pub values: Vec<f64>,
 }
 
-/// What one learner did on one problem.
+/// The summary of one learner on one problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearnerSummary {
     /// The learner as asked for: `kl-ucb-plus`, `epsilon-greedy:epsilon=0.05`.
     pub learner: String,
-    /// What it was shown.
+    /// The feedback that it got.
     pub feedback: Feedback,
     /// Pseudo-regret: means of what was played against the optimum.
     pub regret: Statistics,
@@ -98,7 +98,7 @@ pub struct ReplicationSummary {
     pub success_mass: f64,
 }
 
-/// The best split of the problem.
+/// The best allocation of the problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Optimum {
     /// Expected reward per round; the mean over the rounds where budgets vary.
@@ -231,7 +231,7 @@ fn even_value(problem: &Problem, means: &[f64]) -> f64 {
         .map(|((task, mean), &spend)| mean * task.curve().success(spend)))
 }
 
-/// What the summaries of a case share.
+/// The data that the summaries of a case share.
 struct About<'a> {
     case: &'a Case,
     problem: &'a Problem,
@@ -293,7 +293,7 @@ impl About<'_> {
         (0..self.rounds.len()).map(at).collect()
     }
 
-    /// The theorems speak of outcomes that arrive at once.
+    /// Bounds that apply; the theorems assume that outcomes arrive at once.
     fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
         if self.problem.environment().delay.is_some() {
