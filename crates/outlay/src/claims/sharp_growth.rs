@@ -12,11 +12,11 @@ pub(super) const CLAIM: Claim = Claim {
     name: "sharp-growth",
     title: "`kl-ucb-plus` under diminishing returns: regret grows like log T",
     source: "docs/proof-sharp.md, Theorem D",
-    statement: "Under diminishing returns the regret of `kl-ucb-plus` is of order log T: each decade of \
-        rounds adds the same, and theory says how much.",
+    statement: "Under diminishing returns the regret of `kl-ucb-plus` is of order log T: each \
+        decade of rounds adds the same, and theory says how much.",
     criterion: "The regret that the last decade adds is within 20 % of the second-order prediction \
-                (30 % in the quick version), on both instances. (On `power` the increments still \
-                rise before 10⁵ rounds.)",
+        (30 % in the quick version), on both instances. (On `power` the increments still rise \
+        before 10⁵ rounds.)",
     strength: Strength::Trend,
     needs_traces: true,
     plan,

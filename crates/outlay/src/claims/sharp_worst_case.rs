@@ -11,11 +11,11 @@ pub(super) const CLAIM: Claim = Claim {
     name: "sharp-worst-case",
     title: "`kl-ucb-plus` in the worst case: K√T, without a logarithm",
     source: "docs/proof-sharp.md, Theorem W",
-    statement: "The regret of `kl-ucb-plus` is at most 11.6 K√T + K for all horizons at once; Algorithm \
-        1 has a logarithm there.",
+    statement: "The regret of `kl-ucb-plus` is at most 11.6 K√T + K for all horizons at once; \
+        Algorithm 1 has a logarithm there.",
     criterion: "Four tasks in two pairs with gaps g/√T: the largest regret ÷ (K√T) over the gaps g \
-                = 1 … 12 stays within a factor of 1.15 over the horizons for `kl-ucb-plus`, below the \
-                bound; for Algorithm 1 it grows by at least 5 % a decade.",
+        = 1 … 12 stays within a factor of 1.15 over the horizons for `kl-ucb-plus`, below the \
+        bound; for Algorithm 1 it grows by at least 5 % a decade.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,

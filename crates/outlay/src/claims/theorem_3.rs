@@ -13,10 +13,10 @@ pub(super) const CLAIM: Claim = Claim {
     title: "Any curves: regret stays below the worst-case bound",
     source: "Theorem 3, corrected (docs/errata.md)",
     statement: "Whatever the curves, the regret of Algorithm 1 is at most 1 + 4 √(K L Σ F), with L \
-                = log(2 K² T²) and Σ F the sum of all chances of success: of order K √(T log T). \
-                The same holds for `kl-ucb-mixture`, `hoeffding` and `full`; `kl-ucb-plus` has 11.6 K√T + K.",
+        = log(2 K² T²) and Σ F the sum of all chances of success: of order K √(T log T). The same \
+        holds for `kl-ucb-mixture`, `hoeffding` and `full`; `kl-ucb-plus` has 11.6 K√T + K.",
     criterion: "Every run of every learner, on every instance and at every horizon, has a regret \
-                below its bound, taken from the run's own sum of chances.",
+        below its bound, taken from the run's own sum of chances.",
     strength: Strength::EveryRun,
     needs_traces: false,
     plan,

@@ -10,12 +10,12 @@ pub(super) const CLAIM: Claim = Claim {
     name: "tight",
     title: "`kl-ucb-mixture` is never above Algorithm 1",
     source: "docs/proof-tight.md",
-    statement: "`kl-ucb-mixture` has the guarantees of Algorithm 1 with a smaller confidence set, and \
-        loses less.",
+    statement: "`kl-ucb-mixture` has the guarantees of Algorithm 1 with a smaller confidence set, \
+        and loses less.",
     criterion: "On every instance and at every horizon the mean difference of the regrets of \
-                `kl-ucb-mixture` and Algorithm 1, run by run on the same draws, is not above zero by more \
-                than its 95 % interval; on `power`, `m-set` and `k-armed` it is below zero by more \
-                than that.",
+        `kl-ucb-mixture` and Algorithm 1, run by run on the same draws, is not above zero by more \
+        than its 95 % interval; on `power`, `m-set` and `k-armed` it is below zero by more than \
+        that.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,

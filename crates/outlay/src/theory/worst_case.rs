@@ -4,8 +4,8 @@ use statrs::function::gamma::gamma;
 
 use crate::learner::log_term;
 
-/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for `algorithm-1`,
-/// `kl-ucb-mixture`, `hoeffding` and `full`.
+/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for
+/// `algorithm-1`, `kl-ucb-mixture`, `hoeffding` and `full`.
 ///
 /// `mass` is the expected sum over rounds and tasks of the chance of success; the bound is in
 /// multiples of the largest reward.
