@@ -20,7 +20,7 @@ def measure(quick):
         best[name], regrets[name] = max(best.get(name, 0.0), speed), regret
 
     for _ in range(1 if quick else 5):
-        for learner in ("cucb", "paper", "by-hand"):
+        for learner in ("cucb", "algorithm-1", "by-hand"):
             row = program("rounds", "rounds", INSTANCE, learner, ROUNDS, 0.5)[0]
             meet(f"whole-{learner}", row["rounds_per_second"], row["regret"])
         for row in lines(BANDITS, ROUNDS, 0.5, *means):
@@ -43,7 +43,7 @@ def report(rows):
     text = [
         f"Ten Bernoulli arms (`{INSTANCE}`), {ROUNDS:,} rounds. The libraries choose an arm and learn its reward, and so does outlay in the same",
         "loop, with a split and its certificate in every round. Whole simulated rounds add budgets, regret and trace. `cucb` computes what UCB1",
-        "does, a width that grows with log t; the width of `paper` is fixed by the horizon and changes only with a pull. Regrets differ by the",
+        "does, a width that grows with log t; the width of `algorithm-1` is fixed by the horizon and changes only with a pull. Regrets differ by the",
         "order of the first pulls. rl-bandit, rill-ml and trashpanda are Rust, river and mabwiser Python (with its call overhead, as their users have it).",
         "",
     ]

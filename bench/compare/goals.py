@@ -137,7 +137,7 @@ GOALS = [
     Goal("empirical curves, K = 1000 x 1000 jumps, exact", "under 5 ms", ("limits",), absolute("empirical", 1000, "pass", 0.005, 1e-13)),
     Goal("simulated rounds, K = 10 power, against a numpy loop", ">= 150 times", ("rounds",), loop("plain", 150)),
     Goal("the same, against SLSQP as the oracle", ">= 5000 times", ("rounds",), loop("slsqp", 5000)),
-    Goal("learners, K = 10 power, a round against `paper`", "<= 2.5 times", ("rounds",), learners),
+    Goal("learners, K = 10 power, a round against `algorithm-1`", "<= 2.5 times", ("rounds",), learners),
     Goal("the classical bandit, against the fastest library", ">= 1 times", ("bandits",), libraries),
     Goal("first answer of a cold process, K = 10", "under 10 ms with reading the file", ("start",), first_answer),
     Goal("100 replications of 10^6 rounds, memory", f"<= {size(LONG_BYTES)}", ("growth",), memory),

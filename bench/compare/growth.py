@@ -11,7 +11,7 @@ TITLE = "Growth"
 TASKS = [10**power for power in range(1, 7)]
 FAMILIES = {"power": "power", "mixed": "power, exponential, saturating", "hill": "Hill", "steps": "steps, 1-4 jumps"}
 JUMPS = [1, 10, 100, 1000, 10_000]
-INSTANCE, LEARNER = "power:tasks=10", "paper"
+INSTANCE, LEARNER = "power:tasks=10", "algorithm-1"
 HORIZONS = [1000, 10_000, 100_000, 1_000_000]
 REPLICATIONS, REPLICATED_HORIZON = [1, 10, 100, 1000], 10_000
 # Many long replications: how many (full, quick), of how many rounds, in how much memory.

@@ -38,7 +38,7 @@ LOOPS = [
     ("power:tasks=10", "warm-slsqp", (3000, 300), 300, None),
     ("power:tasks=100", "warm-slsqp", (30, 10), 30, None),
 ]
-# instance, rounds (full, quick), the most that `sharp` and `tight` may take in times of `paper`.
+# instance, rounds (full, quick), the most that `kl-ucb-plus` and `kl-ucb-mixture` may take in times of `algorithm-1`.
 LEARNERS = [
     ("square-roots", (1_000_000, 50_000), None),
     ("power:tasks=10", (1_000_000, 20_000), 2.5),
@@ -88,20 +88,20 @@ def checks():
         progress(f"check: {instance} {learner}, {horizon} rounds: regret {ours:.9g}, {peer} {theirs:.9g}, {apart:.1e} apart")
 
     for instance, kind, _, horizon, _ in LOOPS:
-        compare(instance, "paper", kind, horizon, python_loop(kind, instance, horizon, 0.0)[1])
+        compare(instance, "algorithm-1", kind, horizon, python_loop(kind, instance, horizon, 0.0)[1])
     for instance, *_ in LEARNERS:
-        compare(instance, "paper", "by-hand", 2000, engine("rounds", instance, "by-hand", 2000, 0)["regret"])
+        compare(instance, "algorithm-1", "by-hand", 2000, engine("rounds", instance, "by-hand", 2000, 0)["regret"])
     return rows
 
 
 def loop_rows(quick, passes):
-    """`paper` next to the Python loops, both over the same horizon. Turns are taken, the fastest run of each counts."""
+    """`algorithm-1` next to the Python loops, both over the same horizon. Turns are taken, the fastest run of each counts."""
     rows = []
     for instance, kind, rounds, _, goal in LOOPS:
         horizon = rounds[quick]
         ours, theirs = [], []
         for _ in range(passes):
-            ours.append(engine("rounds", instance, "paper", horizon, 0.5)["rounds_per_second"])
+            ours.append(engine("rounds", instance, "algorithm-1", horizon, 0.5)["rounds_per_second"])
             theirs.append(python_loop(kind, instance, horizon, 1.0))
         best, least = max(ours), min(theirs)[0]
         turns = [speed * slow / horizon for speed, (slow, _) in zip(ours, theirs)]
@@ -114,15 +114,15 @@ def loop_rows(quick, passes):
 
 
 def learner_rows(quick, passes):
-    """`paper`, `sharp`, `tight` and `paper` by hand over long horizons, in turn."""
+    """`algorithm-1`, `kl-ucb-plus`, `kl-ucb-mixture` and `algorithm-1` by hand over long horizons, in turn."""
     rows = []
     for instance, rounds, goal in LEARNERS:
         horizon = rounds[quick]
-        best = fastest(instance, ["paper", "sharp", "tight", "by-hand"], horizon, passes)
+        best = fastest(instance, ["algorithm-1", "kl-ucb-plus", "kl-ucb-mixture", "by-hand"], horizon, passes)
         for learner, speed in best.items():
             row = {"instance": instance, "learner": learner, "horizon": horizon, "rounds_per_second": speed}
-            row |= {"times_of_paper": best["paper"] / speed, "times_of_by_hand": best["by-hand"] / speed}
-            rows.append(row | {"goal": goal if learner in ("sharp", "tight") else None})
+            row |= {"times_of_paper": best["algorithm-1"] / speed, "times_of_by_hand": best["by-hand"] / speed}
+            rows.append(row | {"goal": goal if learner in ("kl-ucb-plus", "kl-ucb-mixture") else None})
             progress(f"{instance} {learner}, {horizon} rounds: {speed:,.0f} a second")
     return rows
 
@@ -170,10 +170,10 @@ def learners_told(rows):
     lines = [
         "### Learners, and the same by hand",
         "",
-        "By hand: `paper` for power curves only, task after task, no certificate, no trace. Times are those of a round, as multiples.",
+        "By hand: `algorithm-1` for power curves only, task after task, no certificate, no trace. Times are those of a round, as multiples.",
         "",
     ]
-    head = ["instance", "K", "rounds", "learner", "rounds/s", "a round", "times `paper`", "goal", "times by hand"]
+    head = ["instance", "K", "rounds", "learner", "rounds/s", "a round", "times `algorithm-1`", "goal", "times by hand"]
     cells = [
         [
             f"`{row['instance']}`",
@@ -200,7 +200,7 @@ def parts_told(rows):
 
 def checks_told(rows):
     lines = ["### The same algorithm", "", "Regrets of the same seed and random stream (the plain loop has numbers of its own).", ""]
-    head = ["instance", "rounds", "regret of `paper`", "other loop", "its regret", "apart", "agree"]
+    head = ["instance", "rounds", "regret of `algorithm-1`", "other loop", "its regret", "apart", "agree"]
     cells = [
         [
             f"`{row['instance']}`",

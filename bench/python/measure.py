@@ -53,7 +53,7 @@ class Adapter:
 
 def armed_loops(rounds):
     problem = outlay.Problem.load(ARMED)
-    loops = {f"outlay `{name}`": (lambda arms, name=name: Outlay(problem, name, rounds)) for name in ("cucb", "paper", "sharp")}
+    loops = {f"outlay `{name}`": (lambda arms, name=name: Outlay(problem, name, rounds)) for name in ("cucb", "algorithm-1", "kl-ucb-plus")}
     return {**loops, "outlay `cucb` as a river policy (`outlay.adapters`)": Adapter, **libraries.LOOPS}
 
 
@@ -117,13 +117,13 @@ def measure(quick):
         for name, loop in armed_loops(rounds).items():
             speed, regrets[name] = libraries.played(loop, means, rounds)
             armed.setdefault(name, []).append(speed)
-        for learner in ("paper", "sharp"):
+        for learner in ("algorithm-1", "kl-ucb-plus"):
             power.setdefault(f"`{learner}`, `allocate` and `observe`", []).append(played_one_by_one(learner, rounds))
             whole, told = played_in_batches(learner, rounds)
             power.setdefault(f"`{learner}`, {BATCH} × `allocate`, then `observe_many`", []).append(whole)
             power.setdefault(f"`{learner}`, `observe_many` alone", []).append(told)
         for instance in (ARMED, POWER):
-            for learner in ("paper", "sharp"):
+            for learner in ("algorithm-1", "kl-ucb-plus"):
                 ours, one = simulated(instance, learner, rounds, replications)
                 bare, other = simulated_without_python(instance, learner, rounds, replications)
                 entry = simulation.setdefault(f"{instance}, `{learner}`", {"python": [], "command": []})

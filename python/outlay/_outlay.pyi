@@ -150,7 +150,7 @@ class Learner:
     def __new__(
         cls,
         problem: Problem,
-        learner: str = "sharp",
+        learner: str = "kl-ucb-plus",
         horizon: int | None = None,
         *,
         feedback: str | None = None,

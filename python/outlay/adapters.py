@@ -22,7 +22,7 @@ class Policy:
     Every arm is a task that succeeds for the whole budget and for nothing less, so that each round buys one.
     """
 
-    def __init__(self, arms: Sequence[Hashable], learner: str = "sharp", *, reward_max: float = 1.0, seed: int = 1, **options: Any) -> None:
+    def __init__(self, arms: Sequence[Hashable], learner: str = "kl-ucb-plus", *, reward_max: float = 1.0, seed: int = 1, **options: Any) -> None:
         self.arms = list(arms)
         self._place = {arm: place for place, arm in enumerate(self.arms)}
         tasks = [Task(f"arm-{place + 1}", curve=Threshold(at=1.0)) for place in range(len(self.arms))]

@@ -20,7 +20,7 @@ FORM = "outlay learner"
 class Learner(_outlay.Learner):
     """Decides round by round what each task gets, and learns from what comes back.
 
-    ``learner`` is one by name: ``"sharp"``, ``"paper"``, ``"epsilon-greedy:epsilon=0.1"``. ``horizon`` is the number of rounds, for those
+    ``learner`` is one by name: ``"kl-ucb-plus"``, ``"algorithm-1"``, ``"epsilon-greedy:epsilon=0.1"``. ``horizon`` is the number of rounds, for those
     that must know it. ``max_change``, ``floor`` and ``min_move`` hold every split within guards. With ``search_afresh`` every split is
     found afresh, as the service does: it then depends on what was observed alone, to the last bit.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Chunk", "Result", "chunks", "play_chunk", "put_together", "simulate"]
 
-DEFAULT_LEARNERS = ("sharp", "paper", "uniform")
+DEFAULT_LEARNERS = ("kl-ucb-plus", "algorithm-1", "uniform")
 DEFAULT_ROUNDS = 10_000
 #: Replications that the engine plays together, where it can.
 TOGETHER = 8
@@ -117,7 +117,7 @@ def simulate(
     not this process's threads; results do not depend on it.
 
     >>> from outlay import simulate
-    >>> result = simulate("power", ["sharp", "uniform"], rounds=1000, replications=8)
+    >>> result = simulate("power", ["kl-ucb-plus", "uniform"], rounds=1000, replications=8)
     >>> [round(learner["regret"]["mean"], 4) for learner in result.summaries[0]["learners"]]
     [9.8604, 80.5214]
     """

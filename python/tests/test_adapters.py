@@ -24,7 +24,7 @@ def test_each_adapter_is_short():
         assert len(inspect.getsource(adapter).splitlines()) < 50
 
 
-@pytest.mark.parametrize("learner", ["sharp", "cucb"])
+@pytest.mark.parametrize("learner", ["kl-ucb-plus", "cucb"])
 def test_a_policy_pulls_what_the_learner_allocates(learner):
     problem = Problem([Task(name, curve=Threshold(at=1.0)) for name in ARMS], budget=1.0)
     direct, policy = Learner(problem, learner), Policy(ARMS, learner)

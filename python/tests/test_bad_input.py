@@ -149,10 +149,10 @@ REFUSALS: list[tuple[type[OutlayError], Callable[[], Any], str]] = [
     (AllocationError, lambda: two().frontier(start=5.0, end=5.0), "start 5 must be less than end 5"),
     (AllocationError, lambda: two().frontier(points=1), "points: must be between 2 and 10000, not 1"),
     # Learners.
-    (LearnerError, lambda: Learner(two(), "shrap"), "learner `shrap`: "),
-    (LearnerError, lambda: Learner(two(), "sharp:c=0"), "learner `sharp:c=0`: c must be a number between 0.5 and 100"),
-    (LearnerError, lambda: Learner(two(), "paper"), "learner `paper`: must know the horizon: give the number of rounds, or take `sharp`"),
-    (LearnerError, lambda: Learner(two(), "sharp", feedback="bandit"), "learner `sharp`: needs censored feedback and would get bandit feedback only"),
+    (LearnerError, lambda: Learner(two(), "kl-ucb-plsu"), "learner `kl-ucb-plsu`: "),
+    (LearnerError, lambda: Learner(two(), "kl-ucb-plus:c=0"), "learner `kl-ucb-plus:c=0`: c must be a number between 0.5 and 100"),
+    (LearnerError, lambda: Learner(two(), "algorithm-1"), "learner `algorithm-1`: must know the horizon: give the number of rounds, or take `kl-ucb-plus`"),
+    (LearnerError, lambda: Learner(two(), "kl-ucb-plus", feedback="bandit"), "learner `kl-ucb-plus`: needs censored feedback and would get bandit feedback only"),
     (LearnerError, lambda: Learner(two(), feedback="all"), "feedback: must be censored, full or bandit, not all"),
     (LearnerError, lambda: Learner(two(), max_change=-1.0), "max_change"),
     (LearnerError, lambda: Learner(two(), "uniform", floor=1.0), "guards: uniform names its splits itself"),
@@ -165,10 +165,10 @@ REFUSALS: list[tuple[type[OutlayError], Callable[[], Any], str]] = [
     # Simulations.
     (SimulationError, lambda: simulate([]), "no problem: give one, or several"),
     (FileError, lambda: simulate("nowhere"), "cannot read nowhere: no such file"),
-    (SimulationError, lambda: simulate(unknown(), "sharp"), "problem-1: task tv: has neither `reward` nor `value`: a simulation must draw"),
-    (LearnerError, lambda: simulate("power", "shrap"), "power: learner `shrap`: "),
+    (SimulationError, lambda: simulate(unknown(), "kl-ucb-plus"), "problem-1: task tv: has neither `reward` nor `value`: a simulation must draw"),
+    (LearnerError, lambda: simulate("power", "kl-ucb-plsu"), "power: learner `kl-ucb-plsu`: "),
     (LearnerError, lambda: simulate("power", ["full"], feedback="censored"), "power: learner `full`: needs full feedback and would get censored feedback only"),
-    (SimulationError, lambda: simulate("power", ["sharp", "sharp"]), "power: learner sharp is given twice"),
+    (SimulationError, lambda: simulate("power", ["kl-ucb-plus", "kl-ucb-plus"]), "power: learner kl-ucb-plus is given twice"),
     (SimulationError, lambda: simulate("power", []), "power: an experiment needs at least one problem, one learner and one replication"),
     (SimulationError, lambda: simulate("power", rounds=0), "rounds: must be a whole number of at least 1, not 0"),
     (SimulationError, lambda: simulate("power", rounds=1.5), "rounds: must be a whole number of at least 1, not 1.5"),  # type: ignore[arg-type]
@@ -292,7 +292,7 @@ def test_the_command_line_says_the_same(root: Path, command: Command) -> None:
     assert refusal(lambda: load("docs")) == command("check", "docs")
     assert refusal(lambda: load("theorem-4:gap=-1")) == command("check", "theorem-4:gap=-1")
     shop = Problem.load(root / "examples/shop-ads.toml")
-    for learner in ("shrap", "sharp:c=0", "epsilon-greedy:epsilon=2", "full:x=1"):
+    for learner in ("kl-ucb-plsu", "kl-ucb-plus:c=0", "epsilon-greedy:epsilon=2", "full:x=1"):
         assert refusal(lambda: Learner(shop, learner)) == command("simulate", "power", "--learner", learner)
     said = command("simulate", "examples/shop-ads.toml", "--learner", "full", "--feedback", "censored")
     assert refusal(lambda: simulate(root / "examples/shop-ads.toml", "full", feedback="censored")) == said

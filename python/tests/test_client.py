@@ -111,9 +111,9 @@ def test_the_guide_is_true(service, capsys):
 
 
 def test_a_campaign_from_its_beginning_to_its_end(client):
-    state = client.create("shop", PROBLEM, learner="sharp", horizon=100, seed=7)
+    state = client.create("shop", PROBLEM, learner="kl-ucb-plus", horizon=100, seed=7)
     assert (state["id"], state["status"], state["version"]) == ("shop", "open", 1)
-    assert client.create("shop", PROBLEM, learner="sharp", horizon=100, seed=7) == state
+    assert client.create("shop", PROBLEM, learner="kl-ucb-plus", horizon=100, seed=7) == state
     asked = client.ask("shop", count=3)
     assert asked["rounds"] == [1, 2, 3] and sum(task["spend"] for task in asked["tasks"]) == pytest.approx(40, rel=1e-12)
     other = client.ask("shop", budget=20, without=["social"])

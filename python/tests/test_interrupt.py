@@ -12,7 +12,7 @@ import pytest
 from outlay import _outlay
 
 LONG = {
-    "simulate": "outlay.simulate('power', 'sharp', rounds=10**12, replications=4, threads=2, progress=False)",
+    "simulate": "outlay.simulate('power', 'kl-ucb-plus', rounds=10**12, replications=4, threads=2, progress=False)",
     "frontier": "outlay.Problem([outlay.Task(curve=outlay.Hill(1 + k, 3), value=1) for k in range(5000)], 1e6).frontier(points=10000)",
     "play": "outlay._outlay.play('m-set', 'thompson', 10**12, 1, 0, 1)",
 }
@@ -48,7 +48,7 @@ def test_other_threads_run_meanwhile() -> None:
 
     def work() -> None:
         try:
-            _outlay.play("power", "sharp", 10**12, 1, 0, 1, stop=stop)
+            _outlay.play("power", "kl-ucb-plus", 10**12, 1, 0, 1, stop=stop)
         except BaseException as error:
             ended.append(error)
 

@@ -28,12 +28,12 @@ value = 0.7
 """
 
 CELLS = [
-    ("power", "sharp"),
-    ("theorem-4", "paper"),
+    ("power", "kl-ucb-plus"),
+    ("theorem-4", "algorithm-1"),
     ("m-set", "thompson"),
     ("unknown-thresholds", "epsilon-greedy:epsilon=0.2"),
     ("saturating-jobs", "uniform"),
-    ("delayed", "sharp"),
+    ("delayed", "kl-ucb-plus"),
     ("delayed", "oful"),
 ]
 
@@ -60,7 +60,7 @@ def test_parts_put_together_are_the_whole(name: str, learner: str) -> None:
 
 
 def test_chunks_cover_every_replication_once() -> None:
-    cells = [Cell("power", "sharp", rounds, 1, replications) for rounds, replications in [(10, 100), (10**7, 37), (10**5, 1)]]
+    cells = [Cell("power", "kl-ucb-plus", rounds, 1, replications) for rounds, replications in [(10, 100), (10**7, 37), (10**5, 1)]]
     for workers in (1, 3, 64):
         seen: dict[int, list[int]] = {place: [] for place in range(len(cells))}
         for part in chunks(cells, workers):
@@ -71,7 +71,7 @@ def test_chunks_cover_every_replication_once() -> None:
 
 
 def test_cells_are_plain_data() -> None:
-    cell = Cell(Problem.from_toml(DELAYED).source(), "sharp", 300, 1, 12)
+    cell = Cell(Problem.from_toml(DELAYED).source(), "kl-ucb-plus", 300, 1, 12)
     again = pickle.loads(pickle.dumps(cell))
     parts = [(part, play_chunk(again, part.first, part.count)) for part in reversed(chunks([cell], 4))]
     assert put_together(parts)["regret"].tolist() == play_chunk(cell, 0, 12)["regret"].tolist()
@@ -79,7 +79,7 @@ def test_cells_are_plain_data() -> None:
 
 def test_threads_and_executors_change_nothing() -> None:
     def run(**how: object) -> list[object]:
-        result = simulate(["power", "k-armed"], ["sharp", "thompson"], rounds=400, replications=20, progress=False, **how)  # type: ignore[arg-type]
+        result = simulate(["power", "k-armed"], ["kl-ucb-plus", "thompson"], rounds=400, replications=20, progress=False, **how)  # type: ignore[arg-type]
         return [result.summaries, [arrays["trace"].tobytes() for played in result.arrays for arrays in played]]
 
     alone = run(threads=1)

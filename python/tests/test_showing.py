@@ -25,7 +25,7 @@ def shop(root: Path) -> Problem:
 
 @pytest.fixture(scope="module")
 def result() -> outlay.Result:
-    return simulate(["power", "m-set"], ["sharp", "uniform"], rounds=200, replications=9, progress=False)
+    return simulate(["power", "m-set"], ["kl-ucb-plus", "uniform"], rounds=200, replications=9, progress=False)
 
 
 def test_a_split_as_a_table(root: Path) -> None:
@@ -47,8 +47,8 @@ def test_texts_are_tables(shop: Problem, result: outlay.Result) -> None:
     lines = repr(learner).splitlines()
     assert lines[0].split() == ["task", "completions", "mean", "reward", "weight"]
     assert lines[2].split()[:3] == ["search", "1", "15.00"] and lines[3].split()[1] == "0"
-    assert lines[-1] == "sharp · 1 round · 0 open · censored feedback"
-    assert repr(result).count("sharp") == 2 and "power · 5 tasks · horizon 200 · 9 replications, seeds 1 to 9" in repr(result)
+    assert lines[-1] == "kl-ucb-plus · 1 round · 0 open · censored feedback"
+    assert repr(result).count("kl-ucb-plus") == 2 and "power · 5 tasks · horizon 200 · 9 replications, seeds 1 to 9" in repr(result)
     many = Problem([Task(curve=Power(0.5), value=1.0)] * 50)
     assert "and 10 more" in repr(many.allocate()) and len(repr(many.allocate()).splitlines()) < 50
 
@@ -86,18 +86,18 @@ def test_pages_of_a_notebook(shop: Problem, result: outlay.Result) -> None:
 
 def test_frames_of_a_simulation(result: outlay.Result) -> None:
     rows = result.frame()
-    assert rows["learner"].tolist() == ["sharp", "uniform"] * 2 and rows["problem"].tolist() == ["power"] * 2 + ["m-set"] * 2
+    assert rows["learner"].tolist() == ["kl-ucb-plus", "uniform"] * 2 and rows["problem"].tolist() == ["power"] * 2 + ["m-set"] * 2
     assert rows["share_of_even_split_regret"].tolist()[1] == 1.0
     every = result.replications("polars")
     assert every.height == 36
-    assert every.filter(polars.col("learner") == "sharp")["regret"].to_list()[:9] == result.arrays[0][0]["regret"].tolist()
+    assert every.filter(polars.col("learner") == "kl-ucb-plus")["regret"].to_list()[:9] == result.arrays[0][0]["regret"].tolist()
     curves = result.curves()
     assert curves.groupby(["problem", "learner"]).last()["round"].tolist() == [200] * 4
 
 
 def test_a_picture(result: outlay.Result) -> None:
     axes = result.plot()
-    assert [line.get_label() for line in axes.get_lines()] == ["power: sharp", "power: uniform", "m-set: sharp", "m-set: uniform"]
+    assert [line.get_label() for line in axes.get_lines()] == ["power: kl-ucb-plus", "power: uniform", "m-set: kl-ucb-plus", "m-set: uniform"]
     assert axes.get_lines()[0].get_ydata()[-1] == result.summaries[0]["learners"][0]["regret"]["mean"]
 
 
@@ -120,7 +120,7 @@ def test_without_libraries(shop: Problem, result: outlay.Result, monkeypatch: py
     with pytest.raises(MissingLibraryError, match="plot: needs matplotlib, which is not installed"):
         result.plot()
     gone.append("tqdm")
-    assert simulate("power", "sharp", rounds=50, replications=2, progress=True).summaries
+    assert simulate("power", "kl-ucb-plus", rounds=50, replications=2, progress=True).summaries
 
 
 def test_problems_are_equal_to_their_copies(shop: Problem, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from outlay.sweep import ATTEMPTS, PARTS, play_on
 
 # Every learner on every problem is a cell; replications enough for several chunks of each.
 SWEEP = dict(
-    problem=["m-set", "k-armed"], learners=["sharp", "uniform"], rounds=400, replications=50, seed=11, progress=False
+    problem=["m-set", "k-armed"], learners=["kl-ucb-plus", "uniform"], rounds=400, replications=50, seed=11, progress=False
 )
 
 
@@ -48,7 +48,7 @@ def test_processes(expected):
 
 @pytest.mark.parametrize("parts", [1, 3, PARTS, 1000])
 def test_however_it_is_cut(expected, parts):
-    cell = Cell("m-set", "sharp", 400, 11, 50, name="m-set")
+    cell = Cell("m-set", "kl-ucb-plus", 400, 11, 50, name="m-set")
     with ThreadPoolExecutor(2) as executor:
         (played,) = play_on(executor, [cell], parts=parts)
     for key, known in expected.arrays[0][0].items():
@@ -106,7 +106,7 @@ def test_a_pool_that_is_broken_is_said_to_be():
             return pool.submit(os._exit, 9)
 
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        with pytest.raises(SimulationError, match="sharp on m-set, replications 1 to 8: .*BrokenProcessPool"):
+        with pytest.raises(SimulationError, match="kl-ucb-plus on m-set, replications 1 to 8: .*BrokenProcessPool"):
             simulate(**SWEEP, executor=Deadly())
 
 

@@ -95,11 +95,11 @@ def drawn(problem: Problem, success: np.ndarray, rng: np.random.Generator) -> tu
 @pytest.mark.parametrize(
     ("name", "learner"),
     [
-        ("examples/shop-ads.toml", "sharp"),
+        ("examples/shop-ads.toml", "kl-ucb-plus"),
         ("examples/ad-channels/ad-channels.toml", "thompson"),
         ("examples/m-set.toml", "cucb"),
         ("examples/training-jobs.toml", "epsilon-greedy:epsilon=0.3"),
-        ("power", "paper"),
+        ("power", "algorithm-1"),
         ("power", "uniform"),
         ("saturating-jobs", "lattimore"),
     ],
@@ -152,7 +152,7 @@ def ask(method: str, url: str, body: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "learner"),
-    [("examples/shop-ads.toml", "sharp"), ("examples/ad-channels/ad-channels.toml", "sharp:c=2"), ("power", "paper"), ("m-set", "thompson")],
+    [("examples/shop-ads.toml", "kl-ucb-plus"), ("examples/ad-channels/ad-channels.toml", "kl-ucb-plus:c=2"), ("power", "algorithm-1"), ("m-set", "thompson")],
 )
 def test_the_service(root: Path, service: str, name: str, learner: str) -> None:
     """The service finds every split afresh, and so does a learner that is told to."""
@@ -188,10 +188,10 @@ def test_the_service_splits(root: Path, service: str) -> None:
 @pytest.mark.parametrize(
     ("name", "learners", "more"),
     [
-        ("examples/shop-ads.toml", ["sharp", "paper", "uniform"], {}),
-        ("theorem-4", ["sharp", "grid-ucb", "oful"], {}),
+        ("examples/shop-ads.toml", ["kl-ucb-plus", "algorithm-1", "uniform"], {}),
+        ("theorem-4", ["kl-ucb-plus", "grid-ucb", "oful"], {}),
         ("m-set", ["full", "thompson"], {"feedback": "full"}),
-        ("power", ["sharp", "lattimore"], {"seed": 100}),
+        ("power", ["kl-ucb-plus", "lattimore"], {"seed": 100}),
     ],
 )
 def test_simulations(root: Path, command: Command, name: str, learners: list[str], more: dict[str, Any]) -> None:
@@ -203,12 +203,12 @@ def test_simulations(root: Path, command: Command, name: str, learners: list[str
 
 
 def test_a_grid(root: Path, command: Command) -> None:
-    words = ["--learner", "sharp", "--horizon", "200", "--replications", "5", "--format", "json", "--quiet"]
+    words = ["--learner", "kl-ucb-plus", "--horizon", "200", "--replications", "5", "--format", "json", "--quiet"]
     told = command("simulate", "m-set:plays=2", "--grid", "tasks=3,5", *words)
-    assert simulate("m-set:plays=2", "sharp", rounds=200, replications=5, grid={"tasks": [3, 5]}, progress=False).summaries == told["runs"]
+    assert simulate("m-set:plays=2", "kl-ucb-plus", rounds=200, replications=5, grid={"tasks": [3, 5]}, progress=False).summaries == told["runs"]
     # The scale of a power curve follows the budget, if the file says so.
     told = command("simulate", "examples/shop-ads.toml", "--grid", "budget=20,60", *words)
-    found = simulate(root / "examples/shop-ads.toml", "sharp", rounds=200, replications=5, grid={"budget": [20, 60]}, progress=False)
+    found = simulate(root / "examples/shop-ads.toml", "kl-ucb-plus", rounds=200, replications=5, grid={"budget": [20, 60]}, progress=False)
     assert found.summaries == told["runs"]
 
 

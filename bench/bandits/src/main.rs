@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use outlay::campaign::Campaign;
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Completion, Feedback, Reward};
 use rl_bandit::bandit::Bandit as _;
 
@@ -54,7 +54,7 @@ fn main() {
     let arms = Arms { means, best, stream: mix(SEED.wrapping_add(GOLDEN.wrapping_mul(2))) };
     report("rl-bandit", horizon, seconds, || rl_bandit(&arms, horizon));
     report("outlay-cucb", horizon, seconds, || outlay_as_a_bandit("cucb", &arms, horizon));
-    report("outlay-paper", horizon, seconds, || outlay_as_a_bandit("paper", &arms, horizon));
+    report("outlay-paper", horizon, seconds, || outlay_as_a_bandit("algorithm-1", &arms, horizon));
     #[cfg(feature = "others")]
     {
         report("rill-ml", horizon, seconds, || others::rill_ml(&arms, horizon));
@@ -90,7 +90,16 @@ fn outlay_as_a_bandit(learner: &str, arms: &Arms, horizon: u64) -> f64 {
     let tasks = (0..arms.means.len()).map(|arm| outlay::TaskSpec::new(format!("arm-{arm}"), curve.clone())).collect();
     let problem = outlay::ProblemSpec { tasks, ..Default::default() }.check().expect("a problem");
     let learner = learner.parse().expect("a learner");
-    let mut campaign = Campaign::new(&problem, &learner, Some(horizon), Feedback::Censored, SEED).expect("a campaign");
+    let mut campaign = {
+        let options = CampaignOptions {
+            learner,
+            horizon: Some(horizon),
+            feedback: Some(Feedback::Censored),
+            seed: SEED,
+            ..CampaignOptions::default()
+        };
+        Campaign::new(&problem, options).expect("a campaign")
+    };
     let mut regret = 0.0;
     for round in 1..=horizon {
         let split = &campaign.allocate(1.0, None).expect("a split").allocation.spend;

@@ -147,7 +147,7 @@ pub fn ucb1(means: &[f64], horizon: u64, seed: u64) -> f64 {
 pub struct Parts {
     /// A completion and a reward for each task.
     pub draws: f64,
-    /// An index of `paper` and its logarithm for each task.
+    /// An index of `algorithm-1` and its logarithm for each task.
     pub indices: f64,
     /// One evaluation of all tasks at a price.
     pub pass: f64,

@@ -6,14 +6,14 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use outlay::Problem;
-use outlay::experiment::{Play, Replication};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
+use outlay::simulation::{Play, Replication};
 
 use crate::by_hand;
 use crate::clock::{Effort, LONG_SECONDS, long};
 
-/// Not a learner: the same algorithm by hand, `paper` on power curves and `cucb` on a bandit's
+/// Not a learner: the same algorithm by hand, `algorithm-1` on power curves and `cucb` on a bandit's
 /// arms.
 pub const BY_HAND: &str = "by-hand";
 
@@ -79,7 +79,13 @@ fn replication(
     horizon: u64,
     seed: u64,
 ) -> Result<Replication, Box<dyn Error>> {
-    let play = Play { problem, learner, feedback: learner.entry().feedback, horizon, seed };
+    let play = Play {
+        problem,
+        learner: &(*learner).into(),
+        feedback: learner.entry().feedback,
+        horizon,
+        seed,
+    };
     play.run(&AtomicBool::new(false))?.ok_or_else(|| "stopped".into())
 }
 

@@ -4,12 +4,12 @@
 use std::hint::black_box;
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::Play;
 use outlay::feedback::{Completion, Feedback, Reward};
 use outlay::fit::{Choice, Observations, fit};
 use outlay::instance::Instance;
-use outlay::learner::{Learner, LearnerSpec, Situation};
+use outlay::learner::{Learner, LearnerInputs, LearnerSpec, RoundContext};
 use outlay::problem::NoFiles;
+use outlay::simulation::Play;
 use outlay::{Problem, fit};
 use outlay_bench_engine::instances::{Kind, Random, instance};
 use outlay_bench_engine::solve::{Cold, Warm};
@@ -55,14 +55,14 @@ pub(crate) fn all() -> Vec<Case> {
         }
     }
     for (name, instance, learner) in [
-        ("paper_10", "power:tasks=10", "paper"),
-        ("sharp_10", "power:tasks=10", "sharp"),
+        ("algorithm-1_10", "power:tasks=10", "algorithm-1"),
+        ("kl-ucb-plus_10", "power:tasks=10", "kl-ucb-plus"),
         ("cucb_armed", "k-armed", "cucb"),
     ] {
         let name = format!("thousand_rounds {name}");
         cases.push(Case::new(name, move || thousand_rounds(instance, learner)));
     }
-    for learner in ["paper", "sharp", "tight", "cucb"] {
+    for learner in ["algorithm-1", "kl-ucb-plus", "kl-ucb-mixture", "cucb"] {
         let name = format!("ten_index_updates {learner}");
         cases.push(Case::new(name, move || ten_index_updates(learner)));
     }
@@ -95,7 +95,7 @@ fn thousand_rounds(instance: &str, learner: &str) {
     let (problem, learner) = game(instance, learner);
     let play = Play {
         problem: &problem,
-        learner: &learner,
+        learner: &learner.into(),
         feedback: learner.entry().feedback,
         horizon: ROUNDS,
         seed: 1,
@@ -106,7 +106,7 @@ fn thousand_rounds(instance: &str, learner: &str) {
 }
 
 fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) {
-    learner.decide(&Situation { round, budget: 1.0, available: None }, weights);
+    learner.decide(&RoundContext { round, budget: 1.0, available: None }, weights);
     let reward = if round.is_multiple_of(3) { Reward::MOST } else { Reward::NONE };
     let task = round as usize % weights.len();
     learner.observe_completed(&[
@@ -118,7 +118,13 @@ fn decide_and_learn(learner: &mut dyn Learner, round: u64, weights: &mut [f64]) 
 /// Ten rounds of a learner after a few hundred rounds in which every task completed now and then.
 fn ten_index_updates(learner: &str) {
     let (problem, spec) = game("power:tasks=10", learner);
-    let mut learner = spec.build(&problem, Some(ROUNDS), Feedback::Censored, 1).unwrap();
+    let inputs = LearnerInputs {
+        problem: &problem,
+        horizon: Some(ROUNDS),
+        feedback: Feedback::Censored,
+        seed: 1,
+    };
+    let mut learner = spec.build(&inputs).unwrap();
     let mut weights = vec![0.0; problem.tasks().len()];
     for round in 1..=300 {
         decide_and_learn(&mut *learner, round, &mut weights);

@@ -1,9 +1,9 @@
 //! What the library refuses, as exceptions of `outlay.errors` with the same texts.
 
 use outlay::campaign::CampaignError;
-use outlay::experiment::ExperimentError;
 use outlay::plan::{PlanError, RoundingError};
 use outlay::problem::ProblemErrors;
+use outlay::simulation::ExperimentError;
 use pyo3::prelude::*;
 
 pyo3::import_exception!(outlay.errors, FileError);

@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray2};
-use outlay::campaign::{Campaign, CampaignState, Guards};
+use outlay::campaign::{Campaign, CampaignOptions, CampaignState, Guards};
 use outlay::feedback::{Completion, Feedback, Outcome, Reward};
 use outlay::learner::LearnerSpec;
 use pyo3::prelude::*;
@@ -146,7 +146,7 @@ pub(crate) struct Learner {
 impl Learner {
     /// A learner for a problem; with `state`, one that goes on where that was saved.
     #[new]
-    #[pyo3(signature = (problem, learner="sharp", horizon=None, *, feedback=None, seed=1, max_change=None, floor=None, min_move=None,
+    #[pyo3(signature = (problem, learner="kl-ucb-plus", horizon=None, *, feedback=None, seed=1, max_change=None, floor=None, min_move=None,
         search_afresh=false, state=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
@@ -164,8 +164,16 @@ impl Learner {
         let spec = spec_of(learner)?;
         let problem = Arc::clone(&problem.problem);
         let feedback = feedback_of(feedback)?.unwrap_or(spec.entry().feedback);
+        let options = CampaignOptions {
+            learner: spec.into(),
+            horizon,
+            feedback: Some(feedback),
+            seed,
+            guards: Guards { max_change, floor, min_move },
+            always_cold: search_afresh,
+        };
         let mut campaign = match state {
-            None => Campaign::new(&problem, &spec, horizon, feedback, seed),
+            None => Campaign::new(&problem, options),
             Some(state) => {
                 let state = CampaignState::from_json(state)
                     .map_err(|error| StateError::new_err(error.to_string()))?;
@@ -173,12 +181,8 @@ impl Learner {
             }
         }
         .map_err(|error| errors::campaign(&error))?;
-        if state.is_none() {
-            let guards = Guards { max_change, floor, min_move };
-            campaign.guard(&problem, guards).map_err(|error| errors::campaign(&error))?;
-        }
         if search_afresh {
-            campaign.search_afresh();
+            campaign.set_always_cold();
         }
         let work = Mutex::new(Work { campaign, completed: Vec::new() });
         Ok(Self { problem, spec, horizon, feedback, seed, search_afresh, work })
@@ -322,7 +326,7 @@ impl Learner {
     /// What it is shown: censored, full or bandit.
     #[getter]
     fn feedback(&self) -> &'static str {
-        self.feedback.name()
+        self.feedback.as_str()
     }
 
     /// For its own draws.
@@ -371,7 +375,10 @@ impl Learner {
 
     /// What the learner has learnt, as JSON.
     fn learnt(&self, py: Python<'_>) -> PyResult<String> {
-        self.at_work(py, |work| Ok(work.campaign.learnt().to_string()))
+        self.at_work(py, |work| {
+            serde_json::to_string(&work.campaign.learner_state())
+                .map_err(|error| StateError::new_err(error.to_string()))
+        })
     }
 
     /// Everything it knows, as JSON: the library's saved state.

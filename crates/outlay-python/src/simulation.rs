@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use numpy::{PyArray1, PyArray2, PyArray3, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3};
-use outlay::experiment::{Case, Experiment, Job, Replication, Source, trace_rounds};
 use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::NoFiles;
+use outlay::simulation::{Case, Experiment, Job, Replication, Source, trace_rounds};
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -30,12 +30,9 @@ fn source(text: &str) -> PyResult<Source> {
 
 pub(crate) fn feedback(word: Option<&str>) -> PyResult<Option<Feedback>> {
     let Some(word) = word else { return Ok(None) };
-    let found = Feedback::ALL
-        .into_iter()
-        .find(|(name, _)| *name == word)
-        .map(|(_, feedback)| Some(feedback));
-    found.ok_or_else(|| {
-        LearnerError::new_err(format!("feedback: must be censored, full or bandit, not {word}"))
+    let found = word.parse().map(Some);
+    found.map_err(|error: outlay::feedback::UnknownFeedback| {
+        LearnerError::new_err(error.to_string())
     })
 }
 
@@ -55,7 +52,8 @@ fn experiment(
 ) -> PyResult<Experiment> {
     let case =
         Case { name: String::new(), source: source(problem)?, horizon: rounds, parameter: None };
-    let learners = learners.iter().map(|text| learner(text)).collect::<PyResult<_>>()?;
+    let learners =
+        learners.iter().map(|text| learner(text).map(Into::into)).collect::<PyResult<_>>()?;
     Ok(Experiment { cases: vec![case], learners, feedback: feedback(shown)?, replications, seed })
 }
 
@@ -96,7 +94,7 @@ pub(crate) fn learners() -> Vec<(&'static str, &'static str, &'static str, bool,
             (
                 entry.name,
                 entry.parameters,
-                entry.feedback.name(),
+                entry.feedback.as_str(),
                 entry.needs_horizon,
                 entry.guarantee,
             )

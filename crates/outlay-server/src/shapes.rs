@@ -13,7 +13,7 @@ pub struct NewCampaign {
     /// The keys of a problem file.
     #[schema(value_type = crate::problem_file::ProblemFile)]
     pub problem: serde_json::Value,
-    /// Who decides; `sharp` if absent.
+    /// Who decides; `kl-ucb-plus` if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learner: Option<String>,
     /// Rounds planned, for learners that must know; no more are handed out.

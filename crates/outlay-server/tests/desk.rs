@@ -1,9 +1,10 @@
 //! The desk: the same learner as the library, whatever comes late, twice, or in another order.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use outlay::Problem;
-use outlay::campaign::{Campaign, Guards};
+use outlay::campaign::{Campaign, CampaignOptions, Guards};
 use outlay::feedback::Feedback as Shown;
 use outlay::learner::LEARNERS;
 use outlay::problem::NoFiles;
@@ -15,7 +16,7 @@ use outlay_server::refusal::{Code, Refused};
 use outlay_server::shapes::{
     Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told,
 };
-use outlay_server::store::{CampaignStatus, MemoryStore, Store};
+use outlay_server::store::{CampaignStatus, MemoryStore, SqliteOptions, SqliteStore, Store};
 use serde_json::json;
 
 use crate::support::trace::{done, failed, outcomes, problem, told};
@@ -76,10 +77,18 @@ fn spends(rounds: &Rounds) -> Vec<u64> {
 
 async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts: bool) {
     let problem = Problem::from_json(&problem().to_string(), &NoFiles).unwrap();
-    let mut campaign =
-        Campaign::new(&problem, &learner.parse().unwrap(), Some(500), Shown::Censored, 7).unwrap();
-    campaign.search_afresh();
-    campaign.guard(&problem, guards.unwrap_or_default()).unwrap();
+    let mut campaign = Campaign::new(
+        &problem,
+        CampaignOptions {
+            learner: learner.parse().unwrap(),
+            horizon: Some(500),
+            feedback: Some(Shown::Censored),
+            seed: 7,
+            guards: guards.unwrap_or_default(),
+            always_cold: true,
+        },
+    )
+    .unwrap();
     let mut world = World::new(Limits::default());
     world.desk.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
     let draws = Draws::new(3, Purpose::Completion);
@@ -135,7 +144,7 @@ async fn every_learner_decides_as_in_the_library_bit_for_bit() {
 #[tokio::test]
 async fn guards_hold_as_in_the_library_also_after_a_restart() {
     let guards = Guards { max_change: Some(5.0), floor: Some(1.0), min_move: Some(0.5) };
-    for learner in ["sharp", "thompson"] {
+    for learner in ["kl-ucb-plus", "thompson"] {
         play_beside_the_library(learner, Some(guards), false).await;
         play_beside_the_library(learner, Some(guards), true).await;
     }
@@ -146,7 +155,7 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
     let draws = Draws::new(11, Purpose::Completion);
     let mut ends = Vec::new();
     for order in 0..6 {
-        let world = World::with("sharp").await;
+        let world = World::with("kl-ucb-plus").await;
         let rounds = world
             .desk
             .ask("c", Ask { count: Some(40), ..Ask::default() }, None, "")
@@ -191,7 +200,7 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
 
 #[tokio::test]
 async fn a_report_is_taken_whole_or_not_at_all() {
-    let world = World::with("sharp").await;
+    let world = World::with("kl-ucb-plus").await;
     let round = world.ask().await.rounds[0];
     assert_eq!(
         world.tell(round, vec![done("tv", 1.5)]).await.unwrap(),
@@ -209,7 +218,7 @@ async fn a_report_is_taken_whole_or_not_at_all() {
 
 #[tokio::test]
 async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
-    let world = World::with("sharp").await;
+    let world = World::with("kl-ucb-plus").await;
     let round = world
         .desk
         .ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, "")
@@ -256,7 +265,7 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
 #[tokio::test]
 async fn late_feedback_counts_and_expired_rounds_make_room() {
     let world = World::new(Limits { open_rounds: 3, ..Limits::default() });
-    world.desk.create("c", request("sharp"), "").await.unwrap();
+    world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap();
     let rounds = world
         .desk
         .ask("c", Ask { count: Some(3), ..Ask::default() }, None, "")
@@ -284,7 +293,7 @@ async fn late_feedback_counts_and_expired_rounds_make_room() {
 /// counts.
 #[tokio::test]
 async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
-    for learner in ["sharp", "lattimore", "explore-then-commit"] {
+    for learner in ["kl-ucb-plus", "lattimore", "explore-then-commit"] {
         let mut ends = Vec::new();
         for restarts in [false, true] {
             let mut world = World::with(learner).await;
@@ -311,7 +320,7 @@ async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
 
 #[tokio::test]
 async fn keys_give_the_same_rounds_again() {
-    let mut world = World::with("sharp").await;
+    let mut world = World::with("kl-ucb-plus").await;
     let ask = |count: u32| Ask { count: Some(count), ..Ask::default() };
     let first = world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap();
     world.tell(1, vec![done("tv", 2.0), done("web", 0.1)]).await.unwrap();
@@ -334,7 +343,7 @@ async fn keys_give_the_same_rounds_again() {
 
 #[tokio::test]
 async fn a_correction_counts_as_if_it_had_been_told_so() {
-    for learner in ["sharp", "lattimore", "explore-then-commit"] {
+    for learner in ["kl-ucb-plus", "lattimore", "explore-then-commit"] {
         let (right, wrong) = (World::with(learner).await, World::with(learner).await);
         for world in [&right, &wrong] {
             world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap();
@@ -365,7 +374,7 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
 
 #[tokio::test]
 async fn campaigns_pause_close_and_end_at_their_horizon() {
-    let world = World::with("paper").await;
+    let world = World::with("algorithm-1").await;
     let set = |status, version| world.desk.set_status("c", CampaignChange { status }, version, "");
     world.ask().await;
     assert_eq!(set(CampaignStatus::Paused, 2).await.unwrap_err().code, Code::VersionMoved);
@@ -397,7 +406,7 @@ async fn campaigns_pause_close_and_end_at_their_horizon() {
 async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
     let world = World::new(Limits::default());
     let create = |request: NewCampaign| world.desk.create("c", request, "");
-    let mut two = request("sharp");
+    let mut two = request("kl-ucb-plus");
     two.problem["budget"] = json!(-1);
     two.problem["task"][2]["curve"]["scale"] = json!(0);
     let refused = create(two).await.unwrap_err();
@@ -413,35 +422,42 @@ async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
         );
         assert!(refused.hint.unwrap().contains("lattimore"));
     }
-    let no_horizon = NewCampaign { horizon: None, ..request("paper") };
+    let no_horizon = NewCampaign { horizon: None, ..request("algorithm-1") };
     assert_eq!(create(no_horizon).await.unwrap_err().pointer.as_deref(), Some("/learner"));
     let guards = Some(Guards { max_change: Some(-1.0), ..Guards::default() });
     assert_eq!(
-        create(NewCampaign { guards, ..request("sharp") }).await.unwrap_err().pointer.as_deref(),
+        create(NewCampaign { guards, ..request("kl-ucb-plus") })
+            .await
+            .unwrap_err()
+            .pointer
+            .as_deref(),
         Some("/guards")
     );
     assert_eq!(
-        create(NewCampaign { expiry_seconds: Some(0), ..request("sharp") }).await.unwrap_err().code,
+        create(NewCampaign { expiry_seconds: Some(0), ..request("kl-ucb-plus") })
+            .await
+            .unwrap_err()
+            .code,
         Code::BadProblem
     );
     for id in ["", "a/b", "ä", ".", "..", &"x".repeat(129)] {
         assert_eq!(
-            world.desk.create(id, request("sharp"), "").await.unwrap_err().code,
+            world.desk.create(id, request("kl-ucb-plus"), "").await.unwrap_err().code,
             Code::BadParameter
         );
     }
     assert_eq!(world.desk.campaign("c").await.unwrap_err().code, Code::NoCampaign);
-    assert!(world.desk.create("c", request("sharp"), "").await.unwrap().1);
-    assert!(!world.desk.create("c", request("sharp"), "").await.unwrap().1);
+    assert!(world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap().1);
+    assert!(!world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap().1);
     assert_eq!(
-        world.desk.create("c", request("tight"), "").await.unwrap_err().code,
+        world.desk.create("c", request("kl-ucb-mixture"), "").await.unwrap_err().code,
         Code::CampaignExists
     );
 }
 
 #[tokio::test]
 async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
-    let world = World::with("sharp").await;
+    let world = World::with("kl-ucb-plus").await;
     let ask = |ask: Ask| world.desk.ask("c", ask, None, "");
     let all = vec!["tv".to_owned(), "web".to_owned(), "mail".to_owned()];
     let cases = [
@@ -497,7 +513,7 @@ async fn looking_changes_nothing_and_asking_in_vain_neither() {
     {
         look_at(entry.name, None).await;
     }
-    look_at("sharp", guards).await;
+    look_at("kl-ucb-plus", guards).await;
     look_at("explore-then-commit:rounds=5", guards).await;
 }
 
@@ -511,7 +527,7 @@ async fn the_same_campaign_may_be_asked_for_in_other_words() {
         r#"{"problem": {"task": [{"curve": {"scale": 2.0, "family": "exponential"}, "name": "a"}], "budget": 40.0}}"#,
         &first.replace(
             "{\"problem\"",
-            r#"{"learner": "sharp", "seed": 1, "expiry_seconds": 86400, "guards": {}, "problem""#,
+            r#"{"learner": "kl-ucb-plus", "seed": 1, "expiry_seconds": 86400, "guards": {}, "problem""#,
         ),
         &first.replace("{\"budget\"", r#"{"reward_max": 1, "budget""#),
     ] {
@@ -530,7 +546,7 @@ async fn the_same_campaign_may_be_asked_for_in_other_words() {
 async fn numbers_and_names_that_would_break_answers_are_refused() {
     let world = World::new(Limits::default());
     let with = |pointer: &str, value: serde_json::Value| {
-        let mut asked = request("sharp");
+        let mut asked = request("kl-ucb-plus");
         *asked.problem.pointer_mut(pointer).unwrap() = value;
         asked
     };
@@ -539,7 +555,7 @@ async fn numbers_and_names_that_would_break_answers_are_refused() {
         (with("/budget", json!(1e-300)), "/problem/budget", Code::BadProblem),
         (with("/reward_max", json!(1e300)), "/problem/reward_max", Code::BadProblem),
         (with("/task/1/name", json!("n".repeat(257))), "/problem/task/1/name", Code::TooLarge),
-        (NewCampaign { horizon: Some(0), ..request("sharp") }, "/horizon", Code::BadProblem),
+        (NewCampaign { horizon: Some(0), ..request("kl-ucb-plus") }, "/horizon", Code::BadProblem),
     ];
     for (asked, pointer, code) in cases {
         let refused = world.desk.create("c", asked, "").await.unwrap_err();
@@ -569,7 +585,7 @@ async fn numbers_and_names_that_would_break_answers_are_refused() {
 async fn what_the_guards_do_is_shown() {
     let world = World::new(Limits::default());
     let guards = Some(Guards { floor: Some(30.0), max_change: Some(5.0), ..Guards::default() });
-    world.desk.create("c", NewCampaign { guards, ..request("sharp") }, "").await.unwrap();
+    world.desk.create("c", NewCampaign { guards, ..request("kl-ucb-plus") }, "").await.unwrap();
     world.ask().await;
     let shown = world.desk.campaign("c").await.unwrap().guards.unwrap();
     assert!(
@@ -578,21 +594,21 @@ async fn what_the_guards_do_is_shown() {
             && shown.min_move_cost.is_none()
     );
     assert!(!shown.gave_way);
-    world.desk.create("free", request("sharp"), "").await.unwrap();
+    world.desk.create("free", request("kl-ucb-plus"), "").await.unwrap();
     assert_eq!(world.desk.campaign("free").await.unwrap().guards, None);
     // Lower bounds that add up to the budget but for rounding, and no guards at all.
-    let mut tight = request("sharp");
+    let mut tight = request("kl-ucb-plus");
     tight.problem["budget"] = json!(0.3);
     for (task, min) in [(0, 0.1), (1, 0.2)] {
         tight.problem["task"][task]["min"] = json!(min);
     }
-    world.desk.create("tight", tight, "").await.unwrap();
+    world.desk.create("kl-ucb-mixture", tight, "").await.unwrap();
 }
 
 #[tokio::test]
 async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
     let world = World::new(Limits { page_tasks: 7, ..Limits::default() });
-    world.desk.create("c", request("sharp"), "").await.unwrap();
+    world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap();
     let tasks = problem()["task"].as_array().unwrap().len();
     let most = 7 / tasks;
     for _ in 0..5 {
@@ -624,13 +640,13 @@ async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
     let world = World::new(Limits::default());
     let ids: Vec<String> = (0..45).map(|number| format!("c{number:02}")).collect();
     for id in &ids {
-        world.desk.create(id, request("paper"), "").await.unwrap();
+        world.desk.create(id, request("algorithm-1"), "").await.unwrap();
     }
     for limit in [1, 19, 20, 21, 40, 45, 46, 1000] {
         let (mut listed, mut after) = (Vec::new(), None);
         loop {
             let page = world.desk.campaigns(after.as_deref(), limit).await.unwrap();
-            assert!(page.campaigns.iter().all(|campaign| campaign.learner == "paper"));
+            assert!(page.campaigns.iter().all(|campaign| campaign.learner == "algorithm-1"));
             listed.extend(page.campaigns.into_iter().map(|campaign| campaign.id));
             after = page.next;
             if after.is_none() {
@@ -641,4 +657,40 @@ async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
     }
     let empty = World::new(Limits::default()).desk.campaigns(None, 20).await.unwrap();
     assert!(empty.campaigns.is_empty() && empty.next.is_none());
+}
+
+/// Campaigns that an earlier version stored, when learners had other names, and the spends of the
+/// next round that the earlier version computed for each.
+const RENAMED: [(&str, &str, [f64; 3]); 4] = [
+    ("sharp", "kl-ucb-plus", [14.035963553659364, 17.59785341724155, 8.366183029099085]),
+    ("paper", "algorithm-1", [14.045903621614901, 17.403952007216045, 8.550144371169052]),
+    ("tight", "kl-ucb-mixture", [13.001617374326642, 17.102534062918483, 9.895848562754873]),
+    ("kl-log", "kl-ucb", [14.202476976884116, 17.66906380701266, 8.128459216103224]),
+];
+
+async fn renamed_learners_continue(store: Arc<dyn Store>) {
+    let desk =
+        Desk::open(store, Arc::new(SetClock::new(1_794_963_800_000)), Limits::default()).unwrap();
+    for (id, learner, expected) in RENAMED {
+        assert_eq!(desk.campaign(id).await.unwrap().learner, learner);
+        let rounds = desk.ask(id, Ask::default(), None, "").await.unwrap();
+        assert_eq!(rounds.rounds, [4]);
+        for (task, expected) in rounds.tasks.iter().zip(expected) {
+            // The oracle may change in the last digits.
+            assert!((task.spend - expected).abs() <= 1e-9 * expected, "{id}: {}", task.spend);
+        }
+    }
+}
+
+#[tokio::test]
+async fn campaigns_with_earlier_names_of_learners_continue() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/stores/renamed-learners");
+    let memory = MemoryStore::new();
+    let export = std::fs::read(folder.join("export.ndjson")).unwrap();
+    outlay_server::archive::import(&memory, &mut export.as_slice()).unwrap();
+    renamed_learners_continue(Arc::new(memory)).await;
+    let place = tempfile::tempdir().unwrap();
+    std::fs::copy(folder.join("outlay.db"), place.path().join("outlay.db")).unwrap();
+    let options = SqliteOptions { any_file_system: true, ..SqliteOptions::default() };
+    renamed_learners_continue(Arc::new(SqliteStore::open(place.path(), &options).unwrap())).await;
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use outlay::Problem;
-use outlay::campaign::Campaign;
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Completion, Feedback as Shown, Reward};
 use outlay::problem::NoFiles;
 use outlay_server::clock::{Clock, SetClock};
@@ -89,12 +89,19 @@ async fn replicas_that_take_turns_decide_as_one() {
     let task =
         |name: &&str| json!({ "name": name, "curve": { "family": "saturating", "full_at": 40.0 } });
     let problem = json!({ "budget": 60.0, "task": names.iter().map(task).collect::<Vec<_>>() });
-    for learner in ["sharp", "thompson", "explore-then-commit", "lattimore"] {
+    for learner in ["kl-ucb-plus", "thompson", "explore-then-commit", "lattimore"] {
         let parsed = Problem::from_json(&problem.to_string(), &NoFiles).unwrap();
-        let mut campaign =
-            Campaign::new(&parsed, &learner.parse().unwrap(), Some(200), Shown::Censored, 1)
-                .unwrap();
-        campaign.search_afresh();
+        let mut campaign = Campaign::new(
+            &parsed,
+            CampaignOptions {
+                learner: learner.parse().unwrap(),
+                horizon: Some(200),
+                feedback: Some(Shown::Censored),
+                always_cold: true,
+                ..CampaignOptions::default()
+            },
+        )
+        .unwrap();
         let store: Arc<dyn outlay_server::store::Store> =
             Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
         let clock: Arc<dyn Clock> = Arc::new(SetClock::new(0));

@@ -1,8 +1,10 @@
-//! What comes back from a round: outcomes, rewards, and how much of them a learner is shown.
+//! Outcomes and rewards of a round, and how much of them a learner observes.
 
 use serde::{Deserialize, Serialize};
 
-/// What a learner is shown of a round.
+use crate::text::one_line;
+
+/// The part of a round's outcomes that a learner observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Feedback {
@@ -15,13 +17,12 @@ pub enum Feedback {
 }
 
 impl Feedback {
-    /// Every kind, with the word that names it.
-    pub const ALL: [(&'static str, Self); 3] =
-        [("censored", Self::Censored), ("full", Self::Full), ("bandit", Self::Bandit)];
+    /// Every kind of feedback.
+    pub const ALL: [Self; 3] = [Self::Censored, Self::Full, Self::Bandit];
 
-    /// The word that names it in files and flags.
+    /// Its name in files and flags.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Censored => "censored",
             Self::Full => "full",
@@ -43,7 +44,21 @@ impl Feedback {
 
 impl std::fmt::Display for Feedback {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.name())
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// A text that names no kind of feedback.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("feedback: must be censored, full or bandit, not {0}")]
+pub struct UnknownFeedback(pub String);
+
+impl std::str::FromStr for Feedback {
+    type Err = UnknownFeedback;
+
+    fn from_str(text: &str) -> Result<Self, UnknownFeedback> {
+        let found = Self::ALL.into_iter().find(|feedback| feedback.as_str() == text);
+        found.ok_or_else(|| UnknownFeedback(one_line(text)))
     }
 }
 
@@ -71,6 +86,12 @@ impl Reward {
         Self((share.clamp(0.0, 1.0) * Self::UNITS as f64 + 0.5) as u64)
     }
 
+    /// A reward in billionths of the largest reward; more than these are the largest reward.
+    #[must_use]
+    pub fn from_units(units: u64) -> Self {
+        Self(units.min(Self::UNITS))
+    }
+
     /// The share of the largest reward.
     #[must_use]
     pub fn share(self) -> f64 {
@@ -84,7 +105,7 @@ impl Reward {
     }
 }
 
-/// What is known of one task in one round. "Not told" is a value of its own, never a zero.
+/// The outcome of one task in one round, as far as it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
@@ -94,7 +115,7 @@ pub enum Outcome {
     Forgone(Reward),
     /// The task completed and brought this.
     Done(Reward),
-    /// Nothing has been told.
+    /// Unknown: nothing has been reported. Not the same as a reward of zero.
     Missing,
 }
 
@@ -109,7 +130,7 @@ impl Outcome {
     }
 }
 
-/// A task that completed, and what it brought.
+/// A task that completed, with its reward.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
     /// The task, counted from 0.
@@ -130,6 +151,17 @@ mod tests {
         assert_eq!(Reward::from_share(7.0), Reward::MOST);
         assert_eq!(Reward::from_share(f64::NAN), Reward::NONE);
         assert_eq!(Reward::MOST.share(), 1.0);
+        assert_eq!(Reward::from_units(17).units(), 17);
+        assert_eq!(Reward::from_units(u64::MAX), Reward::MOST);
+    }
+
+    #[test]
+    fn kinds_of_feedback_are_read_as_they_are_written() {
+        for feedback in Feedback::ALL {
+            assert_eq!(feedback.to_string().parse(), Ok(feedback));
+        }
+        let error = "none".parse::<Feedback>().unwrap_err();
+        assert_eq!(error.to_string(), "feedback: must be censored, full or bandit, not none");
     }
 
     #[test]

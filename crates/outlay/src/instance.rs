@@ -16,10 +16,44 @@ use crate::problem::{Problem, ProblemSpec, RewardLaw, TaskSpec};
 use crate::random::{Draws, Purpose};
 use crate::text::{NameWithParameters, one_line};
 
-/// An instance cannot be made: which, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct InstanceError(pub String);
+/// An instance that cannot be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InstanceError {
+    /// The text does not name an instance or has invalid parameters, or the problem is invalid.
+    #[error("instance `{instance}`: {message}")]
+    Invalid {
+        /// The instance, on one line.
+        instance: String,
+        /// The reason.
+        message: String,
+    },
+    /// The horizon is too short for the instance.
+    #[error("instance `{instance}`: needs a horizon of at least {shortest} rounds, not {horizon}")]
+    HorizonTooShort {
+        /// The instance, on one line.
+        instance: String,
+        /// The shortest horizon.
+        shortest: u64,
+        /// The horizon given.
+        horizon: u64,
+    },
+    /// The gap makes a mean larger than 1.
+    #[error(
+        "instance `{instance}`: the better mean 1/2 + gap/√T would be {mean}: gap must be at most \
+         {most} for {rounds} rounds"
+    )]
+    GapTooWide {
+        /// The instance, on one line.
+        instance: String,
+        /// The mean that the gap would give.
+        mean: f64,
+        /// The largest gap.
+        most: f64,
+        /// The number of rounds.
+        rounds: u64,
+    },
+}
 
 /// What there is to know of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,9 +139,8 @@ impl FromStr for Instance {
     type Err = InstanceError;
 
     fn from_str(text: &str) -> Result<Self, InstanceError> {
-        let kind = parse(text).map_err(|message| {
-            InstanceError(format!("instance `{}`: {message}", one_line(text)))
-        })?;
+        let kind = parse(text)
+            .map_err(|message| InstanceError::Invalid { instance: one_line(text), message })?;
         Ok(Self { text: text.trim().to_owned(), kind })
     }
 }
@@ -176,33 +209,30 @@ impl Instance {
     /// # Errors
     /// If the horizon is too short for the instance, or for its gap.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Problem, InstanceError> {
-        let error = |message: String| {
-            InstanceError(format!("instance `{}`: {message}", one_line(&self.text)))
-        };
+        let instance = || one_line(&self.text);
+        let invalid = |message: String| InstanceError::Invalid { instance: instance(), message };
         let shortest = match self.kind {
             Kind::Theorem2 { horizon: None } => 4,
             Kind::Theorem4 { horizon: None, .. } => 16,
             _ => 1,
         };
         if horizon < shortest {
-            return Err(error(format!(
-                "needs a horizon of at least {shortest} rounds, not {horizon}"
-            )));
+            let instance = instance();
+            return Err(InstanceError::HorizonTooShort { instance, shortest, horizon });
         }
         if let Kind::Theorem4 { gap, horizon: fixed, .. } = self.kind {
             let rounds = fixed.unwrap_or(horizon);
             let mean = 0.5 + theorem_4_gap(gap, rounds);
             if !(mean <= 1.0) {
                 let most = 0.5 * (rounds as f64).sqrt();
-                return Err(error(format!(
-                    "the better mean 1/2 + gap/√T would be {mean}: gap must be at most {most} for {rounds} rounds"
-                )));
+                let instance = instance();
+                return Err(InstanceError::GapTooWide { instance, mean, most, rounds });
             }
         }
-        let tasks = self.tasks(horizon, seed).map_err(|refusal| error(refusal.to_string()))?;
+        let tasks = self.tasks(horizon, seed).map_err(|error| invalid(error.to_string()))?;
         ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }
             .check()
-            .map_err(|errors| error(errors.to_string()))
+            .map_err(|errors| invalid(errors.to_string()))
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {

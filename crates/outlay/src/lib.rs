@@ -40,19 +40,20 @@
 //!
 //! # Learning the values
 //!
-//! If the values are unknown, a [`campaign::Campaign`] learns them: it issues an allocation per round
-//! and takes outcomes, which may arrive late and in any order. [`experiment`] runs learners in
-//! simulated environments and measures their regret.
+//! If the value of a success is unknown, a [`campaign::Campaign`] learns it: it issues one
+//! allocation per round and accepts outcomes late and in any order. [`simulation`] runs learners
+//! against simulated environments and measures their regret. A learner of your own implements
+//! [`learner::Learner`] and runs in both beside the built-in ones.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
-//! use outlay::experiment::Play;
+//! use outlay::simulation::Play;
 //! use outlay::instance::Instance;
-//! use outlay::learner::LearnerSpec;
+//! use outlay::learner::LearnerChoice;
 //!
 //! let problem = "power".parse::<Instance>()?.problem(1000, 1)?;
-//! let learner: LearnerSpec = "sharp".parse()?;
-//! let feedback = learner.entry().feedback;
+//! let learner: LearnerChoice = "kl-ucb-plus".parse()?;
+//! let feedback = learner.feedback();
 //! let play =
 //!     Play { problem: &problem, learner: &learner, feedback, horizon: 1000, seed: 1 };
 //! let run = play.run(&AtomicBool::new(false))?.unwrap(); // None only if it was stopped
@@ -70,11 +71,10 @@
 //! | [`plan`] | evaluation of a given allocation, other budgets, rounding to units |
 //! | [`fit`] | curves fitted to logs of spends and successes |
 //! | [`feedback`] | outcomes, rewards, and the part of them that a learner sees |
-//! | [`learner`] | index policies and other learners, one per file |
+//! | [`learner`] | policies that choose the next allocation from outcomes, one per file |
 //! | [`campaign`] | a learner in use: issued rounds, outcomes, saved state |
 //! | [`ledger`] | the history of a campaign: rounds, outcomes, repeated reports, corrections |
-//! | [`environment`] | simulated environments: budgets, completions, rewards, delays |
-//! | [`experiment`] | replications of simulations and their summary |
+//! | [`simulation`] | simulated environments, replications, experiments and their summaries |
 //! | [`replay`] | learners on recorded outcomes, and tests of the model's assumptions |
 //! | [`instance`] | named problems |
 //! | [`random`] | the counter-based random number generator |
@@ -100,8 +100,6 @@
 pub mod campaign;
 pub mod claims;
 pub mod curve;
-pub mod environment;
-pub mod experiment;
 pub mod feedback;
 pub mod fit;
 pub mod instance;
@@ -112,6 +110,7 @@ pub mod oracle;
 pub mod plan;
 pub mod problem;
 pub mod replay;
+pub mod simulation;
 pub mod text;
 pub mod theory;
 

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 use outlay::claims::{
     CLAIMS, Claim, Evidence, Finding, Results, Scale, Setting, Subjects, Verdict,
 };
-use outlay::experiment::Experiment;
 use outlay::learner::LearnerSpec;
+use outlay::simulation::Experiment;
 
 /// An index without its bonus.
 const BROKEN: LearnerSpec = LearnerSpec::Greedy;
@@ -28,7 +28,7 @@ fn play(experiment: &Experiment) -> Results {
         .unwrap();
     // They come as they end.
     results.iter_mut().flatten().for_each(|runs: &mut Vec<_>| {
-        runs.sort_by_key(|run: &outlay::experiment::Replication| run.seed)
+        runs.sort_by_key(|run: &outlay::simulation::Replication| run.seed)
     });
     results
 }

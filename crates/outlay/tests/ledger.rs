@@ -1,6 +1,6 @@
 //! The daily loop: what a ledger remembers, refuses and takes back.
 
-use outlay::campaign::{Campaign, Guards};
+use outlay::campaign::{Campaign, CampaignOptions, Guards};
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::ledger::{Entry, Ledger, LedgerError, Settings};
@@ -45,6 +45,10 @@ fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
     Entry { round, task, completed, reward: (completed || sees_all).then_some(reward) }
 }
 
+fn options(learner: LearnerSpec) -> CampaignOptions {
+    CampaignOptions { learner: learner.into(), ..CampaignOptions::default() }
+}
+
 fn every_learner() -> impl Iterator<Item = LearnerSpec> {
     LEARNERS.iter().map(|entry| entry.name.parse().unwrap())
 }
@@ -71,12 +75,12 @@ fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledg
             .collect();
         let (now, later): (Vec<Entry>, Vec<Entry>) =
             entries.into_iter().partition(|entry| entry.task < 2);
-        ledger.tell(&now).unwrap();
+        ledger.report(&now).unwrap();
         ledger = between(ledger);
         let (due, rest): (Vec<Entry>, Vec<Entry>) =
             late.into_iter().partition(|entry| entry.round + 2 <= handed_out.round);
         late = rest.into_iter().chain(later).collect();
-        ledger.tell(&due).unwrap();
+        ledger.report(&due).unwrap();
     }
     ledger
 }
@@ -95,7 +99,7 @@ fn a_ledger_that_is_kept_and_loaded_between_all_steps_goes_on_bit_for_bit() {
 #[test]
 fn guarded_ledgers_too_go_on_bit_for_bit() {
     let guards = Guards { max_change: Some(6.0), floor: Some(4.0), min_move: Some(0.5) };
-    for learner in every_learner().filter(|learner| !learner.names_its_splits()) {
+    for learner in every_learner().filter(|learner| !learner.chooses_allocation()) {
         let never_stopped = play(opened(learner, guards), 25, |ledger| ledger);
         let stopped = play(opened(learner, guards), 25, |ledger| {
             Ledger::from_json(&ledger.to_json()).unwrap()
@@ -111,7 +115,7 @@ fn a_ledger_hands_out_what_the_campaign_alone_would() {
         let problem = shop();
         let mut ledger = opened(learner, Guards::default());
         let feedback = learner.entry().feedback;
-        let mut campaign = Campaign::new(&problem, &learner, None, feedback, 1).unwrap();
+        let mut campaign = Campaign::new(&problem, options(learner)).unwrap();
         for _ in 0..60 {
             let handed_out = ledger.next(None, &[]).unwrap();
             let ticket = campaign.allocate(100.0, None).unwrap();
@@ -124,7 +128,7 @@ fn a_ledger_hands_out_what_the_campaign_alone_would() {
             let entries: Vec<Entry> = (0..3)
                 .map(|task| comes_back(round, task, success[task], feedback == Feedback::Full))
                 .collect();
-            ledger.tell(&entries).unwrap();
+            ledger.report(&entries).unwrap();
             let outcome = |entry: &Entry| match (entry.completed, entry.reward) {
                 (true, Some(reward)) => Outcome::Done(Reward::from_share(reward / 5.0)),
                 (false, Some(reward)) => Outcome::Forgone(Reward::from_share(reward / 5.0)),
@@ -146,7 +150,7 @@ fn undo_leaves_no_trace() {
         let sees_all = learner.entry().feedback == Feedback::Full;
         let entries: Vec<Entry> =
             (0..3).map(|task| comes_back(handed_out.round, task, 0.7, sees_all)).collect();
-        assert_eq!(ledger.tell(&entries).unwrap().new, 3);
+        assert_eq!(ledger.report(&entries).unwrap().new, 3);
         assert_ne!(ledger.to_json(), before);
         assert_eq!(ledger.undo().unwrap().new, 3);
         assert_eq!(ledger.to_json(), before, "{learner}");
@@ -161,14 +165,14 @@ fn undo_leaves_no_trace() {
 fn rounds_handed_out_after_what_is_taken_back_stay() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
-    ledger.tell(&[Entry { round: 1, task: 0, completed: true, reward: Some(5.0) }]).unwrap();
+    ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(5.0) }]).unwrap();
     let second = ledger.next(None, &[]).unwrap();
     ledger.undo().unwrap();
     assert_eq!(ledger.rounds(), 2);
     assert_eq!(ledger.spend(2), Some(second.allocation.spend.as_slice()));
-    assert_eq!(ledger.standing().unwrap().tasks[0].told, 0);
+    assert_eq!(ledger.status().unwrap().tasks[0].reported, 0);
     assert_eq!(
-        ledger.tell(&[Entry { round: 1, task: 0, completed: false, reward: None }]).unwrap().new,
+        ledger.report(&[Entry { round: 1, task: 0, completed: false, reward: None }]).unwrap().new,
         1
     );
     ledger.undo().unwrap();
@@ -180,15 +184,15 @@ fn what_is_told_twice_counts_once() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
     let entry = Entry { round: 1, task: 0, completed: true, reward: Some(2.5) };
-    assert_eq!(ledger.tell(&[entry, entry]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
+    assert_eq!(ledger.report(&[entry, entry]).map(|told| (told.new, told.repeated)), Ok((1, 1)));
     let once = ledger.to_json();
-    assert_eq!(ledger.tell(&[entry]).map(|told| (told.new, told.repeated)), Ok((0, 1)));
+    assert_eq!(ledger.report(&[entry]).map(|told| (told.new, told.repeated)), Ok((0, 1)));
     assert_eq!(ledger.to_json(), once, "a repeated row must leave no trace");
     // A zero beside a failure says nothing.
     let failed = Entry { round: 1, task: 1, completed: false, reward: Some(0.0) };
     assert_eq!(
         ledger
-            .tell(&[failed, Entry { reward: None, ..failed }])
+            .report(&[failed, Entry { reward: None, ..failed }])
             .map(|told| (told.new, told.repeated)),
         Ok((1, 1))
     );
@@ -198,7 +202,7 @@ fn what_is_told_twice_counts_once() {
 fn contradictions_name_both_values_and_change_nothing() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &["video"]).unwrap();
-    ledger.tell(&[Entry { round: 1, task: 0, completed: true, reward: Some(2.5) }]).unwrap();
+    ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(2.5) }]).unwrap();
     let before = ledger.to_json();
     let entries = [
         Entry { round: 1, task: 1, completed: true, reward: Some(1.0) },
@@ -210,7 +214,7 @@ fn contradictions_name_both_values_and_change_nothing() {
         Entry { round: 0, task: 1, completed: false, reward: None },
         Entry { round: 1, task: 3, completed: false, reward: None },
     ];
-    let Err(LedgerError::Entries(refused)) = ledger.tell(&entries) else { panic!("taken") };
+    let Err(LedgerError::Entries(refused)) = ledger.report(&entries) else { panic!("taken") };
     let said: Vec<String> =
         refused.iter().map(|(position, why)| format!("{position}: {why}")).collect();
     assert_eq!(
@@ -231,7 +235,7 @@ fn contradictions_name_both_values_and_change_nothing() {
 #[test]
 fn the_standing_adds_up() {
     let ledger = play(opened(LearnerSpec::default(), Guards::default()), 30, |ledger| ledger);
-    let standing = ledger.standing().unwrap();
+    let standing = ledger.status().unwrap();
     assert_eq!(standing.rounds, 30);
     // The last task is told two rounds late.
     assert_eq!(standing.open, [(29, 1), (30, 1)]);
@@ -244,11 +248,11 @@ fn the_standing_adds_up() {
     for task in &standing.tasks {
         let mean = task.mean.unwrap();
         assert!((mean * task.completions as f64 - task.gain).abs() < 1e-9);
-        assert!(task.bonus.unwrap() > 0.0, "sharp is an upper confidence bound");
-        assert_eq!(task.doubt, None, "the curves are right here");
+        assert!(task.bonus.unwrap() > 0.0, "kl-ucb-plus is an upper confidence bound");
+        assert_eq!(task.misfit, None, "the curves are right here");
     }
     // Looking changes nothing.
-    assert_eq!(ledger.standing().unwrap(), standing);
+    assert_eq!(ledger.status().unwrap(), standing);
     assert_eq!(ledger.rounds(), 30);
 }
 
@@ -264,10 +268,10 @@ fn completions_that_disagree_with_the_curves_are_doubted() {
             ledger.next(None, &[]).unwrap();
             let completed = Draws::new(seed, Purpose::Completion).round(round).uniform(0) < chance;
             ledger
-                .tell(&[Entry { round, task: 0, completed, reward: completed.then_some(0.5) }])
+                .report(&[Entry { round, task: 0, completed, reward: completed.then_some(0.5) }])
                 .unwrap();
         }
-        ledger.standing().unwrap().tasks[0].doubt.is_some()
+        ledger.status().unwrap().tasks[0].misfit.is_some()
     };
     assert_eq!((1..=100).filter(|seed| doubted(*seed, 0.3)).count(), 0);
     assert!((1..=20).all(|seed| doubted(seed, 0.55)));
@@ -288,7 +292,7 @@ fn damaged_records_are_refused_with_a_reason() {
     refuses("\"after\":1", "\"after\":9", "does not fit the rounds");
     refuses("\"task\":\"search\"", "\"task\":\"serch\"", "no task is named serch");
     refuses("\"budget\":100", "\"budget\":-1", "budget");
-    refuses("\"sharp\"", "\"blunt\"", "blunt");
+    refuses("\"kl-ucb-plus\"", "\"blunt\"", "blunt");
     assert!(Ledger::from_json("{").unwrap_err().to_string().contains("is not JSON"));
     // Any cut of the file is refused, none panics.
     for end in (0..kept.len()).step_by(7).filter(|end| kept.is_char_boundary(*end)) {
@@ -339,7 +343,7 @@ proptest! {
             base.copy_from_slice(spend);
             base_budget = budget;
             let entries: Vec<Entry> = (0..3).map(|task| comes_back(handed_out.round, task, handed_out.allocation.success[task], false)).collect();
-            ledger.tell(&entries).unwrap();
+            ledger.report(&entries).unwrap();
         }
     }
 }
@@ -379,31 +383,38 @@ fn guards_that_cannot_hold_are_refused() {
     };
     let none = Guards::default();
     refuses(
-        "sharp",
+        "kl-ucb-plus",
         Guards { floor: Some(40.0), ..none },
         "floor: with it the tasks need 120, more than the budget 100",
     );
     refuses(
-        "sharp",
+        "kl-ucb-plus",
         Guards { floor: Some(-1.0), ..none },
         "floor: must be finite and not negative, not -1",
     );
-    refuses("sharp", Guards { max_change: Some(f64::NAN), ..none }, "max_change: must be finite");
     refuses(
-        "sharp",
+        "kl-ucb-plus",
+        Guards { max_change: Some(f64::NAN), ..none },
+        "max_change: must be finite",
+    );
+    refuses(
+        "kl-ucb-plus",
         Guards { max_change: Some(1.0), min_move: Some(2.0), ..none },
         "nothing could ever move",
     );
-    refuses("uniform", Guards { floor: Some(1.0), ..none }, "uniform names its splits itself");
+    refuses(
+        "uniform",
+        Guards { floor: Some(1.0), ..none },
+        "uniform chooses its allocation itself",
+    );
 }
 
 /// The list of learners that name their own splits is kept by hand.
 #[test]
-fn who_names_its_splits_is_known() {
+fn who_chooses_allocation_is_known() {
     for learner in every_learner() {
-        let mut campaign =
-            Campaign::new(&shop(), &learner, None, learner.entry().feedback, 1).unwrap();
+        let mut campaign = Campaign::new(&shop(), options(learner)).unwrap();
         let allocation = campaign.allocate(100.0, None).unwrap().allocation;
-        assert_eq!(allocation.value == 0.0, learner.names_its_splits(), "{learner}");
+        assert_eq!(allocation.value == 0.0, learner.chooses_allocation(), "{learner}");
     }
 }

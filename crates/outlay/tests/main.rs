@@ -6,6 +6,7 @@
 mod claims;
 mod curve;
 mod dependencies;
+mod examples;
 mod fit;
 mod learner;
 mod ledger;

@@ -202,8 +202,15 @@ fn records_that_cannot_be_replayed() {
 #[test]
 fn the_same_bits_for_any_number_of_threads() {
     let (problem, record) = by_hand();
-    let learners =
-        learners(&["sharp", "paper", "thompson", "full", "oful", "lattimore", "uniform"]);
+    let learners = learners(&[
+        "kl-ucb-plus",
+        "algorithm-1",
+        "thompson",
+        "full",
+        "oful",
+        "lattimore",
+        "uniform",
+    ]);
     for order in [Order::Shuffled, Order::Recorded] {
         let replay = Replay {
             problem: &problem,
@@ -321,7 +328,7 @@ fn dependence_costs_and_is_found() {
         assert_eq!(found[1].dependence, None);
     }
     let (problem, record) = synthetic(1, 2, 300, planted);
-    let learners = learners(&["sharp", "full"]);
+    let learners = learners(&["kl-ucb-plus", "full"]);
     let replay = Replay {
         problem: &problem,
         record: &record,

@@ -1,7 +1,7 @@
 //! Whole simulated rounds per second on one core, next to the same algorithm by hand.
 //!
 //! `cargo run --release -p outlay-bench-engine --bin rounds [-- --quick]`; a word such as `power`
-//! or `sharp` runs only the cases whose instance and learner contain it. Nothing is asserted: a
+//! or `kl-ucb-plus` runs only the cases whose instance and learner contain it. Nothing is asserted: a
 //! loaded machine must not fail a build. Ratios are taken within one run.
 #![allow(
     clippy::print_stdout,
@@ -24,7 +24,8 @@ const INSTANCES: [(&str, u64, bool); 6] = [
     ("m-set", 1_000_000, false),
     ("saturating-jobs", 500_000, false),
 ];
-const LEARNERS: [&str; 7] = ["paper", "sharp", "tight", "hoeffding", "thompson", "cucb", "uniform"];
+const LEARNERS: [&str; 7] =
+    ["algorithm-1", "kl-ucb-plus", "kl-ucb-mixture", "hoeffding", "thompson", "cucb", "uniform"];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -44,7 +45,7 @@ fn rounds(filter: &str, shorter: u64, effort: Effort) {
         "learner",
         "rounds/s",
         "a round",
-        "time of `paper`",
+        "time of `algorithm-1`",
         "time by hand",
         "gap",
         "regret",
@@ -55,13 +56,14 @@ fn rounds(filter: &str, shorter: u64, effort: Effort) {
             continue;
         }
         let horizon = horizon / shorter;
-        let paper = measure(instance, "paper", horizon, 1, effort).unwrap();
+        let paper = measure(instance, "algorithm-1", horizon, 1, effort).unwrap();
         let by_hand = has_limit.then(|| measure(instance, BY_HAND, horizon, 1, effort).unwrap());
-        let by_hand_learner = if instance == "k-armed" { "cucb" } else { "paper" };
-        let others = LEARNERS.iter().filter(|learner| **learner != "paper" && wanted(learner));
+        let by_hand_learner = if instance == "k-armed" { "cucb" } else { "algorithm-1" };
+        let others =
+            LEARNERS.iter().filter(|learner| **learner != "algorithm-1" && wanted(learner));
         let others = others
             .map(|&learner| (learner, measure(instance, learner, horizon, 1, effort).unwrap()));
-        let rows = std::iter::once(("paper", paper.clone()))
+        let rows = std::iter::once(("algorithm-1", paper.clone()))
             .chain(others)
             .chain(by_hand.clone().map(|measured| (BY_HAND, measured)));
         for (learner, measured) in rows {
@@ -82,7 +84,7 @@ fn rounds(filter: &str, shorter: u64, effort: Effort) {
     }
     table.print("Whole simulated rounds, one core");
     println!(
-        "\nTimes are those of a round, as multiples: of `paper` on the instance, and of the same algorithm by hand."
+        "\nTimes are those of a round, as multiples: of `algorithm-1` on the instance, and of the same algorithm by hand."
     );
 }
 

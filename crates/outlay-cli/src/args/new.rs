@@ -16,7 +16,7 @@ pub(crate) struct NewArgs {
     #[arg(long, value_name = "PROBLEM")]
     pub(crate) problem: PathBuf,
 
-    /// Learner, as name or name:key=value [default: sharp]
+    /// Learner, as name or name:key=value [default: kl-ucb-plus]
     #[arg(long, value_name = "LEARNER")]
     pub(crate) learner: Option<String>,
 

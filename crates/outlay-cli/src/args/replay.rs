@@ -39,8 +39,8 @@ pub(crate) struct ReplayArgs {
     #[arg(long, value_name = "COLUMN", default_value = "reward")]
     pub(crate) reward: String,
 
-    /// Learner to run, as name or name:key=value,key=value; may be repeated [default: sharp,
-    /// paper, uniform]
+    /// Learner to run, as name or name:key=value,key=value; may be repeated [default: kl-ucb-plus,
+    /// algorithm-1, uniform]
     #[arg(long = "learner", value_name = "LEARNER")]
     pub(crate) learners: Vec<String>,
 

@@ -18,8 +18,8 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) experiment: Option<PathBuf>,
 
-    /// Learner to simulate, as name or name:key=value,key=value; may be repeated [default: sharp,
-    /// paper, uniform]
+    /// Learner to simulate, as name or name:key=value,key=value; may be repeated [default:
+    /// kl-ucb-plus, algorithm-1, uniform]
     #[arg(long = "learner", value_name = "LEARNER")]
     pub(crate) learners: Vec<String>,
 

@@ -1,7 +1,7 @@
 //! `outlay next`: plans the next round and saves the split before printing it.
 
 use outlay::campaign::GuardReport;
-use outlay::ledger::{HandedOut, Ledger, LedgerError};
+use outlay::ledger::{IssuedRound, Ledger, LedgerError};
 use serde::Serialize;
 
 use crate::args::NextArgs;
@@ -77,7 +77,7 @@ struct FormRow<'a> {
 
 struct Shown<'a> {
     ledger: &'a Ledger,
-    round: &'a HandedOut,
+    round: &'a IssuedRound,
     /// Spends of the previous round, or the tasks' `current` spends.
     before: Option<Vec<f64>>,
 }

@@ -1,6 +1,6 @@
 //! `outlay tell`: records outcomes, either the whole file or nothing.
 
-use outlay::ledger::{Entry, Ledger, LedgerError, Told};
+use outlay::ledger::{Entry, Ledger, LedgerError, Reported};
 use serde::Serialize;
 
 use crate::args::TellArgs;
@@ -35,9 +35,9 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
 }
 
 /// Records the entries, or returns all errors of the file: syntax errors, then contradictions.
-fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Told, Vec<String>> {
+fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Reported, Vec<String>> {
     let Outcomes { entries, lines, mut errors, .. } = outcomes;
-    match ledger.tell(&entries) {
+    match ledger.report(&entries) {
         Ok(told) if errors.is_empty() => return Ok(told),
         Ok(_) => {}
         Err(LedgerError::Entries(refused)) => errors.extend(
@@ -57,7 +57,7 @@ struct Record {
     open_rounds: usize,
 }
 
-fn sentence(told: Told, record: &Record) -> String {
+fn sentence(told: Reported, record: &Record) -> String {
     let mut parts = vec![if told.new > 0 {
         format!("{} recorded", counted(told.new, "outcome"))
     } else {

@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use outlay::experiment::{Job, Replication};
+use outlay::simulation::{Job, Replication};
 use serde::{Deserialize, Serialize};
 
 use super::record::RunRecord;
@@ -117,9 +117,10 @@ pub(crate) fn read_run(path: &Path) -> Result<(RunRecord, Vec<(Job, Replication)
         )),
         _ => cannot_read(&file, &error),
     })?;
-    let record = serde_json::from_str(&text).map_err(|error| {
+    let record: RunRecord = serde_json::from_str(&text).map_err(|error| {
         Failure(format!("{} is not the record of a run ({error})", file.display()))
     })?;
+    let record = record.with_present_names()?;
     let file = path.join(CHECKPOINT);
     let bytes = std::fs::read(&file).map_err(|error| cannot_read(&file, &error))?;
     let (known, _) = complete_lines(&file, &bytes)?;
@@ -150,7 +151,7 @@ fn is_same_run(path: &Path, asked: &RunRecord, results: &[&str]) -> Result<bool,
             file.display()
         ))
     })?;
-    match there.differences(asked) {
+    match there.with_present_names()?.differences(asked) {
         differences if differences.is_empty() => Ok(true),
         differences => Err(Failure(format!(
             "{shown} contains another run: {}; use another --out or remove it",

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use outlay::experiment::{Experiment, Job, Replication};
+use outlay::simulation::{Experiment, Job, Replication};
 
 use super::folder::RunFolder;
 use super::interrupt;

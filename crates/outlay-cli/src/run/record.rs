@@ -1,9 +1,10 @@
 //! The record of a run: two runs with the same record have the same results.
 
 use outlay::Problem;
-use outlay::experiment::{Case, Experiment, Source};
 use outlay::feedback::Feedback;
 use outlay::instance::Instance;
+use outlay::learner::LearnerSpec;
+use outlay::simulation::{Case, Experiment, Source};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -48,9 +49,29 @@ impl RunRecord {
             learners: experiment.learners.iter().map(ToString::to_string).collect(),
             cases: experiment.cases.iter().map(CaseRecord::new).collect::<Result<_, Failure>>()?,
         };
-        record.digest = digest(&serde_json::to_string(&record)?);
+        record.digest = record.own_digest()?;
         record.replications = experiment.replications;
         Ok(record)
+    }
+
+    /// The digest of everything but the number of replications.
+    fn own_digest(&self) -> Result<String, Failure> {
+        let digested = Self { digest: String::new(), replications: 0, ..self.clone() };
+        Ok(digest(&serde_json::to_string(&digested)?))
+    }
+
+    /// The same record with each learner under its present name: earlier versions used names that
+    /// are aliases now.
+    pub(crate) fn with_present_names(mut self) -> Result<Self, Failure> {
+        let present = |name: &String| {
+            name.parse::<LearnerSpec>().map_or_else(|_| name.clone(), |spec| spec.to_string())
+        };
+        let learners: Vec<String> = self.learners.iter().map(present).collect();
+        if learners != self.learners {
+            self.learners = learners;
+            self.digest = self.own_digest()?;
+        }
+        Ok(self)
     }
 
     /// Differences from the requested run; empty if it can resume this one.

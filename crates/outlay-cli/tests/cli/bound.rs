@@ -45,7 +45,7 @@ fn refuses(command: &str, folder: &Path, message: &str) {
 #[test]
 fn a_run_is_compared_with_its_own_bound() {
     let folder = simulated(
-        "examples/shop-ads.toml --learner paper,sharp,uniform --horizon 300 --replications 4",
+        "examples/shop-ads.toml --learner algorithm-1,kl-ucb-plus,uniform --horizon 300 --replications 4",
         "shop",
     );
     let found = bounds("examples/shop-ads.toml --horizon 300", &folder);
@@ -83,7 +83,7 @@ fn a_run_is_compared_with_its_own_bound() {
     );
     assert_eq!(
         (&learners[1]["bound"], &learners[2]["bound"]),
-        (&Value::from("sharp, any curves"), &Value::Null)
+        (&Value::from("kl-ucb-plus, any curves"), &Value::Null)
     );
     // From what the run really spent, the bound is no larger than from the most that could be.
     let a_priori = found["bounds"]
@@ -98,7 +98,7 @@ fn a_run_is_compared_with_its_own_bound() {
 #[test]
 fn the_same_problem_may_be_written_otherwise_and_be_one_of_several() {
     let folder = simulated(
-        "m-set:plays=2 power --grid horizon=100,200 --learner paper --replications 2 --seed 5",
+        "m-set:plays=2 power --grid horizon=100,200 --learner algorithm-1 --replications 2 --seed 5",
         "several",
     );
     let found = bounds("m-set:plays=2,tasks=10 --horizon 200", &folder);
@@ -153,7 +153,10 @@ fn folders_without_a_run() {
 
 #[test]
 fn a_run_that_is_still_going_is_told_as_far_as_it_is() {
-    let folder = simulated("power --learner paper,sharp --horizon 100 --replications 3", "going");
+    let folder = simulated(
+        "power --learner algorithm-1,kl-ucb-plus --horizon 100 --replications 3",
+        "going",
+    );
     let file = folder.join("replications.jsonl");
     let lines = std::fs::read_to_string(&file).unwrap();
     let first_three: String = lines.split_inclusive('\n').take(3).collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use outlay::campaign::Campaign;
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::learner::LearnerSpec;
 use outlay::ledger::{Entry, Ledger, Settings};
@@ -75,7 +75,7 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
         &outlay::problem::NoFiles,
     )
     .unwrap();
-    for name in ["sharp", "thompson", "full", "oful", "lattimore"] {
+    for name in ["kl-ucb-plus", "thompson", "full", "oful", "lattimore"] {
         let state = fresh(&format!("same-{name}"));
         done(&command(
             &format!("new STATE --problem {file} --learner {name} --seed 9"),
@@ -84,7 +84,11 @@ fn a_loop_through_the_command_line_gives_the_librarys_splits_bit_for_bit() {
         ));
         let learner: LearnerSpec = name.parse().unwrap();
         let feedback = learner.entry().feedback;
-        let mut campaign = Campaign::new(&problem, &learner, None, feedback, 9).unwrap();
+        let mut campaign = {
+            let options =
+                CampaignOptions { learner: learner.into(), seed: 9, ..CampaignOptions::default() };
+            Campaign::new(&problem, options).unwrap()
+        };
         for round in 1..=15 {
             let budget = if round % 4 == 0 { 700.0 } else { 1000.0 };
             let answer: Value = serde_json::from_str(&done(&command(
@@ -141,7 +145,7 @@ fn long_ledger() -> Ledger {
         ledger.next(None, &[]).unwrap();
         if round <= 100 {
             ledger
-                .tell(&(0..20).map(|task| comes_back(round, task, false)).collect::<Vec<_>>())
+                .report(&(0..20).map(|task| comes_back(round, task, false)).collect::<Vec<_>>())
                 .unwrap();
         }
     }
@@ -168,7 +172,7 @@ fn two_hundred_kills_leave_no_broken_state() {
     let since = Instant::now();
     assert!(tell(&outcomes).wait().unwrap().success());
     let usual = since.elapsed();
-    ledger.tell(&[comes_back(101, 0, false)]).unwrap();
+    ledger.report(&[comes_back(101, 0, false)]).unwrap();
     let (mut untouched, mut told) = (0, 0);
     for kill in 0..KILLS {
         let entries: Vec<Entry> =
@@ -187,7 +191,7 @@ fn two_hundred_kills_leave_no_broken_state() {
             untouched += 1;
             continue;
         }
-        ledger.tell(&entries).unwrap();
+        ledger.report(&entries).unwrap();
         assert!(
             found == ledger.to_json(),
             "kill {kill} left a state that is neither before nor after"
@@ -285,7 +289,7 @@ fn states_that_are_missing_taken_or_damaged_are_told_apart() {
             .starts_with(&format!("error: {path}: is not JSON: "))
     );
     let other = refused(&command(
-        "new STATE --problem examples/m-set.toml --learner paper",
+        "new STATE --problem examples/m-set.toml --learner algorithm-1",
         &fresh("other"),
         "",
     ));

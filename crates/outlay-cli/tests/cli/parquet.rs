@@ -63,7 +63,7 @@ fn files_hold_the_numbers_of_the_json() {
     let expected = &json["learners"][1]["replications"][1];
     assert_eq!(
         (row.get_string(0).unwrap().as_str(), row.get_string(1).unwrap().as_str()),
-        ("power", "paper")
+        ("power", "algorithm-1")
     );
     assert_eq!(row.get_ulong(2).unwrap(), 8);
     assert_eq!(Some(row.get_double(3).unwrap()), expected["regret"].as_f64());

@@ -10,8 +10,7 @@ use serde_json::Value;
 use super::{outlay, root, run, text};
 
 /// Long enough to be interrupted several times, short enough to be waited for.
-const LONG: &str =
-    "simulate power --learner paper --learner uniform --horizon 2000 --replications 60 --seed 3";
+const LONG: &str = "simulate power --learner algorithm-1 --learner uniform --horizon 2000 --replications 60 --seed 3";
 
 /// A folder of this test's own, which is not there yet.
 fn fresh(name: &str) -> PathBuf {
@@ -197,8 +196,8 @@ fn another_run_is_left_alone() {
     refuses_command("simulate power --horizon 200 --replications 2", "horizon 100, not 200");
     refuses_command("simulate power --horizon 100 --replications 2 --seed 5", "seed 1, not 5");
     refuses_command(
-        "simulate power --horizon 100 --learner paper",
-        "learners sharp paper uniform, not paper",
+        "simulate power --horizon 100 --learner algorithm-1",
+        "learners kl-ucb-plus algorithm-1 uniform, not algorithm-1",
     );
     refuses_command(
         "simulate m-set --horizon 100 --feedback censored",
@@ -318,7 +317,7 @@ fn has_keys(value: &Value, wanted: &str) {
 #[test]
 fn json_has_the_documented_shape() {
     let output = run(
-        &"simulate power --learner paper --horizon 50 --replications 3 --seed 7 --format json"
+        &"simulate power --learner algorithm-1 --horizon 50 --replications 3 --seed 7 --format json"
             .split(' ')
             .collect::<Vec<_>>(),
         "",
@@ -333,7 +332,10 @@ fn json_has_the_documented_shape() {
     assert_eq!(run["optimum"]["spend"].as_array().unwrap().len(), 5);
     let learner = &run["learners"][0];
     has_keys(learner, "learner feedback regret realised_regret replications curve");
-    assert_eq!((&learner["learner"], &learner["feedback"]), (&"paper".into(), &"censored".into()));
+    assert_eq!(
+        (&learner["learner"], &learner["feedback"]),
+        (&"algorithm-1".into(), &"censored".into())
+    );
     has_keys(&learner["regret"], "mean std_error low95 high95 median");
     has_keys(&learner["realised_regret"], "mean std_error low95 high95 median");
     has_keys(&learner["replications"][0], "seed regret completions success_mass");
@@ -353,7 +355,7 @@ fn json_has_the_documented_shape() {
 #[test]
 fn several_problems_are_runs_in_one_object() {
     let output = run(
-        &"simulate power m-set --learner paper --horizon 50 --replications 2 --format json"
+        &"simulate power m-set --learner algorithm-1 --horizon 50 --replications 2 --format json"
             .split(' ')
             .collect::<Vec<_>>(),
         "",
@@ -364,7 +366,7 @@ fn several_problems_are_runs_in_one_object() {
         several["runs"].as_array().unwrap().iter().map(|run| &run["problem"]).collect();
     assert_eq!(names, ["power", "m-set"]);
     let output = run(
-        &"simulate power --learner paper --horizon 50 --replications 2 --format json"
+        &"simulate power --learner algorithm-1 --horizon 50 --replications 2 --format json"
             .split(' ')
             .collect::<Vec<_>>(),
         "",
@@ -424,7 +426,7 @@ fn runs_of_an_independent_implementation_come_out_of_the_command() {
         let learner = match row[1].as_str().unwrap() {
             "full_alg1" => "full",
             "hoef_delta" => "hoeffding",
-            "kl_mix" => "tight",
+            "kl_mix" => "kl-ucb-mixture",
             other => other,
         };
         let (horizon, seed) = (row[2].to_string(), row[3].to_string());
@@ -448,7 +450,7 @@ fn an_experiment_file_does_what_the_flags_do() {
     std::fs::create_dir_all(&folder).unwrap();
     let problem = "[[task]]\ncurve = { family = 'power', exponent = 0.5 }\nvalue = 0.5\n[[task]]\ncurve = { family = 'power', exponent = 0.4 }\nvalue = 0.3\n";
     std::fs::write(folder.join("two.toml"), problem).unwrap();
-    let experiment = "problem = 'two.toml'\nlearners = ['paper', 'epsilon-greedy:epsilon=0.1']\nhorizon = 80\nreplications = 3\nseed = 4\n\
+    let experiment = "problem = 'two.toml'\nlearners = ['algorithm-1', 'epsilon-greedy:epsilon=0.1']\nhorizon = 80\nreplications = 3\nseed = 4\n\
         out = 'kept'\n[grid]\nparameter = 'task[*].curve.exponent'\nvalues = [0.3, 0.6]\n";
     std::fs::write(folder.join("plan.toml"), experiment).unwrap();
     let (experiment, problem) = (folder.join("plan.toml"), folder.join("two.toml"));
@@ -456,7 +458,7 @@ fn an_experiment_file_does_what_the_flags_do() {
         run(&["simulate", "--experiment", experiment.to_str().unwrap(), "--format", "json"], "");
     succeeds(&from_file);
     assert!(folder.join("kept/report.html").exists());
-    let flags = "--learner paper,epsilon-greedy:epsilon=0.1 --horizon 80 --replications 3 --seed 4 --grid task[*].curve.exponent=0.3,0.6";
+    let flags = "--learner algorithm-1,epsilon-greedy:epsilon=0.1 --horizon 80 --replications 3 --seed 4 --grid task[*].curve.exponent=0.3,0.6";
     let arguments = ["simulate", problem.to_str().unwrap(), "--format", "json"]
         .into_iter()
         .chain(flags.split(' '));
@@ -484,7 +486,7 @@ fn an_experiment_file_does_what_the_flags_do() {
 #[test]
 fn a_grid_over_horizons_has_them() {
     let output = run(
-        &"simulate power --learner paper --grid horizon=40,80 --replications 2 --format json"
+        &"simulate power --learner algorithm-1 --grid horizon=40,80 --replications 2 --format json"
             .split(' ')
             .collect::<Vec<_>>(),
         "",
@@ -531,4 +533,43 @@ fn tables_in_the_documentation_are_true() {
         }
     }
     assert!(compared >= 2, "only {compared} tables were found");
+}
+
+/// A folder that an earlier version wrote, when learners had other names: the run goes on under
+/// the old names and under the present ones, to the regrets of the earlier version.
+#[test]
+fn a_run_of_an_earlier_version_goes_on() {
+    let data = root().join("crates/outlay-cli/tests/cli/data/renamed-learners");
+    let experiment = data.join("experiment.toml");
+    let old = format!("simulate --experiment {}", experiment.display());
+    let new = "simulate power:tasks=3 --horizon 50 --replications 2 --seed 5 \
+               --learner kl-ucb-plus,kl-ucb-plus:c=0.7,algorithm-1,kl-ucb-mixture,kl-ucb";
+    for (name, command) in [("old-names", old.as_str()), ("present-names", new)] {
+        let out = fresh(name);
+        std::fs::create_dir_all(&out).unwrap();
+        for file in ["run.json", "replications.jsonl"] {
+            std::fs::copy(data.join("run").join(file), out.join(file)).unwrap();
+        }
+        assert_eq!(lines_kept(&out), 6);
+        let words: Vec<&str> =
+            command.split_whitespace().chain(["--out", out.to_str().unwrap()]).collect();
+        succeeds(&run(&words, ""));
+        assert_eq!(lines_kept(&out), 10);
+        let results: Value = serde_json::from_str(&file(&out, "results.json")).unwrap();
+        let expected = [
+            ("kl-ucb-plus", 2.0813108481378544),
+            ("kl-ucb-plus:c=0.7", 1.9793722038434867),
+            ("algorithm-1", 3.6763636697672),
+            ("kl-ucb-mixture", 3.6933979555322938),
+            ("kl-ucb", 2.5296059586027586),
+        ];
+        let learners = results["learners"].as_array().unwrap();
+        assert_eq!(learners.len(), expected.len());
+        for (learner, (name, regret)) in learners.iter().zip(expected) {
+            assert_eq!(learner["learner"], name);
+            let found = learner["regret"]["mean"].as_f64().unwrap();
+            // The oracle may change in the last digits.
+            assert!((found - regret).abs() <= 1e-9 * regret, "{name}: {found} {regret}");
+        }
+    }
 }

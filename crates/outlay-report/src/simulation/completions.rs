@@ -1,7 +1,7 @@
 //! Completions of each task by learner.
 
-use outlay::experiment::Summary;
 use outlay::feedback::Feedback;
+use outlay::simulation::Summary;
 
 use crate::number::figure as digits;
 use crate::page::{Figure, WHOLE};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use outlay::experiment::{Statistics, Summary};
+use outlay::simulation::{Statistics, Summary};
 
 use crate::number::plain;
 use crate::page::{Figure, LineChart};

@@ -1,6 +1,6 @@
 //! Growth of the regret: normalised by the rates of the theorems, and as a power of the rounds.
 
-use outlay::experiment::CurvePoint;
+use outlay::simulation::CurvePoint;
 
 use crate::page::{Figure, LineChart, with_intervals};
 use crate::svg::{Axis, Colour, Element, Entry, Scale, Stroke, Swatch, extent};

@@ -1,6 +1,6 @@
 //! Facts and results above the figures.
 
-use outlay::experiment::{Statistics, Summary};
+use outlay::simulation::{Statistics, Summary};
 
 use crate::number::{Precision, counted, figure, gap, grouped, percent, plain};
 use crate::svg::Element;
@@ -126,7 +126,7 @@ const QUANTILES: &str = "10–90\u{a0}%";
 type Column = (&'static str, fn(&Summary, &LearnerSeries<'_>) -> String);
 
 const COLUMNS: [Column; 8] = [
-    ("feedback", |_, learner| learner.result.feedback.name().to_owned()),
+    ("feedback", |_, learner| learner.result.feedback.as_str().to_owned()),
     ("mean regret ± 95 %", |_, learner| mean_with_interval(&learner.result.regret)),
     ("median", |_, learner| finite(learner.result.regret.median, figure)),
     (QUANTILES, |_, learner| {

@@ -13,7 +13,7 @@ mod synthetic;
 #[cfg(test)]
 mod tests;
 
-use outlay::experiment::Summary;
+use outlay::simulation::Summary;
 
 use crate::page::{Figure, Page, document, file_name};
 use crate::svg::Element;

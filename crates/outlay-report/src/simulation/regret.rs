@@ -1,6 +1,6 @@
 //! Regret over rounds on linear and logarithmic axes, with the regret bounds.
 
-use outlay::experiment::{BoundCurve, CurvePoint};
+use outlay::simulation::{BoundCurve, CurvePoint};
 
 use crate::number::figure;
 use crate::page::{Figure, LineChart, with_intervals};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use outlay::experiment::{LearnerSummary, Summary};
+use outlay::simulation::{LearnerSummary, Summary};
 
 use crate::svg::{Entry, Scale, Stroke, Swatch};
 
@@ -67,7 +67,7 @@ impl SeriesIndex {
 fn identities_of(summary: &Summary) -> Vec<Identity> {
     let mut seen = BTreeMap::new();
     let identity = |result: &LearnerSummary| {
-        let kind = (result.learner.clone(), result.feedback.name());
+        let kind = (result.learner.clone(), result.feedback.as_str());
         let again = seen.entry(kind.clone()).and_modify(|count| *count += 1).or_insert(0);
         (kind.0, kind.1, *again)
     };

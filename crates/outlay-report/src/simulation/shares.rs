@@ -1,6 +1,6 @@
 //! Stacked shares of the spend over rounds, one panel per learner, next to the optimal split.
 
-use outlay::experiment::Summary;
+use outlay::simulation::Summary;
 
 use crate::page::{Figure, WHOLE};
 use crate::svg::{

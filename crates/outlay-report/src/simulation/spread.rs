@@ -1,6 +1,6 @@
 //! Distribution of the final regret over the replications.
 
-use outlay::experiment::Statistics;
+use outlay::simulation::Statistics;
 
 use crate::page::{Figure, HALF};
 use crate::svg::{

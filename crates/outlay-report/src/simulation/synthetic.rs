@@ -1,9 +1,9 @@
 //! Made-up summaries: curves that grow as learners' regrets do, with noise from a fixed seed.
 
-use outlay::experiment::{
+use outlay::feedback::Feedback;
+use outlay::simulation::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };
-use outlay::feedback::Feedback;
 
 /// Numbers between 0 and 1 that look random and are always the same.
 pub(super) struct Noise(u64);
@@ -41,8 +41,8 @@ impl Made {
     /// The usual: five learners that grow differently.
     pub(super) fn usual() -> Self {
         let learners: [(&str, Feedback, Growth); 5] = [
-            ("paper", Feedback::Censored, |round| 3.2 * (1.0 + round / 8.0).ln().powi(2)),
-            ("sharp", Feedback::Censored, |round| 6.0 * (1.0 + round / 12.0).ln()),
+            ("algorithm-1", Feedback::Censored, |round| 3.2 * (1.0 + round / 8.0).ln().powi(2)),
+            ("kl-ucb-plus", Feedback::Censored, |round| 6.0 * (1.0 + round / 12.0).ln()),
             ("epsilon-greedy:epsilon=0.05", Feedback::Censored, |round| {
                 8.0 * (1.0 + round / 10.0).ln() + 0.02 * round
             }),

@@ -1,7 +1,7 @@
 //! The page of ordinary and of awkward simulations.
 
-use outlay::experiment::{Statistics, Summary};
 use outlay::feedback::Feedback;
+use outlay::simulation::{Statistics, Summary};
 
 use super::synthetic::Made;
 use super::*;
@@ -13,8 +13,8 @@ fn cases() -> Vec<(&'static str, Vec<Summary>)> {
     let only = |count: usize| Made { learners: usual().learners[..count].to_vec(), ..usual() };
     let zero = |growth| Made {
         learners: vec![
-            ("paper".to_owned(), Feedback::Censored, growth),
-            ("sharp".to_owned(), Feedback::Censored, growth),
+            ("algorithm-1".to_owned(), Feedback::Censored, growth),
+            ("kl-ucb-plus".to_owned(), Feedback::Censored, growth),
         ],
         bounds: false,
         ..usual()
@@ -141,7 +141,7 @@ fn grid() -> Vec<Summary> {
 fn page_of(summaries: &[Summary]) -> Page {
     page(
         "Simulation of <ad> channels",
-        "outlay simulate 'a b.toml' --learner paper --horizon 10000",
+        "outlay simulate 'a b.toml' --learner algorithm-1 --horizon 10000",
         summaries,
     )
 }
@@ -234,7 +234,7 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
     ] {
         assert!(page.html.contains(text), "{text}");
     }
-    assert!(page.html.contains("Far above the picture: Theorem 1 for paper"));
+    assert!(page.html.contains("Far above the picture: Theorem 1 for algorithm-1"));
 }
 
 #[test]

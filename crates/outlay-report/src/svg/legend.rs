@@ -99,9 +99,13 @@ mod tests {
             swatch: Swatch::Line(Stroke::series(0)),
             series: Some(0),
         };
-        let (_, one) = legend(&[entry("paper"), entry("sharp")], 0.0, 0.0, 500.0);
-        let (long, three) =
-            legend(&[entry("paper"), entry(&"a".repeat(500)), entry("sharp")], 0.0, 0.0, 330.0);
+        let (_, one) = legend(&[entry("algorithm-1"), entry("kl-ucb-plus")], 0.0, 0.0, 500.0);
+        let (long, three) = legend(
+            &[entry("algorithm-1"), entry(&"a".repeat(500)), entry("kl-ucb-plus")],
+            0.0,
+            0.0,
+            330.0,
+        );
         assert!(one < 2.0 * ROW && three > 3.0 * ROW);
         // The whole name is there to be asked for.
         assert!(long.to_string().contains(&"a".repeat(500)));

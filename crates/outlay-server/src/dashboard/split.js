@@ -17,7 +17,7 @@ const COLUMNS = [
 ];
 const SHOWN = 30;
 // What the number is that a learner counts a success for; others name their splits themselves.
-const OPTIMISTS = ["sharp", "paper", "tight", "hoeffding", "kl-log", "cucb"];
+const OPTIMISTS = ["kl-ucb-plus", "algorithm-1", "kl-ucb-mixture", "hoeffding", "kl-ucb", "cucb"];
 const DRAWERS = ["thompson", "epsilon-greedy"];
 
 /** What the line from the dot means. */

@@ -195,7 +195,7 @@ impl Desk {
         self.check(live, state, &wish, now)?;
         let rounds = early.map_or_else(|| self.lease(live, wish.count), Ok)?;
         let decided =
-            state.decider.decide(rounds.start, wish.budget, wish.available.as_deref()).map(|_| ());
+            state.planner.decide(rounds.start, wish.budget, wish.available.as_deref()).map(|_| ());
         decided.map_err(|error| {
             state.outdate();
             bad_round(&error)
@@ -232,7 +232,7 @@ impl Desk {
         self.check_status(live, state, wish, now)?;
         let next = state.next_round();
         state
-            .decider
+            .planner
             .check(next, wish.budget, wish.available.as_deref())
             .map_err(|error| bad_round(&error))
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
 use outlay::Allocation;
-use outlay::campaign::{CampaignError, Decider};
+use outlay::campaign::{CampaignError, RoundPlanner};
 use outlay::feedback::{Outcome as Observed, Reward};
 
 use super::plan::Plan;
@@ -23,7 +23,7 @@ pub(super) struct Live {
     pub(super) id: String,
     pub(super) plan: Plan,
     state: Mutex<State>,
-    /// The decider must be made again from the store: what it learnt from was corrected.
+    /// The planner must be made again from the store: what it learnt from was corrected.
     is_outdated: Arc<AtomicBool>,
     /// Held for writing while the counts are read, and for reading from before a transaction until
     /// the memory has followed it: what is committed and not yet followed would be in the counts
@@ -39,7 +39,7 @@ const LOOK_ELSEWHERE: Millis = 1000;
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) row: CampaignRow,
-    pub(super) decider: Decider,
+    pub(super) planner: RoundPlanner,
     pub(super) standing: Standing,
     /// When the counts were read from a store that others write to as well.
     pub(super) read_at: Millis,
@@ -67,15 +67,15 @@ impl Live {
         plan: Plan,
         now: Millis,
     ) -> Result<Self, StoreError> {
-        let (decider, standing, last) = learnt(store, &row.id, &plan)?;
+        let (planner, standing, last) = learnt(store, &row.id, &plan)?;
         let rounds = RoundsInMemory::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
-        let learns_from_order = !plan.learner.learns_by_counting();
+        let learns_from_order = !plan.learner.is_count_based();
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
         let state = State {
             row,
-            decider,
+            planner,
             standing,
             read_at: now,
             rounds,
@@ -88,7 +88,7 @@ impl Live {
         Ok(Self { id, plan, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
     }
 
-    /// Whether the decider must be made again, to be asked without waiting for the state.
+    /// Whether the planner must be made again, to be asked without waiting for the state.
     pub(super) fn is_outdated(&self) -> bool {
         self.is_outdated.load(Ordering::Acquire)
     }
@@ -130,11 +130,11 @@ impl Live {
             return Ok(());
         }
         if standing != state.standing {
-            set_counts(&mut state.decider, &standing).map_err(|error| damaged(&self.id, &error))?;
+            set_counts(&mut state.planner, &standing).map_err(|error| damaged(&self.id, &error))?;
             state.standing = standing;
         }
         if let Some(last) = last {
-            take_up(&mut state.decider, &last).map_err(|error| damaged(&self.id, &error))?;
+            replay_round(&mut state.planner, &last).map_err(|error| damaged(&self.id, &error))?;
             state.last = Some(Arc::new(last));
         }
         state.read_at = now;
@@ -162,7 +162,7 @@ impl Live {
         Ok(())
     }
 
-    /// Makes the decider again from the store.
+    /// Makes the planner again from the store.
     pub(super) fn rebuild(&self, store: &dyn Store) -> Result<(), StoreError> {
         let _alone = self.reading.write().unwrap_or_else(PoisonError::into_inner);
         self.learn_again(store)
@@ -170,9 +170,9 @@ impl Live {
 
     /// For whoever keeps others from following the store meanwhile.
     fn learn_again(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let (decider, standing, last) = learnt(store, &self.id, &self.plan)?;
+        let (planner, standing, last) = learnt(store, &self.id, &self.plan)?;
         let mut state = self.state();
-        (state.decider, state.standing, state.last) = (decider, standing, last);
+        (state.planner, state.standing, state.last) = (planner, standing, last);
         state.is_outdated.store(false, Ordering::Release);
         Ok(())
     }
@@ -221,7 +221,7 @@ impl State {
     /// kept once.
     pub(super) fn decided(&self, budget: f64, available: Option<Vec<bool>>) -> Arc<Split> {
         let (Allocation { spend, success, .. }, index) =
-            (self.decider.last(), self.decider.weights());
+            (self.planner.last(), self.planner.weights());
         let is_same = |split: &Split| {
             split.budget.to_bits() == budget.to_bits()
                 && split.available == available
@@ -260,7 +260,7 @@ impl State {
         self.rounds.take_back(rounds);
     }
 
-    /// The decider is to be made again from the store before it is asked next.
+    /// The planner is to be made again from the store before it is asked next.
     pub(super) fn outdate(&self) {
         self.is_outdated.store(true, Ordering::Release);
     }
@@ -283,7 +283,7 @@ impl State {
             self.standing.version += 1;
             self.standing.late += u64::from(tell.is_late);
             let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
-            if self.decider.observe(task, spend, observed(item.outcome)).is_err() {
+            if self.planner.observe(task, spend, observed(item.outcome)).is_err() {
                 self.outdate();
             }
         }
@@ -292,7 +292,7 @@ impl State {
     fn corrected(&mut self, correction: &Correction, from: Outcome) {
         self.standing.tasks[correction.task as usize].correct(from, correction.to);
         self.standing.version += 1;
-        if set_counts(&mut self.decider, &self.standing).is_err() {
+        if set_counts(&mut self.planner, &self.standing).is_err() {
             self.outdate();
         }
     }
@@ -307,16 +307,16 @@ fn are_same((these, those): (&[f64], &[f64])) -> bool {
 /// An outcome as the learner sees it.
 fn observed(outcome: Outcome) -> Observed {
     if outcome.completed {
-        Observed::Done(Reward::from_share(outcome.reward as f64 / Reward::UNITS as f64))
+        Observed::Done(Reward::from_units(outcome.reward))
     } else {
         Observed::Failed
     }
 }
 
-fn set_counts(decider: &mut Decider, standing: &Standing) -> Result<(), CampaignError> {
+fn set_counts(planner: &mut RoundPlanner, standing: &Standing) -> Result<(), CampaignError> {
     let completions: Vec<u64> = standing.tasks.iter().map(|count| count.completions).collect();
     let sums: Vec<u64> = standing.tasks.iter().map(|count| count.reward_sum).collect();
-    Ok(decider.set_counts(&completions, &sums)?)
+    Ok(planner.set_counts(&completions, &sums)?)
 }
 
 fn damaged(campaign: &str, error: &CampaignError) -> StoreError {
@@ -332,20 +332,20 @@ fn learnt(
     store: &dyn Store,
     id: &str,
     plan: &Plan,
-) -> Result<(Decider, Standing, Option<Arc<SplitRow>>), StoreError> {
+) -> Result<(RoundPlanner, Standing, Option<Arc<SplitRow>>), StoreError> {
     let (standing, last) = (store.standing(id)?, store.last_split(id)?.map(Arc::new));
-    let mut decider = plan.decider().map_err(|error| damaged(id, &error))?;
-    if plan.learner.learns_by_counting() {
-        set_counts(&mut decider, &standing).map_err(|error| damaged(id, &error))?;
+    let mut planner = plan.planner().map_err(|error| damaged(id, &error))?;
+    if plan.learner.is_count_based() {
+        set_counts(&mut planner, &standing).map_err(|error| damaged(id, &error))?;
     }
     // The guards compare with what each task had when it was last there.
     let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
-    if !plan.learner.learns_by_counting() || (!plan.guards.is_empty() && !has_all) {
-        replay(store, id, plan, &mut decider)?;
+    if !plan.learner.is_count_based() || (!plan.guards.is_empty() && !has_all) {
+        replay(store, id, plan, &mut planner)?;
     } else if let Some(last) = &last {
-        take_up(&mut decider, last).map_err(|error| damaged(id, &error))?;
+        replay_round(&mut planner, last).map_err(|error| damaged(id, &error))?;
     }
-    Ok((decider, standing, last))
+    Ok((planner, standing, last))
 }
 
 /// Lets everything happen again; what was corrected as if it had been told so.
@@ -356,7 +356,7 @@ fn replay(
     store: &dyn Store,
     id: &str,
     plan: &Plan,
-    decider: &mut Decider,
+    planner: &mut RoundPlanner,
 ) -> Result<(), StoreError> {
     let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
     let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
@@ -373,10 +373,10 @@ fn replay(
     })?;
     let mut decided = splits.values().peekable();
     let mut version = 0;
-    let learns = !plan.learner.learns_by_counting();
+    let learns = !plan.learner.is_count_based();
     each_event(store, id, page, |event| {
         while let Some(row) = decided.next_if(|row| row.stats_version <= version) {
-            take_up(decider, row)?;
+            replay_round(planner, row)?;
         }
         match event.kind {
             EventKind::Told { round, items, .. } => {
@@ -388,7 +388,7 @@ fn replay(
                         .and_then(|row| row.split.spend.get(task as usize))
                         .copied()
                         .unwrap_or(0.0);
-                    decider.observe(task as usize, spend, observed(outcome))
+                    planner.observe(task as usize, spend, observed(outcome))
                 })
             }
             EventKind::Corrected { .. } => {
@@ -398,12 +398,12 @@ fn replay(
             _ => Ok(()),
         }
     })?;
-    decided.try_for_each(|row| take_up(decider, row)).map_err(|error| damaged(id, &error))
+    decided.try_for_each(|row| replay_round(planner, row)).map_err(|error| damaged(id, &error))
 }
 
 /// A round was handed out like this.
-fn take_up(decider: &mut Decider, row: &SplitRow) -> Result<(), CampaignError> {
-    decider.take_up(
+fn replay_round(planner: &mut RoundPlanner, row: &SplitRow) -> Result<(), CampaignError> {
+    planner.replay_round(
         row.rounds.start,
         row.split.budget,
         row.split.available.as_deref(),

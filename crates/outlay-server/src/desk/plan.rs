@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use outlay::Problem;
-use outlay::campaign::{CampaignError, Decider, Guards};
+use outlay::campaign::{CampaignError, CampaignOptions, Guards, RoundPlanner};
 use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
@@ -72,22 +72,21 @@ impl Plan {
             expiry: expiry_seconds as Millis * 1000,
             places,
         };
-        plan.decider().map_err(|error| not_made(&error))?;
+        plan.planner().map_err(|error| not_made(&error))?;
         Ok(plan)
     }
 
     /// Who decides, before anything was observed.
-    pub(super) fn decider(&self) -> Result<Decider, CampaignError> {
-        let mut decider = Decider::new(
-            &self.problem,
-            &self.learner,
-            self.horizon,
-            Feedback::Censored,
-            self.seed,
-        )?;
-        decider.guard(&self.problem, self.guards)?;
-        decider.search_afresh();
-        Ok(decider)
+    pub(super) fn planner(&self) -> Result<RoundPlanner, CampaignError> {
+        let options = CampaignOptions {
+            learner: self.learner.into(),
+            horizon: self.horizon,
+            feedback: Some(Feedback::Censored),
+            seed: self.seed,
+            guards: self.guards,
+            always_cold: true,
+        };
+        RoundPlanner::new(&self.problem, options)
     }
 
     /// The task of a name.
@@ -199,7 +198,7 @@ fn learner(name: Option<&str>) -> Result<LearnerSpec, Refused> {
     let refused =
         |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available());
     let learner: LearnerSpec =
-        name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.0))?;
+        name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.to_string()))?;
     if !is_served(&learner) {
         return Err(refused(format!(
             "learner `{name}` needs {} feedback; here it is censored",

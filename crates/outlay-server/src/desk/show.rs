@@ -34,7 +34,7 @@ pub(super) fn campaign(
     let open_rounds = state.rounds.count_waiting(now) as u64;
     let (spend, success, index) = next_split(plan, &mut state)?;
     let most = plan.problem.reward_max();
-    let guards = state.decider.guard_report().map(|report| guards(report, most));
+    let guards = state.planner.guard_report().map(|report| guards(report, most));
     let standing = &state.standing;
     let tasks = plan.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
         |(place, (task, count))| TaskState {
@@ -89,13 +89,13 @@ fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
 type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
 
 fn next_split(plan: &Plan, state: &mut super::live::State) -> Result<Numbers, Refused> {
-    let has_index = !plan.learner.names_its_splits();
+    let has_index = !plan.learner.chooses_allocation();
     let round = state.next_round();
     let refused =
         |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());
-    let next = state.decider.preview(round, plan.problem.budget(), None).map_err(refused)?;
+    let next = state.planner.preview(round, plan.problem.budget(), None).map_err(refused)?;
     let (spend, success) = (next.spend.clone(), next.success.clone());
-    let index = has_index.then(|| state.decider.weights().to_vec());
+    let index = has_index.then(|| state.planner.weights().to_vec());
     Ok((spend, success, index))
 }
 

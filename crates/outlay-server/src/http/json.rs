@@ -290,7 +290,7 @@ mod tests {
         assert!(refused(r#"{"problem": {"budget": 1e999}}"#).detail.contains("out of range"));
         assert!(refused(r#"{"problem": {}} {}"#).detail.contains("trailing"));
         assert!(
-            refused(r#"{"problem": {}, "lerner": "sharp"}"#)
+            refused(r#"{"problem": {}, "lerner": "kl-ucb-plus"}"#)
                 .detail
                 .contains("unknown field `lerner`")
         );
@@ -299,7 +299,9 @@ mod tests {
                 .detail
                 .contains("/guards: a list stands where an object belongs")
         );
-        assert!(refused(r#"{"learner": "sharp"}"#).detail.contains("missing field `problem`"));
+        assert!(
+            refused(r#"{"learner": "kl-ucb-plus"}"#).detail.contains("missing field `problem`")
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use outlay::Problem;
-use outlay::campaign::Campaign;
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::Feedback;
 use outlay::learner::LEARNERS;
 use outlay::problem::NoFiles;
@@ -23,10 +23,18 @@ const HORIZON: u64 = 100;
 
 fn send(client: &Client, learner: &str) {
     let problem = Problem::from_json(&trace::problem().to_string(), &NoFiles).unwrap();
-    let mut campaign =
-        Campaign::new(&problem, &learner.parse().unwrap(), Some(HORIZON), Feedback::Censored, 7)
-            .unwrap();
-    campaign.search_afresh();
+    let mut campaign = Campaign::new(
+        &problem,
+        CampaignOptions {
+            learner: learner.parse().unwrap(),
+            horizon: Some(HORIZON),
+            feedback: Some(Feedback::Censored),
+            seed: 7,
+            always_cold: true,
+            ..CampaignOptions::default()
+        },
+    )
+    .unwrap();
     let draws = Draws::new(3, Purpose::Completion);
     let place = format!("/v1/campaigns/{learner}");
     let new =

@@ -59,7 +59,7 @@ def is_plain(campaign):
 
 
 OWN = TOKEN.split("_")[1] if TOKEN else None
-LEARNERS = ["sharp", "paper", "thompson", "epsilon-greedy", "uniform"]
+LEARNERS = ["kl-ucb-plus", "algorithm-1", "thompson", "epsilon-greedy", "uniform"]
 
 
 @schemathesis.hook

@@ -1,17 +1,18 @@
-//! Guards: a split may not jump, starve a task, or fidget. What each of them costs is told with
-//! every round.
+//! Guards: limits on how an allocation may differ from the one before. The cost of each guard is
+//! reported with every round.
 
 use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
+use crate::learner::StateError;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle, covers};
 use crate::problem::{Bounds, Problem};
 
-/// What a round may do to the split of the round before. Amounts per round, in the budget's unit;
-/// absent: no such guard.
+/// Limits on how the allocation of a round may differ from that of the round before. Amounts are in
+/// the budget's unit; absent: no such guard.
 ///
-/// The split of the round before is what the tasks' `current` says in the first round, and is
-/// scaled with the budget when that changes.
+/// In the first round the tasks' `current` spends are the allocation before. It is scaled with the
+/// budget when that changes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guards {
@@ -29,7 +30,7 @@ pub struct Guards {
 }
 
 impl Guards {
-    /// Whether there is none.
+    /// Whether there is no guard.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -41,38 +42,63 @@ impl Guards {
         [("max_change", self.max_change), ("floor", self.floor), ("min_move", self.min_move)]
     }
 
-    fn check(&self, problem: &Problem) -> Result<(), CampaignError> {
-        for (name, amount) in self.named() {
+    fn check(&self, problem: &Problem) -> Result<(), GuardError> {
+        for (guard, amount) in self.named() {
             if let Some(amount) = amount.filter(|amount| !(*amount >= 0.0 && amount.is_finite())) {
-                return Err(CampaignError::BadGuard(format!(
-                    "{name}: must be finite and not negative, not {amount}"
-                )));
+                return Err(GuardError::Amount { guard, amount });
             }
         }
-        if let Some((most, least)) =
-            self.max_change.zip(self.min_move).filter(|(most, least)| least > most)
+        if let Some((max_change, min_move)) = self.max_change.zip(self.min_move)
+            && min_move > max_change
         {
-            let message =
-                format!("min_move {least} is above max_change {most}: nothing could ever move");
-            return Err(CampaignError::BadGuard(message));
+            return Err(GuardError::NothingMoves { min_move, max_change });
         }
-        let floors: f64 = problem
+        let needed: f64 = problem
             .tasks()
             .iter()
             .map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max))
             .sum();
-        if !covers(problem.budget(), floors) {
-            let message = format!(
-                "floor: with it the tasks need {floors}, more than the budget {}",
-                problem.budget()
-            );
-            return Err(CampaignError::BadGuard(message));
+        if !covers(problem.budget(), needed) {
+            return Err(GuardError::Floor { needed, budget: problem.budget() });
         }
         Ok(())
     }
 }
 
-/// What the guards did to a round.
+/// Guards that cannot be satisfied.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum GuardError {
+    /// A guard is not a finite amount of at least zero.
+    #[error("{guard}: must be finite and not negative, not {amount}")]
+    Amount {
+        /// The guard.
+        guard: &'static str,
+        /// The amount given.
+        amount: f64,
+    },
+    /// No move is both small and large enough.
+    #[error("min_move {min_move} is above max_change {max_change}: nothing could ever move")]
+    NothingMoves {
+        /// The smallest move.
+        min_move: f64,
+        /// The largest move.
+        max_change: f64,
+    },
+    /// The floors need more than the budget.
+    #[error("floor: with it the tasks need {needed}, more than the budget {budget}")]
+    Floor {
+        /// The sum of the floors.
+        needed: f64,
+        /// The budget of the problem.
+        budget: f64,
+    },
+    /// The learner chooses its allocation itself, so no guard can restrict it.
+    #[error("guards: {0} chooses its allocation itself, so guards cannot restrict it")]
+    ChoosesAllocation(String),
+}
+
+/// The effect of the guards on a round.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GuardReport {
     /// What lifting `max_change` alone would bring in this round, by the learner's weights; absent:
@@ -88,9 +114,9 @@ pub struct GuardReport {
     pub gave_way: bool,
 }
 
-/// Guards at work: the split that the next one is held against.
+/// The guards of a campaign and the reference allocation with which they compare the next one.
 #[derive(Debug, Clone)]
-pub(super) struct Watch {
+pub(super) struct GuardState {
     problem: Problem,
     guards: Guards,
     base: Vec<Option<f64>>,
@@ -99,9 +125,9 @@ pub(super) struct Watch {
     pub(super) report: GuardReport,
 }
 
-/// What a campaign keeps of its guards.
+/// The part of [`GuardState`] that the state of a campaign stores.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct WatchState {
+pub(super) struct SavedGuardState {
     guards: Guards,
     /// What each task had in the last round that it was there.
     base: Vec<Option<f64>>,
@@ -123,7 +149,7 @@ struct Guarded {
     gave_way: bool,
 }
 
-impl Watch {
+impl GuardState {
     pub(super) fn new(problem: &Problem, guards: Guards) -> Result<Self, CampaignError> {
         guards.check(problem)?;
         let base: Vec<Option<f64>> =
@@ -139,28 +165,29 @@ impl Watch {
         })
     }
 
-    pub(super) fn save(&self) -> WatchState {
-        WatchState { guards: self.guards, base: self.base.clone(), base_budget: self.base_budget }
+    pub(super) fn save(&self) -> SavedGuardState {
+        SavedGuardState {
+            guards: self.guards,
+            base: self.base.clone(),
+            base_budget: self.base_budget,
+        }
     }
 
-    pub(super) fn load(problem: &Problem, state: &WatchState) -> Result<Self, CampaignError> {
-        let mut watch = Self::new(problem, state.guards)?;
+    pub(super) fn load(problem: &Problem, state: &SavedGuardState) -> Result<Self, CampaignError> {
+        let mut restored = Self::new(problem, state.guards)?;
         let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
-        if state.base.len() != watch.base.len()
+        if state.base.len() != restored.base.len()
             || !state.base.iter().flatten().chain([&state.base_budget]).all(is_amount)
         {
-            return Err(crate::learner::StateError(
-                "state: what the guards compare with is damaged".to_owned(),
-            )
-            .into());
+            return Err(StateError::Guards.into());
         }
-        watch.base.clone_from(&state.base);
-        watch.base_budget = state.base_budget;
-        Ok(watch)
+        restored.base.clone_from(&state.base);
+        restored.base_budget = state.base_budget;
+        Ok(restored)
     }
 
-    /// Compares with what it compared with before.
-    pub(super) fn go_back(&mut self, state: WatchState) {
+    /// Restores a saved reference allocation.
+    pub(super) fn restore(&mut self, state: SavedGuardState) {
         (self.base, self.base_budget) = (state.base, state.base_budget);
     }
 
@@ -197,8 +224,8 @@ impl Watch {
         Ok(())
     }
 
-    /// The split that was handed out is what the next one is held against.
-    pub(super) fn follow(&mut self, budget: f64, available: Option<&[bool]>, spend: &[f64]) {
+    /// Makes an issued allocation the reference for the next one.
+    pub(super) fn set_reference(&mut self, budget: f64, available: Option<&[bool]>, spend: &[f64]) {
         let scale = self.scale(budget);
         for (task, (base, &spend)) in self.base.iter_mut().zip(spend).enumerate() {
             let is_there = available.is_none_or(|available| available[task]);
@@ -225,7 +252,7 @@ impl Watch {
             let allocation =
                 Oracle::new(&problem).allocate(round.weights, round.budget, round.options)?.clone();
             let least = guards.min_move.unwrap_or(0.0);
-            let fidgets = |task: &usize| {
+            let moves_too_little = |task: &usize| {
                 // Where the other guards or the problem ask for a small move, it is made.
                 let is_small = |base: f64| {
                     (allocation.spend[*task] - base).abs() < least
@@ -233,7 +260,7 @@ impl Watch {
                 };
                 !is_kept[*task] && base[*task].is_some_and(is_small)
             };
-            let small: Vec<usize> = (0..base.len()).filter(fidgets).collect();
+            let small: Vec<usize> = (0..base.len()).filter(moves_too_little).collect();
             let mut held = bounds.clone();
             for &task in &small {
                 let spend = base[task].unwrap_or(0.0);

@@ -1,11 +1,11 @@
-//! Outcomes for learners that must know what was spent on them: each goes with the split of its own
-//! round, however late it comes.
+//! Outcomes for learners that need the spend with each outcome: it is that of the outcome's own
+//! round, however late the outcome is.
 
-use super::open::Wait;
+use super::open_rounds::Wait;
 use super::{Campaign, CampaignError};
 use crate::feedback::{Completion, Outcome};
 
-/// Places for a round in hand, kept so that nothing is allocated round by round.
+/// Buffers that are reused, so that a round allocates no memory.
 #[derive(Debug, Default)]
 pub(super) struct Spends {
     spent: Vec<f64>,
@@ -22,10 +22,10 @@ impl Campaign {
         let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
         self.spends.spent.clear();
         self.spends.spent.extend_from_slice(self.open.split(place).0);
-        let told = self.open.tell_all(place, outcomes);
-        told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
+        let reported = self.open.report_all(place, outcomes);
+        reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
         for (task, (&outcome, &spend)) in outcomes.iter().zip(&self.spends.spent).enumerate() {
-            self.decider.learner.observe_spent(task, spend, outcome);
+            self.planner.learner.observe_spent(task, spend, outcome);
         }
         Ok(())
     }
@@ -45,13 +45,13 @@ impl Campaign {
             Wait::Open => Outcome::Failed,
             Wait::Told | Wait::Away => Outcome::Missing,
         }));
-        let told = self.open.tell_rest(place, completed);
-        told.map_err(|(task, refusal)| refusal.about(&self.decider.names[task], round))?;
+        let reported = self.open.report_rest(place, completed);
+        reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
         completed
             .iter()
             .for_each(|completion| outcomes[completion.task] = Outcome::Done(completion.reward));
         for (task, (&outcome, &spend)) in outcomes.iter().zip(spent.iter()).enumerate() {
-            self.decider.learner.observe_spent(task, spend, outcome);
+            self.planner.learner.observe_spent(task, spend, outcome);
         }
         Ok(())
     }

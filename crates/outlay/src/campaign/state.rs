@@ -1,65 +1,57 @@
-//! A campaign as a versioned JSON document. One that is loaded goes on as if it had never stopped,
-//! bit for bit.
+//! The state of a campaign as a versioned JSON document. A loaded campaign continues bit for bit as
+//! the saved one would have.
 
 use serde::{Deserialize, Serialize};
 
-use super::guards::{Watch, WatchState};
-use super::open::{OpenRound, OpenRounds};
-use super::{Campaign, CampaignError};
+use super::guards::{GuardState, SavedGuardState};
+use super::open_rounds::{OpenRound, OpenRounds};
+use super::{Campaign, CampaignError, CampaignOptions};
 use crate::feedback::Feedback;
-use crate::learner::StateError;
+use crate::learner::{LearnerChoice, LearnerState, StateError};
 use crate::oracle::WarmStart;
 use crate::problem::Problem;
 
 /// The version that this library writes.
 const VERSION: u32 = 1;
 
-/// Everything a campaign knows, to be kept and loaded again.
+/// The saved state of a campaign.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CampaignState {
     version: u32,
-    /// The learner as asked for.
+    /// The learner with its parameters.
     learner: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     horizon: Option<u64>,
     feedback: Feedback,
     seed: u64,
-    /// Names of the tasks: the state belongs to a problem with these.
+    /// The names of the tasks: the state belongs to a problem with these tasks.
     tasks: Vec<String>,
-    /// Rounds handed out.
+    /// The number of issued rounds.
     round: u64,
-    /// Where the oracle's next search starts.
+    /// The warm start of the oracle's next search.
     oracle: WarmStart,
-    /// What the learner has learnt.
-    learnt: serde_json::Value,
+    /// The state of the learner.
+    learnt: LearnerState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    watch: Option<WatchState>,
+    watch: Option<SavedGuardState>,
     open: Vec<OpenRound>,
 }
 
 impl CampaignState {
-    /// Reads what [`CampaignState::to_json`] wrote.
+    /// Reads a document that [`CampaignState::to_json`] wrote.
     ///
     /// # Errors
-    /// If it is not a state, or one of a later version.
+    /// If it is not the state of a campaign, or a newer version wrote it.
     pub fn from_json(text: &str) -> Result<Self, StateError> {
         let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| StateError(format!("state: {error}")))?;
+            serde_json::from_str(text).map_err(|error| StateError::Document(error.to_string()))?;
         let version = value.get("version").and_then(serde_json::Value::as_u64);
         match version {
             Some(version) if version == u64::from(VERSION) => {}
-            Some(version) => {
-                return Err(StateError(format!(
-                    "state: version {version} is not known here, only {VERSION}: a newer outlay wrote it"
-                )));
-            }
-            None => {
-                return Err(StateError(
-                    "state: has no version, so it is not the state of a campaign".to_owned(),
-                ));
-            }
+            Some(found) => return Err(StateError::Version { found, known: VERSION }),
+            None => return Err(StateError::NoVersion),
         }
-        Self::deserialize(value).map_err(|error| StateError(format!("state: {error}")))
+        Self::deserialize(value).map_err(|error| StateError::Document(error.to_string()))
     }
 
     /// As a JSON document.
@@ -70,45 +62,62 @@ impl CampaignState {
 }
 
 impl Campaign {
-    /// Everything it knows.
+    /// The state of the campaign.
     #[must_use]
     pub fn save(&self) -> CampaignState {
         CampaignState {
             version: VERSION,
-            learner: self.decider.spec.to_string(),
+            learner: self.planner.choice.to_string(),
             horizon: self.horizon,
             feedback: self.feedback,
             seed: self.seed,
-            tasks: self.decider.names.clone(),
+            tasks: self.planner.names.clone(),
             round: self.round,
-            oracle: self.decider.oracle.warm_start(),
-            learnt: self.decider.learner.save(),
-            watch: self.decider.watch.as_ref().map(|watch| watch.save()),
+            oracle: self.planner.oracle.warm_start(),
+            learnt: self.planner.learner.save(),
+            watch: self.planner.guard_state.as_ref().map(|state| state.save()),
             open: self.open.records(),
         }
     }
 
-    /// Goes on where a saved campaign stopped, for the same problem.
+    /// Continues a saved campaign with a built-in learner, for the same problem.
     ///
     /// # Errors
     /// If the state does not belong to a problem with these tasks, or is damaged.
     pub fn load(problem: &Problem, state: &CampaignState) -> Result<Self, CampaignError> {
-        let mut campaign =
-            Self::new(problem, &state.learner.parse()?, state.horizon, state.feedback, state.seed)?;
-        if campaign.decider.names != state.tasks {
-            let message = format!(
-                "state: its tasks are {}, those of the problem {}",
-                list(&state.tasks),
-                list(&campaign.decider.names)
-            );
-            return Err(StateError(message).into());
+        Self::load_with(problem, state.learner.parse()?, state)
+    }
+
+    /// Continues a saved campaign with this learner, which may be your own.
+    ///
+    /// # Errors
+    /// As [`Campaign::load`].
+    pub fn load_with(
+        problem: &Problem,
+        learner: LearnerChoice,
+        state: &CampaignState,
+    ) -> Result<Self, CampaignError> {
+        let options = CampaignOptions {
+            learner,
+            horizon: state.horizon,
+            feedback: Some(state.feedback),
+            seed: state.seed,
+            ..CampaignOptions::default()
+        };
+        let mut campaign = Self::new(problem, options)?;
+        if campaign.planner.names != state.tasks {
+            return Err(StateError::Tasks {
+                found: list(&state.tasks),
+                expected: list(&campaign.planner.names),
+            }
+            .into());
         }
-        campaign.decider.learner.load(&state.learnt)?;
-        campaign.decider.oracle.set_warm_start(&state.oracle);
-        campaign.decider.watch = state
+        campaign.planner.learner.load(&state.learnt)?;
+        campaign.planner.oracle.set_warm_start(&state.oracle);
+        campaign.planner.guard_state = state
             .watch
             .as_ref()
-            .map(|watch| Watch::load(problem, watch).map(Box::new))
+            .map(|saved| GuardState::load(problem, saved).map(Box::new))
             .transpose()?;
         campaign.round = state.round;
         campaign.open = restored(&campaign, state)?;
@@ -118,7 +127,7 @@ impl Campaign {
 
 /// The open rounds of a state, checked.
 fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, StateError> {
-    let tasks = campaign.decider.names.len();
+    let tasks = campaign.planner.names.len();
     let keeps_splits = campaign.open.keeps_splits();
     let mut open = OpenRounds::new(tasks, keeps_splits);
     let mut last = 0;
@@ -128,10 +137,7 @@ fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, St
             && record.spend.len() == split
             && record.success.len() == split;
         if !(fits && record.round > last && record.round <= state.round) {
-            return Err(StateError(format!(
-                "state: open round {} does not fit: rounds rise up to {}, one entry a task",
-                record.round, state.round
-            )));
+            return Err(StateError::OpenRound { round: record.round, last: state.round });
         }
         last = record.round;
         open.restore(record.clone());

@@ -4,8 +4,8 @@ use super::evidence::case_in;
 use super::finding::{Axis, Check, Finding, Line, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, exponents, largest};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError};
 use crate::problem::{BudgetLaw, EnvironmentSpec};
+use crate::simulation::{Experiment, ExperimentError};
 use crate::theory::worst_case_bound;
 
 pub(super) const CLAIM: Claim = Claim {
@@ -51,7 +51,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         let cases = LAWS.iter().map(case).collect::<Result<_, _>>()?;
         Ok(Experiment {
             cases,
-            learners: vec![setting.subjects.paper, setting.subjects.sharp],
+            learners: vec![setting.subjects.paper.into(), setting.subjects.sharp.into()],
             feedback: None,
             replications,
             seed: 1,

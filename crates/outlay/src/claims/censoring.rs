@@ -4,8 +4,8 @@ use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, exponent, largest, smallest};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError};
 use crate::learner::LearnerSpec;
+use crate::simulation::{Experiment, ExperimentError};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "censoring",

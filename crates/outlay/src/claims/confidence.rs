@@ -5,13 +5,13 @@ use statrs::distribution::{Binomial, DiscreteCDF};
 
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
 use super::{Claim, Evidence, Setting};
-use crate::environment::Environment;
-use crate::experiment::ExperimentError;
 use crate::feedback::Feedback;
 use crate::instance::Instance;
-use crate::learner::{LearnerSpec, Situation};
+use crate::learner::{LearnerInputs, LearnerSpec, RoundContext};
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
+use crate::simulation::Environment;
+use crate::simulation::ExperimentError;
 
 pub(super) const CLAIM: Claim = Claim {
     name: "confidence",
@@ -132,7 +132,12 @@ fn watch(
 ) -> Result<Watch, ExperimentError> {
     let environment = Environment::new(problem, seed)?;
     let means = environment.means();
-    let mut learner = learner.build(problem, Some(horizon), Feedback::Censored, seed)?;
+    let mut learner = learner.build(&LearnerInputs {
+        problem,
+        horizon: Some(horizon),
+        feedback: Feedback::Censored,
+        seed,
+    })?;
     let mut oracle = Oracle::new(problem);
     let mut weights = vec![0.0; means.len()];
     let mut seen: Vec<Seen> = vec![Seen::default(); means.len()];
@@ -140,8 +145,10 @@ fn watch(
     let enough = 100.0 * (horizon as f64).ln().powi(2);
     let mut watch = Watch { least_room: f64::INFINITY, ..Watch::default() };
     for round in 1..=horizon {
-        learner
-            .decide(&Situation { round, budget: problem.budget(), available: None }, &mut weights);
+        learner.decide(
+            &RoundContext { round, budget: problem.budget(), available: None },
+            &mut weights,
+        );
         for ((weight, mean), seen) in weights.iter().zip(means).zip(&seen) {
             let width = weight - seen.mean();
             let room = (weight - mean) / width.max(f64::MIN_POSITIVE);

@@ -4,8 +4,8 @@ use super::evidence::{case_in, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::series;
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::problem::{DelayLaw, EnvironmentSpec};
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "delays",
@@ -40,7 +40,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         })
     };
     let cases = INSTANCES.into_iter().flat_map(delayed).collect::<Result<Vec<_>, _>>()?;
-    let learners = vec![setting.subjects.paper, setting.subjects.sharp];
+    let learners = vec![setting.subjects.paper.into(), setting.subjects.sharp.into()];
     Ok(vec![Experiment {
         cases,
         learners,
@@ -70,9 +70,10 @@ fn added(evidence: &Evidence<'_>, instance: usize, mean: usize) -> Statistics {
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut finding = Finding::default();
-    finding.table.columns = ["instance", "mean delay", "paper", "sharp", "added", "lost by idling"]
-        .map(str::to_owned)
-        .to_vec();
+    finding.table.columns =
+        ["instance", "mean delay", "algorithm-1", "kl-ucb-plus", "added", "lost by idling"]
+            .map(str::to_owned)
+            .to_vec();
     let mut lines = Vec::new();
     for (instance, name) in INSTANCES.iter().enumerate() {
         let optimum =

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::experiment::{
-    Case, Experiment, ExperimentError, Replication, Source, Statistics, trace_rounds,
-};
 use crate::instance::{Instance, InstanceError};
 use crate::learner::LearnerSpec;
 use crate::problem::{EnvironmentSpec, ProblemSpec, Task, TaskSpec};
+use crate::simulation::{
+    Case, Experiment, ExperimentError, Replication, Source, Statistics, trace_rounds,
+};
 
 /// How much is played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,8 +44,8 @@ impl Setting {
     #[must_use]
     pub fn new(scale: Scale) -> Self {
         let subjects = Subjects {
-            paper: LearnerSpec::Paper,
-            tight: LearnerSpec::Tight,
+            paper: LearnerSpec::Algorithm1,
+            tight: LearnerSpec::KlUcbMixture,
             sharp: LearnerSpec::default(),
         };
         Self { scale, subjects }
@@ -113,7 +113,8 @@ pub(super) fn experiment(
         Ok(Case { name: (*name).to_owned(), source, horizon, parameter: None })
     };
     let cases = instances.iter().map(case).collect::<Result<Vec<Case>, ExperimentError>>()?;
-    Ok(Experiment { cases, learners: learners.to_vec(), feedback: None, replications, seed: 1 })
+    let learners = learners.iter().copied().map(Into::into).collect();
+    Ok(Experiment { cases, learners, feedback: None, replications, seed: 1 })
 }
 
 /// The regret of a run after so many rounds, linear in the logarithm of the rounds between the
@@ -143,7 +144,10 @@ pub(super) fn case_in(
     };
     let tasks = still.tasks().iter().map(task).collect();
     let spec = ProblemSpec { tasks, environment, horizon: Some(horizon), ..ProblemSpec::default() };
-    let problem = spec.check().map_err(|errors| InstanceError(format!("{instance}: {errors}")))?;
+    let problem = spec.check().map_err(|errors| InstanceError::Invalid {
+        instance: instance.to_owned(),
+        message: errors.to_string(),
+    })?;
     let name = format!("{instance}, {label}");
     Ok(Case { name, source: Source::Problem(Arc::new(problem)), horizon, parameter: None })
 }

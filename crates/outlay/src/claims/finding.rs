@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::experiment::Statistics;
+use crate::simulation::Statistics;
 
 /// The strongest verdict that an experiment allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

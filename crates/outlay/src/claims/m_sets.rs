@@ -4,8 +4,8 @@ use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, exponent, largest, spread};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError};
 use crate::learner::LearnerSpec;
+use crate::simulation::{Experiment, ExperimentError};
 use crate::theory::m_set_bound;
 
 pub(super) const CLAIM: Claim = Claim {

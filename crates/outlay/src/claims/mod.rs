@@ -28,7 +28,7 @@ pub use finding::{
     Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Verdict, Wanted,
 };
 
-use crate::experiment::{Experiment, ExperimentError};
+use crate::simulation::{Experiment, ExperimentError};
 
 /// A claim with its experiments and its criterion.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ pub struct Claim {
     /// The strongest verdict that the experiment allows.
     pub strength: Strength,
     /// Whether [`Claim::judge`] needs the regret over time,
-    /// [`crate::experiment::Replication::trace`], and not only the final regret.
+    /// [`crate::simulation::Replication::trace`], and not only the final regret.
     pub needs_traces: bool,
     plan: fn(&Setting) -> Result<Vec<Experiment>, ExperimentError>,
     judge: fn(&Evidence<'_>) -> Result<Finding, ExperimentError>,

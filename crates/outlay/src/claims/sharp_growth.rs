@@ -1,22 +1,22 @@
-//! Our own claim: under diminishing returns the regret of `sharp` grows like log T.
+//! Our own claim: under diminishing returns the regret of `kl-ucb-plus` grows like log T.
 
 use super::evidence::{experiment, half, regret_after, statistics};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::instance::Instance;
-use crate::learner::SHARP_FACTOR;
+use crate::learner::KL_UCB_PLUS_FACTOR;
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 use crate::theory::sharp_regret_per_decade;
 
 pub(super) const CLAIM: Claim = Claim {
     name: "sharp-growth",
-    title: "`sharp` under diminishing returns: regret grows like log T",
+    title: "`kl-ucb-plus` under diminishing returns: regret grows like log T",
     source: "docs/proof-sharp.md, Theorem D",
-    statement: "Under diminishing returns the regret of `sharp` is of order log T: each decade of \
-        rounds adds the same, and theory says how much.",
+    statement: "Under diminishing returns the regret of `kl-ucb-plus` is of order log T: each \
+        decade of rounds adds the same, and theory says how much.",
     criterion: "The regret that the last decade adds is within 20 % of the second-order prediction \
-                (30 % in the quick version), on both instances. (On `power` the increments still \
-                rise before 10⁵ rounds.)",
+        (30 % in the quick version), on both instances. (On `power` the increments still rise \
+        before 10⁵ rounds.)",
     strength: Strength::Trend,
     needs_traces: true,
     plan,
@@ -51,7 +51,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {
         let problem = name.parse::<Instance>()?.problem(1000, 1)?;
-        let predicted = sharp_regret_per_decade(&problem, SHARP_FACTOR)?;
+        let predicted = sharp_regret_per_decade(&problem, KL_UCB_PLUS_FACTOR)?;
         let increments = increments(evidence, case);
         let last = increments.last().map_or(f64::NAN, |(_, added)| added.mean);
         let what = format!("{name}: regret added by the last decade ÷ prediction");

@@ -1,21 +1,21 @@
-//! Our own claim: the worst case of `sharp` is K√T without a logarithm.
+//! Our own claim: the worst case of `kl-ucb-plus` is K√T without a logarithm.
 
 use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest, spread};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError};
 use crate::learner::LearnerSpec;
+use crate::simulation::{Experiment, ExperimentError};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "sharp-worst-case",
-    title: "`sharp` in the worst case: K√T, without a logarithm",
+    title: "`kl-ucb-plus` in the worst case: K√T, without a logarithm",
     source: "docs/proof-sharp.md, Theorem W",
-    statement: "The regret of `sharp` is at most 11.6 K√T + K for all horizons at once; Algorithm \
-        1 has a logarithm there.",
+    statement: "The regret of `kl-ucb-plus` is at most 11.6 K√T + K for all horizons at once; \
+        Algorithm 1 has a logarithm there.",
     criterion: "Four tasks in two pairs with gaps g/√T: the largest regret ÷ (K√T) over the gaps g \
-                = 1 … 12 stays within a factor of 1.15 over the horizons for `sharp`, below the \
-                bound; for Algorithm 1 it grows by at least 5 % a decade.",
+        = 1 … 12 stays within a factor of 1.15 over the horizons for `kl-ucb-plus`, below the \
+        bound; for Algorithm 1 it grows by at least 5 % a decade.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -61,12 +61,12 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         .map(|pair| (pair[1].1 / pair[0].1).powf((pair[1].0 / pair[0].0).log10().recip()));
     let checks = vec![
         Check::new(
-            "sharp: largest ÷ smallest of the worst cases",
+            "kl-ucb-plus: largest ÷ smallest of the worst cases",
             spread(&sharp),
             Wanted::AtMost(1.15),
         ),
         Check::new(
-            "sharp: worst regret ÷ (K√T)",
+            "kl-ucb-plus: worst regret ÷ (K√T)",
             largest(sharp.iter().map(|point| point.1)),
             Wanted::AtMost(11.6),
         ),
@@ -107,8 +107,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         across: HORIZONS,
         up: Axis { title: "regret ÷ (K √T)", logarithmic: false },
         lines: vec![
-            Line::new("paper", LineKind::Measured, paper),
-            Line::new("sharp", LineKind::Measured, sharp),
+            Line::new("algorithm-1", LineKind::Measured, paper),
+            Line::new("kl-ucb-plus", LineKind::Measured, sharp),
         ],
     };
     let over_gaps = Panel {

@@ -4,10 +4,10 @@ use super::evidence::{experiment, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
 use crate::instance::Instance;
 use crate::learner::LearnerSpec;
 use crate::problem::Problem;
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 use crate::theory::{DiminishingReturns, fluid, means};
 
 pub(super) const CLAIM: Claim = Claim {

@@ -4,8 +4,8 @@ use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Replication};
-use crate::learner::{LearnerSpec, SHARP_FACTOR};
+use crate::learner::{KL_UCB_PLUS_FACTOR, LearnerSpec};
+use crate::simulation::{Experiment, ExperimentError, Replication};
 use crate::theory::{sharp_bound, worst_case_bound};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -13,10 +13,10 @@ pub(super) const CLAIM: Claim = Claim {
     title: "Any curves: regret stays below the worst-case bound",
     source: "Theorem 3, corrected (docs/errata.md)",
     statement: "Whatever the curves, the regret of Algorithm 1 is at most 1 + 4 √(K L Σ F), with L \
-                = log(2 K² T²) and Σ F the sum of all chances of success: of order K √(T log T). \
-                The same holds for `tight`, `hoeffding` and `full`; `sharp` has 11.6 K√T + K.",
+        = log(2 K² T²) and Σ F the sum of all chances of success: of order K √(T log T). The same \
+        holds for `kl-ucb-mixture`, `hoeffding` and `full`; `kl-ucb-plus` has 11.6 K√T + K.",
     criterion: "Every run of every learner, on every instance and at every horizon, has a regret \
-                below its bound, taken from the run's own sum of chances.",
+        below its bound, taken from the run's own sum of chances.",
     strength: Strength::EveryRun,
     needs_traces: false,
     plan,
@@ -43,7 +43,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         .collect()
 }
 
-/// The place of `sharp`, whose bound needs no sum of chances.
+/// The place of `kl-ucb-plus`, whose bound needs no sum of chances.
 const SHARP: usize = 4;
 
 /// The bound for a run: that of the learner whose place it is in, also when a test puts another
@@ -51,7 +51,7 @@ const SHARP: usize = 4;
 fn bound(run: &Replication, horizon: u64, learner: usize) -> f64 {
     let tasks = run.completions.len();
     if learner == SHARP {
-        sharp_bound(tasks, horizon as f64, SHARP_FACTOR)
+        sharp_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR)
     } else {
         worst_case_bound(tasks, horizon, run.success_mass)
     }

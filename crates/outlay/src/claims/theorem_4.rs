@@ -4,8 +4,8 @@ use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, largest, smallest};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError};
 use crate::learner::LearnerSpec;
+use crate::simulation::{Experiment, ExperimentError};
 use crate::theory::theorem_4_lower;
 
 pub(super) const CLAIM: Claim = Claim {

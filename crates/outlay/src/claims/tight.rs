@@ -1,21 +1,21 @@
-//! Our own claim: `tight` keeps the theorems of Algorithm 1 and loses no more.
+//! Our own claim: `kl-ucb-mixture` keeps the theorems of Algorithm 1 and loses no more.
 
 use super::evidence::{experiment, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
 use super::series::{self, HORIZONS};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError, Statistics};
+use crate::simulation::{Experiment, ExperimentError, Statistics};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "tight",
-    title: "`tight` is never above Algorithm 1",
+    title: "`kl-ucb-mixture` is never above Algorithm 1",
     source: "docs/proof-tight.md",
-    statement: "`tight` has the guarantees of Algorithm 1 with a smaller confidence set, and \
-        loses less.",
+    statement: "`kl-ucb-mixture` has the guarantees of Algorithm 1 with a smaller confidence set, \
+        and loses less.",
     criterion: "On every instance and at every horizon the mean difference of the regrets of \
-                `tight` and Algorithm 1, run by run on the same draws, is not above zero by more \
-                than its 95 % interval; on `power`, `m-set` and `k-armed` it is below zero by more \
-                than that.",
+        `kl-ucb-mixture` and Algorithm 1, run by run on the same draws, is not above zero by more \
+        than its 95 % interval; on `power`, `m-set` and `k-armed` it is below zero by more than \
+        that.",
     strength: Strength::Trend,
     needs_traces: false,
     plan,
@@ -39,7 +39,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         .collect()
 }
 
-/// What `tight` loses more than Algorithm 1, run by run: both have met the same draws.
+/// What `kl-ucb-mixture` loses more than Algorithm 1, run by run: both have met the same draws.
 fn difference(evidence: &Evidence<'_>, position: usize, case: usize) -> Statistics {
     let pairs = evidence.runs(position, case, 0).iter().zip(evidence.runs(position, case, 1));
     Statistics::of(&pairs.map(|(paper, tight)| tight.regret - paper.regret).collect::<Vec<f64>>())
@@ -48,9 +48,10 @@ fn difference(evidence: &Evidence<'_>, position: usize, case: usize) -> Statisti
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let horizons = series::horizons(evidence);
     let mut finding = Finding::default();
-    finding.table.columns = ["instance", "T", "Algorithm 1", "tight", "difference", "ratio"]
-        .map(str::to_owned)
-        .to_vec();
+    finding.table.columns =
+        ["instance", "T", "Algorithm 1", "kl-ucb-mixture", "difference", "ratio"]
+            .map(str::to_owned)
+            .to_vec();
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {
         let mut line = Line::new(*name, LineKind::Measured, Vec::new());
@@ -65,7 +66,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             } else {
                 ("lower end", difference.mean - half(&difference))
             };
-            let what = format!("{name}, T = {horizon}: {what} of tight − Algorithm 1");
+            let what = format!("{name}, T = {horizon}: {what} of kl-ucb-mixture − Algorithm 1");
             finding.checks.push(Check::new(what, end, Wanted::AtMost(0.0)));
             let difference = super::Value::Mean(difference.mean, half(&difference));
             finding.table.rows.push(vec![
@@ -87,8 +88,9 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         ends.map(|&horizon| (horizon, 1.0)).collect(),
     ));
     finding.panels.push(Panel {
-        heading: "Regret of tight ÷ Algorithm 1",
-        caption: "Ratio of the mean regrets. On saturating-jobs tight loses nothing.".to_owned(),
+        heading: "Regret of kl-ucb-mixture ÷ Algorithm 1",
+        caption: "Ratio of the mean regrets. On saturating-jobs kl-ucb-mixture loses nothing."
+            .to_owned(),
         across: HORIZONS,
         up: Axis { title: "ratio", logarithmic: false },
         lines,

@@ -3,7 +3,7 @@
 use super::evidence::experiment;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Value, Wanted};
 use super::{Claim, Evidence, Setting};
-use crate::experiment::{Experiment, ExperimentError};
+use crate::simulation::{Experiment, ExperimentError};
 use crate::theory::{ThresholdStrategy, unknown_thresholds, unknown_thresholds_of};
 
 pub(super) const CLAIM: Claim = Claim {

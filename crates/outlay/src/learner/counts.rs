@@ -1,4 +1,4 @@
-//! What a learner remembers of each task: completions and the sum of their rewards.
+//! Completions and sums of rewards, the state of a count-based learner.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,15 +20,22 @@ pub(crate) fn mean(completions: f64, reward_sum: f64) -> f64 {
     if completions == 0.0 { 0.0 } else { mean }
 }
 
-/// Completions and reward sums, one a task. Whole numbers, so the order of arrival does not matter.
+/// The number of completions and the sum of rewards of each task. Both are integers, so the order
+/// of arrival does not matter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Counts {
+pub struct Counts {
     completions: Vec<u64>,
     /// In billionths of the largest reward.
     reward_sum: Vec<u64>,
 }
 
 impl Counts {
+    /// Completions and sums of their rewards in billionths of the largest reward.
+    #[must_use]
+    pub fn from_parts(completions: Vec<u64>, reward_sum: Vec<u64>) -> Self {
+        Self { completions, reward_sum }
+    }
+
     pub(crate) fn new(tasks: usize) -> Self {
         Self { completions: vec![0; tasks], reward_sum: vec![0; tasks] }
     }
@@ -68,23 +75,18 @@ impl Counts {
 
     /// Whether these can be the counts of `tasks` tasks.
     pub(crate) fn check(&self, tasks: usize) -> Result<(), StateError> {
-        for (name, length) in
+        for (field, found) in
             [("completions", self.completions.len()), ("reward_sum", self.reward_sum.len())]
         {
-            if length != tasks {
-                return Err(StateError(format!(
-                    "learner.{name}: {length} numbers for {tasks} tasks"
-                )));
+            if found != tasks {
+                return Err(StateError::Length { field, found, tasks });
             }
         }
         for (task, (&completions, &sum)) in
             self.completions.iter().zip(&self.reward_sum).enumerate()
         {
             if u128::from(sum) > u128::from(completions) * u128::from(Reward::UNITS) {
-                let most = "more than its completions can have brought";
-                return Err(StateError(format!(
-                    "learner.reward_sum[{task}]: {sum} billionths is {most} ({completions})"
-                )));
+                return Err(StateError::RewardSum { task, sum, completions });
             }
         }
         Ok(())

@@ -8,12 +8,12 @@
 //! other curves.
 
 use super::Learner;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::index_policy::{Index, IndexPolicy};
 use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::ln;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Cucb {
     widths: Widths,
     /// 1 before the first completion.
@@ -24,7 +24,7 @@ pub(super) struct Cucb {
 
 impl Cucb {
     pub(super) fn learner(tasks: usize) -> Box<dyn Learner> {
-        Box::new(Counting::new(
+        Box::new(IndexPolicy::new(
             tasks,
             Self { widths: Widths::new(), means: vec![1.0; tasks], narrowings: vec![1.0; tasks] },
         ))
@@ -55,7 +55,7 @@ const BLOCK: usize = 32;
 /// much less than one by one.
 ///
 /// A width depends on its round alone: it does not matter where a campaign starts or goes on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Widths {
     /// A multiple of the block's length.
     first: u64,

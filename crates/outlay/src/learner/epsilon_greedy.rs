@@ -7,13 +7,13 @@
 //! Guarantee: none; a constant share of exploring costs a constant share of the optimum.
 
 use super::Learner;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::index_policy::{Index, IndexPolicy};
 use crate::random::{Draws, Purpose};
 
 pub(super) const DEFAULT_EPSILON: f64 = 0.05;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct EpsilonGreedy {
     epsilon: f64,
     draws: Draws,
@@ -21,7 +21,10 @@ pub(super) struct EpsilonGreedy {
 
 impl EpsilonGreedy {
     pub(super) fn learner(tasks: usize, epsilon: f64, seed: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self { epsilon, draws: Draws::new(seed, Purpose::Learner) }))
+        Box::new(IndexPolicy::new(
+            tasks,
+            Self { epsilon, draws: Draws::new(seed, Purpose::Learner) },
+        ))
     }
 }
 

@@ -10,16 +10,16 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
-use super::{Decision, Learner, Situation, StateError, parse, written};
-use crate::feedback::{Feedback, Outcome};
+use super::{Decision, Learner, LearnerState, RoundContext, StateError};
+use crate::feedback::Outcome;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct ExploreThenCommit {
     rounds: u64,
     state: State,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     #[serde(flatten)]
     counts: Counts,
@@ -40,13 +40,9 @@ impl ExploreThenCommit {
 }
 
 impl Learner for ExploreThenCommit {
-    fn needs(&self) -> Feedback {
-        Feedback::Censored
-    }
-
-    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
-        if situation.round <= self.rounds {
-            let turn = ((situation.round - 1) % numbers.len().max(1) as u64) as usize;
+    fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
+        if context.round <= self.rounds {
+            let turn = ((context.round - 1) % numbers.len().max(1) as u64) as usize;
             numbers.fill(0.0);
             numbers[turn] = 1.0;
         } else {
@@ -57,7 +53,7 @@ impl Learner for ExploreThenCommit {
                 .get_or_insert_with(|| (0..counts.tasks()).map(|task| counts.mean(task)).collect());
             numbers.copy_from_slice(means);
         }
-        Decision::Maximise
+        Decision::Weights
     }
 
     fn observe(&mut self, task: usize, outcome: Outcome) {
@@ -66,20 +62,20 @@ impl Learner for ExploreThenCommit {
         }
     }
 
-    fn save(&self) -> serde_json::Value {
-        written(&self.state)
+    fn save(&self) -> LearnerState {
+        LearnerState::other(&self.state)
     }
 
-    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
-        let state: State = parse(state)?;
+    fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
+        let state: State = state.read()?;
         let tasks = self.state.counts.tasks();
         state.counts.check(tasks)?;
         let fits = |means: &Vec<f64>| {
             means.len() == tasks && means.iter().all(|mean| (0.0..=1.0).contains(mean))
         };
         if !state.committed.as_ref().is_none_or(fits) {
-            return Err(StateError(format!(
-                "learner.committed: must be {tasks} means between 0 and 1"
+            return Err(StateError::Learner(format!(
+                "`committed` must be {tasks} means between 0 and 1"
             )));
         }
         self.state = state;

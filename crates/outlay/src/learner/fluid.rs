@@ -18,7 +18,7 @@ pub(crate) fn fluid_index(
     };
     match learner {
         // The mean enters with the first completion.
-        LearnerSpec::Paper => {
+        LearnerSpec::Algorithm1 => {
             Some(mean * completions.min(1.0) + (log_term() / (1.0 + completions)).sqrt())
         }
         LearnerSpec::Full => Some(mean + (log_term() / round.max(1.0)).sqrt()),
@@ -26,12 +26,12 @@ pub(crate) fn fluid_index(
             Some((mean + (0.5 * log_term() / completions).sqrt()).min(1.0))
         }
         LearnerSpec::Hoeffding => Some(1.0),
-        LearnerSpec::Sharp { c } => Some(upper(c * (round / completions).ln())),
-        LearnerSpec::KlLog => Some(upper(round.ln())),
-        LearnerSpec::Tight if completions > 0.0 => {
-            Some(upper(super::tight::level(tasks, horizon, completions, mean * completions)))
-        }
-        LearnerSpec::Tight => Some(1.0),
+        LearnerSpec::KlUcbPlus { c } => Some(upper(c * (round / completions).ln())),
+        LearnerSpec::KlUcb => Some(upper(round.ln())),
+        LearnerSpec::KlUcbMixture if completions > 0.0 => Some(upper(
+            super::kl_ucb_mixture::level(tasks, horizon, completions, mean * completions),
+        )),
+        LearnerSpec::KlUcbMixture => Some(1.0),
         LearnerSpec::Cucb if completions > 0.0 => {
             Some(mean + (1.5 * round.ln() / completions).sqrt())
         }

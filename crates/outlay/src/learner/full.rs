@@ -1,17 +1,17 @@
 //! `full`: Algorithm 1 fed with every reward, also of tasks that failed. Needs full feedback.
 //!
-//! Not for use but for comparison: its distance from `paper` is the price of censoring.
+//! Not for use but for comparison: its distance from `algorithm-1` is the price of censoring.
 //!
-//! Guarantee: that of `paper`; its confidence intervals are those of the round's number, whatever
+//! Guarantee: that of `algorithm-1`; its confidence intervals are those of the round's number, whatever
 //! is played.
 
 use super::Learner;
-use super::counting::{Counting, Remembered};
-use super::paper::Paper;
+use super::algorithm_1::Algorithm1;
+use super::index_policy::{CachedIndex, IndexPolicy};
 
 pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-    Box::new(Counting::with_full_feedback(
+    Box::new(IndexPolicy::with_full_feedback(
         tasks,
-        Remembered::new(tasks, Paper::new(tasks, horizon)),
+        CachedIndex::new(tasks, Algorithm1::new(tasks, horizon)),
     ))
 }

@@ -4,14 +4,14 @@
 //! tried again.
 
 use super::Learner;
-use super::counting::{CountIndex, Counting, Remembered};
+use super::index_policy::{CachedIndex, CountIndex, IndexPolicy};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Greedy;
 
 impl Greedy {
     pub(super) fn learner(places: usize) -> Box<dyn Learner> {
-        Box::new(Counting::new(places, Remembered::new(places, Self)))
+        Box::new(IndexPolicy::new(places, CachedIndex::new(places, Self)))
     }
 }
 

@@ -9,8 +9,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Learner, LearnerError, Played, Situation, StateError, parse, written};
-use crate::feedback::Feedback;
+use super::{Decision, Learner, LearnerError, LearnerState, PlayedRound, RoundContext, StateError};
+use crate::feedback::Outcome;
 use crate::problem::{Bounds, Problem};
 
 /// More arms than this are not learnt in any horizon.
@@ -20,7 +20,7 @@ const DEFAULT_ARMS: usize = 200;
 /// Nor finer than this.
 const FINEST: u32 = 100;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct GridUcb {
     /// Whole parts a task, arm by arm.
     arms: Vec<Vec<u32>>,
@@ -29,7 +29,7 @@ pub(super) struct GridUcb {
     state: State,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     plays: Vec<u64>,
     gains: Vec<f64>,
@@ -43,19 +43,13 @@ impl GridUcb {
         let tasks = problem.tasks().len();
         let units = units.unwrap_or_else(|| finest_grid(tasks));
         if count_arms(tasks, units) > MOST_ARMS as f64 {
-            let message = format!(
-                "{units} units over {tasks} tasks make more than {MOST_ARMS} splits: take fewer units"
-            );
-            return Err(LearnerError(format!("grid-ucb: {message}")));
+            return Err(LearnerError::GridTooFine { units, tasks });
         }
         let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
         let mut arms = Vec::new();
         list_arms(&bounds, problem.budget() / f64::from(units), units, &mut Vec::new(), &mut arms);
         if arms.is_empty() {
-            return Err(LearnerError(
-                "grid-ucb: no split of the grid meets the tasks' bounds: take more units"
-                    .to_owned(),
-            ));
+            return Err(LearnerError::GridInfeasible);
         }
         let state = State { plays: vec![0; arms.len()], gains: vec![0.0; arms.len()] };
         Ok(Box::new(Self { arms, units, tasks: tasks as f64, state }))
@@ -110,14 +104,10 @@ fn list_arms(
 }
 
 impl Learner for GridUcb {
-    fn needs(&self) -> Feedback {
-        Feedback::Bandit
-    }
-
-    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
-        let log_round = (situation.round as f64).ln();
+    fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
+        let log_round = (context.round as f64).ln();
         let can_be_played = |arm: &Vec<u32>| {
-            arm.iter().enumerate().all(|(task, &parts)| parts == 0 || situation.has(task))
+            arm.iter().enumerate().all(|(task, &parts)| parts == 0 || context.has(task))
         };
         let mut best = (f64::NEG_INFINITY, None);
         for (position, arm) in self.arms.iter().enumerate().filter(|(_, arm)| can_be_played(arm)) {
@@ -132,7 +122,7 @@ impl Learner for GridUcb {
                 best = (index, Some(arm));
             }
         }
-        let unit = situation.budget / f64::from(self.units);
+        let unit = context.budget / f64::from(self.units);
         numbers.fill(0.0);
         if let Some(arm) = best.1 {
             numbers
@@ -140,22 +130,24 @@ impl Learner for GridUcb {
                 .zip(arm)
                 .for_each(|(spend, &parts)| *spend = f64::from(parts) * unit);
         }
-        Decision::Split
+        Decision::Allocation
     }
 
-    fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
+    fn observe(&mut self, _: usize, _: Outcome) {}
+
+    fn observe_gain(&mut self, played: &PlayedRound<'_>, gain: f64) {
         if let Some(arm) = self.arm_of(played.spend) {
             self.state.plays[arm] += 1;
             self.state.gains[arm] += gain;
         }
     }
 
-    fn save(&self) -> serde_json::Value {
-        written(&self.state)
+    fn save(&self) -> LearnerState {
+        LearnerState::other(&self.state)
     }
 
-    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
-        let state: State = parse(state)?;
+    fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
+        let state: State = state.read()?;
         let arms = self.arms.len();
         let most = |play: &u64| *play as f64 * self.tasks + 1e-6;
         let fits = state.plays.len() == arms && state.gains.len() == arms;
@@ -166,7 +158,7 @@ impl Learner for GridUcb {
                 .zip(&state.gains)
                 .all(|(plays, gain)| *gain >= 0.0 && *gain <= most(plays))
         {
-            return Err(StateError(format!("learner: must hold plays and gains of {arms} splits")));
+            return Err(StateError::Learner(format!("must hold plays and gains of {arms} splits")));
         }
         self.state = state;
         Ok(())

@@ -7,10 +7,10 @@
 //! mean is at most 1.
 
 use super::Learner;
-use super::counting::{CountIndex, Counting, Remembered};
-use super::paper::log_term;
+use super::algorithm_1::log_term;
+use super::index_policy::{CachedIndex, CountIndex, IndexPolicy};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Hoeffding {
     half_log_term: f64,
 }
@@ -18,7 +18,7 @@ pub(super) struct Hoeffding {
 impl Hoeffding {
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
         let index = Self { half_log_term: 0.5 * log_term(tasks, horizon) };
-        Box::new(Counting::new(tasks, Remembered::new(tasks, index)))
+        Box::new(IndexPolicy::new(tasks, CachedIndex::new(tasks, index)))
     }
 }
 

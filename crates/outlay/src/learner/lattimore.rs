@@ -33,8 +33,8 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Learner, Situation, StateError, parse, written};
-use crate::feedback::{Feedback, Outcome};
+use super::{Decision, Learner, LearnerState, RoundContext, StateError};
+use crate::feedback::Outcome;
 use crate::problem::{Bounds, Problem};
 
 /// No outcome weighs more than this: where the bounds have met, the weight would be infinite.
@@ -45,7 +45,7 @@ const LEAST_TRIAL: f64 = 1e-18;
 /// What is left is shared out if it is at least this part of what the tasks have got.
 const WORTH_SHARING: f64 = 0.25;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Lattimore {
     bounds: Vec<Bounds>,
     /// `log(6 (T K)²)`.
@@ -209,30 +209,26 @@ impl Lattimore {
 }
 
 impl Learner for Lattimore {
-    fn needs(&self) -> Feedback {
-        Feedback::Censored
-    }
-
     fn needs_spends(&self) -> bool {
         true
     }
 
-    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+    fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
         self.take_up_news();
         let tasks = &self.state.tasks;
         self.order.sort_unstable_by(|&one, &other| {
             tasks[one].low.total_cmp(&tasks[other].low).then(one.cmp(&other))
         });
-        let mut left = situation.budget;
+        let mut left = context.budget;
         for (task, (spend, bounds)) in numbers.iter_mut().zip(&self.bounds).enumerate() {
-            *spend = if situation.has(task) { bounds.min } else { 0.0 };
+            *spend = if context.has(task) { bounds.min } else { 0.0 };
             left -= *spend;
         }
-        let share = situation.budget / tasks.len() as f64;
-        for &task in self.order.iter().filter(|task| situation.has(**task)) {
+        let share = context.budget / tasks.len() as f64;
+        for &task in self.order.iter().filter(|task| context.has(**task)) {
             let Bounds { min, max, at_least } = self.bounds[task];
             let wanted =
-                tasks[task].wants(share, LEAST_TRIAL * situation.budget).max(at_least).min(max);
+                tasks[task].wants(share, LEAST_TRIAL * context.budget).max(at_least).min(max);
             let spend = wanted.min(min + left);
             if spend > min && spend >= at_least {
                 numbers[task] = spend;
@@ -240,8 +236,10 @@ impl Learner for Lattimore {
             }
         }
         self.share_out(left, numbers);
-        Decision::Split
+        Decision::Allocation
     }
+
+    fn observe(&mut self, _: usize, _: Outcome) {}
 
     fn observe_spent(&mut self, task: usize, spend: f64, outcome: Outcome) {
         let completed = match outcome {
@@ -255,14 +253,14 @@ impl Learner for Lattimore {
         }
     }
 
-    fn save(&self) -> serde_json::Value {
+    fn save(&self) -> LearnerState {
         let mut state = self.state.clone();
         state.news.sort_unstable_by(News::order);
-        written(&state)
+        LearnerState::other(&state)
     }
 
-    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
-        let state: State = parse(state)?;
+    fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
+        let state: State = state.read()?;
         let tasks = self.bounds.len();
         let are_news_sound = state
             .news
@@ -272,8 +270,8 @@ impl Learner for Lattimore {
             || !state.tasks.iter().all(Difficulty::is_sound)
             || !are_news_sound
         {
-            return Err(StateError(format!(
-                "learner: must hold bounds, sums and news of {tasks} tasks, none below zero"
+            return Err(StateError::Learner(format!(
+                "must hold bounds, sums and news of {tasks} tasks, none below zero"
             )));
         }
         self.state = state;
@@ -308,7 +306,7 @@ mod tests {
         let draws = Draws::new(seed, Purpose::Completion);
         let mut spend = vec![0.0; full_at.len()];
         for round in 1..=horizon {
-            learner.decide(&Situation { round, budget: 1.0, available: None }, &mut spend);
+            learner.decide(&RoundContext { round, budget: 1.0, available: None }, &mut spend);
             look(round, learner, &spend);
             for (task, (&spend, &full_at)) in spend.iter().zip(full_at).enumerate() {
                 let completes = draws.round(round).uniform(task) < spend / full_at;
@@ -364,15 +362,15 @@ mod tests {
     fn the_first_trials_halve_until_they_fail() {
         let mut learner = learner(&[0.5, 0.5], 100);
         let mut spend = [0.0; 2];
-        let situation = Situation { round: 1, budget: 1.0, available: None };
+        let context = RoundContext { round: 1, budget: 1.0, available: None };
         for trial in [0.5, 0.25, 0.125] {
-            learner.decide(&situation, &mut spend);
+            learner.decide(&context, &mut spend);
             assert_eq!(spend, [trial; 2]);
             (0..2).for_each(|task| learner.observe_spent(task, trial, Outcome::Done(Reward::MOST)));
         }
         learner.observe_spent(0, 0.0625, Outcome::Failed);
         learner.observe_spent(1, 0.0625, Outcome::Missing);
-        learner.decide(&situation, &mut spend);
+        learner.decide(&context, &mut spend);
         // The second still tries; the first gets all the rest, as it has little to be sure of.
         assert_eq!(spend, [0.9375, 0.0625]);
         assert_eq!((learner.state.tasks[0].low, learner.state.tasks[1].low), (0.0625, 0.0));
@@ -384,7 +382,7 @@ mod tests {
         let mut spend = [0.0; 2];
         for round in 1..=5000 {
             learner.decide(
-                &Situation { round, budget: 1e-300, available: Some(&[true, false]) },
+                &RoundContext { round, budget: 1e-300, available: Some(&[true, false]) },
                 &mut spend,
             );
             assert!(spend[0] > 0.0 && spend[1] == 0.0);
@@ -407,9 +405,9 @@ mod tests {
             |state| state["news"][0]["spend"] = 0.0.into(),
         ];
         for harm in damage {
-            let mut state = sound.clone();
+            let mut state = serde_json::to_value(&sound).unwrap();
             harm(&mut state);
-            assert!(learner.load(&state).is_err(), "{state}");
+            assert!(learner.load(&LearnerState::Other(state.clone())).is_err(), "{state}");
         }
         assert_eq!(learner.save(), sound);
     }

@@ -1,154 +1,223 @@
-//! Learners: how the next split is chosen from what came back.
+//! Learners: policies that choose the next allocation from the outcomes so far.
 //!
-//! A learner knows the curves' number and what it was told; it knows neither the oracle nor the
-//! environment. Each round it either gives every task a weight, and the oracle finds the best split
-//! for these weights, or it names a split itself.
+//! A learner knows neither the oracle nor the environment. In each round it either gives every task
+//! a weight, for which the oracle finds the best allocation, or it chooses the allocation itself.
+//! Most built-in learners are index policies: the weight of a task is an optimistic estimate of the
+//! mean reward of its completions.
 //!
-//! To add one: copy `hoeffding.rs` (an index), or `uniform.rs` (a split of its own); add it to
-//! [`LearnerSpec`] and to [`LEARNERS`]; `tests/learner/conformance.rs` then runs its suite on it.
+//! # A learner of your own
+//!
+//! Implement [`Learner`] in your own crate and pass it to a
+//! [`Campaign`](crate::campaign::Campaign) or an [`Experiment`](crate::simulation::Experiment) as a
+//! [`LearnerChoice::own`]. Only [`decide`](Learner::decide) and [`observe`](Learner::observe) are
+//! required.
+//!
+//! ```
+//! use outlay::campaign::{Campaign, CampaignOptions};
+//! use outlay::feedback::Outcome;
+//! use outlay::learner::{Decision, Learner, LearnerChoice, RoundContext};
+//! use outlay::{Curve, ProblemSpec, TaskSpec};
+//!
+//! /// Weighs each task by its mean reward, starting from 1 completion with reward 1.
+//! #[derive(Debug, Clone)]
+//! struct OptimisticMean {
+//!     completions: Vec<f64>,
+//!     rewards: Vec<f64>,
+//! }
+//!
+//! impl Learner for OptimisticMean {
+//!     fn decide(&mut self, _: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
+//!         for (task, weight) in numbers.iter_mut().enumerate() {
+//!             *weight = self.rewards[task] / self.completions[task];
+//!         }
+//!         Decision::Weights
+//!     }
+//!
+//!     fn observe(&mut self, task: usize, outcome: Outcome) {
+//!         if let Outcome::Done(reward) = outcome {
+//!             self.completions[task] += 1.0;
+//!             self.rewards[task] += reward.share();
+//!         }
+//!     }
+//! }
+//!
+//! let tasks = vec![TaskSpec::new("search", Curve::exponential(90.0)?)];
+//! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
+//! let learner = LearnerChoice::own("optimistic-mean", |inputs| {
+//!     let ones = vec![1.0; inputs.problem.tasks().len()];
+//!     OptimisticMean { completions: ones.clone(), rewards: ones }
+//! });
+//! let options = CampaignOptions { learner, ..CampaignOptions::default() };
+//! let mut campaign = Campaign::new(&problem, options)?;
+//! assert_eq!(campaign.allocate(100.0, None)?.allocation.spend, [100.0]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A built-in learner
+//!
+//! To add one, copy `hoeffding.rs` (an index policy) or `uniform.rs` (a learner that chooses the
+//! allocation itself) and add a row to the table in `spec.rs`. The compiler then asks for the rest,
+//! and `tests/learner/conformance.rs` runs its checks on the new learner.
 
+mod algorithm_1;
 mod beta_draw;
-mod counting;
+mod choice;
 mod counts;
 mod cucb;
 mod epsilon_greedy;
+mod error;
 mod explore_then_commit;
 mod fluid;
 mod full;
 mod greedy;
 mod grid_ucb;
 mod hoeffding;
+mod index_policy;
 pub(crate) mod kl;
-mod kl_log;
+mod kl_ucb;
+mod kl_ucb_mixture;
+mod kl_ucb_plus;
 mod lattimore;
 mod oful;
-mod paper;
-mod sharp;
 mod spec;
+mod state;
 mod thompson;
-mod tight;
 mod uniform;
 
+pub use algorithm_1::log_term;
+pub use choice::{LearnerChoice, LearnerInputs, OwnLearner};
+pub use counts::Counts;
+pub use error::{LearnerError, StateError};
 pub(crate) use fluid::fluid_index;
-pub use paper::log_term;
-pub(crate) use sharp::DEFAULT_FACTOR as SHARP_FACTOR;
-pub use spec::{LEARNERS, LearnerEntry, LearnerError, LearnerSpec};
+pub(crate) use kl_ucb_plus::DEFAULT_FACTOR as KL_UCB_PLUS_FACTOR;
+pub use spec::{LEARNERS, LearnerEntry, LearnerSpec};
+pub use state::LearnerState;
 pub use uniform::even_split;
 
-use crate::feedback::{Completion, Feedback, Outcome};
+use crate::feedback::{Completion, Outcome};
 
-/// What a learner knows of the round that it decides.
+/// The round that a learner decides.
 #[derive(Debug, Clone, Copy)]
-pub struct Situation<'a> {
+pub struct RoundContext<'a> {
     /// The round, counted from 1.
     pub round: u64,
-    /// What may be spent in it.
+    /// The budget of the round.
     pub budget: f64,
-    /// Which tasks are there; absent: all.
+    /// Which tasks are available; absent: all.
     pub available: Option<&'a [bool]>,
 }
 
-impl Situation<'_> {
-    /// Whether a task is there this round.
+impl RoundContext<'_> {
+    /// Whether a task is available in this round.
     #[must_use]
     pub fn has(&self, task: usize) -> bool {
         self.available.is_none_or(|available| available[task])
     }
 }
 
-/// What a learner wants.
+/// The meaning of the numbers that a learner wrote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The best split for the weights that it wrote.
-    Maximise,
-    /// The split that it wrote.
-    Split,
+    /// Weights: the oracle finds the best allocation for them.
+    Weights,
+    /// The allocation itself.
+    Allocation,
 }
 
-/// A learner's saved state does not fit.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct StateError(pub String);
+/// An allocation that was played.
+#[derive(Debug, Clone, Copy)]
+pub struct PlayedRound<'a> {
+    /// The round.
+    pub round: u64,
+    /// The spend on each task.
+    pub spend: &'a [f64],
+    /// The success probability of each task.
+    pub success: &'a [f64],
+}
 
-/// A rule that turns what came back into the next split.
-pub trait Learner: std::fmt::Debug + Send {
-    /// What it must be shown.
-    fn needs(&self) -> Feedback;
+/// A policy that chooses the next allocation from the outcomes so far.
+///
+/// See the [module documentation](self) for an example.
+pub trait Learner: std::fmt::Debug + Send + CloneLearner {
+    /// Decides a round: writes one number per task, weights or spends, and returns which.
+    fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision;
 
-    /// Decides a round: writes one number a task, weights or spends, and says which.
-    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision;
+    /// Learns from the outcome of one task in one round. Outcomes may arrive late and in any order.
+    ///
+    /// Under bandit feedback [`Learner::observe_gain`] is called instead.
+    fn observe(&mut self, task: usize, outcome: Outcome);
 
-    /// After the oracle's answer to [`Decision::Maximise`], if it
-    /// [`reconsiders`](Learner::reconsiders): it may write other weights and ask again (`true`).
-    /// `success` is the chance of success of each task under the answer.
-    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
-        let _ = (success, weights);
-        false
-    }
-
-    /// Takes what is told of one task in one round. Outcomes may come late and in any order.
-    fn observe(&mut self, task: usize, outcome: Outcome) {
-        let _ = (task, outcome);
-    }
-
-    /// Takes a whole round under censored feedback: who completed; the others failed. The same as
-    /// each outcome by itself.
+    /// Learns from a whole round under censored feedback: these tasks completed, the others failed.
+    ///
+    /// The effect must be that of calling [`Learner::observe`] for each completion.
     fn observe_completed(&mut self, completed: &[Completion]) {
         for &Completion { task, reward } in completed {
             self.observe(task, Outcome::Done(reward));
         }
     }
 
-    /// Whether outcomes must come with what was spent on them: see [`Learner::observe_spent`].
+    /// Learns from the total reward of a round, in multiples of the largest reward. Called under
+    /// bandit feedback only.
+    fn observe_gain(&mut self, played: &PlayedRound<'_>, gain: f64) {
+        let _ = (played, gain);
+    }
+
+    /// Whether outcomes must come with the spend: see [`Learner::observe_spent`].
     fn needs_spends(&self) -> bool {
         false
     }
 
-    /// Takes what is told of one task in one round in which it was given `spend`; in place of the
-    /// other two, if it [`needs_spends`](Learner::needs_spends). Failures are told here, too.
+    /// Learns from the outcome of one task in a round in which `spend` was spent on it. Called in
+    /// place of [`Learner::observe`] if the learner [`needs_spends`](Learner::needs_spends), also
+    /// for failures.
     fn observe_spent(&mut self, task: usize, spend: f64, outcome: Outcome) {
         let _ = spend;
         self.observe(task, outcome);
     }
 
-    /// Whether it may ask again after an answer: see [`Learner::reconsider`].
+    /// Whether it may change its weights after an allocation: see [`Learner::reconsider`].
     fn reconsiders(&self) -> bool {
         false
     }
 
-    /// Takes the rewards of a whole round, in multiples of the largest reward: what bandit feedback
-    /// shows.
-    fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
-        let _ = (played, gain);
+    /// Called with the oracle's allocation for [`Decision::Weights`] if the learner
+    /// [`reconsiders`](Learner::reconsiders). It may write other weights and return `true` for
+    /// another allocation. `success` is the success probability of each task under the allocation.
+    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
+        let _ = (success, weights);
+        false
     }
 
-    /// Everything that it has learnt.
-    fn save(&self) -> serde_json::Value;
+    /// Everything that it has learned. The default is [`LearnerState::Empty`].
+    fn save(&self) -> LearnerState {
+        LearnerState::Empty
+    }
 
-    /// Takes over what another of its kind had learnt.
+    /// Replaces what it has learned by a saved state.
     ///
     /// # Errors
-    /// If the state is not one of this kind or does not fit the problem.
-    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError>;
+    /// If the state belongs to another kind of learner or to another problem. The default returns
+    /// [`StateError::Unsupported`].
+    fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
+        let _ = state;
+        Err(StateError::Unsupported)
+    }
 }
 
-/// A split that was played.
-#[derive(Debug, Clone, Copy)]
-pub struct Played<'a> {
-    /// The round.
-    pub round: u64,
-    /// What each task got.
-    pub spend: &'a [f64],
-    /// Each task's chance of success.
-    pub success: &'a [f64],
+/// Clones a boxed learner. Implemented for every learner that is `Clone`.
+pub trait CloneLearner {
+    /// A boxed copy.
+    fn clone_box(&self) -> Box<dyn Learner>;
 }
 
-/// What a learner of this kind has saved.
-fn parse<T: serde::de::DeserializeOwned>(state: &serde_json::Value) -> Result<T, StateError> {
-    T::deserialize(state).map_err(|error| StateError(format!("learner: {error}")))
+impl<L: Learner + Clone + 'static> CloneLearner for L {
+    fn clone_box(&self) -> Box<dyn Learner> {
+        Box::new(self.clone())
+    }
 }
 
-/// A state that serde can always write.
-fn written<T: serde::Serialize>(state: &T) -> serde_json::Value {
-    serde_json::to_value(state).unwrap_or_default()
+impl Clone for Box<dyn Learner> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
 }

@@ -12,15 +12,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Decision, Learner, Played, Situation, StateError, parse, written};
-use crate::feedback::Feedback;
+use super::{Decision, Learner, LearnerState, PlayedRound, RoundContext, StateError};
+use crate::feedback::Outcome;
 
 /// A climb that gains less than this share has arrived.
 const ARRIVED: f64 = 1e-9;
 /// No climb takes more steps than this.
 const MOST_STEPS: u32 = 30;
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Oful {
     tasks: usize,
     /// `2 log(1/δ)`.
@@ -33,7 +33,7 @@ pub(super) struct Oful {
     scratch: Vec<f64>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct State {
     /// The inverse of I + Σ F Fᵀ, row by row.
     inverse: Vec<f64>,
@@ -44,7 +44,7 @@ struct State {
 }
 
 /// The search for the most hopeful split of one round.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 struct Climb {
     start: usize,
     steps: u32,
@@ -102,11 +102,7 @@ impl Oful {
 }
 
 impl Learner for Oful {
-    fn needs(&self) -> Feedback {
-        Feedback::Bandit
-    }
-
-    fn decide(&mut self, _: &Situation<'_>, numbers: &mut [f64]) -> Decision {
+    fn decide(&mut self, _: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
         let mut estimate = std::mem::take(&mut self.estimate);
         self.multiply(|task| self.state.response[task], &mut estimate);
         self.estimate = estimate;
@@ -121,7 +117,7 @@ impl Learner for Oful {
             ..Climb::default()
         };
         self.begin(numbers);
-        Decision::Maximise
+        Decision::Weights
     }
 
     fn reconsiders(&self) -> bool {
@@ -152,7 +148,9 @@ impl Learner for Oful {
         true
     }
 
-    fn observe_gain(&mut self, played: &Played<'_>, gain: f64) {
+    fn observe(&mut self, _: usize, _: Outcome) {}
+
+    fn observe_gain(&mut self, played: &PlayedRound<'_>, gain: f64) {
         // Sherman and Morrison: the inverse after one more feature.
         let mut product = std::mem::take(&mut self.scratch);
         let square = self.multiply(|task| played.success[task], &mut product);
@@ -171,18 +169,18 @@ impl Learner for Oful {
             .for_each(|(sum, success)| *sum += gain * success);
     }
 
-    fn save(&self) -> serde_json::Value {
-        written(&self.state)
+    fn save(&self) -> LearnerState {
+        LearnerState::other(&self.state)
     }
 
-    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
-        let state: State = parse(state)?;
+    fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
+        let state: State = state.read()?;
         let tasks = self.tasks;
         if state.inverse.len() != tasks * tasks
             || state.response.len() != tasks
             || !(state.log_determinant >= 0.0)
         {
-            return Err(StateError(format!("learner: must hold the regression of {tasks} tasks")));
+            return Err(StateError::Learner(format!("must hold the regression of {tasks} tasks")));
         }
         self.state = state;
         Ok(())

@@ -1,293 +1,298 @@
-//! Learners by name: `sharp`, `epsilon-greedy:epsilon=0.1`.
+//! Learners by name: `kl-ucb-plus`, `epsilon-greedy:epsilon=0.1`.
 
 use std::str::FromStr;
 
+use super::algorithm_1::Algorithm1;
 use super::cucb::Cucb;
 use super::epsilon_greedy::{DEFAULT_EPSILON, EpsilonGreedy};
 use super::explore_then_commit::{self, ExploreThenCommit};
 use super::greedy::Greedy;
 use super::grid_ucb::GridUcb;
 use super::hoeffding::Hoeffding;
-use super::kl_log::KlLog;
+use super::kl_ucb::KlUcb;
+use super::kl_ucb_mixture::KlUcbMixture;
+use super::kl_ucb_plus::{self, KlUcbPlus};
 use super::lattimore::Lattimore;
 use super::oful::Oful;
-use super::paper::Paper;
-use super::sharp::{self, Sharp};
 use super::thompson::Thompson;
-use super::tight::Tight;
 use super::uniform::Uniform;
-use super::{Learner, full};
+use super::{Learner, LearnerError, LearnerInputs, full};
 use crate::feedback::Feedback;
-use crate::problem::Problem;
 use crate::text::NameWithParameters;
 
-/// A learner cannot be made: which, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LearnerError(pub String);
-
-/// A learner as asked for, with its parameters.
-#[derive(Debug, Clone, Copy, PartialEq)]
-#[non_exhaustive]
-pub enum LearnerSpec {
-    /// Algorithm 1 of the paper.
-    Paper,
-    /// The default: KL-UCB+ in the paper's allocation rule.
-    Sharp {
-        /// The factor of the confidence level.
-        c: f64,
-    },
-    /// Algorithm 1 with a mixture martingale's confidence set.
-    Tight,
-    /// Algorithm 1 with Hoeffding's width.
-    Hoeffding,
-    /// KL-UCB with level log t.
-    KlLog,
-    /// Thompson sampling.
-    Thompson,
-    /// The means seen so far.
-    Greedy,
-    /// Greedy with random rounds.
-    EpsilonGreedy {
-        /// The chance that a round explores.
-        epsilon: f64,
-    },
-    /// Exploring first, then fixed means.
-    ExploreThenCommit {
-        /// How many rounds explore; absent: T^(2/3).
-        rounds: Option<u64>,
-    },
-    /// The even split.
-    Uniform,
-    /// Algorithm 1 that sees every reward.
-    Full,
-    /// Combinatorial UCB.
-    Cucb,
-    /// A linear bandit on the feature F(x).
-    Oful,
-    /// UCB1 on a grid of splits.
-    GridUcb {
-        /// Parts that the budget is cut into; absent: as many as about 200 splits allow.
-        units: Option<u32>,
-    },
-    /// Saturating lines of unknown steepness.
-    Lattimore,
-}
-
-impl LearnerSpec {
-    /// Whether it names splits itself, instead of weights for the oracle.
-    #[must_use]
-    pub fn names_its_splits(&self) -> bool {
-        matches!(self, Self::Uniform | Self::GridUcb { .. } | Self::Lattimore)
-    }
-
-    /// Whether completions and sums of rewards, a pair a task, are all that it learns from what
-    /// came back: it then does not matter in which order that came, nor what was decided in
-    /// between.
-    #[must_use]
-    pub fn learns_by_counting(&self) -> bool {
-        !matches!(
-            self,
-            Self::ExploreThenCommit { .. } | Self::Lattimore | Self::Oful | Self::GridUcb { .. }
-        )
-    }
-}
-
-/// `sharp`.
-impl Default for LearnerSpec {
-    fn default() -> Self {
-        Self::Sharp { c: sharp::DEFAULT_FACTOR }
-    }
-}
-
-/// What there is to know of a learner before choosing it.
+/// Facts about a learner that help to choose it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LearnerEntry {
     /// Its name in flags and files.
     pub name: &'static str,
+    /// Other names that are accepted in place of `name`.
+    pub aliases: &'static [&'static str],
     /// Its parameters with their defaults; empty if it has none.
     pub parameters: &'static str,
-    /// What it must be shown.
+    /// The feedback that it needs.
     pub feedback: Feedback,
-    /// Whether it must know the horizon.
+    /// Whether it needs to know the horizon.
     pub needs_horizon: bool,
-    /// What is proved of it in this model.
+    /// What is proved about it in this model.
     pub guarantee: &'static str,
 }
 
-const fn entry(
-    name: &'static str,
-    parameters: &'static str,
-    feedback: Feedback,
-    needs_horizon: bool,
-    guarantee: &'static str,
-) -> LearnerEntry {
-    LearnerEntry { name, parameters, feedback, needs_horizon, guarantee }
+/// Generates [`LearnerSpec`], [`LEARNERS`], the defaults and [`LearnerSpec::entry`] from one table,
+/// so that no learner can be missing from any of them.
+macro_rules! learners {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $({ $(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr })?
+            => $entry:expr;
+    )*) => {
+        /// A built-in learner with its parameters.
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        #[non_exhaustive]
+        pub enum LearnerSpec {
+            $($(#[$doc])* $variant $({ $(#[$field_doc])* $field: $type })?,)*
+        }
+
+        const COUNT: usize = [$(stringify!($variant)),*].len();
+
+        /// Every built-in learner, in the order in which lists show them.
+        pub const LEARNERS: [LearnerEntry; COUNT] = [$($entry),*];
+
+        /// Every built-in learner with default parameters, in the order of [`LEARNERS`].
+        const DEFAULTS: [LearnerSpec; COUNT] =
+            [$(LearnerSpec::$variant $({ $field: $default })?),*];
+
+        impl LearnerSpec {
+            /// Facts about this learner.
+            #[must_use]
+            pub fn entry(&self) -> LearnerEntry {
+                match self {
+                    $(Self::$variant $({ $field: _ })? => $entry,)*
+                }
+            }
+        }
+    };
 }
 
-/// Every learner.
-pub const LEARNERS: [LearnerEntry; 15] = [
-    entry(
-        "sharp",
-        "c=1.1",
-        Feedback::Censored,
-        false,
-        "11.6 K√T + K for any curves; O(log T) under diminishing returns",
-    ),
-    entry(
-        "paper",
-        "",
-        Feedback::Censored,
-        true,
-        "Theorems 1 and 3: O(log² T) under diminishing returns, Õ(K√T) for any curves",
-    ),
-    entry(
-        "tight",
-        "",
-        Feedback::Censored,
-        true,
-        "Theorems 1 and 3, same constants; its indices are confidence bounds",
-    ),
-    entry("hoeffding", "", Feedback::Censored, true, "Theorems 1 and 3, same constants"),
-    entry("kl-log", "", Feedback::Censored, false, "none known here"),
-    entry("thompson", "", Feedback::Censored, false, "Theorem 3's bound on the Bayesian regret"),
-    entry("cucb", "", Feedback::Censored, false, "O(log T) on M-sets"),
-    entry("greedy", "", Feedback::Censored, false, "none; linear regret on thresholds"),
-    entry("epsilon-greedy", "epsilon=0.05", Feedback::Censored, false, "none; explores for ever"),
-    entry("explore-then-commit", "rounds=T^(2/3)", Feedback::Censored, true, "none for any curves"),
-    entry("uniform", "", Feedback::Bandit, false, "none; the even split"),
-    entry("full", "", Feedback::Full, true, "Theorems 1 and 3; shows the price of censoring"),
-    entry(
-        "oful",
-        "",
-        Feedback::Bandit,
-        true,
-        "Õ(K√T); √T cannot be beaten under bandit feedback (Theorem 2); also: linucb",
-    ),
-    entry(
-        "grid-ucb",
-        "units=auto",
-        Feedback::Bandit,
-        false,
-        "O(√(arms T log T)) against the best split of its grid",
-    ),
-    entry(
-        "lattimore",
-        "",
-        Feedback::Censored,
-        true,
-        "none; of the original O(log² T) for rewards 1 and min(1, x/ν), ν unknown",
-    ),
-];
+/// An entry of a learner without parameters and aliases that needs censored feedback and no
+/// horizon.
+const fn entry(name: &'static str, guarantee: &'static str) -> LearnerEntry {
+    LearnerEntry {
+        name,
+        aliases: &[],
+        parameters: "",
+        feedback: Feedback::Censored,
+        needs_horizon: false,
+        guarantee,
+    }
+}
 
-/// Other names that are understood, for what they stand for.
-const ALIASES: [(&str, &str); 1] = [("linucb", "oful")];
+learners! {
+    /// KL-UCB+ in the allocation rule of Algorithm 1. The default.
+    KlUcbPlus {
+        /// The factor of the confidence level.
+        c: f64 = kl_ucb_plus::DEFAULT_FACTOR
+    } => LearnerEntry {
+        aliases: &["sharp"],
+        parameters: "c=1.1",
+        ..entry(
+            "kl-ucb-plus",
+            "11.6 K√T + K for any curves; O(log T) under diminishing returns",
+        )
+    };
+    /// Algorithm 1 of the paper.
+    Algorithm1 => LearnerEntry {
+        aliases: &["paper"],
+        needs_horizon: true,
+        ..entry(
+            "algorithm-1",
+            "Theorems 1 and 3: O(log² T) under diminishing returns, Õ(K√T) for any curves",
+        )
+    };
+    /// Algorithm 1 with the confidence set of a mixture martingale.
+    KlUcbMixture => LearnerEntry {
+        aliases: &["tight"],
+        needs_horizon: true,
+        ..entry(
+            "kl-ucb-mixture",
+            "Theorems 1 and 3, same constants; its indices are confidence bounds",
+        )
+    };
+    /// Algorithm 1 with the width of Hoeffding's inequality.
+    Hoeffding => LearnerEntry {
+        needs_horizon: true,
+        ..entry("hoeffding", "Theorems 1 and 3, same constants")
+    };
+    /// KL-UCB with the confidence level log t.
+    KlUcb => LearnerEntry { aliases: &["kl-log"], ..entry("kl-ucb", "none known here") };
+    /// Thompson sampling.
+    Thompson => entry("thompson", "Theorem 3's bound on the Bayesian regret");
+    /// Combinatorial UCB.
+    Cucb => entry("cucb", "O(log T) on M-sets");
+    /// The observed means.
+    Greedy => entry("greedy", "none; linear regret on thresholds");
+    /// The observed means, with random exploring rounds.
+    EpsilonGreedy {
+        /// The probability that a round explores.
+        epsilon: f64 = DEFAULT_EPSILON
+    } => LearnerEntry {
+        parameters: "epsilon=0.05",
+        ..entry("epsilon-greedy", "none; explores for ever")
+    };
+    /// Exploring rounds first, then fixed means.
+    ExploreThenCommit {
+        /// The number of exploring rounds; absent: T^(2/3).
+        rounds: Option<u64> = None
+    } => LearnerEntry {
+        parameters: "rounds=T^(2/3)",
+        needs_horizon: true,
+        ..entry("explore-then-commit", "none for any curves")
+    };
+    /// The even split.
+    Uniform => LearnerEntry {
+        feedback: Feedback::Bandit,
+        ..entry("uniform", "none; the even split")
+    };
+    /// Algorithm 1 with full feedback.
+    Full => LearnerEntry {
+        feedback: Feedback::Full,
+        needs_horizon: true,
+        ..entry("full", "Theorems 1 and 3; shows the price of censoring")
+    };
+    /// A linear bandit on the feature F(x).
+    Oful => LearnerEntry {
+        aliases: &["linucb"],
+        feedback: Feedback::Bandit,
+        needs_horizon: true,
+        ..entry(
+            "oful",
+            "Õ(K√T); √T cannot be beaten under bandit feedback (Theorem 2); also: linucb",
+        )
+    };
+    /// UCB1 on a grid of allocations.
+    GridUcb {
+        /// Parts into which the budget is divided; absent: as many as about 200 allocations allow.
+        units: Option<u32> = None
+    } => LearnerEntry {
+        parameters: "units=auto",
+        feedback: Feedback::Bandit,
+        ..entry("grid-ucb", "O(√(arms T log T)) against the best split of its grid")
+    };
+    /// Saturating linear curves of unknown slope.
+    Lattimore => LearnerEntry {
+        needs_horizon: true,
+        ..entry(
+            "lattimore",
+            "none; of the original O(log² T) for rewards 1 and min(1, x/ν), ν unknown",
+        )
+    };
+}
+
+/// `kl-ucb-plus`.
+impl Default for LearnerSpec {
+    fn default() -> Self {
+        Self::KlUcbPlus { c: kl_ucb_plus::DEFAULT_FACTOR }
+    }
+}
 
 impl FromStr for LearnerSpec {
     type Err = LearnerError;
 
     fn from_str(text: &str) -> Result<Self, LearnerError> {
-        Self::parse(text).map_err(|message| {
-            LearnerError(format!("learner `{}`: {message}", crate::text::one_line(text)))
-        })
+        Self::parse(text)
+            .map_err(|message| LearnerError::Invalid { text: crate::text::one_line(text), message })
     }
 }
 
 impl LearnerSpec {
     fn parse(text: &str) -> Result<Self, String> {
-        let names =
-            LEARNERS.iter().map(|entry| entry.name).chain(ALIASES.iter().map(|(alias, _)| *alias));
-        let mut named = NameWithParameters::parse(text, &names.collect::<Vec<_>>())?;
-        let alias = ALIASES.iter().find(|(alias, _)| *alias == named.name);
-        let spec = match alias.map_or(named.name, |(_, name)| *name) {
-            "paper" => Self::Paper,
-            "sharp" => {
-                Self::Sharp { c: named.number("c", 0.5..=100.0)?.unwrap_or(sharp::DEFAULT_FACTOR) }
-            }
-            "tight" => Self::Tight,
-            "hoeffding" => Self::Hoeffding,
-            "kl-log" => Self::KlLog,
-            "thompson" => Self::Thompson,
-            "greedy" => Self::Greedy,
-            "epsilon-greedy" => Self::EpsilonGreedy {
-                epsilon: named.number("epsilon", 0.0..=1.0)?.unwrap_or(DEFAULT_EPSILON),
-            },
-            "explore-then-commit" => {
-                Self::ExploreThenCommit { rounds: named.whole("rounds", 1..=u64::MAX)? }
-            }
-            "uniform" => Self::Uniform,
-            "full" => Self::Full,
-            "cucb" => Self::Cucb,
-            "oful" => Self::Oful,
-            "lattimore" => Self::Lattimore,
-            _ => {
-                Self::GridUcb { units: named.whole("units", 1..=10_000)?.map(|units| units as u32) }
-            }
-        };
+        let names = LEARNERS.iter().map(|entry| entry.name);
+        let aliases = LEARNERS.iter().flat_map(|entry| entry.aliases).copied();
+        let mut named = NameWithParameters::parse(text, &names.chain(aliases).collect::<Vec<_>>())?;
+        let is_meant =
+            |entry: &LearnerEntry| entry.name == named.name || entry.aliases.contains(&named.name);
+        let spec = DEFAULTS.into_iter().find(|spec| is_meant(&spec.entry())).unwrap_or_default();
+        let spec = spec.with_parameters(&mut named)?;
         named.finish()?;
         Ok(spec)
     }
 
-    /// What there is to know of it.
-    #[must_use]
-    pub fn entry(&self) -> LearnerEntry {
-        let name = self.name();
-        LEARNERS.into_iter().find(|entry| entry.name == name).unwrap_or(LEARNERS[0])
+    /// The same learner with the parameters that are given.
+    fn with_parameters(self, named: &mut NameWithParameters<'_>) -> Result<Self, String> {
+        Ok(match self {
+            Self::KlUcbPlus { c } => {
+                Self::KlUcbPlus { c: named.number("c", 0.5..=100.0)?.unwrap_or(c) }
+            }
+            Self::EpsilonGreedy { epsilon } => Self::EpsilonGreedy {
+                epsilon: named.number("epsilon", 0.0..=1.0)?.unwrap_or(epsilon),
+            },
+            Self::ExploreThenCommit { rounds } => {
+                Self::ExploreThenCommit { rounds: named.whole("rounds", 1..=u64::MAX)?.or(rounds) }
+            }
+            Self::GridUcb { units } => {
+                let given = named.whole("units", 1..=10_000)?.map(|units| units as u32);
+                Self::GridUcb { units: given.or(units) }
+            }
+            Self::Algorithm1
+            | Self::KlUcbMixture
+            | Self::Hoeffding
+            | Self::KlUcb
+            | Self::Thompson
+            | Self::Cucb
+            | Self::Greedy
+            | Self::Uniform
+            | Self::Full
+            | Self::Oful
+            | Self::Lattimore => self,
+        })
     }
 
-    /// Its name.
+    /// Its name, without parameters.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Paper => "paper",
-            Self::Sharp { .. } => "sharp",
-            Self::Tight => "tight",
-            Self::Hoeffding => "hoeffding",
-            Self::KlLog => "kl-log",
-            Self::Thompson => "thompson",
-            Self::Greedy => "greedy",
-            Self::EpsilonGreedy { .. } => "epsilon-greedy",
-            Self::ExploreThenCommit { .. } => "explore-then-commit",
-            Self::Uniform => "uniform",
-            Self::Full => "full",
-            Self::Cucb => "cucb",
-            Self::Oful => "oful",
-            Self::GridUcb { .. } => "grid-ucb",
-            Self::Lattimore => "lattimore",
-        }
+        self.entry().name
     }
 
-    /// The learner itself, for a problem. `feedback` is what it will be shown; `seed` is for its
-    /// own draws.
+    /// Whether it chooses the allocation itself, instead of weights for the oracle.
+    #[must_use]
+    pub fn chooses_allocation(&self) -> bool {
+        matches!(self, Self::Uniform | Self::GridUcb { .. } | Self::Lattimore)
+    }
+
+    /// Whether its whole state consists of each task's number of completions and sum of rewards.
+    /// The order of the outcomes and the decisions in between are then irrelevant.
+    #[must_use]
+    pub fn is_count_based(&self) -> bool {
+        !matches!(
+            self,
+            Self::ExploreThenCommit { .. } | Self::Lattimore | Self::Oful | Self::GridUcb { .. }
+        )
+    }
+
+    /// Builds the learner. If the inputs have no horizon, the problem's is used.
     ///
     /// # Errors
-    /// If it needs more feedback than it will get, a horizon that is not given, or too fine a grid.
-    pub fn build(
-        &self,
-        problem: &Problem,
-        horizon: Option<u64>,
-        feedback: Feedback,
-        seed: u64,
-    ) -> Result<Box<dyn Learner>, LearnerError> {
+    /// If it needs more feedback than it will get, needs a horizon that is not given, or has an
+    /// unsuitable grid.
+    pub fn build(&self, inputs: &LearnerInputs<'_>) -> Result<Box<dyn Learner>, LearnerError> {
+        let LearnerInputs { problem, horizon, feedback, seed } = *inputs;
         let entry = self.entry();
         if !feedback.covers(entry.feedback) {
-            let message =
-                format!("needs {} feedback and would get {feedback} feedback only", entry.feedback);
-            return Err(LearnerError(format!("learner `{self}`: {message}")));
+            return Err(LearnerError::Feedback {
+                learner: self.to_string(),
+                needed: entry.feedback,
+                given: feedback,
+            });
         }
         let known = horizon.or(problem.horizon());
         let horizon = known.or((!entry.needs_horizon).then_some(1)).filter(|horizon| *horizon > 0);
-        let Some(horizon) = horizon else {
-            let message = "must know the horizon: give the number of rounds, or take `sharp`, which needs none";
-            return Err(LearnerError(format!("learner `{self}`: {message}")));
-        };
+        let horizon = horizon.ok_or(LearnerError::NoHorizon(*self))?;
         let tasks = problem.tasks().len();
         Ok(match *self {
-            Self::Paper => Paper::learner(tasks, horizon),
-            Self::Sharp { c } => Sharp::learner(tasks, c),
-            Self::Tight => Tight::learner(tasks, horizon),
+            Self::Algorithm1 => Algorithm1::learner(tasks, horizon),
+            Self::KlUcbPlus { c } => KlUcbPlus::learner(tasks, c),
+            Self::KlUcbMixture => KlUcbMixture::learner(tasks, horizon),
             Self::Hoeffding => Hoeffding::learner(tasks, horizon),
-            Self::KlLog => KlLog::learner(tasks),
+            Self::KlUcb => KlUcb::learner(tasks),
             Self::Thompson => Thompson::learner(tasks, seed),
             Self::Greedy => Greedy::learner(tasks),
             Self::EpsilonGreedy { epsilon } => EpsilonGreedy::learner(tasks, epsilon, seed),
@@ -309,7 +314,9 @@ impl std::fmt::Display for LearnerSpec {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(self.name())?;
         match self {
-            Self::Sharp { c } if *c != sharp::DEFAULT_FACTOR => write!(formatter, ":c={c}"),
+            Self::KlUcbPlus { c } if *c != kl_ucb_plus::DEFAULT_FACTOR => {
+                write!(formatter, ":c={c}")
+            }
             Self::EpsilonGreedy { epsilon } if *epsilon != DEFAULT_EPSILON => {
                 write!(formatter, ":epsilon={epsilon}")
             }

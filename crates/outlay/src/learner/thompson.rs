@@ -10,18 +10,18 @@
 
 use super::Learner;
 use super::beta_draw::draw_beta;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::index_policy::{Index, IndexPolicy};
 use crate::random::{Draws, Purpose};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Thompson {
     draws: Draws,
 }
 
 impl Thompson {
     pub(super) fn learner(tasks: usize, seed: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self { draws: Draws::new(seed, Purpose::Learner) }))
+        Box::new(IndexPolicy::new(tasks, Self { draws: Draws::new(seed, Purpose::Learner) }))
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! Guarantee: none; it is what everybody can do without a tool.
 
-use super::{Decision, Learner, Situation, StateError};
-use crate::feedback::Feedback;
+use super::{Decision, Learner, LearnerState, RoundContext, StateError};
+use crate::feedback::Outcome;
 use crate::problem::{Bounds, Problem};
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Uniform {
     bounds: Vec<Bounds>,
 }
@@ -18,20 +18,18 @@ impl Uniform {
 }
 
 impl Learner for Uniform {
-    fn needs(&self) -> Feedback {
-        Feedback::Bandit
+    fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
+        even_split(&self.bounds, context.budget, context.available, numbers);
+        Decision::Allocation
     }
 
-    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
-        even_split(&self.bounds, situation.budget, situation.available, numbers);
-        Decision::Split
+    fn observe(&mut self, _: usize, _: Outcome) {}
+
+    fn save(&self) -> LearnerState {
+        LearnerState::Empty
     }
 
-    fn save(&self) -> serde_json::Value {
-        serde_json::Value::Null
-    }
-
-    fn load(&mut self, _: &serde_json::Value) -> Result<(), StateError> {
+    fn load(&mut self, _: &LearnerState) -> Result<(), StateError> {
         Ok(())
     }
 }

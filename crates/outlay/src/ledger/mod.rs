@@ -1,8 +1,8 @@
-//! The daily loop: rounds handed out, outcomes told, all of it on record.
+//! The daily loop: a campaign with a record of all rounds and outcomes.
 //!
-//! A [`Campaign`] forgets what it was told once it has learnt from it. A ledger remembers: what is
-//! told twice is taken once, what contradicts is refused, what was told last can be taken back, and
-//! what happened can be held against the curves.
+//! A [`Campaign`] keeps only what its learner needs. A ledger keeps everything: repeated outcomes
+//! count once, contradictions are rejected, the last report can be undone, and the number of
+//! completions can be compared with the curves.
 //!
 //! ```
 //! use outlay::ledger::{Entry, Ledger, Settings};
@@ -13,87 +13,87 @@
 //! let mut ledger = Ledger::new(&problem, Settings::default())?;
 //! let round = ledger.next(None, &[])?;
 //! assert_eq!((round.round, round.budget), (1, 100.0));
-//! let told = ledger.tell(&[Entry { round: 1, task: 0, completed: true, reward: Some(0.8) }])?;
-//! assert_eq!((told.new, told.repeated), (1, 0));
+//! let reported = ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(0.8) }])?;
+//! assert_eq!((reported.new, reported.repeated), (1, 0));
 //! let kept = ledger.to_json();
 //! assert_eq!(Ledger::from_json(&kept)?.to_json(), kept);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod doubt;
+mod curve_misfit;
 mod record;
 mod replay;
-mod standing;
-mod tell;
+mod report;
+mod status;
 
-pub use doubt::Doubt;
-pub use standing::{Standing, TaskStanding};
-pub use tell::{Entry, Told};
+pub use curve_misfit::CurveMisfit;
+pub use report::{Entry, Reported};
+pub use status::{LedgerStatus, TaskStatus};
 
-use crate::campaign::{Campaign, CampaignError, GuardReport, Guards};
+use crate::campaign::{Campaign, CampaignError, CampaignOptions, GuardReport, Guards};
 use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
 use crate::problem::Problem;
 use crate::text::one_line;
 
-/// Something a ledger refuses.
+/// A request that a ledger rejects.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// The campaign refuses it.
+    /// The campaign rejects the request.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// A record cannot be read, or does not fit together.
+    /// A record cannot be read or is inconsistent.
     #[error("{0}")]
     Record(String),
-    /// A task that the problem does not have.
+    /// The problem has no such task.
     #[error("no task is named {0}")]
     UnknownTask(String),
-    /// Nobody would be left.
+    /// No task is left.
     #[error("every task is left out: nothing to split the budget over")]
     NobodyLeft,
-    /// Entries that cannot be taken: the position of each, and why.
+    /// Invalid entries: the position of each and the reason.
     #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), .0.first().map(|(_, why)| why.as_str()).unwrap_or_default())]
     Entries(Vec<(usize, String)>),
-    /// Nothing was told that could be taken back.
+    /// There is no report to undo.
     #[error("nothing to take back: nothing has been told")]
     NothingTold,
 }
 
-/// What a ledger is opened with, beside the problem.
+/// The settings of a ledger, beside its problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Settings {
-    /// Who decides.
+    /// The learner.
     pub learner: LearnerSpec,
-    /// Rounds planned, for learners that must know; absent: the problem's.
+    /// The number of rounds, for learners that need it; absent: the problem's.
     pub horizon: Option<u64>,
-    /// For the learner's own draws.
+    /// The seed of the learner's own random draws.
     pub seed: u64,
-    /// What every split is held within.
+    /// Limits on how the allocation may change from round to round.
     pub guards: Guards,
 }
 
-/// `sharp` without guards.
+/// `kl-ucb-plus` without guards.
 impl Default for Settings {
     fn default() -> Self {
         Self { learner: LearnerSpec::default(), horizon: None, seed: 1, guards: Guards::default() }
     }
 }
 
-/// A round that was handed out, and what has been told of it.
+/// An issued round and its reported outcomes.
 #[derive(Debug, Clone, PartialEq)]
 struct Round {
     budget: f64,
-    /// Absent: everybody was there.
+    /// The available tasks; absent: all.
     available: Option<Vec<bool>>,
     spend: Vec<f64>,
-    /// Each task's chance of success at its spend.
+    /// Each task's success probability at its spend.
     success: Vec<f64>,
     told: Vec<Option<Known>>,
 }
 
-/// What was told of a task in a round, as it was told.
+/// The reported outcome of a task in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Known {
     completed: bool,
@@ -111,107 +111,108 @@ impl Known {
     }
 }
 
-/// One call of [`Ledger::tell`]: what was new in it.
+/// The new outcomes of one call of [`Ledger::report`].
 #[derive(Debug, Clone, PartialEq)]
-struct Tell {
-    /// Rounds handed out by then.
+struct Report {
+    /// The number of rounds issued before it.
     after: u64,
     entries: Vec<Entry>,
 }
 
-/// What is handed out.
+/// A round that was issued.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HandedOut {
-    /// The round, counted from 1; outcomes are told with it.
+pub struct IssuedRound {
+    /// The round, counted from 1; outcomes are reported with it.
     pub round: u64,
-    /// What it may spend.
+    /// Its budget.
     pub budget: f64,
-    /// Which tasks are in it.
+    /// The available tasks.
     pub available: Vec<bool>,
-    /// The split with its certificate, in shares of the largest reward; zeros but for the spends if
-    /// the learner named it itself.
+    /// The allocation with its certificate, in shares of the largest reward. If the learner chose it
+    /// itself, everything but the spends is zero.
     pub allocation: Allocation,
-    /// What the guards did, if there are any; costs in shares of the largest reward.
+    /// The effect of the guards, if there are any; costs in shares of the largest reward.
     pub guards: Option<GuardReport>,
 }
 
-/// A campaign with a memory.
+/// A campaign with a record of its rounds and outcomes.
 #[derive(Debug)]
 pub struct Ledger {
     problem: Problem,
     settings: Settings,
     campaign: Campaign,
     rounds: Vec<Round>,
-    tells: Vec<Tell>,
+    reports: Vec<Report>,
 }
 
 impl Ledger {
-    /// A ledger with nothing in it.
+    /// A ledger without rounds.
     ///
     /// # Errors
-    /// If the learner or the guards do not fit the problem, or a curve is a function that no record
-    /// can hold.
+    /// If the learner or the guards are unsuitable for the problem, or a curve is a function, which
+    /// cannot be recorded.
     pub fn new(problem: &Problem, settings: Settings) -> Result<Self, LedgerError> {
         serde_json::to_value(problem)
             .map_err(|error| LedgerError::Record(format!("problem: cannot be kept: {error}")))?;
-        let feedback = settings.learner.entry().feedback;
-        let mut campaign =
-            Campaign::new(problem, &settings.learner, settings.horizon, feedback, settings.seed)?;
-        campaign.guard(problem, settings.guards)?;
+        let Settings { learner, horizon, seed, guards } = settings;
+        let learner = learner.into();
+        let options =
+            CampaignOptions { learner, horizon, seed, guards, ..CampaignOptions::default() };
+        let campaign = Campaign::new(problem, options)?;
         Ok(Self {
             problem: problem.clone(),
             settings,
             campaign,
             rounds: Vec::new(),
-            tells: Vec::new(),
+            reports: Vec::new(),
         })
     }
 
-    /// The problem it was opened for.
+    /// The problem.
     #[must_use]
     pub fn problem(&self) -> &Problem {
         &self.problem
     }
 
-    /// What it was opened with.
+    /// The settings.
     #[must_use]
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Rounds handed out.
+    /// The number of issued rounds.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds.len() as u64
     }
 
-    /// Rounds of which something is still to be told.
+    /// The number of rounds with missing outcomes.
     #[must_use]
     pub fn open_rounds(&self) -> usize {
         self.rounds.iter().filter(|round| round.waiting() > 0).count()
     }
 
-    /// The spends of a round that was handed out.
+    /// The spends of an issued round.
     #[must_use]
     pub fn spend(&self, round: u64) -> Option<&[f64]> {
         self.round(round).map(|round| round.spend.as_slice())
     }
 
-    /// Hands out the next round: `budget`, or else the problem's; `without` these tasks.
+    /// Issues the next round, with this budget or the problem's, `without` these tasks.
     ///
     /// # Errors
-    /// If a task is not known or must be given something, or the budget does not cover the lower
-    /// bounds. Nothing is handed out then.
+    /// If a task is unknown or has a positive lower bound, or the budget does not cover the lower
+    /// bounds. No round is issued then.
     pub fn next(
         &mut self,
         budget: Option<f64>,
         without: &[&str],
-    ) -> Result<HandedOut, LedgerError> {
+    ) -> Result<IssuedRound, LedgerError> {
         let budget = budget.unwrap_or(self.problem.budget());
         let available = self.available(without)?;
-        let ticket = self.campaign.allocate(budget, available.as_deref())?;
+        let issued = self.campaign.allocate(budget, available.as_deref())?;
         let (round, allocation, guards) =
-            (ticket.round, ticket.allocation.clone(), ticket.guards.copied());
+            (issued.round, issued.allocation.clone(), issued.guards.copied());
         let tasks = self.problem.tasks().len();
         self.rounds.push(Round {
             budget,
@@ -220,7 +221,7 @@ impl Ledger {
             success: allocation.success.clone(),
             told: vec![None; tasks],
         });
-        Ok(HandedOut {
+        Ok(IssuedRound {
             round,
             budget,
             available: available.unwrap_or_else(|| vec![true; tasks]),
@@ -246,7 +247,7 @@ impl Ledger {
         self.rounds.get(usize::try_from(round.checked_sub(1)?).ok()?)
     }
 
-    /// What the learner must be shown.
+    /// The feedback that the learner needs.
     fn feedback(&self) -> Feedback {
         self.settings.learner.entry().feedback
     }
@@ -257,7 +258,7 @@ impl Round {
         self.available.as_ref().is_none_or(|available| available[task])
     }
 
-    /// How many outcomes are still to come.
+    /// The number of missing outcomes.
     fn waiting(&self) -> usize {
         self.told
             .iter()

@@ -1,9 +1,9 @@
-//! A ledger as a versioned JSON document: the problem, the settings, the rounds, what was told. One
-//! line a round, so that two of them can be compared by eye.
+//! A ledger as a versioned JSON document: the problem, the settings, the rounds and the reports. One
+//! line per round, so that two documents can be compared by eye.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Ledger, LedgerError, Round, Settings, Tell};
+use super::{Entry, Ledger, LedgerError, Report, Round, Settings};
 use crate::campaign::Guards;
 use crate::oracle::WarmStart;
 use crate::problem::{NoFiles, Problem};
@@ -22,7 +22,7 @@ struct Document {
     seed: u64,
     guards: Guards,
     rounds: Vec<RoundRecord>,
-    tells: Vec<TellRecord>,
+    tells: Vec<ReportRecord>,
     search: WarmStart,
 }
 
@@ -38,7 +38,7 @@ struct RoundRecord {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct TellRecord {
+struct ReportRecord {
     after: u64,
     outcomes: Vec<OutcomeRecord>,
 }
@@ -54,8 +54,8 @@ struct OutcomeRecord {
 }
 
 impl Ledger {
-    /// As a JSON document that [`Ledger::from_json`] reads back to a ledger that goes on as this
-    /// one would, bit for bit.
+    /// The ledger as a JSON document. A ledger that [`Ledger::from_json`] reads from it continues bit
+    /// for bit as this one would.
     #[must_use]
     pub fn to_json(&self) -> String {
         let Settings { learner, horizon, seed, guards } = &self.settings;
@@ -73,18 +73,23 @@ impl Ledger {
                 "rounds",
                 lines(self.rounds.iter().map(|round| json(&self.round_record(round))).collect()),
             ),
-            ("tells", lines(self.tells.iter().map(|tell| json(&self.tell_record(tell))).collect())),
-            ("search", json(&self.campaign.warmth())),
+            (
+                "tells",
+                lines(
+                    self.reports.iter().map(|report| json(&self.report_record(report))).collect(),
+                ),
+            ),
+            ("search", json(&self.campaign.warm_start())),
         ];
         let fields: Vec<String> =
             fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
         format!("{{\n{}\n}}\n", fields.join(",\n"))
     }
 
-    /// Reads what [`Ledger::to_json`] wrote.
+    /// Reads a document that [`Ledger::to_json`] wrote.
     ///
     /// # Errors
-    /// If it is not the record of a ledger, is of a later version, or does not fit together.
+    /// If it is not the record of a ledger, a newer version wrote it, or it is inconsistent.
     pub fn from_json(text: &str) -> Result<Self, LedgerError> {
         let value: serde_json::Value = serde_json::from_str(text)
             .map_err(|error| LedgerError::Record(format!("is not JSON: {error}")))?;
@@ -122,14 +127,14 @@ impl Ledger {
         }
     }
 
-    fn tell_record(&self, tell: &Tell) -> TellRecord {
+    fn report_record(&self, report: &Report) -> ReportRecord {
         let outcome = |entry: &Entry| OutcomeRecord {
             round: entry.round,
             task: self.problem.tasks()[entry.task].name().to_owned(),
             completed: entry.completed,
             reward: entry.reward,
         };
-        TellRecord { after: tell.after, outcomes: tell.entries.iter().map(outcome).collect() }
+        ReportRecord { after: report.after, outcomes: report.entries.iter().map(outcome).collect() }
     }
 }
 
@@ -162,14 +167,14 @@ impl Document {
             })?;
             Ok(Entry { round, task, completed, reward })
         };
-        let tell = |tell: &TellRecord| -> Result<Tell, LedgerError> {
-            Ok(Tell {
-                after: tell.after,
-                entries: tell.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()?,
+        let report = |report: &ReportRecord| -> Result<Report, LedgerError> {
+            Ok(Report {
+                after: report.after,
+                entries: report.outcomes.iter().map(entry).collect::<Result<_, LedgerError>>()?,
             })
         };
-        let tells = self.tells.iter().map(tell).collect::<Result<Vec<_>, _>>()?;
-        ledger.replay(&rounds, &tells, &self.search)
+        let reports = self.tells.iter().map(report).collect::<Result<Vec<_>, _>>()?;
+        ledger.replay(&rounds, &reports, &self.search)
     }
 }
 

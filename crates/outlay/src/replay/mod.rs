@@ -58,7 +58,7 @@ pub use summary::{LearnerReplay, ReplaySummary};
 
 use serde::Serialize;
 
-use crate::experiment::ExperimentError;
+use crate::simulation::ExperimentError;
 
 /// The order in which rows are replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -74,6 +74,9 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
+    /// The replay has no learner, no round or no replication.
+    #[error("a replay needs at least one learner, one round and one replication")]
+    Empty,
     /// An error of a learner, its campaign or the oracle.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde::Serialize;
 
 use super::{Order, Record, RecordError, ReplayError, Splits, StepFunction};
-use crate::campaign::Campaign;
-use crate::experiment::run::on_threads;
-use crate::experiment::{ExperimentError, trace_rounds};
+use crate::campaign::{Campaign, CampaignOptions};
 use crate::feedback::{Feedback, Outcome, Reward};
-use crate::learner::LearnerSpec;
+use crate::learner::{LearnerInputs, LearnerSpec};
 use crate::numeric::compensated::Sum;
 use crate::problem::Problem;
 use crate::random::{Draws, Purpose};
+use crate::simulation::on_threads;
+use crate::simulation::{ExperimentError, trace_rounds};
 
 /// The number of rounds between checks of the stop flag.
 const STOP_CHECK: u64 = 256;
@@ -80,10 +80,7 @@ impl Replay<'_> {
     /// was not recorded.
     pub fn check(&self) -> Result<(), ReplayError> {
         if self.learners.is_empty() || self.rounds == 0 || self.replications == 0 {
-            return Err(ExperimentError::Empty(
-                "a replay needs at least one learner, one round and one replication",
-            )
-            .into());
+            return Err(ReplayError::Empty);
         }
         if self.record.tasks().len() != self.problem.tasks().len() {
             let (expected, got) = (self.problem.tasks().len(), self.record.tasks().len());
@@ -95,7 +92,12 @@ impl Replay<'_> {
                 return Err(RecordError::ForgoneRewards { learner: learner.to_string() }.into());
             }
             learner
-                .build(self.problem, Some(self.rounds), feedback, self.seed)
+                .build(&LearnerInputs {
+                    problem: self.problem,
+                    horizon: Some(self.rounds),
+                    feedback,
+                    seed: self.seed,
+                })
                 .map_err(ExperimentError::from)?;
         }
         Ok(())
@@ -205,13 +207,13 @@ impl<'a> Run<'a> {
     ) -> Result<Self, ReplayError> {
         let seed = replay.seed.wrapping_add(job.replication);
         let learner = &replay.learners[job.learner];
-        let campaign = Campaign::new(
-            replay.problem,
-            learner,
-            Some(replay.rounds),
-            learner.entry().feedback,
+        let options = CampaignOptions {
+            learner: (*learner).into(),
+            horizon: Some(replay.rounds),
             seed,
-        );
+            ..CampaignOptions::default()
+        };
+        let campaign = Campaign::new(replay.problem, options);
         let tasks = replay.problem.tasks().len();
         Ok(Self {
             replay,

@@ -4,11 +4,11 @@ use serde::Serialize;
 
 use super::{Order, Record, ReplayError, StepFunction};
 use crate::curve::{Curve, CurveError};
-use crate::experiment::ExperimentError;
 use crate::learner::even_split;
 use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
+use crate::simulation::ExperimentError;
 
 use super::record::RecordError;
 

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::{Order, PermutationBaseline, Replay, ReplayError, ReplayRun, Splits};
-use crate::experiment::{CurvePoint, Statistics, trace_rounds};
 use crate::feedback::Feedback;
 use crate::numeric::compensated::sum;
+use crate::simulation::{CurvePoint, Statistics, trace_rounds};
 
 /// The summary of one learner on a record.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -7,13 +7,13 @@ use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots, m_set_bound,
     power_proposition, sharp_bound, theorem_2_lower, theorem_4_lower, worst_case_bound,
 };
-use crate::learner::{LearnerSpec, SHARP_FACTOR};
+use crate::learner::{KL_UCB_PLUS_FACTOR, LearnerSpec};
 use crate::numeric::compensated::sum;
 use crate::oracle::{AllocationError, Options, Oracle};
 use crate::problem::{BudgetLaw, EnvironmentSpec, Problem, RewardLaw, Task};
 
 /// The learners that the paper's two upper bounds hold for.
-const PAPER_LEARNERS: &str = "paper, tight, hoeffding, full";
+const PAPER_LEARNERS: &str = "algorithm-1, kl-ucb-mixture, hoeffding, full";
 
 /// The direction of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -179,7 +179,7 @@ fn check(problem: &Problem, means: &[Option<f64>], horizon: u64) -> Result<(), B
 
 /// The bound that holds for a learner whose runs had this success mass on average (the sum over
 /// rounds and tasks of the chance of success): Theorem 3 from the run itself, or the bound of
-/// `sharp`. None for learners without one.
+/// `kl-ucb-plus`. None for learners without one.
 #[must_use]
 pub fn run_bound(
     problem: &Problem,
@@ -201,19 +201,20 @@ pub fn run_bound(
     };
     let value = |value: f64| late(problem).map_or(Ok(value), Err);
     match learner {
-        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full => {
-            bound(
-                "Theorem 3, this run",
-                "Theorem 3",
-                PAPER_LEARNERS,
-                "any curves; from the success mass of the run",
-                value(worst_case_bound(tasks, horizon, success_mass)),
-            )
-        }
-        LearnerSpec::Sharp { c } if *c > 0.5 => bound(
-            "sharp, any curves",
+        LearnerSpec::Algorithm1
+        | LearnerSpec::KlUcbMixture
+        | LearnerSpec::Hoeffding
+        | LearnerSpec::Full => bound(
+            "Theorem 3, this run",
+            "Theorem 3",
+            PAPER_LEARNERS,
+            "any curves; from the success mass of the run",
+            value(worst_case_bound(tasks, horizon, success_mass)),
+        ),
+        LearnerSpec::KlUcbPlus { c } if *c > 0.5 => bound(
+            "kl-ucb-plus, any curves",
             "proof-sharp.md",
-            "sharp",
+            "kl-ucb-plus",
             "any curves",
             value(sharp_bound(tasks, horizon as f64, *c)),
         ),
@@ -386,11 +387,11 @@ impl Question<'_> {
             };
             bounds.push(bound);
         }
-        let sharp = value(sharp_bound(tasks, horizon as f64, SHARP_FACTOR));
+        let sharp = value(sharp_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR));
         bounds.push(upper(
-            "sharp, any curves",
+            "kl-ucb-plus, any curves",
             "proof-sharp.md",
-            "sharp",
+            "kl-ucb-plus",
             "any curves, every horizon; proof ours, not peer reviewed",
             sharp,
         ));

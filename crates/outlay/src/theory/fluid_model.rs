@@ -3,11 +3,11 @@
 //! learner within a few percent, and it runs to T = 10¹⁵. (On thresholds chance itself decides
 //! between tasks that are close, and the prediction is rougher: within 15 % on M-sets.)
 
-use crate::environment::Environment;
-use crate::experiment::ExperimentError;
 use crate::learner::{LearnerSpec, fluid_index};
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
+use crate::simulation::Environment;
+use crate::simulation::ExperimentError;
 
 /// The regret of the fluid model after some rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]

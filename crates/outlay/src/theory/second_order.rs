@@ -1,4 +1,4 @@
-//! The asymptotic regret of `sharp` per decade of rounds under diminishing returns, to second
+//! The asymptotic regret of `kl-ucb-plus` per decade of rounds under diminishing returns, to second
 //! order.
 //!
 //! Late in a run a task with chance of success `f` under the best split has about `f t`
@@ -7,15 +7,15 @@
 //! slightly wrong weights is quadratic in their errors, so a round costs `C / t`, and a decade of
 //! rounds `C ln 10`.
 
-use crate::environment::Environment;
-use crate::experiment::ExperimentError;
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
+use crate::simulation::Environment;
+use crate::simulation::ExperimentError;
 
 /// How far weights are moved to measure the loss, as a share of their scale.
 const STEP: f64 = 1e-3;
 
-/// The regret that `sharp` with factor `c` adds per decade of rounds, in the problem's unit of
+/// The regret that `kl-ucb-plus` with factor `c` adds per decade of rounds, in the problem's unit of
 /// reward, once there have been many. It says something under diminishing returns only, and where
 /// every task gets a part of the best split.
 ///

@@ -4,8 +4,8 @@ use statrs::function::gamma::gamma;
 
 use crate::learner::log_term;
 
-/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for `paper`,
-/// `tight`, `hoeffding` and `full`.
+/// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for
+/// `algorithm-1`, `kl-ucb-mixture`, `hoeffding` and `full`.
 ///
 /// `mass` is the expected sum over rounds and tasks of the chance of success; the bound is in
 /// multiples of the largest reward.
@@ -31,7 +31,7 @@ pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
     worst_case_bound(tasks, horizon, plays as f64 * horizon as f64)
 }
 
-/// The worst-case bound of `sharp`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once.
+/// The worst-case bound of `kl-ucb-plus`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once.
 /// Infinite unless `c > 1/2`.
 ///
 /// ```

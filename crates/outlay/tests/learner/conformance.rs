@@ -3,13 +3,12 @@
 use std::sync::atomic::AtomicBool;
 
 use outlay::Problem;
-use outlay::campaign::{Campaign, CampaignError, CampaignState};
-use outlay::environment::Environment;
-use outlay::experiment::Play;
+use outlay::campaign::{Campaign, CampaignError, CampaignOptions, CampaignState};
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::instance::Instance;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::NoFiles;
+use outlay::simulation::{Environment, Play};
 
 use crate::support::Random;
 
@@ -18,7 +17,7 @@ const HORIZON: u64 = 400;
 fn learners() -> Vec<LearnerSpec> {
     let plain = LEARNERS.iter().map(|entry| entry.name.to_owned());
     let tuned = [
-        "sharp:c=2",
+        "kl-ucb-plus:c=2",
         "epsilon-greedy:epsilon=0.3",
         "explore-then-commit:rounds=20",
         "grid-ucb:units=4",
@@ -52,8 +51,23 @@ fn problems() -> Vec<(&'static str, Problem)> {
     ]
 }
 
+fn options(
+    learner: &LearnerSpec,
+    horizon: Option<u64>,
+    feedback: Feedback,
+    seed: u64,
+) -> CampaignOptions {
+    CampaignOptions {
+        learner: (*learner).into(),
+        horizon,
+        feedback: Some(feedback),
+        seed,
+        ..CampaignOptions::default()
+    }
+}
+
 fn campaign(problem: &Problem, learner: &LearnerSpec) -> Campaign {
-    Campaign::new(problem, learner, Some(HORIZON), learner.entry().feedback, 5).unwrap()
+    Campaign::new(problem, options(learner, Some(HORIZON), learner.entry().feedback, 5)).unwrap()
 }
 
 /// Plays one round and tells everything at once; returns the spends.
@@ -176,7 +190,7 @@ fn the_order_of_outcomes_does_not_matter() {
 #[test]
 fn an_outcome_is_taken_once() {
     let (_, problem) = problems().swap_remove(1);
-    let mut campaign = campaign(&problem, &"paper".parse().unwrap());
+    let mut campaign = campaign(&problem, &"algorithm-1".parse().unwrap());
     campaign.allocate(1.0, None).unwrap();
     campaign.allocate(1.0, Some(&[true, false, true, true, true])).unwrap();
     let done = Outcome::Done(Reward::MOST);
@@ -214,15 +228,15 @@ fn too_little_feedback_is_refused_at_construction() {
     let (_, problem) = problems().swap_remove(1);
     for entry in LEARNERS {
         let learner: LearnerSpec = entry.name.parse().unwrap();
-        for (_, feedback) in Feedback::ALL {
-            let made = Campaign::new(&problem, &learner, Some(HORIZON), feedback, 1);
+        for feedback in Feedback::ALL {
+            let made = Campaign::new(&problem, options(&learner, Some(HORIZON), feedback, 1));
             assert_eq!(made.is_ok(), feedback.covers(entry.feedback), "{} {feedback}", entry.name);
         }
         let without_horizon = Problem::from_toml(MIXED, &NoFiles).unwrap();
-        let made = Campaign::new(&without_horizon, &learner, None, entry.feedback, 1);
+        let made = Campaign::new(&without_horizon, options(&learner, None, entry.feedback, 1));
         assert_eq!(made.is_ok(), !entry.needs_horizon, "{}", entry.name);
     }
-    let message = Campaign::new(&problem, &"full".parse().unwrap(), None, Feedback::Censored, 1)
+    let message = Campaign::new(&problem, options(&LearnerSpec::Full, None, Feedback::Censored, 1))
         .unwrap_err()
         .to_string();
     assert_eq!(message, "learner `full`: needs full feedback and would get censored feedback only");
@@ -234,14 +248,19 @@ fn richer_feedback_is_not_used_by_stealth() {
     for (name, problem) in problems() {
         for learner in learners() {
             let run = |feedback| {
-                let play =
-                    Play { problem: &problem, learner: &learner, feedback, horizon: 150, seed: 4 };
+                let play = Play {
+                    problem: &problem,
+                    learner: &learner.into(),
+                    feedback,
+                    horizon: 150,
+                    seed: 4,
+                };
                 play.run(&AtomicBool::new(false)).unwrap().unwrap()
             };
             let needed = run(learner.entry().feedback);
-            for (_, richer) in Feedback::ALL
+            for richer in Feedback::ALL
                 .into_iter()
-                .filter(|(_, feedback)| feedback.covers(learner.entry().feedback))
+                .filter(|feedback| feedback.covers(learner.entry().feedback))
             {
                 assert!(run(richer) == needed, "{name} {learner} {richer}");
             }
@@ -341,7 +360,7 @@ fn damaged_states_do_not_panic() {
 #[test]
 fn states_of_other_problems_and_versions_are_refused() {
     let (power, mixed) = (problems().swap_remove(1).1, problems().swap_remove(5).1);
-    let state = campaign(&power, &"sharp".parse().unwrap()).save();
+    let state = campaign(&power, &"kl-ucb-plus".parse().unwrap()).save();
     let message = Campaign::load(&mixed, &state).unwrap_err().to_string();
     assert_eq!(
         message,
@@ -365,12 +384,21 @@ fn names_are_read_back() {
         assert_eq!(learner.to_string().parse::<LearnerSpec>().unwrap(), learner);
     }
     for (text, message) in [
-        ("shrap", "learner `shrap`: `shrap` is not known: did you mean `sharp`?"),
-        ("sharp:c", "learner `sharp:c`: `c` must be a parameter and its value, such as key=0.5"),
-        ("sharp:c=0", "learner `sharp:c=0`: c must be a number between 0.5 and 100, not `0`"),
-        ("sharp:d=1", "learner `sharp:d=1`: unknown parameter `d`: expected `c`"),
-        ("paper:c=1", "learner `paper:c=1`: `paper` takes no parameters"),
-        ("sharp:c=1,c=2", "learner `sharp:c=1,c=2`: `c` is given twice"),
+        (
+            "kl-ucb-plsu",
+            "learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
+        ),
+        (
+            "kl-ucb-plus:c",
+            "learner `kl-ucb-plus:c`: `c` must be a parameter and its value, such as key=0.5",
+        ),
+        (
+            "kl-ucb-plus:c=0",
+            "learner `kl-ucb-plus:c=0`: c must be a number between 0.5 and 100, not `0`",
+        ),
+        ("kl-ucb-plus:d=1", "learner `kl-ucb-plus:d=1`: unknown parameter `d`: expected `c`"),
+        ("paper:c=1", "learner `paper:c=1`: `algorithm-1` takes no parameters"),
+        ("kl-ucb-plus:c=1,c=2", "learner `kl-ucb-plus:c=1,c=2`: `c` is given twice"),
         (
             "grid-ucb:units=0",
             "learner `grid-ucb:units=0`: units must be a whole number of at least 1 and at most 10000, not `0`",

@@ -1,4 +1,5 @@
 //! Learners: one suite for all of them, and the value of knowing the curves.
 
 mod conformance;
+mod saved_under_old_names;
 mod unknown_curves;

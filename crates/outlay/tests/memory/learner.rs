@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use outlay::experiment::{Play, trace_rounds};
 use outlay::instance::Instance;
 use outlay::learner::{LEARNERS, LearnerSpec};
+use outlay::simulation::{Play, trace_rounds};
 use stats_alloc::Region;
 
 use crate::ALLOCATOR;
@@ -18,7 +18,7 @@ pub(crate) fn longer_runs_allocate_no_more() {
                 let region = Region::new(ALLOCATOR);
                 let play = Play {
                     problem: &problem,
-                    learner: &learner,
+                    learner: &learner.into(),
                     feedback: entry.feedback,
                     horizon,
                     seed: 1,

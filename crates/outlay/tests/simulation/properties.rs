@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use outlay::campaign::Campaign;
-use outlay::environment::Environment;
-use outlay::experiment::{Case, Experiment, Play, Replication, Source, Statistics};
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Feedback, Outcome};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec, NoFiles};
+use outlay::simulation::Environment;
+use outlay::simulation::{Case, Experiment, Play, Replication, Source, Statistics};
 use outlay::{Curve, Problem, ProblemSpec, RewardLaw, TaskSpec};
 
 use crate::support::{bound, confidence};
@@ -27,8 +27,13 @@ fn instance(text: &str, horizon: u64, seed: u64) -> Problem {
 /// Plays, and checks what must hold of every run whatever its purpose.
 fn play(problem: &Problem, learner: &str, horizon: u64, seed: u64) -> Replication {
     let learner = spec(learner);
-    let play =
-        Play { problem, learner: &learner, feedback: learner.entry().feedback, horizon, seed };
+    let play = Play {
+        problem,
+        learner: &learner.into(),
+        feedback: learner.entry().feedback,
+        horizon,
+        seed,
+    };
     let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
     let scale = problem.reward_max();
     // The best split is at least as good as any other: regret never falls.
@@ -75,7 +80,9 @@ fn threads_do_not_matter() {
     };
     let experiment = Experiment {
         cases: vec![case("power"), case("theorem-4:pairs=3"), case("saturating-jobs")],
-        learners: ["paper", "sharp", "thompson", "oful"].map(spec).to_vec(),
+        learners: ["algorithm-1", "kl-ucb-plus", "thompson", "oful"]
+            .map(|name| spec(name).into())
+            .to_vec(),
         feedback: None,
         replications: 5,
         seed: 9,
@@ -101,11 +108,11 @@ fn threads_do_not_matter() {
         let play = Play {
             problem: &problem,
             learner,
-            feedback: learner.entry().feedback,
+            feedback: learner.feedback(),
             horizon: case.horizon,
             seed: run.seed,
         };
-        bound::assert_worst_case_bound(learner, &run, case.horizon);
+        bound::assert_worst_case_bound(learner.built_in().unwrap(), &run, case.horizon);
         assert_eq!(confidence::failure(&play, &run), None);
     }
 }
@@ -113,8 +120,11 @@ fn threads_do_not_matter() {
 #[test]
 fn a_run_depends_on_its_own_seed_only() {
     let problem = instance("power", 2000, 1);
-    assert!(play(&problem, "sharp", 2000, 5) == play(&problem, "sharp", 2000, 5));
-    assert_ne!(play(&problem, "sharp", 2000, 5).regret, play(&problem, "sharp", 2000, 6).regret);
+    assert!(play(&problem, "kl-ucb-plus", 2000, 5) == play(&problem, "kl-ucb-plus", 2000, 5));
+    assert_ne!(
+        play(&problem, "kl-ucb-plus", 2000, 5).regret,
+        play(&problem, "kl-ucb-plus", 2000, 6).regret
+    );
 }
 
 /// The more likely a completion, the more completions under the same luck: whatever completes at a
@@ -148,7 +158,9 @@ fn no_delay_is_a_delay_of_zero() {
             },
         )
     };
-    for learner in ["paper", "sharp", "tight", "full", "oful", "grid-ucb", "thompson"] {
+    for learner in
+        ["algorithm-1", "kl-ucb-plus", "kl-ucb-mixture", "full", "oful", "grid-ucb", "thompson"]
+    {
         assert!(play(&delayed(0), learner, 300, 3) == play(&still, learner, 300, 3), "{learner}");
         let late = play(&delayed(10), learner, 300, 3);
         assert_ne!(late.regret, play(&still, learner, 300, 3).regret, "{learner}");
@@ -171,7 +183,7 @@ fn delays_cost_what_they_should() {
                 problem,
                 EnvironmentSpec { delay: law, ..EnvironmentSpec::default() },
             );
-            let regret = mean_regret(&problem, "paper", 5000, 1..41);
+            let regret = mean_regret(&problem, "algorithm-1", 5000, 1..41);
             // The reference gives no intervals: three standard errors of ours, twice.
             let room = 6.0 * regret.std_error.unwrap() + 0.5;
             assert!(
@@ -226,10 +238,10 @@ fn regret_is_taken_against_the_rounds_own_optimum() {
         let environment =
             EnvironmentSpec { budget: Some(law.clone()), ..EnvironmentSpec::default() };
         let alone = with_environment("square-roots:means=0.7", environment.clone());
-        let run = play(&alone, "paper", 400, 2);
+        let run = play(&alone, "algorithm-1", 400, 2);
         assert!(run.regret.abs() < 1e-9, "{law:?}: {}", run.regret);
         let pair = with_environment("power", environment);
-        for learner in ["paper", "sharp", "uniform", "grid-ucb", "oful"] {
+        for learner in ["algorithm-1", "kl-ucb-plus", "uniform", "grid-ucb", "oful"] {
             assert!(play(&pair, learner, 600, 2).regret > 0.0, "{law:?} {learner}");
         }
     }
@@ -270,7 +282,7 @@ fn tasks_that_are_away_do_not_count_against_the_learner() {
     let environment = EnvironmentSpec { available: Some(0.5), ..EnvironmentSpec::default() };
     // One task that is there half of the time: nothing can be done better.
     let alone = with_environment("square-roots:means=0.7", environment.clone());
-    let run = play(&alone, "sharp", 2000, 1);
+    let run = play(&alone, "kl-ucb-plus", 2000, 1);
     assert!(
         run.regret.abs() < 1e-9 && (800..1200).contains(&run.completions[0]),
         "{} {:?}",
@@ -278,8 +290,10 @@ fn tasks_that_are_away_do_not_count_against_the_learner() {
         run.completions
     );
     let many = with_environment("power", environment);
-    let (sharp, uniform) =
-        (mean_regret(&many, "sharp", 3000, 1..11), mean_regret(&many, "uniform", 3000, 1..11));
+    let (sharp, uniform) = (
+        mean_regret(&many, "kl-ucb-plus", 3000, 1..11),
+        mean_regret(&many, "uniform", 3000, 1..11),
+    );
     assert!(sharp.mean < 0.3 * uniform.mean, "{} {}", sharp.mean, uniform.mean);
 }
 
@@ -299,7 +313,7 @@ fn the_unit_of_reward_does_not_matter() {
         .check()
         .unwrap()
     };
-    for learner in ["paper", "sharp", "thompson", "oful"] {
+    for learner in ["algorithm-1", "kl-ucb-plus", "thompson", "oful"] {
         let (one, many) =
             (play(&problem(1.0), learner, 500, 4), play(&problem(1024.0), learner, 500, 4));
         assert_eq!(many.regret, 1024.0 * one.regret, "{learner}");
@@ -321,7 +335,8 @@ fn rewards_drawn_agree_with_their_means() {
         &NoFiles,
     )
     .unwrap();
-    let runs: Vec<Replication> = (1..40).map(|seed| play(&problem, "sharp", 2000, seed)).collect();
+    let runs: Vec<Replication> =
+        (1..40).map(|seed| play(&problem, "kl-ucb-plus", 2000, seed)).collect();
     let difference = Statistics::of(
         &runs.iter().map(|run| run.realised_regret - run.regret).collect::<Vec<f64>>(),
     );
@@ -335,18 +350,26 @@ fn m_sets_are_played_as_the_top_of_the_indices() {
         let problem = instance(&format!("m-set:tasks={tasks},plays={plays}"), 1000, 1);
         let environment = Environment::new(&problem, 5).unwrap();
         for learner in [
-            "paper",
-            "sharp",
-            "tight",
+            "algorithm-1",
+            "kl-ucb-plus",
+            "kl-ucb-mixture",
             "hoeffding",
-            "kl-log",
+            "kl-ucb",
             "thompson",
             "greedy",
             "epsilon-greedy",
             "cucb",
         ] {
-            let mut campaign =
-                Campaign::new(&problem, &spec(learner), Some(1000), Feedback::Censored, 1).unwrap();
+            let mut campaign = Campaign::new(
+                &problem,
+                CampaignOptions {
+                    learner: spec(learner).into(),
+                    horizon: Some(1000),
+                    feedback: Some(Feedback::Censored),
+                    ..CampaignOptions::default()
+                },
+            )
+            .unwrap();
             let mut event = confidence::Event::new(&problem, &environment, &spec(learner), 1000);
             for _ in 0..300 {
                 let ticket = campaign.allocate(1.0, None).unwrap();
@@ -385,7 +408,7 @@ fn indices_are_above_the_means() {
     for name in
         ["square-roots", "power", "m-set", "k-armed", "saturating-jobs", "theorem-4:pairs=3"]
     {
-        for learner in ["paper", "tight", "hoeffding", "full"] {
+        for learner in ["algorithm-1", "kl-ucb-mixture", "hoeffding", "full"] {
             assert!(confidence::claims(&spec(learner)));
             for seed in 1..=12 {
                 play(&instance(name, 1500, seed), learner, 1500, seed);
@@ -403,7 +426,7 @@ fn an_index_without_its_width_would_be_noticed() {
             let (problem, learner) = (instance(name, 1500, 1), spec(learner));
             let play = Play {
                 problem: &problem,
-                learner: &learner,
+                learner: &learner.into(),
                 feedback: Feedback::Censored,
                 horizon: 1500,
                 seed: 1,
@@ -418,7 +441,7 @@ fn greedy_gets_stuck_where_the_others_do_not() {
     let problem = instance("k-armed", 20_000, 1);
     let (greedy, sharp) = (
         mean_regret(&problem, "greedy", 20_000, 1..21),
-        mean_regret(&problem, "sharp", 20_000, 1..21),
+        mean_regret(&problem, "kl-ucb-plus", 20_000, 1..21),
     );
     assert!(greedy.mean > 5.0 * sharp.mean, "{} {}", greedy.mean, sharp.mean);
     let half = mean_regret(&problem, "greedy", 10_000, 1..21);
@@ -439,7 +462,7 @@ fn summaries_add_up() {
         horizon: 500,
         parameter: None,
     };
-    let learners: Vec<LearnerSpec> = ["sharp", "uniform"].map(spec).to_vec();
+    let learners = ["kl-ucb-plus", "uniform"].map(|name| spec(name).into()).to_vec();
     let experiment =
         Experiment { cases: vec![case], learners, feedback: None, replications: 6, seed: 3 };
     let stop = AtomicBool::new(false);

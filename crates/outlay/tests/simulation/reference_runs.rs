@@ -4,10 +4,10 @@
 use std::sync::atomic::AtomicBool;
 
 use outlay::Problem;
-use outlay::experiment::{Play, Replication};
 use outlay::instance::Instance;
 use outlay::learner::LearnerSpec;
 use outlay::random::{Draws, Purpose};
+use outlay::simulation::{Play, Replication};
 use serde_json::Value;
 
 use crate::support::{bound, confidence};
@@ -33,7 +33,7 @@ fn learner(name: &str) -> LearnerSpec {
     let ours = match name {
         "full_alg1" => "full",
         "hoef_delta" => "hoeffding",
-        "kl_mix" => "tight",
+        "kl_mix" => "kl-ucb-mixture",
         other => other,
     };
     ours.parse().unwrap()
@@ -41,7 +41,7 @@ fn learner(name: &str) -> LearnerSpec {
 
 fn play(problem: &Problem, learner: &LearnerSpec, horizon: u64, seed: u64) -> Replication {
     let feedback = learner.entry().feedback;
-    let play = Play { problem, learner, feedback, horizon, seed };
+    let play = Play { problem, learner: &(*learner).into(), feedback, horizon, seed };
     let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
     bound::assert_worst_case_bound(learner, &run, horizon);
     assert_eq!(confidence::failure(&play, &run), None);

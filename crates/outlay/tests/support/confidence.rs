@@ -9,24 +9,27 @@
 use std::collections::BTreeMap;
 
 use outlay::Problem;
-use outlay::campaign::Campaign;
-use outlay::environment::Environment;
-use outlay::experiment::{Play, Replication};
+use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Feedback, Outcome};
 use outlay::learner::{LearnerSpec, log_term};
+use outlay::simulation::Environment;
+use outlay::simulation::{Play, Replication};
 
-/// Whether the learner's indices are confidence bounds at that level. Those of `sharp`, `kl-log`
+/// Whether the learner's indices are confidence bounds at that level. Those of `kl-ucb-plus`, `kl-ucb`
 /// and `cucb` are not, and those of `oful` and `grid-ucb` are not of tasks.
 pub(crate) fn claims(learner: &LearnerSpec) -> bool {
     matches!(
         learner,
-        LearnerSpec::Paper | LearnerSpec::Tight | LearnerSpec::Hoeffding | LearnerSpec::Full
+        LearnerSpec::Algorithm1
+            | LearnerSpec::KlUcbMixture
+            | LearnerSpec::Hoeffding
+            | LearnerSpec::Full
     )
 }
 
 /// Plays a run again if its learner makes the claim, and says where it fails.
 pub(crate) fn failure(play: &Play<'_>, run: &Replication) -> Option<String> {
-    if !claims(play.learner) {
+    if !play.learner.built_in().is_some_and(claims) {
         return None;
     }
     match watched(play) {
@@ -114,11 +117,18 @@ struct Watched {
 impl Watched {
     fn new(play: &Play<'_>) -> Self {
         let Play { problem, learner, feedback, horizon, seed } = *play;
+        let options = CampaignOptions {
+            learner: learner.clone(),
+            horizon: Some(horizon),
+            feedback: Some(feedback),
+            seed,
+            ..CampaignOptions::default()
+        };
         let environment = Environment::new(problem, seed).unwrap();
         let tasks = problem.tasks().len();
         Self {
-            campaign: Campaign::new(problem, learner, Some(horizon), feedback, seed).unwrap(),
-            event: Event::new(problem, &environment, learner, horizon),
+            campaign: Campaign::new(problem, options).unwrap(),
+            event: Event::new(problem, &environment, learner.built_in().unwrap(), horizon),
             environment,
             feedback,
             available: vec![true; tasks],

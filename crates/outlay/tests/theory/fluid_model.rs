@@ -18,9 +18,9 @@ fn regret(instance: &str, learner: &str, horizon: f64) -> f64 {
 #[test]
 fn predicts_the_means() {
     let measured = [
-        ("power", "paper", 106.0, 267.0, 0.06),
+        ("power", "algorithm-1", 106.0, 267.0, 0.06),
         ("power", "hoeffding", 77.7, 176.0, 0.08),
-        ("power", "tight", 60.5, 124.0, 0.1),
+        ("power", "kl-ucb-mixture", 60.5, 124.0, 0.1),
     ];
     for (instance, learner, short, long, room) in measured {
         for (horizon, expected) in [(1e4, short), (1e5, long)] {
@@ -33,12 +33,12 @@ fn predicts_the_means() {
     }
 }
 
-/// Under diminishing returns the exponent of `paper` falls: the growth looks like √T at first and
+/// Under diminishing returns the exponent of `algorithm-1` falls: the growth looks like √T at first and
 /// like log² T in the end.
 #[test]
 fn the_exponent_falls() {
     let exponent = |from: f64| {
-        (regret("power", "paper", 10.0 * from) / regret("power", "paper", from)).log10()
+        (regret("power", "algorithm-1", 10.0 * from) / regret("power", "algorithm-1", from)).log10()
     };
     let exponents: Vec<f64> = [1e3, 1e5, 1e7, 1e9, 1e12, 1e14].map(exponent).to_vec();
     assert!(exponents.is_sorted_by(|one, other| one > other), "{exponents:?}");

@@ -7,7 +7,7 @@ use std::f64::consts::{E, LN_2, PI};
 
 use crate::support::Random;
 
-/// The exploration factor of `sharp`.
+/// The exploration factor of `kl-ucb-plus`.
 const C: f64 = 1.1;
 
 /// log Γ(x) for x > 0: Stirling's series after moving x above 10.
@@ -241,12 +241,12 @@ fn the_mean_is_too_high_by_a_quarter_over_root_j() {
     assert!(mean_excess(400, 0.5) > 0.19 / 20.0, "and 0.19 for large j");
 }
 
-/// g of the proof for `tight`.
+/// g of the proof for `kl-ucb-mixture`.
 fn g(x: f64) -> f64 {
     ln_gamma(x + 1.0) - x_log_y(x, x)
 }
 
-/// The level of `tight`, as its definition has it.
+/// The level of `kl-ucb-mixture`, as its definition has it.
 fn level(log_k2t: f64, n: f64, s: f64) -> f64 {
     let log_beta = ln_gamma(s + 1.0) + ln_gamma(n - s + 1.0) - ln_gamma(n + 2.0);
     let m = s / n;

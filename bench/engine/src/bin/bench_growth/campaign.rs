@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use outlay::experiment::{Case, Experiment, Source};
+use outlay::simulation::{Case, Experiment, Source};
 use serde_json::{Value, json};
 
 use crate::memory::peak_bytes;

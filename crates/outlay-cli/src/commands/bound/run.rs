@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use outlay::Problem;
-use outlay::experiment::{Job, Replication, Statistics};
 use outlay::learner::LearnerSpec;
+use outlay::simulation::{Job, Replication, Statistics};
 use outlay::theory::{Bound, run_bound};
 
 use crate::failure::Failure;

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use outlay::Problem;
-use outlay::environment::Environment;
 use outlay::feedback::{Feedback, Outcome, Reward};
+use outlay::simulation::Environment;
 use outlay_server::desk::Desk;
 use outlay_server::refusal::{Code, Refused};
 use outlay_server::shapes::{Ask, NewCampaign, Rounds, TaskResult, Told};

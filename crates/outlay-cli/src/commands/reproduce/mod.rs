@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use outlay::claims::{Claim, Evidence, Results, Scale, Setting, Verdict};
-use outlay::experiment::Experiment;
+use outlay::simulation::Experiment;
 use outlay_report::reproduction::{self, JudgedClaim};
 
 use crate::args::ReproduceArgs;

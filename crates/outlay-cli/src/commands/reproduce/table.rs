@@ -44,7 +44,7 @@ pub(super) fn verdicts(judged: &[JudgedClaim]) -> String {
     text
 }
 
-/// `sharp: worst regret ÷ (K√T) is 0.21, wanted at most 11.6`.
+/// `kl-ucb-plus: worst regret ÷ (K√T) is 0.21, wanted at most 11.6`.
 pub(super) fn sentence(check: &Check) -> String {
     format!(
         "{} is {}, wanted {}",

@@ -82,10 +82,7 @@ impl ExperimentFile {
 }
 
 fn feedback(text: &str) -> Result<Feedback, String> {
-    let found = Feedback::ALL.into_iter().find(|(name, _)| *name == text);
-    found
-        .map(|(_, feedback)| feedback)
-        .ok_or_else(|| format!("must be censored, full or bandit, not \"{text}\""))
+    text.parse().map_err(|_| format!("must be censored, full or bandit, not \"{text}\""))
 }
 
 fn syntax_error(text: &str, error: &toml::de::Error) -> String {
@@ -242,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_file_says_what_the_flags_say() {
-        let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['paper', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
+        let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['algorithm-1', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
             replications = 3\nseed = 0\nfeedback = 'full'\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
         let file = ExperimentFile::parse(text, Path::new("folder")).unwrap();
         assert_eq!(
@@ -260,19 +257,19 @@ mod tests {
 
     #[test]
     fn every_error_is_told_with_its_key() {
-        let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['shrp', 'paper', 'paper']\nreplications = 0\nseed = 'one'\n\
+        let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['kl-ucb-plsu', 'algorithm-1', 'algorithm-1']\nreplications = 0\nseed = 'one'\n\
             feedback = 'much'\ngrid = { parameter = 3, value = [1] }\n";
         let expected = [
             "horizn: unknown key; did you mean horizon?",
             "problems[1]: must be a string, not 7",
-            "learners[0]: learner `shrp`: `shrp` is not known: did you mean `sharp`?",
+            "learners[0]: learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
             "replications: must be a whole number of at least 1 and at most 1000000, not 0",
             "seed: must be a whole number of at least 0, not the string \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",
             "grid.value: unknown key; did you mean values?",
             "grid.values: is missing",
             "grid.parameter: must be a string, not 3",
-            "learners: learner paper is given twice",
+            "learners: learner algorithm-1 is given twice",
         ];
         assert_eq!(errors(text), expected);
     }

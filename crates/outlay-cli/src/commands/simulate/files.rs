@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use outlay::experiment::Summary;
+use outlay::simulation::Summary;
 
 use super::plan::SimulationPlan;
 use super::record;

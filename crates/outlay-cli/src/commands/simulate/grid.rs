@@ -76,7 +76,7 @@ mod tests {
         let with = |text: &str, parameter: &str, value: f64| {
             with_parameter(&text.parse().unwrap(), parameter, value)
                 .map(|instance| instance.to_string())
-                .map_err(|error| error.0)
+                .map_err(|error| error.to_string())
         };
         assert_eq!(with("m-set", "tasks", 5.0).unwrap(), "m-set:tasks=5");
         assert_eq!(with("m-set:tasks=10,plays=2", "tasks", 5.0).unwrap(), "m-set:tasks=5,plays=2");

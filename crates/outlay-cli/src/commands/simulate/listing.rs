@@ -57,7 +57,7 @@ impl Listing {
         let learners = LEARNERS.iter().map(|entry| LearnerRow {
             learner: entry.name,
             parameters: entry.parameters,
-            feedback: entry.feedback.name(),
+            feedback: entry.feedback.as_str(),
             needs_horizon: entry.needs_horizon,
             guarantee: entry.guarantee,
         });

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use outlay::experiment::Summary;
+use outlay::simulation::Summary;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use outlay::experiment::{Case, Experiment, Source};
 use outlay::instance::Instance;
+use outlay::simulation::{Case, Experiment, Source};
 
 use super::grid::{Grid, with_parameter};
 use super::request::Request;
@@ -36,7 +36,7 @@ impl SimulationPlan {
         }
         let experiment = Experiment {
             cases,
-            learners: request.learners.clone(),
+            learners: request.learners.iter().copied().map(Into::into).collect(),
             feedback: request.feedback,
             replications: request.replications,
             seed: request.seed,

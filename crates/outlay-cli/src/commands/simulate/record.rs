@@ -1,7 +1,7 @@
 //! Results as JSON and CSV.
 
-use outlay::experiment::{LearnerSummary, Summary};
 use outlay::feedback::Feedback;
+use outlay::simulation::{LearnerSummary, Summary};
 use serde::Serialize;
 
 use crate::failure::Failure;

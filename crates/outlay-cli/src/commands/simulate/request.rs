@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::input;
 use crate::input::problem_source::ProblemSource;
 
-pub(crate) const DEFAULT_LEARNERS: [&str; 3] = ["sharp", "paper", "uniform"];
+pub(crate) const DEFAULT_LEARNERS: [&str; 3] = ["kl-ucb-plus", "algorithm-1", "uniform"];
 pub(crate) const DEFAULT_REPLICATIONS: u64 = 100;
 const DEFAULT_SEED: u64 = 1;
 
@@ -113,7 +113,7 @@ pub(crate) fn distinct(learners: Vec<LearnerSpec>) -> Result<Vec<LearnerSpec>, S
     }
 }
 
-/// Splits a list of learners: `paper,sharp` is two learners, `a:x=1,y=2` is one. A part of the form
+/// Splits a list of learners: `cucb,greedy` is two learners, `a:x=1,y=2` is one. A part of the form
 /// `key=value` belongs to the learner before it.
 fn separate(text: &str) -> Vec<String> {
     let mut learners: Vec<String> = Vec::new();
@@ -135,11 +135,11 @@ mod tests {
 
     #[test]
     fn commas_separate_learners_and_parameters() {
-        assert_eq!(separate("paper,sharp"), ["paper", "sharp"]);
-        assert_eq!(separate("a:x=1,y=2,paper"), ["a:x=1,y=2", "paper"]);
+        assert_eq!(separate("cucb,greedy"), ["cucb", "greedy"]);
+        assert_eq!(separate("a:x=1,y=2,cucb"), ["a:x=1,y=2", "cucb"]);
         assert_eq!(
-            separate("epsilon-greedy:epsilon=0.1,sharp:c=2"),
-            ["epsilon-greedy:epsilon=0.1", "sharp:c=2"]
+            separate("epsilon-greedy:epsilon=0.1,kl-ucb-plus:c=2"),
+            ["epsilon-greedy:epsilon=0.1", "kl-ucb-plus:c=2"]
         );
     }
 }

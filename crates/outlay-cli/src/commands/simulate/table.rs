@@ -1,6 +1,6 @@
 //! Results as text: one table per problem.
 
-use outlay::experiment::{LearnerSummary, Statistics, Summary};
+use outlay::simulation::{LearnerSummary, Statistics, Summary};
 
 use super::record::{share_of_even_split_regret, share_of_optimum};
 use crate::output::table::{Align, Table};

@@ -1,6 +1,6 @@
 //! `outlay status`: shows the state of a daily loop without changing it.
 
-use outlay::ledger::{Ledger, Standing, TaskStanding};
+use outlay::ledger::{Ledger, LedgerStatus, TaskStatus};
 use serde::Serialize;
 
 mod page;
@@ -20,7 +20,7 @@ const NAMED: usize = 8;
 pub(crate) fn run(arguments: &StatusArgs, quiet: bool) -> Result<CommandOutput, Failure> {
     let file = ReportFile::new(arguments.report.as_deref(), &[&arguments.state])?;
     let ledger = state_file::read(&arguments.state)?;
-    let standing = ledger.standing()?;
+    let standing = ledger.status()?;
     let warnings = warnings(&ledger, &standing);
     let lines: Vec<String> =
         summary(&ledger, &standing).into_iter().chain(warnings.iter().cloned()).collect();
@@ -74,7 +74,7 @@ struct Row<'a> {
 }
 
 impl<'a> Record<'a> {
-    fn new(ledger: &'a Ledger, standing: &Standing, warnings: Vec<String>) -> Self {
+    fn new(ledger: &'a Ledger, standing: &LedgerStatus, warnings: Vec<String>) -> Self {
         Self {
             learner: ledger.settings().learner.to_string(),
             rounds: standing.rounds,
@@ -91,26 +91,26 @@ impl<'a> Record<'a> {
     }
 }
 
-fn rows<'a>(ledger: &'a Ledger, standing: &Standing) -> Vec<Row<'a>> {
+fn rows<'a>(ledger: &'a Ledger, standing: &LedgerStatus) -> Vec<Row<'a>> {
     let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
     tasks
         .map(|(task, standing)| Row {
             task: task.name(),
             spend: standing.spend,
             share: standing.share,
-            told: standing.told,
+            told: standing.reported,
             completed: standing.completions,
             expected: standing.expected,
             gain: standing.gain,
             mean: standing.mean,
             bonus: standing.bonus,
             next: standing.next,
-            doubt: standing.doubt.map(|doubt| doubt.probability),
+            doubt: standing.misfit.map(|doubt| doubt.probability),
         })
         .collect()
 }
 
-fn table(ledger: &Ledger, standing: &Standing) -> String {
+fn table(ledger: &Ledger, standing: &LedgerStatus) -> String {
     use Align::{Left, Right};
     let budget = ledger.problem().budget();
     let precision = Precision::of_budget(budget);
@@ -129,10 +129,10 @@ fn table(ledger: &Ledger, standing: &Standing) -> String {
     for &position in &shown {
         let (task, name) = (&standing.tasks[position], ledger.problem().tasks()[position].name());
         table.row(vec![
-            if task.doubt.is_some() { format!("{name} (!)") } else { name.to_owned() },
+            if task.misfit.is_some() { format!("{name} (!)") } else { name.to_owned() },
             precision.amount(task.spend),
             task.share.map(percent).unwrap_or_default(),
-            task.told.to_string(),
+            task.reported.to_string(),
             task.completions.to_string(),
             format!("{:.1}", task.expected),
             task.mean.map(figure).unwrap_or_default(),
@@ -140,12 +140,12 @@ fn table(ledger: &Ledger, standing: &Standing) -> String {
             task.next.map(|next| precision.amount(next)).unwrap_or_default(),
         ]);
     }
-    let sum = |of: fn(&TaskStanding) -> f64| standing.tasks.iter().map(of).sum::<f64>();
+    let sum = |of: fn(&TaskStatus) -> f64| standing.tasks.iter().map(of).sum::<f64>();
     table.totals(vec![
         "total".to_owned(),
         precision.amount(standing.spend),
         String::new(),
-        format!("{}", sum(|task| task.told as f64)),
+        format!("{}", sum(|task| task.reported as f64)),
         format!("{}", sum(|task| task.completions as f64)),
         format!("{:.1}", sum(|task| task.expected)),
         String::new(),
@@ -161,7 +161,7 @@ fn table(ledger: &Ledger, standing: &Standing) -> String {
     table.render() + &hidden_line(hidden, "with smaller spends")
 }
 
-fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
+fn summary(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
     let settings = ledger.settings();
     let guards = guards_text(&settings.guards);
     let rounds = counted(standing.rounds as usize, "round");
@@ -192,11 +192,11 @@ fn summary(ledger: &Ledger, standing: &Standing) -> Vec<String> {
 }
 
 /// Warnings about completions that contradict the curves.
-fn warnings(ledger: &Ledger, standing: &Standing) -> Vec<String> {
+fn warnings(ledger: &Ledger, standing: &LedgerStatus) -> Vec<String> {
     let tasks = ledger.problem().tasks().iter().zip(&standing.tasks);
     tasks
         .filter_map(|(task, standing)| {
-            let probability = standing.doubt?.probability;
+            let probability = standing.misfit?.probability;
             let probability = if probability > 0.0 {
                 format!("probability at most {probability:.0e}")
             } else {
@@ -207,7 +207,7 @@ fn warnings(ledger: &Ledger, standing: &Standing) -> Vec<String> {
                  is correct): check the reported outcomes, or fit the curve again",
                 task.name(),
                 standing.completions,
-                standing.told,
+                standing.reported,
                 standing.expected
             ))
         })

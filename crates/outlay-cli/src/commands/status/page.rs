@@ -1,6 +1,6 @@
 //! The report of `outlay status`: the next split with the learner's estimates.
 
-use outlay::ledger::{Ledger, Standing};
+use outlay::ledger::{Ledger, LedgerStatus};
 use outlay::plan::{outcomes, value_of};
 use outlay::{Options, Task};
 
@@ -14,7 +14,7 @@ use outlay_report::number::Precision;
 /// if the learner has no indices.
 pub(super) fn page<'a>(
     ledger: &'a Ledger,
-    standing: &Standing,
+    standing: &LedgerStatus,
     title: String,
     headline: Vec<String>,
     quiet: bool,

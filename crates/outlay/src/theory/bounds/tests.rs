@@ -67,7 +67,7 @@ fn m_sets_have_the_corollary() {
             "Theorem 3, these curves",
             "Theorem 3, any curves",
             "M-sets",
-            "sharp, any curves"
+            "kl-ucb-plus, any curves"
         ]
     );
     let corollary = *find(&found, "M-sets").value.as_ref().unwrap();
@@ -167,7 +167,7 @@ fn bounds_below_what_can_be_lost_at_all_are_not_vacuous() {
     };
     assert_eq!(
         vacuous(100),
-        ["Theorem 3, these curves", "Theorem 3, any curves", "M-sets", "sharp, any curves"]
+        ["Theorem 3, these curves", "Theorem 3, any curves", "M-sets", "kl-ucb-plus, any curves"]
     );
     assert!(vacuous(1_000_000).is_empty());
 }
@@ -213,16 +213,16 @@ fn a_run_has_the_bound_of_its_learner() {
         run_bound(&problem, &learner.parse().unwrap(), 100_000, 1e6)
             .map(|bound| bound.value.unwrap())
     };
-    close(of("paper").unwrap() - 1.0, 67_319.14, 0.01);
-    assert_eq!(of("paper"), of("full"));
-    close(of("sharp").unwrap(), sharp_bound(10, 1e5, 1.1), 1e-9);
+    close(of("algorithm-1").unwrap() - 1.0, 67_319.14, 0.01);
+    assert_eq!(of("algorithm-1"), of("full"));
+    close(of("kl-ucb-plus").unwrap(), sharp_bound(10, 1e5, 1.1), 1e-9);
     assert_eq!(
-        find(&guarantees(&problem, &means(&problem), 100_000).unwrap(), "sharp, any curves")
+        find(&guarantees(&problem, &means(&problem), 100_000).unwrap(), "kl-ucb-plus, any curves")
             .value
             .clone()
             .ok(),
-        of("sharp")
+        of("kl-ucb-plus")
     );
-    assert!(of("sharp:c=2") != of("sharp"));
-    assert_eq!((of("sharp:c=0.5"), of("greedy")), (None, None));
+    assert!(of("kl-ucb-plus:c=2") != of("kl-ucb-plus"));
+    assert_eq!((of("kl-ucb-plus:c=0.5"), of("greedy")), (None, None));
 }

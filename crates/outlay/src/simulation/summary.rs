@@ -1,18 +1,18 @@
-//! Many replications as a few numbers: means with intervals, quantiles, curves over time.
+//! Summaries of replications: means with confidence intervals, quantiles, curves over time.
 
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use super::environment::mean_rewards;
 use super::{Case, Experiment, ExperimentError, Replication, trace_rounds};
-use crate::environment::Environment;
 use crate::feedback::Feedback;
-use crate::learner::{LearnerSpec, even_split};
+use crate::learner::{LearnerChoice, LearnerSpec, even_split};
 use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
 use crate::theory::{sharp_bound, worst_case_bound};
 
-/// A sample's mean with its uncertainty, and where its middle lies.
+/// The mean of a sample with its uncertainty, and quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Statistics {
     /// The mean.
@@ -57,12 +57,12 @@ pub struct BoundCurve {
     pub values: Vec<f64>,
 }
 
-/// What one learner did on one problem.
+/// The summary of one learner on one problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearnerSummary {
-    /// The learner as asked for: `sharp`, `epsilon-greedy:epsilon=0.05`.
+    /// The learner as asked for: `kl-ucb-plus`, `epsilon-greedy:epsilon=0.05`.
     pub learner: String,
-    /// What it was shown.
+    /// The feedback that it got.
     pub feedback: Feedback,
     /// Pseudo-regret: means of what was played against the optimum.
     pub regret: Statistics,
@@ -98,7 +98,7 @@ pub struct ReplicationSummary {
     pub success_mass: f64,
 }
 
-/// The best split of the problem.
+/// The best allocation of the problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Optimum {
     /// Expected reward per round; the mean over the rounds where budgets vary.
@@ -179,9 +179,9 @@ pub(super) fn summarise(
     results: &[Vec<Replication>],
 ) -> Result<Summary, ExperimentError> {
     let problem = case.source.problem(case.horizon, experiment.seed)?;
-    let environment = Environment::new(&problem, experiment.seed)?;
+    let means = mean_rewards(&problem)?;
     let mut oracle = Oracle::new(&problem);
-    let best = oracle.allocate(environment.means(), problem.budget(), &Options::default())?;
+    let best = oracle.allocate(&means, problem.budget(), &Options::default())?;
     let mean_optimum = results.iter().flatten().map(|replication| replication.optimum);
     let count = results.iter().map(Vec::len).sum::<usize>();
     let optimum = Optimum {
@@ -195,7 +195,7 @@ pub(super) fn summarise(
         gap: best.gap(),
     };
     let uniform_regret_per_round =
-        (best.value - even_value(&problem, environment.means())) * problem.reward_max();
+        (best.value - even_value(&problem, &means)) * problem.reward_max();
     let most_mass = oracle
         .allocate(&vec![1.0; problem.tasks().len()], problem.budget(), &Options::default())?
         .upper_bound;
@@ -231,7 +231,7 @@ fn even_value(problem: &Problem, means: &[f64]) -> f64 {
         .map(|((task, mean), &spend)| mean * task.curve().success(spend)))
 }
 
-/// What the summaries of a case share.
+/// The data that the summaries of a case share.
 struct About<'a> {
     case: &'a Case,
     problem: &'a Problem,
@@ -243,7 +243,7 @@ struct About<'a> {
 impl About<'_> {
     fn learner(
         &self,
-        learner: &LearnerSpec,
+        learner: &LearnerChoice,
         feedback: Feedback,
         results: &[Replication],
     ) -> LearnerSummary {
@@ -293,8 +293,8 @@ impl About<'_> {
         (0..self.rounds.len()).map(at).collect()
     }
 
-    /// The theorems speak of outcomes that arrive at once.
-    fn bounds(&self, learner: &LearnerSpec) -> Vec<BoundCurve> {
+    /// Bounds that apply; the theorems assume that outcomes arrive at once.
+    fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
         if self.problem.environment().delay.is_some() {
             return Vec::new();
@@ -309,16 +309,18 @@ impl About<'_> {
                 .map(|&round| bound(round) * self.problem.reward_max())
                 .collect(),
         };
-        match learner {
-            LearnerSpec::Paper
-            | LearnerSpec::Tight
-            | LearnerSpec::Hoeffding
-            | LearnerSpec::Full => {
+        match learner.built_in() {
+            Some(
+                LearnerSpec::Algorithm1
+                | LearnerSpec::KlUcbMixture
+                | LearnerSpec::Hoeffding
+                | LearnerSpec::Full,
+            ) => {
                 vec![curve("Theorem 3", &|round| {
                     worst_case_bound(tasks, self.case.horizon, mass(round))
                 })]
             }
-            LearnerSpec::Sharp { c } if *c > 0.5 => {
+            Some(LearnerSpec::KlUcbPlus { c }) if *c > 0.5 => {
                 vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))]
             }
             _ => Vec::new(),

@@ -1,40 +1,46 @@
-//! Who decides a round: a learner, the oracle that turns its weights into a split, and the guards
-//! around it.
+//! The decision of a round: a learner, the oracle that turns its weights into an allocation, and the
+//! guards that restrict the allocation.
 //!
-//! It knows what was observed, and nothing of rounds that wait for outcomes: a
-//! [`Campaign`](super::Campaign) keeps these in memory, a service on a disk.
+//! A planner does not know open rounds. A [`Campaign`](super::Campaign) keeps these in memory, the
+//! service in its store.
 
-use super::CampaignError;
-use super::guards::{self, GuardReport, Guards};
+use super::guards::{self, GuardReport, GuardState, Guards};
+use super::{CampaignError, CampaignOptions, GuardError};
 use crate::curve::Curve;
 use crate::feedback::{Feedback, Outcome};
-use crate::learner::{Decision, Learner, LearnerSpec, Situation, StateError};
+use crate::learner::{
+    Counts, Decision, Learner, LearnerChoice, LearnerInputs, LearnerSpec, LearnerState,
+    RoundContext, StateError,
+};
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
 use crate::problem::{Bounds, Leftover, Problem};
 
 /// A learner with its oracle and guards.
 #[derive(Debug)]
-pub struct Decider {
-    pub(super) spec: LearnerSpec,
+pub struct RoundPlanner {
+    pub(super) choice: LearnerChoice,
     pub(super) names: Vec<String>,
     curves: Vec<Curve>,
     bounds: Vec<Bounds>,
     pub(super) learner: Box<dyn Learner>,
-    /// The learner is told sums only.
+    /// The learner gets the total reward of a round only (bandit feedback).
     pub(super) sees_gains: bool,
     reconsiders: bool,
     pub(super) oracle: Oracle,
     options: Options,
-    is_afresh: bool,
+    always_cold: bool,
     weights: Vec<f64>,
-    /// A split that the learner named itself.
+    /// An allocation that the learner chose itself.
     pub(super) own: Allocation,
-    /// Guards at work, if there are any.
-    pub(super) watch: Option<Box<guards::Watch>>,
+    /// The state of the guards, if there are any.
+    pub(super) guard_state: Option<Box<GuardState>>,
     source: Source,
 }
 
-/// Where the last split is.
+/// The relative excess over the budget that rounding may cause in an allocation of a learner.
+const ROUNDING: f64 = 1e-9;
+
+/// The place of the last allocation.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Oracle,
@@ -42,97 +48,89 @@ enum Source {
     Learner,
 }
 
-impl Decider {
-    /// Nothing is observed yet. A learner that needs a horizon takes `horizon`, or else the
-    /// problem's; `seed` is for the learner's own draws.
+impl RoundPlanner {
+    /// A planner without observations.
     ///
     /// # Errors
-    /// If the learner cannot be made: see [`LearnerSpec::build`].
-    pub fn new(
-        problem: &Problem,
-        spec: &LearnerSpec,
-        horizon: Option<u64>,
-        feedback: Feedback,
-        seed: u64,
-    ) -> Result<Self, CampaignError> {
-        let learner = spec.build(problem, horizon, feedback, seed)?;
+    /// If the learner cannot be built (see [`LearnerSpec::build`]) or the guards are inconsistent.
+    pub fn new(problem: &Problem, options: CampaignOptions) -> Result<Self, CampaignError> {
+        let CampaignOptions { learner: choice, horizon, feedback, seed, guards, always_cold } =
+            options;
+        let feedback = feedback.unwrap_or_else(|| choice.feedback());
+        let learner = choice.build(&LearnerInputs { problem, horizon, feedback, seed })?;
         let tasks = problem.tasks().len();
-        Ok(Self {
-            spec: *spec,
+        let mut planner = Self {
             names: problem.tasks().iter().map(|task| task.name().to_owned()).collect(),
             curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
-            sees_gains: learner.needs() == Feedback::Bandit,
+            sees_gains: choice.feedback() == Feedback::Bandit,
             reconsiders: learner.reconsiders(),
+            choice,
             learner,
             oracle: Oracle::new(problem),
             options: Options { leftover: problem.leftover(), ..Options::default() },
-            is_afresh: false,
+            always_cold,
             weights: vec![0.0; tasks],
             own: Allocation::empty(tasks),
-            watch: None,
+            guard_state: None,
             source: Source::Learner,
-        })
+        };
+        planner.guard(problem, guards)?;
+        Ok(planner)
     }
 
-    /// Holds every split from now on within `guards`. `problem` is the one it was made for.
+    /// Restricts every later allocation by `guards`. `problem` is the problem of the planner.
     ///
     /// # Errors
-    /// If the guards contradict each other, the tasks or the budget, or the learner names its
-    /// splits itself.
-    pub fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
+    /// If the guards contradict each other, the tasks or the budget, or the learner chooses its
+    /// allocation itself.
+    fn guard(&mut self, problem: &Problem, guards: Guards) -> Result<(), CampaignError> {
         if guards.is_empty() {
-            self.watch = None;
+            self.guard_state = None;
             return Ok(());
         }
-        if self.spec.names_its_splits() {
-            let message = format!(
-                "guards: {} names its splits itself, and so cannot be held within guards",
-                self.spec
-            );
-            return Err(CampaignError::BadGuard(message));
+        if self.choice.built_in().is_some_and(LearnerSpec::chooses_allocation) {
+            return Err(GuardError::ChoosesAllocation(self.choice.to_string()).into());
         }
-        self.watch = Some(Box::new(guards::Watch::new(problem, guards)?));
+        self.guard_state = Some(Box::new(GuardState::new(problem, guards)?));
         Ok(())
     }
 
-    /// The guards that every split is held within.
+    /// The guards that restrict every allocation.
     #[must_use]
     pub fn guards(&self) -> Guards {
-        self.watch.as_ref().map(|watch| *watch.guards()).unwrap_or_default()
+        self.guard_state.as_ref().map(|state| *state.guards()).unwrap_or_default()
     }
 
-    /// Finds every split afresh from now on: no search starts where the last one ended. A split
-    /// then follows from what was observed alone, to the last bit, whatever was decided before it
-    /// and wherever.
-    pub fn search_afresh(&mut self) {
-        self.is_afresh = true;
+    /// Starts every later search cold.
+    pub(super) fn set_always_cold(&mut self) {
+        self.always_cold = true;
     }
 
-    /// What the learner wrote for the last round: weights, or a split of its own.
+    /// The numbers that the learner wrote for the last round: weights or an allocation.
     #[must_use]
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// What the guards did to the last round, if there are any.
+    /// The effect of the guards on the last round, if there are any.
     #[must_use]
     pub fn guard_report(&self) -> Option<&GuardReport> {
-        self.watch.as_ref().map(|watch| &watch.report)
+        self.guard_state.as_ref().map(|state| &state.report)
     }
 
-    /// The last split.
+    /// The last allocation.
     #[must_use]
     pub fn last(&self) -> &Allocation {
-        match (self.source, &self.watch) {
+        match (self.source, &self.guard_state) {
             (Source::Oracle, _) => self.oracle.last(),
-            (Source::Guards, Some(watch)) => &watch.answer,
+            (Source::Guards, Some(state)) => &state.answer,
             (Source::Guards | Source::Learner, _) => &self.own,
         }
     }
 
-    /// Whether a round can be asked for with this budget and these tasks. What passes is decided
-    /// without an error, so nothing need be taken back afterwards.
+    /// Checks that a round with this budget and these tasks can be decided. Built-in learners then
+    /// decide it without an error.
     ///
     /// # Errors
     /// If there is not one entry a task, a task that must be given something is not there, or the
@@ -185,21 +183,24 @@ impl Decider {
         budget: f64,
         available: Option<&[bool]>,
     ) -> Result<&Allocation, CampaignError> {
-        if self.is_afresh {
+        if self.always_cold {
             self.oracle.reset();
         }
-        let situation = Situation { round, budget, available };
-        let decision = self.learner.decide(&situation, &mut self.weights);
+        let context = RoundContext { round, budget, available };
+        let decision = self.learner.decide(&context, &mut self.weights);
         self.source = match decision {
-            Decision::Maximise if self.watch.is_some() => {
+            Decision::Weights if self.guard_state.is_some() => {
                 self.maximise_within_guards(budget, available)?;
                 Source::Guards
             }
-            Decision::Maximise => {
+            Decision::Weights => {
                 self.maximise(budget, available)?;
                 Source::Oracle
             }
-            Decision::Split => {
+            Decision::Allocation if self.guard_state.is_some() => {
+                return Err(GuardError::ChoosesAllocation(self.choice.to_string()).into());
+            }
+            Decision::Allocation => {
                 self.write_own_split(budget)?;
                 Source::Learner
             }
@@ -207,10 +208,10 @@ impl Decider {
         Ok(self.last())
     }
 
-    /// What [`Decider::decide`] would answer, without any consequence for the rounds to come.
+    /// The answer that [`RoundPlanner::decide`] would give, without any effect on later rounds.
     ///
     /// # Errors
-    /// As [`Decider::check`].
+    /// As [`RoundPlanner::check`].
     pub fn preview(
         &mut self,
         round: u64,
@@ -218,25 +219,29 @@ impl Decider {
         available: Option<&[bool]>,
     ) -> Result<&Allocation, CampaignError> {
         self.check(round, budget, available)?;
-        let base = self.watch.as_ref().map(|watch| watch.save());
-        // The others remember what they decide.
-        let learnt = (!self.spec.learns_by_counting()).then(|| self.learner.save());
+        let reference = self.guard_state.as_ref().map(|state| state.save());
+        // The other learners count their decisions.
+        let learner = (!self.is_count_based()).then(|| self.learner.clone());
         self.decide(round, budget, available)?;
-        if let Some(learnt) = learnt {
-            self.learner.load(&learnt)?;
+        if let Some(learner) = learner {
+            self.learner = learner;
         }
-        if let Some((watch, base)) = self.watch.as_mut().zip(base) {
-            watch.go_back(base);
+        if let Some((state, reference)) = self.guard_state.as_mut().zip(reference) {
+            state.restore(reference);
         }
         Ok(self.last())
     }
 
-    /// A round was handed out like this, whatever would be decided today: the learner may count its
-    /// decisions, and the guards hold the next split against it.
+    fn is_count_based(&self) -> bool {
+        self.choice.built_in().is_some_and(LearnerSpec::is_count_based)
+    }
+
+    /// Replays a round that was issued with this allocation: the learner may count its decisions,
+    /// and the guards compare the next allocation with this one.
     ///
     /// # Errors
     /// If the numbers do not fit the tasks; nothing changes then.
-    pub fn take_up(
+    pub fn replay_round(
         &mut self,
         round: u64,
         budget: f64,
@@ -254,16 +259,16 @@ impl Decider {
         if !(budget >= 0.0 && budget.is_finite()) {
             return Err(AllocationError::BadBudget(budget).into());
         }
-        // What it says is not asked for.
-        self.learner.decide(&Situation { round, budget, available }, &mut self.weights);
-        if let Some(watch) = &mut self.watch {
-            watch.follow(budget, available, spend);
+        // Its decision is not used.
+        self.learner.decide(&RoundContext { round, budget, available }, &mut self.weights);
+        if let Some(state) = &mut self.guard_state {
+            state.set_reference(budget, available, spend);
         }
         Ok(())
     }
 
-    /// Takes what came back of a task in a round in which it was given `spend`. The order matters
-    /// only to learners that do not [learn by counting](LearnerSpec::learns_by_counting).
+    /// Learns from the outcome of a task in a round in which `spend` was spent on it. The order
+    /// matters only to learners that are not [count-based](LearnerSpec::is_count_based).
     ///
     /// # Errors
     /// If there is no such task.
@@ -284,29 +289,27 @@ impl Decider {
         Ok(())
     }
 
-    /// Takes these counts for everything that came back so far: completions, and the sums of their
-    /// rewards in billionths of the largest one.
+    /// Replaces all observations by these counts: completions, and the sums of their rewards in
+    /// billionths of the largest one.
     ///
     /// # Errors
-    /// If the learner does not [learn by counting](LearnerSpec::learns_by_counting), or the counts
-    /// cannot be any.
+    /// If the learner is not [count-based](LearnerSpec::is_count_based), or the counts are invalid.
     pub fn set_counts(
         &mut self,
         completions: &[u64],
         reward_sums: &[u64],
     ) -> Result<(), StateError> {
-        if !self.spec.learns_by_counting() {
-            return Err(StateError(format!("{} learns from more than counts", self.spec)));
+        if !self.is_count_based() {
+            return Err(StateError::NotCountBased(self.choice.to_string()));
         }
-        if !self.sees_gains {
-            self.learner.load(
-                &serde_json::json!({ "completions": completions, "reward_sum": reward_sums }),
-            )?;
+        if self.sees_gains {
+            return Ok(());
         }
-        Ok(())
+        let counts = Counts::from_parts(completions.to_vec(), reward_sums.to_vec());
+        self.learner.load(&LearnerState::Counts(counts))
     }
 
-    /// Leaves the best split for the learner's weights in the oracle.
+    /// Leaves the best allocation for the learner's weights in the oracle.
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
         if available.is_none() && !self.reconsiders {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
@@ -331,38 +334,45 @@ impl Decider {
         }
     }
 
-    /// Leaves the best split for the learner's weights that the guards allow in `watch`.
+    /// Leaves the best allocation for the learner's weights that the guards allow in their state.
     fn maximise_within_guards(
         &mut self,
         budget: f64,
         available: Option<&[bool]>,
     ) -> Result<(), AllocationError> {
-        let Some(watch) = &mut self.watch else { return Ok(()) };
+        let Some(state) = &mut self.guard_state else { return Ok(()) };
         loop {
             let round =
                 guards::Round { weights: &self.weights, budget, available, options: &self.options };
-            watch.solve(&round)?;
+            state.solve(&round)?;
             if !(self.reconsiders
-                && self.learner.reconsider(&watch.answer.success, &mut self.weights))
+                && self.learner.reconsider(&state.answer.success, &mut self.weights))
             {
                 break;
             }
         }
-        watch.count_costs(&guards::Round {
+        state.count_costs(&guards::Round {
             weights: &self.weights,
             budget,
             available,
             options: &self.options,
         })?;
-        let spend = std::mem::take(&mut watch.answer.spend);
-        watch.follow(budget, available, &spend);
-        watch.answer.spend = spend;
+        let spend = std::mem::take(&mut state.answer.spend);
+        state.set_reference(budget, available, &spend);
+        state.answer.spend = spend;
         Ok(())
     }
 
-    fn write_own_split(&mut self, budget: f64) -> Result<(), AllocationError> {
+    /// Leaves the allocation that the learner chose in `own`.
+    fn write_own_split(&mut self, budget: f64) -> Result<(), CampaignError> {
         if !(budget >= 0.0 && budget.is_finite()) {
-            return Err(AllocationError::BadBudget(budget));
+            return Err(AllocationError::BadBudget(budget).into());
+        }
+        let is_amount = |spend: &f64| *spend >= 0.0 && spend.is_finite();
+        let total: f64 = self.weights.iter().sum();
+        if !(self.weights.iter().all(is_amount) && total <= budget * (1.0 + ROUNDING)) {
+            let learner = self.choice.to_string();
+            return Err(CampaignError::InvalidAllocation { learner, total, budget });
         }
         let own = &mut self.own;
         own.budget = budget;

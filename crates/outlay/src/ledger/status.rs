@@ -1,82 +1,81 @@
-//! Where things stand: what each task got and gave, what is still open, and whether the curves can
-//! be right.
+//! The status of a ledger: spend and gain of each task, open rounds, and whether the completions
+//! agree with the curves.
 
-use super::doubt::tail_bound;
-use super::{Doubt, HandedOut, Ledger, LedgerError, Round};
+use super::curve_misfit::tail_bound;
+use super::{CurveMisfit, IssuedRound, Ledger, LedgerError, Round};
 
-/// Where a ledger stands.
+/// The status of a ledger.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
-    /// Rounds handed out.
+pub struct LedgerStatus {
+    /// The number of issued rounds.
     pub rounds: u64,
-    /// Rounds of which something is still to be told, and how many outcomes that is.
+    /// Open rounds, each with the number of missing outcomes.
     pub open: Vec<(u64, usize)>,
-    /// What was handed out to be spent.
+    /// The total spend.
     pub spend: f64,
-    /// What was told to have come back, in the problem's unit.
+    /// The total reported reward, in the problem's unit.
     pub gain: f64,
-    /// What would be handed out next with the problem's budget; absent if the budget does not cover
-    /// the lower bounds.
-    pub ahead: Option<HandedOut>,
-    /// One a task, in the problem's order.
-    pub tasks: Vec<TaskStanding>,
+    /// The next round with the problem's budget; absent if the budget does not cover the lower
+    /// bounds.
+    pub ahead: Option<IssuedRound>,
+    /// One entry per task, in the problem's order.
+    pub tasks: Vec<TaskStatus>,
 }
 
-/// Where a task stands. Rewards in the problem's unit.
+/// The status of a task. Rewards are in the problem's unit.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TaskStanding {
-    /// What was handed out to it so far.
+pub struct TaskStatus {
+    /// Its total spend.
     pub spend: f64,
-    /// Of everything that was handed out; absent before the first round.
+    /// Its share of the total spend; absent before the first round.
     pub share: Option<f64>,
-    /// Outcomes told.
-    pub told: u64,
-    /// Of these, successes.
+    /// The number of reported outcomes.
+    pub reported: u64,
+    /// The number of successes among them.
     pub completions: u64,
-    /// Successes to be expected of the rounds told, by the curve.
+    /// The number of successes that its curve predicts for the reported rounds.
     pub expected: f64,
-    /// What its successes brought together.
+    /// The total reward of its successes.
     pub gain: f64,
     /// Mean reward of a success; absent before the first.
     pub mean: Option<f64>,
-    /// What the learner hopes a success to bring: it decides the next split. Absent if the learner
-    /// has no weights.
+    /// The learner's index of the task, which decides the next allocation. Absent if the learner has
+    /// no indices.
     pub index: Option<f64>,
-    /// What the index adds to the mean for what is not known yet; absent without a mean.
+    /// The index less the mean: the exploration bonus. Absent without a mean.
     pub bonus: Option<f64>,
-    /// What it would get in the next round with the problem's budget; absent if there is no such
-    /// round.
+    /// Its spend in the next round with the problem's budget; absent if there is no such round.
     pub next: Option<f64>,
-    /// Absent: completions agree with the curve.
-    pub doubt: Option<Doubt>,
+    /// Present if the completions disagree with the curve.
+    pub misfit: Option<CurveMisfit>,
 }
 
 impl Ledger {
-    /// Where things stand.
+    /// The status of the ledger.
     ///
     /// # Errors
-    /// Not unless the ledger is damaged.
-    pub fn standing(&self) -> Result<Standing, LedgerError> {
-        // What would come next is found on a copy: looking hands nothing out.
-        let mut ahead = self.replayed(&self.tells)?;
+    /// Only if the ledger is damaged.
+    pub fn status(&self) -> Result<LedgerStatus, LedgerError> {
+        // The next round is computed on a copy, so that no round is issued.
+        let mut ahead = self.replayed(&self.reports)?;
         let next = ahead.next(None, &[]).ok();
         let weights = next
             .as_ref()
-            .filter(|_| !self.settings.learner.names_its_splits())
+            .filter(|_| !self.settings.learner.chooses_allocation())
             .map(|_| ahead.campaign.weights());
         let spend = self.rounds.iter().flat_map(|round| &round.spend).sum::<f64>() + 0.0;
         let tasks = (0..self.problem.tasks().len()).map(|task| {
             let index = weights.map(|weights| weights[task] * self.problem.reward_max());
             let next = next.as_ref().map(|next| next.allocation.spend[task]);
-            self.task_standing(task, spend, index, next)
+            self.task_status(task, spend, index, next)
         });
-        let tasks: Vec<TaskStanding> = tasks.collect();
+        let tasks: Vec<TaskStatus> = tasks.collect();
         let open = self
             .rounds
             .iter()
             .enumerate()
             .map(|(place, round)| (place as u64 + 1, round.waiting()));
-        Ok(Standing {
+        Ok(LedgerStatus {
             rounds: self.rounds(),
             open: open.filter(|(_, waiting)| *waiting > 0).collect(),
             spend,
@@ -86,13 +85,13 @@ impl Ledger {
         })
     }
 
-    fn task_standing(
+    fn task_status(
         &self,
         task: usize,
         total: f64,
         index: Option<f64>,
         next: Option<f64>,
-    ) -> TaskStanding {
+    ) -> TaskStatus {
         let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
         let told = |round: &&Round| round.told[task].is_some();
         let chances: Vec<f64> =
@@ -103,13 +102,13 @@ impl Ledger {
             known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>()
                 + 0.0;
         let mean = (completions > 0).then(|| gain / completions as f64);
-        // Too many or too few, in any of the tasks.
+        // Two-sided, and corrected for the number of tasks.
         let probability = 2.0 * tail_bound(&chances, completions);
-        let is_doubted = probability * (self.problem.tasks().len() as f64) < Doubt::LEVEL;
-        TaskStanding {
+        let is_misfit = probability * (self.problem.tasks().len() as f64) < CurveMisfit::LEVEL;
+        TaskStatus {
             spend,
             share: (total > 0.0).then(|| spend / total),
-            told: chances.len() as u64,
+            reported: chances.len() as u64,
             completions,
             // Nothing adds up to -0.
             expected: chances.iter().sum::<f64>() + 0.0,
@@ -118,7 +117,7 @@ impl Ledger {
             index,
             bonus: mean.zip(index).map(|(mean, index)| index - mean),
             next,
-            doubt: is_doubted.then_some(Doubt { probability }),
+            misfit: is_misfit.then_some(CurveMisfit { probability }),
         }
     }
 }

@@ -1,16 +1,15 @@
-//! Whether completions agree with the curves.
+//! A test of whether completions agree with the curves.
 
-/// Completions that the curves hardly explain.
+/// A number of completions that disagrees with the curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Doubt {
-    /// If the curves were right, completions this far from what was expected would have at most
-    /// this probability.
+pub struct CurveMisfit {
+    /// If the curve is right, a deviation this large has at most this probability.
     pub probability: f64,
 }
 
-impl Doubt {
-    /// A task is doubted at a probability below this, shared by the tasks: with right curves a look
-    /// warns once in a thousand at most.
+impl CurveMisfit {
+    /// The significance level, shared by the tasks: with right curves, at most one status in a
+    /// thousand warns.
     pub const LEVEL: f64 = 0.001;
 }
 

@@ -1,26 +1,42 @@
-//! The world that a simulation plays against: budgets, completions, rewards and delays, drawn from
-//! one seed.
+//! The environment of a simulation: budgets, completions, rewards and delays, drawn from one seed.
 
-mod reward;
-
-pub use reward::RewardDraw;
-
+use super::RewardDraw;
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
 use crate::problem::{BudgetLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw};
 use crate::random::{Draws, Purpose};
 
-/// A problem cannot be simulated.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct EnvironmentError(pub String);
+/// A problem that cannot be simulated.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvironmentError {
+    /// A task has no law of rewards.
+    #[error(
+        "task {0}: has neither `reward` nor `value`: a simulation must draw, for instance \
+         reward = {{ law = \"bernoulli\", mean = 0.6 }}"
+    )]
+    NoReward(String),
+    /// The value of a task is above the largest reward.
+    #[error(
+        "task {task}: its value {value} is above reward_max = {reward_max}: raise reward_max, or \
+         give `reward`"
+    )]
+    ValueAboveMax {
+        /// The task.
+        task: String,
+        /// Its value.
+        value: f64,
+        /// The largest reward of the problem.
+        reward_max: f64,
+    },
+}
 
-/// A problem's world under one seed. What happens in a round depends on the round and on the split,
-/// not on earlier rounds.
+/// The environment of a problem under one seed. The outcomes of a round depend on the round and on
+/// its allocation, not on earlier rounds.
 #[derive(Debug, Clone)]
 pub struct Environment {
     rewards: Vec<RewardDraw>,
     means: Vec<f64>,
-    /// Tasks that must be given something are always there.
+    /// Tasks with a positive lower bound are always available.
     can_be_away: Vec<bool>,
     constant_budget: f64,
     budget: Option<BudgetLaw>,
@@ -34,14 +50,13 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The world of `problem` under `seed`. A task with a `value` and no `reward` draws Bernoulli
+    /// The environment of `problem` under `seed`. A task with a `value` and no `reward` has Bernoulli
     /// rewards of that mean.
     ///
     /// # Errors
     /// If a task has neither, or its `value` is above `reward_max`.
     pub fn new(problem: &Problem, seed: u64) -> Result<Self, EnvironmentError> {
-        let laws: Vec<RewardLaw> =
-            problem.tasks().iter().map(|task| law_of(task, problem)).collect::<Result<_, _>>()?;
+        let laws = reward_laws(problem)?;
         let reward_max = problem.reward_max();
         let spec = problem.environment();
         Ok(Self {
@@ -78,7 +93,7 @@ impl Environment {
         self.delay.is_some()
     }
 
-    /// What may be spent in a round.
+    /// The budget of a round.
     #[must_use]
     pub fn budget(&self, round: u64) -> f64 {
         match &self.budget {
@@ -186,24 +201,26 @@ impl Environment {
     }
 }
 
+/// The mean reward of each task's success as a share of the largest reward.
+pub(super) fn mean_rewards(problem: &Problem) -> Result<Vec<f64>, EnvironmentError> {
+    let reward_max = problem.reward_max();
+    Ok(reward_laws(problem)?.iter().map(|law| law.mean() / reward_max).collect())
+}
+
+fn reward_laws(problem: &Problem) -> Result<Vec<RewardLaw>, EnvironmentError> {
+    problem.tasks().iter().map(|task| law_of(task, problem)).collect()
+}
+
 /// The law of a task's rewards.
 fn law_of(task: &crate::problem::Task, problem: &Problem) -> Result<RewardLaw, EnvironmentError> {
     if let Some(law) = task.reward() {
         return Ok(law.clone());
     }
     let name = crate::text::one_line(task.name());
-    let Some(mean) = task.value() else {
-        let example = "reward = { law = \"bernoulli\", mean = 0.6 }";
-        return Err(EnvironmentError(format!(
-            "task {name}: has neither `reward` nor `value`: a simulation must draw, for instance {example}"
-        )));
-    };
-    if mean > problem.reward_max() {
-        let message = format!(
-            "its value {mean} is above reward_max = {}: raise reward_max, or give `reward`",
-            problem.reward_max()
-        );
-        return Err(EnvironmentError(format!("task {name}: {message}")));
+    let mean = task.value().ok_or_else(|| EnvironmentError::NoReward(name.clone()))?;
+    let reward_max = problem.reward_max();
+    if mean > reward_max {
+        return Err(EnvironmentError::ValueAboveMax { task: name, value: mean, reward_max });
     }
     Ok(RewardLaw::Bernoulli { mean })
 }

@@ -1,24 +1,25 @@
-//! Every learner on every problem, over all cores. Results do not depend on the number of threads.
+//! Experiments: every learner on every problem, on several threads. Results do not depend on the
+//! number of threads.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
+use super::environment::mean_rewards;
 use super::summary::summarise;
 use super::{ExperimentError, Play, Replication, Summary};
-use crate::environment::Environment;
 use crate::feedback::Feedback;
 use crate::instance::Instance;
-use crate::learner::LearnerSpec;
+use crate::learner::{LearnerChoice, LearnerInputs};
 use crate::problem::Problem;
 
-/// Where the problem of a case comes from.
+/// The source of a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Source {
-    /// A checked problem.
+    /// A given problem.
     Problem(Arc<Problem>),
-    /// One by name, which may depend on horizon and seed.
+    /// A named instance, which may depend on horizon and seed.
     Instance(Instance),
 }
 
@@ -26,7 +27,7 @@ impl Source {
     /// The problem for a horizon and a seed.
     ///
     /// # Errors
-    /// If the instance cannot be made.
+    /// If the instance cannot be built.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Arc<Problem>, ExperimentError> {
         match self {
             Self::Problem(problem) => Ok(Arc::clone(problem)),
@@ -38,26 +39,26 @@ impl Source {
 /// One point of an experiment's grid: a problem and a horizon.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// How it is called.
+    /// Its name.
     pub name: String,
     /// Its problem.
     pub source: Source,
     /// Rounds.
     pub horizon: u64,
-    /// The grid's parameter and its value here.
+    /// The parameter of the grid and its value.
     pub parameter: Option<(String, f64)>,
 }
 
-/// What is to be played.
+/// Learners, problems and the number of replications.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Experiment {
-    /// Problems.
+    /// The problems.
     pub cases: Vec<Case>,
-    /// Who plays; each is shown what it needs, or `feedback`.
-    pub learners: Vec<LearnerSpec>,
-    /// What all are shown; absent: each what it needs.
+    /// The learners.
+    pub learners: Vec<LearnerChoice>,
+    /// The feedback of all learners; absent: each gets the feedback that it needs.
     pub feedback: Option<Feedback>,
-    /// Replications of each learner on each problem.
+    /// The number of replications of each learner on each problem.
     pub replications: u64,
     /// Replication r has the seed `seed + r`, r = 0, 1, …
     pub seed: u64,
@@ -77,7 +78,7 @@ pub struct Job {
 }
 
 impl Experiment {
-    /// Every job: all learners of a replication before the next replication.
+    /// All jobs, ordered by case, replication and learner.
     pub fn jobs(&self) -> impl Iterator<Item = Job> {
         let (learners, replications) = (self.learners.len(), self.replications);
         (0..self.cases.len()).flat_map(move |case| {
@@ -87,36 +88,34 @@ impl Experiment {
         })
     }
 
-    /// What a learner is shown.
+    /// The feedback that a learner gets.
     #[must_use]
-    pub fn feedback_of(&self, learner: &LearnerSpec) -> Feedback {
-        self.feedback.unwrap_or(learner.entry().feedback)
+    pub fn feedback_of(&self, learner: &LearnerChoice) -> Feedback {
+        self.feedback.unwrap_or_else(|| learner.feedback())
     }
 
-    /// Refuses what could not be run, before anything is.
+    /// Checks that every replication can run.
     ///
     /// # Errors
-    /// What is wrong first: no learner, a problem without rewards, a learner that is shown too
-    /// little.
+    /// The first problem found: no learner, a problem without rewards, a learner that needs more
+    /// feedback, or similar.
     pub fn check(&self) -> Result<(), ExperimentError> {
         if self.cases.is_empty() || self.learners.is_empty() || self.replications == 0 {
-            return Err(ExperimentError::Empty(
-                "an experiment needs at least one problem, one learner and one replication",
-            ));
+            return Err(ExperimentError::Empty);
         }
         for case in &self.cases {
             if case.horizon == 0 {
-                return Err(ExperimentError::Empty("horizon: must be at least 1, not 0"));
+                return Err(ExperimentError::NoRounds);
             }
             let problem = case.source.problem(case.horizon, self.seed)?;
-            Environment::new(&problem, self.seed)?;
+            mean_rewards(&problem)?;
             for learner in &self.learners {
-                learner.build(
-                    &problem,
-                    Some(case.horizon),
-                    self.feedback_of(learner),
-                    self.seed,
-                )?;
+                learner.build(&LearnerInputs {
+                    problem: &problem,
+                    horizon: Some(case.horizon),
+                    feedback: self.feedback_of(learner),
+                    seed: self.seed,
+                })?;
             }
         }
         Ok(())
@@ -181,11 +180,30 @@ impl Experiment {
         })
     }
 
-    /// What the replications add up to, a summary a case. `results[case][learner]` holds the
+    /// Runs every job on `threads` threads and returns one summary per case.
+    ///
+    /// # Errors
+    /// As [`Experiment::check`] and [`Experiment::run`].
+    pub fn run_all(&self, threads: NonZeroUsize) -> Result<Vec<Summary>, ExperimentError> {
+        self.check()?;
+        let jobs: Vec<Job> = self.jobs().collect();
+        let mut finished: Vec<(Job, Replication)> = Vec::with_capacity(jobs.len());
+        self.run(&jobs, threads, &AtomicBool::new(false), |job, replication| {
+            finished.push((job, replication));
+        })?;
+        finished.sort_unstable_by_key(|(job, _)| *job);
+        let mut results = vec![vec![Vec::new(); self.learners.len()]; self.cases.len()];
+        for (job, replication) in finished {
+            results[job.case][job.learner].push(replication);
+        }
+        self.summaries(&results)
+    }
+
+    /// Summarises the replications, one summary per case. `results[case][learner]` holds the
     /// replications in their order.
     ///
     /// # Errors
-    /// If a case's problem cannot be made.
+    /// If a case's problem cannot be built.
     pub fn summaries(
         &self,
         results: &[Vec<Vec<Replication>>],
@@ -198,7 +216,7 @@ impl Experiment {
     }
 }
 
-/// Plays the jobs on `threads` threads and hands over each as it ends, on the calling thread.
+/// Runs the jobs on `threads` threads and passes each result to `finished` on the calling thread.
 pub(crate) fn on_threads<J: Copy + Send + Sync, T: Send, E: Send>(
     jobs: &[J],
     threads: NonZeroUsize,
@@ -217,7 +235,7 @@ pub(crate) fn on_threads<J: Copy + Send + Sync, T: Send, E: Send>(
                         break;
                     }
                     let result = play(job);
-                    // Nobody listens any more: an error has ended the run.
+                    // The receiver is gone: an error has ended the run.
                     if sender.send((job, result)).is_err() {
                         break;
                     }

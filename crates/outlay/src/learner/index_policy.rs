@@ -1,12 +1,12 @@
 //! Learners that weigh a task by an index of its completions and rewards.
 
 use super::counts::{Counts, mean};
-use super::{Decision, Learner, Situation, StateError, parse, written};
-use crate::feedback::{Completion, Feedback, Outcome};
+use super::{Decision, Learner, LearnerState, RoundContext, StateError};
+use crate::feedback::{Completion, Outcome};
 use crate::numeric::dispatch::{Loop, vectorised};
 
 /// What a task may be worth, from what was seen of it.
-pub(super) trait Index: std::fmt::Debug + Send {
+pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
     /// A task's counts have changed.
     fn update(&mut self, task: usize, counts: &Counts);
 
@@ -26,24 +26,25 @@ pub(super) trait Index: std::fmt::Debug + Send {
 pub(super) const MANY: usize = 12;
 
 /// A learner with an index.
-#[derive(Debug)]
-pub(super) struct Counting<I> {
+#[derive(Debug, Clone)]
+pub(super) struct IndexPolicy<I> {
     counts: Counts,
     index: I,
-    needs: Feedback,
+    /// Whether it also learns from the rewards of tasks that failed (full feedback).
+    uses_forgone: bool,
 }
 
-impl<I: Index> Counting<I> {
+impl<I: Index> IndexPolicy<I> {
     /// Counts the rewards of completions.
     pub(super) fn new(tasks: usize, index: I) -> Self {
-        let mut learner = Self { counts: Counts::new(tasks), index, needs: Feedback::Censored };
+        let mut learner = Self { counts: Counts::new(tasks), index, uses_forgone: false };
         learner.update_all();
         learner
     }
 
     /// Counts every reward, also the forgone ones.
     pub(super) fn with_full_feedback(tasks: usize, index: I) -> Self {
-        Self { needs: Feedback::Full, ..Self::new(tasks, index) }
+        Self { uses_forgone: true, ..Self::new(tasks, index) }
     }
 
     fn update_all(&mut self) {
@@ -53,20 +54,16 @@ impl<I: Index> Counting<I> {
     }
 }
 
-impl<I: Index> Learner for Counting<I> {
-    fn needs(&self) -> Feedback {
-        self.needs
-    }
-
-    fn decide(&mut self, situation: &Situation<'_>, numbers: &mut [f64]) -> Decision {
-        self.index.indices(situation.round, &self.counts, numbers);
-        Decision::Maximise
+impl<I: Index> Learner for IndexPolicy<I> {
+    fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
+        self.index.indices(context.round, &self.counts, numbers);
+        Decision::Weights
     }
 
     fn observe(&mut self, task: usize, outcome: Outcome) {
         let reward = match outcome {
             Outcome::Done(reward) => reward,
-            Outcome::Forgone(reward) if self.needs == Feedback::Full => reward,
+            Outcome::Forgone(reward) if self.uses_forgone => reward,
             Outcome::Forgone(_) | Outcome::Failed | Outcome::Missing => return,
         };
         self.counts.add(task, reward);
@@ -83,42 +80,40 @@ impl<I: Index> Learner for Counting<I> {
         }
     }
 
-    fn save(&self) -> serde_json::Value {
-        written(&self.counts)
+    fn save(&self) -> LearnerState {
+        LearnerState::Counts(self.counts.clone())
     }
 
-    fn load(&mut self, state: &serde_json::Value) -> Result<(), StateError> {
-        let counts: Counts = parse(state)?;
-        counts.check(self.counts.tasks())?;
-        self.counts = counts;
+    fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
+        self.counts = state.counts(self.counts.tasks())?;
         self.update_all();
         Ok(())
     }
 }
 
 /// An index that depends on a task's counts alone, not on the round.
-pub(super) trait CountIndex: std::fmt::Debug + Send {
+pub(super) trait CountIndex: std::fmt::Debug + Clone + Send + 'static {
     /// From completions and the mean of their rewards, zero before the first.
     fn index(&self, completions: f64, mean: f64) -> f64;
 }
 
 /// Such an index, computed once a completion instead of once a round.
-#[derive(Debug)]
-pub(super) struct Remembered<I> {
+#[derive(Debug, Clone)]
+pub(super) struct CachedIndex<I> {
     rule: I,
     indices: Vec<f64>,
     batch: Batch,
     changed: Vec<f64>,
 }
 
-impl<I: CountIndex> Remembered<I> {
+impl<I: CountIndex> CachedIndex<I> {
     pub(super) fn new(tasks: usize, rule: I) -> Self {
         let batch = Batch::new(tasks);
         Self { rule, indices: vec![0.0; tasks], changed: vec![0.0; batch.places()], batch }
     }
 }
 
-impl<I: CountIndex> Index for Remembered<I> {
+impl<I: CountIndex> Index for CachedIndex<I> {
     fn update(&mut self, task: usize, counts: &Counts) {
         self.indices[task] = self.rule.index(counts.completions(task) as f64, counts.mean(task));
     }
@@ -159,7 +154,7 @@ impl<I: CountIndex> Loop for Indices<'_, I> {
 
 /// The counts of tasks that change together, one after the other, and a rest that is never looked
 /// at.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Batch {
     completions: Vec<u64>,
     sums: Vec<u64>,

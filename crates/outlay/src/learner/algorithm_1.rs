@@ -1,4 +1,4 @@
-//! `paper`: Algorithm 1 of *Online Budget Allocation with Censored Semi-Bandit Feedback* (COLT
+//! `algorithm-1`: Algorithm 1 of *Online Budget Allocation with Censored Semi-Bandit Feedback* (COLT
 //! 2026).
 //!
 //! Index: `m + sqrt(L / (1 + N))` with `L = log(2/δ)`, `δ = 1/(KT)²`; `sqrt(L)` before the first
@@ -8,7 +8,7 @@
 //! Õ(K√T) for any curves.
 
 use super::Learner;
-use super::counting::{CountIndex, Counting, Remembered};
+use super::index_policy::{CachedIndex, CountIndex, IndexPolicy};
 
 /// `L = log(2/δ)` for `δ = 1/(KT)²`, without forming the square.
 #[must_use]
@@ -16,22 +16,22 @@ pub fn log_term(tasks: usize, horizon: u64) -> f64 {
     std::f64::consts::LN_2 + 2.0 * (tasks as f64).ln() + 2.0 * (horizon as f64).ln()
 }
 
-#[derive(Debug)]
-pub(super) struct Paper {
+#[derive(Debug, Clone)]
+pub(super) struct Algorithm1 {
     log_term: f64,
 }
 
-impl Paper {
+impl Algorithm1 {
     pub(super) fn new(tasks: usize, horizon: u64) -> Self {
         Self { log_term: log_term(tasks, horizon) }
     }
 
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Remembered::new(tasks, Self::new(tasks, horizon))))
+        Box::new(IndexPolicy::new(tasks, CachedIndex::new(tasks, Self::new(tasks, horizon))))
     }
 }
 
-impl CountIndex for Paper {
+impl CountIndex for Algorithm1 {
     #[inline(always)]
     fn index(&self, completions: f64, mean: f64) -> f64 {
         mean + (self.log_term / (1.0 + completions)).sqrt()

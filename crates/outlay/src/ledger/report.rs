@@ -1,38 +1,37 @@
-//! Outcomes: told once or several times, late, in part; never against what was told before.
+//! Reports of outcomes: late, partial or repeated, but never contradictory.
 
-use super::{Known, Ledger, LedgerError, Tell};
+use super::{Known, Ledger, LedgerError, Report};
 use crate::feedback::{Feedback, Outcome, Reward};
 
-/// What came back from one task in one round.
+/// The outcome of one task in one round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
-    /// The round, as it was handed out.
+    /// The round.
     pub round: u64,
     /// The task, counted from 0.
     pub task: usize,
     /// Whether it succeeded.
     pub completed: bool,
-    /// What it brought, in the unit of the problem's `reward_max`. Of a failure only a learner that
-    /// sees everything is told what it would have brought; for all others a zero there says
-    /// nothing.
+    /// Its reward, in the unit of the problem's `reward_max`. For a failure only learners with full
+    /// feedback need the forgone reward; for the others it must be absent or zero.
     pub reward: Option<f64>,
 }
 
-/// What a call of [`Ledger::tell`] brought.
+/// The result of [`Ledger::report`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Told {
-    /// Outcomes that were not known before.
+pub struct Reported {
+    /// The number of new outcomes.
     pub new: usize,
-    /// Outcomes that were known, and the same.
+    /// The number of outcomes that were already reported, identically.
     pub repeated: usize,
 }
 
 impl Ledger {
-    /// Takes outcomes: all of them or, if one cannot be taken, none.
+    /// Records outcomes: all of them or, if one is invalid, none.
     ///
     /// # Errors
-    /// [`LedgerError::Entries`] with everything that is wrong.
-    pub fn tell(&mut self, entries: &[Entry]) -> Result<Told, LedgerError> {
+    /// [`LedgerError::Entries`] with all invalid entries.
+    pub fn report(&mut self, entries: &[Entry]) -> Result<Reported, LedgerError> {
         let mut refused = Vec::new();
         let mut fresh = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
@@ -50,15 +49,15 @@ impl Ledger {
             fresh.iter().for_each(|entry| self.put(entry, None));
             return Err(LedgerError::Entries(refused));
         }
-        let told = Told { new: fresh.len(), repeated: entries.len() - fresh.len() };
+        let told = Reported { new: fresh.len(), repeated: entries.len() - fresh.len() };
         if !fresh.is_empty() {
             self.learn(&fresh)?;
-            self.tells.push(Tell { after: self.rounds(), entries: fresh });
+            self.reports.push(Report { after: self.rounds(), entries: fresh });
         }
         Ok(told)
     }
 
-    /// What an entry says, or why it cannot be taken.
+    /// The outcome of an entry, or the reason why it is invalid.
     fn check(&self, entry: &Entry) -> Result<Known, String> {
         let Entry { round, task, .. } = *entry;
         let Some(handed_out) = self.round(round) else {
@@ -89,7 +88,7 @@ impl Ledger {
         }
     }
 
-    /// The reward, as far as anybody may see it.
+    /// The reward, if the learner may observe it.
     fn shown_reward(&self, entry: &Entry, name: &str) -> Result<Option<f64>, String> {
         let most = self.problem.reward_max();
         let sees_all = self.feedback() == Feedback::Full;
@@ -111,12 +110,12 @@ impl Ledger {
         }
     }
 
-    /// What is on record of a task in a round.
+    /// The recorded outcome of a task in a round.
     fn known(&self, entry: &Entry) -> Option<Known> {
         self.round(entry.round)?.told.get(entry.task).copied().flatten()
     }
 
-    /// Puts an outcome on record, or takes it off.
+    /// Records or removes an outcome.
     fn put(&mut self, entry: &Entry, known: Option<Known>) {
         let place =
             entry.round.checked_sub(1).and_then(|place| self.rounds.get_mut(place as usize));
@@ -125,7 +124,7 @@ impl Ledger {
         }
     }
 
-    /// Lets the learner know what is new on record.
+    /// Passes new outcomes to the learner.
     fn learn(&mut self, entries: &[Entry]) -> Result<(), LedgerError> {
         if self.feedback() == Feedback::Bandit {
             return self.learn_gains(entries);
@@ -143,7 +142,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// A learner that is told sums is told of a round when everything about it is known.
+    /// A learner with bandit feedback learns from a round when all its outcomes are reported.
     fn learn_gains(&mut self, entries: &[Entry]) -> Result<(), LedgerError> {
         let mut rounds: Vec<u64> = entries.iter().map(|entry| entry.round).collect();
         rounds.sort_unstable();

@@ -1,4 +1,4 @@
-//! `tight`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's
+//! `kl-ucb-mixture`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's
 //! inequality.
 //!
 //! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S)
@@ -8,14 +8,14 @@
 //! index of every round is above its mean. The proof is in docs/proof-tight.md.
 
 use super::Learner;
-use super::counting::{Batch, Counting, Index, MANY};
 use super::counts::{Counts, mean, shares};
+use super::index_policy::{Batch, Index, IndexPolicy, MANY};
 use super::kl;
 use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::ln;
 
-#[derive(Debug)]
-pub(super) struct Tight {
+#[derive(Debug, Clone)]
+pub(super) struct KlUcbMixture {
     /// `log(K²T)`.
     base: f64,
     indices: Vec<f64>,
@@ -53,9 +53,9 @@ impl Loop for Levels<'_> {
     }
 }
 
-impl Tight {
+impl KlUcbMixture {
     pub(super) fn learner(tasks: usize, horizon: u64) -> Box<dyn Learner> {
-        Box::new(Counting::new(tasks, Self::new(base(tasks, horizon as f64), tasks)))
+        Box::new(IndexPolicy::new(tasks, Self::new(base(tasks, horizon as f64), tasks)))
     }
 
     fn new(base: f64, tasks: usize) -> Self {
@@ -99,7 +99,7 @@ impl Tight {
     }
 }
 
-impl Index for Tight {
+impl Index for KlUcbMixture {
     fn update(&mut self, task: usize, counts: &Counts) {
         if counts.completions(task) == 0 {
             self.indices[task] = 1.0;

@@ -1,4 +1,4 @@
-//! `sharp`, the default: the KL-UCB+ index (Garivier and Cappé 2011; Kaufmann 2016; Honda 2019) in
+//! `kl-ucb-plus`, the default: the KL-UCB+ index (Garivier and Cappé 2011; Kaufmann 2016; Honda 2019) in
 //! the allocation rule of the paper.
 //!
 //! Index in round `t`: the largest `q` with `N kl(m, q) <= c log⁺(t/N)`, `c = 1.1`; 1 before the
@@ -9,8 +9,8 @@
 //! docs/proof-sharp.md.
 
 use super::Learner;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::index_policy::{Index, IndexPolicy};
 use super::kl;
 use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::ln;
@@ -19,8 +19,8 @@ use crate::numeric::exp_log_scalar::ln;
 pub(crate) const DEFAULT_FACTOR: f64 = 1.1;
 
 /// What can be said before the round is known, task by task.
-#[derive(Debug)]
-pub(super) struct Sharp {
+#[derive(Debug, Clone)]
+pub(super) struct KlUcbPlus {
     factor: f64,
     means: Vec<f64>,
     /// `1 / N`; zero before the first completion, when the mean stands at 1.
@@ -28,9 +28,9 @@ pub(super) struct Sharp {
     levels: Vec<f64>,
 }
 
-impl Sharp {
+impl KlUcbPlus {
     pub(super) fn learner(places: usize, factor: f64) -> Box<dyn Learner> {
-        Box::new(Counting::new(places, Self::new(places, factor)))
+        Box::new(IndexPolicy::new(places, Self::new(places, factor)))
     }
 
     fn new(places: usize, factor: f64) -> Self {
@@ -39,7 +39,7 @@ impl Sharp {
     }
 }
 
-impl Index for Sharp {
+impl Index for KlUcbPlus {
     fn update(&mut self, task: usize, counts: &Counts) {
         let completions = counts.completions(task) as f64;
         // A mean of 1 has the index 1 at every level.

@@ -1,4 +1,4 @@
-//! `kl-log`: the classical KL-UCB level (Garivier and Cappé 2011; Cappé et al. 2013) in the
+//! `kl-ucb`: the classical KL-UCB level (Garivier and Cappé 2011; Cappé et al. 2013) in the
 //! allocation rule of the paper.
 //!
 //! Index in round `t`: the largest `q` with `N kl(m, q) <= log t`; 1 before the first completion.
@@ -6,30 +6,30 @@
 //! Guarantee: none is known in this model.
 
 use super::Learner;
-use super::counting::{Counting, Index};
 use super::counts::Counts;
+use super::index_policy::{Index, IndexPolicy};
 use super::kl;
 use crate::numeric::exp_log_scalar::ln;
 
-#[derive(Debug)]
-pub(super) struct KlLog {
+#[derive(Debug, Clone)]
+pub(super) struct KlUcb {
     means: Vec<f64>,
     /// `1 / N`; zero before the first completion, when the mean stands at 1.
     scales: Vec<f64>,
     levels: Vec<f64>,
 }
 
-impl KlLog {
+impl KlUcb {
     pub(super) fn learner(places: usize) -> Box<dyn Learner> {
         let zeros = vec![0.0; places];
-        Box::new(Counting::new(
+        Box::new(IndexPolicy::new(
             places,
             Self { means: zeros.clone(), scales: zeros.clone(), levels: zeros },
         ))
     }
 }
 
-impl Index for KlLog {
+impl Index for KlUcb {
     fn update(&mut self, task: usize, counts: &Counts) {
         let completions = counts.completions(task) as f64;
         self.means[task] = if completions > 0.0 { counts.mean(task) } else { 1.0 };

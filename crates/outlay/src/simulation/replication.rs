@@ -1,4 +1,4 @@
-//! One replication: a learner plays a problem from the first round to the horizon.
+//! A replication: one run of a learner against an environment, from round 1 to the horizon.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -6,50 +6,48 @@ use std::sync::atomic::{AtomicBool, Ordering as MemoryOrder};
 
 use serde::{Deserialize, Serialize};
 
-use super::ExperimentError;
-use crate::campaign::Campaign;
-use crate::environment::Environment;
+use super::{Environment, ExperimentError};
+use crate::campaign::{Campaign, CampaignOptions};
 use crate::feedback::{Completion, Feedback, Outcome, Reward};
-use crate::learner::LearnerSpec;
+use crate::learner::LearnerChoice;
 use crate::numeric::compensated::{Sum, dot_and_sum};
 use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
 
-/// Spend is traced task by task up to so many tasks.
+/// The largest number of tasks for which the spend of each task is traced.
 pub const MOST_TRACED_TASKS: usize = 64;
-/// About so many points of a replication are kept.
+/// The approximate number of points of a trace.
 const TRACE_POINTS: f64 = 200.0;
-/// How often a replication looks whether it should stop, in rounds.
+/// The number of rounds between two checks of the stop flag.
 const STOP_CHECK: u64 = 1024;
 
-/// What a replication came to. Regrets are in the problem's unit of reward.
+/// The result of a replication. Regrets are in the problem's unit of reward.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replication {
     /// Its seed.
     pub seed: u64,
-    /// Pseudo-regret at the horizon: means of what was played against each round's optimum.
+    /// Pseudo-regret at the horizon: each round's optimum less the mean reward of its allocation.
     pub regret: f64,
-    /// Each round's optimum against the rewards that were drawn.
+    /// Realised regret: each round's optimum less the rewards that were drawn.
     pub realised_regret: f64,
     /// The optimum's mean reward per round.
     pub optimum: f64,
-    /// Rewards seen of each task: its completions; under full feedback every round.
+    /// The number of observed rewards of each task: completions, or under full feedback rounds.
     pub completions: Vec<u64>,
-    /// The sum over rounds and tasks of the chance of success.
+    /// The sum of the success probabilities over rounds and tasks.
     pub success_mass: f64,
-    /// The largest relative gap of the splits played and of the optimum.
+    /// The largest relative optimality gap of the allocations and of the optimum.
     pub oracle_gap: f64,
-    /// Outcomes still under way at the end.
+    /// The number of outcomes that had not arrived at the end.
     pub pending: u64,
     /// Pseudo-regret after each of [`trace_rounds`].
     pub trace: Vec<f64>,
-    /// What each task had been given in all by then: `spend[point][task]`. Empty above
+    /// The cumulative spend on each task at these rounds: `spend[point][task]`. Empty above
     /// [`MOST_TRACED_TASKS`] tasks.
     pub spend: Vec<Vec<f64>>,
 }
 
-/// The rounds after which the regret is kept: about 200, evenly spaced by ratio, the last among
-/// them.
+/// The rounds at which the regret is traced: about 200, geometrically spaced, with the last round.
 #[must_use]
 pub fn trace_rounds(horizon: u64) -> Vec<u64> {
     let ratio = (horizon.max(2) as f64).powf(1.0 / (TRACE_POINTS - 1.0));
@@ -63,26 +61,26 @@ pub fn trace_rounds(horizon: u64) -> Vec<u64> {
     rounds
 }
 
-/// What one replication is made of.
+/// The inputs of a replication.
 #[derive(Debug, Clone, Copy)]
 pub struct Play<'a> {
     /// The problem.
     pub problem: &'a Problem,
-    /// Who plays.
-    pub learner: &'a LearnerSpec,
-    /// What it is shown.
+    /// The learner.
+    pub learner: &'a LearnerChoice,
+    /// The feedback that it gets.
     pub feedback: Feedback,
-    /// Rounds.
+    /// The number of rounds.
     pub horizon: u64,
-    /// The seed of everything that is drawn.
+    /// The seed of all random draws.
     pub seed: u64,
 }
 
 impl Play<'_> {
-    /// Plays to the horizon; `None` if `stop` was set before that.
+    /// Runs to the horizon; `None` if `stop` was set before.
     ///
     /// # Errors
-    /// If the problem cannot be simulated or the learner cannot be made.
+    /// If the problem cannot be simulated or the learner cannot be built.
     pub fn run(&self, stop: &AtomicBool) -> Result<Option<Replication>, ExperimentError> {
         let mut run = Run::new(self)?;
         for round in 1..=self.horizon {
@@ -96,7 +94,7 @@ impl Play<'_> {
     }
 }
 
-/// A replication under way.
+/// A running replication.
 struct Run {
     campaign: Campaign,
     environment: Environment,
@@ -104,12 +102,12 @@ struct Run {
     sees_forgone: bool,
     best: Best,
     available: Vec<bool>,
-    /// Each task's chance of success; zero for those that are not there.
+    /// Each task's success probability; zero for unavailable tasks.
     present: Vec<f64>,
     completed: Vec<Completion>,
     outcomes: Vec<Outcome>,
     has_delays: bool,
-    /// Everything is told at once, and nothing about tasks that fail or are not there.
+    /// No delays, all tasks available and no full feedback: completions are enough.
     is_plain: bool,
     late: BinaryHeap<Reverse<Late>>,
     completions: Vec<u64>,
@@ -130,11 +128,18 @@ impl Run {
         let environment = Environment::new(problem, seed)?;
         let tasks = problem.tasks().len();
         let rounds = trace_rounds(horizon);
+        let options = CampaignOptions {
+            learner: learner.clone(),
+            horizon: Some(horizon),
+            feedback: Some(feedback),
+            seed,
+            ..CampaignOptions::default()
+        };
         Ok(Self {
-            campaign: Campaign::new(problem, learner, Some(horizon), feedback, seed)?,
+            campaign: Campaign::new(problem, options)?,
             best: Best::new(problem),
             feedback,
-            sees_forgone: learner.entry().feedback == Feedback::Full,
+            sees_forgone: learner.feedback() == Feedback::Full,
             available: vec![true; tasks],
             present: Vec::with_capacity(tasks),
             completed: Vec::with_capacity(tasks),
@@ -171,7 +176,7 @@ impl Run {
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
         let mut success = &allocation.success;
         if any_away {
-            // Nobody completes who is not there, whatever a curve's floor says.
+            // Unavailable tasks cannot complete, even if their curve has a floor.
             let there = allocation.success.iter().zip(&self.available);
             self.present.clear();
             self.present.extend(there.map(|(success, there)| if *there { *success } else { 0.0 }));
@@ -203,12 +208,12 @@ impl Run {
         Ok(())
     }
 
-    /// Hands this round's outcomes over, or puts them on their way.
+    /// Reports the outcomes of this round, or queues them if they are delayed.
     fn deliver(&mut self, round: u64) -> Result<(), ExperimentError> {
         let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
         away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
         self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
-        // Where nobody was there is nothing to tell.
+        // Without an available task there are no outcomes.
         if !self.available.contains(&true) {
             return Ok(());
         }
@@ -218,8 +223,8 @@ impl Run {
             }
             return Ok(self.campaign.observe_round(round, &self.outcomes)?);
         }
-        if self.campaign.learner().entry().feedback == Feedback::Bandit {
-            // The round's gain comes as a whole, as late as the first task's outcome.
+        if self.campaign.learner().feedback() == Feedback::Bandit {
+            // The gain of a round has the delay of the first task's outcome.
             let gain: u64 = self.outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             self.late.push(Reverse(Late {
                 arrival: round + self.environment.delay(round, 0),
@@ -241,7 +246,7 @@ impl Run {
         Ok(())
     }
 
-    /// Hands over what has arrived before a round is decided.
+    /// Reports the outcomes that have arrived before a round.
     fn deliver_late(&mut self, round: u64) -> Result<(), ExperimentError> {
         while let Some(Reverse(late)) =
             self.late.peek().filter(|Reverse(late)| late.arrival < round)
@@ -279,7 +284,7 @@ impl Run {
     }
 }
 
-/// Whether the learner gets to see the reward.
+/// Whether the learner observes the reward.
 fn is_seen(outcome: Outcome, sees_forgone: bool) -> bool {
     match outcome {
         Outcome::Done(_) => true,
@@ -288,10 +293,10 @@ fn is_seen(outcome: Outcome, sees_forgone: bool) -> bool {
     }
 }
 
-/// The optimum of each round, solved again only when the round differs from the last one solved.
+/// The optimum of each round, solved again only if the budget or the available tasks change.
 struct Best {
     oracle: Oracle,
-    /// The budget it was solved for, and the value.
+    /// The budget of the last solution and its value.
     known: Option<(f64, f64)>,
     available: Vec<bool>,
     all_there: bool,
@@ -339,10 +344,10 @@ impl Best {
     }
 }
 
-/// An outcome under way.
+/// A delayed outcome.
 #[derive(Debug, Clone, Copy)]
 struct Late {
-    /// It is there after this round.
+    /// The round after which it has arrived.
     arrival: u64,
     round: u64,
     task: usize,
@@ -409,7 +414,7 @@ mod tests {
             );
             let problem = Problem::from_toml(&problem, &crate::problem::NoFiles).unwrap();
             for entry in crate::learner::LEARNERS {
-                let learner: LearnerSpec = entry.name.parse().unwrap();
+                let learner: LearnerChoice = entry.name.parse().unwrap();
                 let play = Play {
                     problem: &problem,
                     learner: &learner,

@@ -1,4 +1,4 @@
-//! Rounds that were handed out and wait for outcomes.
+//! Issued rounds with missing outcomes.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,13 @@ use super::CampaignError;
 use crate::feedback::{Completion, Outcome};
 use crate::oracle::Allocation;
 
-/// One round: what of it was told, and its split.
+/// An open round: which outcomes were reported, and its allocation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OpenRound {
     pub(super) round: u64,
-    /// Whether a task's outcome may still come.
+    /// The status of each task's outcome.
     pub(super) waits: Vec<Wait>,
-    /// The split, where the learner asks for it.
+    /// The allocation, if the learner needs it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) spend: Vec<f64>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -24,7 +24,7 @@ pub(super) struct OpenRound {
 }
 
 impl OpenRound {
-    /// Nothing of it is told.
+    /// A round without reported outcomes.
     fn new(round: u64, tasks: usize) -> Self {
         Self {
             round,
@@ -36,19 +36,19 @@ impl OpenRound {
     }
 }
 
-/// What a task of an open round waits for.
+/// The status of a task's outcome in an open round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Wait {
-    /// Its outcome is still to come.
+    /// Missing.
     Open,
-    /// It has been told.
+    /// Reported.
     Told,
-    /// It was not there.
+    /// The task was unavailable.
     Away,
 }
 
-/// Why a task's outcome is not taken.
+/// The reason why an outcome is rejected.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Refusal {
     Told,
@@ -65,11 +65,10 @@ impl Refusal {
     }
 }
 
-/// The open rounds in their order. Records that are done with are used again, so that nothing is
-/// allocated round by round.
+/// The open rounds in their order. Records are reused, so that a round allocates no memory.
 ///
-/// Most rounds are told as a whole before the next one: such a round is only a number, `fresh`, and
-/// gets its record when something else happens first.
+/// The outcomes of most rounds are reported together before the next round is issued. Such a round
+/// is only a number, `fresh`; it gets a record only if something else happens first.
 #[derive(Debug)]
 pub(super) struct OpenRounds {
     fresh: Option<u64>,
@@ -77,7 +76,7 @@ pub(super) struct OpenRounds {
     spare: Vec<OpenRound>,
     tasks: usize,
     keeps_splits: bool,
-    /// Rounds in the queue of which everything was told, behind one of which not.
+    /// The number of complete rounds in the queue behind an open one.
     closed: usize,
 }
 
@@ -93,17 +92,17 @@ impl OpenRounds {
         }
     }
 
-    /// Whether it keeps what each task was given.
+    /// Whether it keeps the allocations.
     pub(super) fn keeps_splits(&self) -> bool {
         self.keeps_splits
     }
 
-    /// How many wait for something.
+    /// The number of open rounds.
     pub(super) fn len(&self) -> usize {
         self.rounds.len() - self.closed + usize::from(self.fresh.is_some())
     }
 
-    /// Those that wait for something, with their records.
+    /// The records of the open rounds.
     pub(super) fn records(&self) -> Vec<OpenRound> {
         let fresh = self.fresh.map(|round| OpenRound::new(round, self.tasks));
         self.rounds.iter().filter(|record| record.waiting > 0).cloned().chain(fresh).collect()
@@ -118,14 +117,14 @@ impl OpenRounds {
         }
     }
 
-    /// Gives the fresh round its record.
+    /// Creates the record of the fresh round.
     pub(super) fn record_fresh(&mut self) {
         if let Some(round) = self.fresh.take() {
             self.record(round, None, None);
         }
     }
 
-    /// Whether the round is fresh; if it is, it is told as a whole and done with.
+    /// Closes the round if it is fresh; returns whether it was.
     pub(super) fn close_fresh(&mut self, round: u64) -> bool {
         let is_fresh = self.fresh == Some(round);
         if is_fresh {
@@ -157,7 +156,7 @@ impl OpenRounds {
         }
     }
 
-    /// Takes up a record that was saved.
+    /// Adds a saved record.
     pub(super) fn restore(&mut self, mut record: OpenRound) {
         record.waiting = record.waits.iter().filter(|wait| **wait == Wait::Open).count();
         if record.waiting > 0 {
@@ -165,13 +164,13 @@ impl OpenRounds {
         }
     }
 
-    /// Where a round stands, if it waits for something.
+    /// The position of a round, if it is open.
     pub(super) fn find(&self, round: u64) -> Option<usize> {
         let place = self.rounds.binary_search_by_key(&round, |record| record.round).ok()?;
         (self.rounds[place].waiting > 0).then_some(place)
     }
 
-    pub(super) fn tell(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
+    pub(super) fn report(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
         let record = &mut self.rounds[place];
         match record.waits[task] {
             Wait::Told => return Err(Refusal::Told),
@@ -186,28 +185,28 @@ impl OpenRounds {
         Ok(())
     }
 
-    /// Tells everything that is not missing, or nothing.
-    pub(super) fn tell_all(
+    /// Marks all outcomes that are not missing as reported, or none if one is rejected.
+    pub(super) fn report_all(
         &mut self,
         place: usize,
         outcomes: &[Outcome],
     ) -> Result<(), (usize, Refusal)> {
         let record = &mut self.rounds[place];
-        let told = || {
+        let reported = || {
             outcomes
                 .iter()
                 .enumerate()
                 .filter(|(_, outcome)| **outcome != Outcome::Missing)
                 .map(|(task, _)| task)
         };
-        for task in told() {
+        for task in reported() {
             match record.waits[task] {
                 Wait::Told => return Err((task, Refusal::Told)),
                 Wait::Away => return Err((task, Refusal::Away)),
                 Wait::Open => {}
             }
         }
-        for task in told() {
+        for task in reported() {
             record.waits[task] = Wait::Told;
             record.waiting -= 1;
         }
@@ -218,9 +217,8 @@ impl OpenRounds {
         Ok(())
     }
 
-    /// Tells who completed, and that everybody else who was still open failed; or nothing, if
-    /// somebody named was not open.
-    pub(super) fn tell_rest(
+    /// Marks all outcomes of a round as reported, or none if one of the completed tasks is not open.
+    pub(super) fn report_rest(
         &mut self,
         place: usize,
         completed: &[Completion],
@@ -240,7 +238,7 @@ impl OpenRounds {
             break;
         }
         if let Some((position, task, refusal)) = refused {
-            // Those before it were open; one that is named twice was marked here.
+            // The tasks before it were open; a repeated task was marked by this call.
             completed[..position]
                 .iter()
                 .for_each(|completion| record.waits[completion.task] = Wait::Open);
@@ -250,18 +248,18 @@ impl OpenRounds {
         Ok(())
     }
 
-    /// The split that was played.
+    /// The allocation of a round: spends and success probabilities.
     pub(super) fn split(&self, place: usize) -> (&[f64], &[f64]) {
         let record = &self.rounds[place];
         (&record.spend, &record.success)
     }
 
-    /// What a task was given, if that is kept.
+    /// The spend on a task, if allocations are kept.
     pub(super) fn spend(&self, place: usize, task: usize) -> Option<f64> {
         self.rounds[place].spend.get(task).copied()
     }
 
-    /// What the tasks of a round wait for.
+    /// The status of each task of a round.
     pub(super) fn waits(&self, place: usize) -> &[Wait] {
         &self.rounds[place].waits
     }
@@ -272,8 +270,7 @@ impl OpenRounds {
         self.drop_closed();
     }
 
-    /// Lets go of closed rounds at the head of the queue; those behind an open one stay in their
-    /// place.
+    /// Removes complete rounds at the head of the queue; those behind an open one stay.
     fn drop_closed(&mut self) {
         while self.rounds.front().is_some_and(|record| record.waiting == 0) {
             self.spare.extend(self.rounds.pop_front());

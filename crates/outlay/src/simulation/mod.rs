@@ -1,17 +1,22 @@
-//! Learners on problems, many times over: one replication, many replications, what they add up to.
+//! Simulation: environments, replications of a learner on a problem, experiments and summaries.
 
+mod environment;
+mod experiment;
 mod replication;
-pub(crate) mod run;
+mod reward;
 mod summary;
 
+pub use environment::{Environment, EnvironmentError};
+pub(crate) use experiment::on_threads;
+pub use experiment::{Case, Experiment, Job, Source};
+pub use reward::RewardDraw;
+
 pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
-pub use run::{Case, Experiment, Job, Source};
 pub use summary::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };
 
 use crate::campaign::CampaignError;
-use crate::environment::EnvironmentError;
 use crate::instance::InstanceError;
 use crate::learner::LearnerError;
 use crate::oracle::AllocationError;
@@ -35,7 +40,10 @@ pub enum ExperimentError {
     /// A budget that cannot be split.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
-    /// Nothing to do.
-    #[error("{0}")]
-    Empty(&'static str),
+    /// The experiment has no problem, no learner or no replication.
+    #[error("an experiment needs at least one problem, one learner and one replication")]
+    Empty,
+    /// A case has no rounds.
+    #[error("horizon: must be at least 1, not 0")]
+    NoRounds,
 }

@@ -1,0 +1,416 @@
+//! A learner in use: it issues allocations and accepts outcomes late, partially and in any order.
+//!
+//! ```
+//! use outlay::campaign::{Campaign, CampaignOptions};
+//! use outlay::feedback::{Outcome, Reward};
+//! use outlay::{Curve, ProblemSpec, TaskSpec};
+//!
+//! let curve = Curve::power(0.5, 100.0)?;
+//! let tasks = vec![TaskSpec::new("search", curve.clone()), TaskSpec::new("social", curve)];
+//! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
+//! let options = CampaignOptions { seed: 7, ..CampaignOptions::default() };
+//! let mut campaign = Campaign::new(&problem, options)?;
+//! let issued = campaign.allocate(100.0, None)?;
+//! assert_eq!(issued.round, 1);
+//! assert!((issued.allocation.spend[0] - 50.0).abs() < 1e-9); // nothing is known yet
+//! campaign.observe(1, 0, Outcome::Done(Reward::from_share(0.8)))?;
+//! let next = campaign.allocate(100.0, None)?; // the outcome of "social" may still arrive
+//! assert_eq!(next.round, 2);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod guards;
+mod open_rounds;
+mod replay_round;
+mod round_planner;
+mod spends;
+mod state;
+
+pub use guards::{GuardError, GuardReport, Guards};
+pub use round_planner::RoundPlanner;
+pub use state::CampaignState;
+
+use crate::feedback::{Completion, Feedback, Outcome, Reward};
+use crate::learner::{LearnerChoice, LearnerError, LearnerState, PlayedRound, StateError};
+use crate::oracle::{Allocation, AllocationError};
+use crate::problem::Problem;
+use open_rounds::OpenRounds;
+
+/// The largest number of rounds that may wait for outcomes at the same time.
+pub const MOST_OPEN_ROUNDS: usize = 10_000_000;
+
+/// The settings of a campaign, beside its problem.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignOptions {
+    /// The learner.
+    pub learner: LearnerChoice,
+    /// The number of rounds, for learners that need it; absent: the problem's.
+    pub horizon: Option<u64>,
+    /// The feedback that the learner gets; absent: the feedback that it needs.
+    pub feedback: Option<Feedback>,
+    /// The seed of the learner's own random draws.
+    pub seed: u64,
+    /// Limits on how the allocation may change from round to round.
+    pub guards: Guards,
+    /// Whether every search for an allocation starts cold. An allocation then depends on the
+    /// observations alone, bit for bit, and not on the allocations before it.
+    pub always_cold: bool,
+}
+
+/// `kl-ucb-plus` without guards, with seed 1.
+impl Default for CampaignOptions {
+    fn default() -> Self {
+        Self {
+            learner: LearnerChoice::default(),
+            horizon: None,
+            feedback: None,
+            seed: 1,
+            guards: Guards::default(),
+            always_cold: false,
+        }
+    }
+}
+
+/// A request that a campaign rejects.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CampaignError {
+    /// The learner cannot be built.
+    #[error(transparent)]
+    Learner(#[from] LearnerError),
+    /// The oracle rejects the budget.
+    #[error(transparent)]
+    Allocation(#[from] AllocationError),
+    /// A saved state cannot be loaded.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// A task with a positive lower bound is unavailable.
+    #[error("task {task} is not there in round {round}, but must be given at least {min}")]
+    Needed {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+        /// Its lower bound.
+        min: f64,
+    },
+    /// A list does not have one entry per task.
+    #[error("{what}: {got} entries for {expected} tasks")]
+    Count {
+        /// Which list.
+        what: &'static str,
+        /// Tasks of the problem.
+        expected: usize,
+        /// Entries given.
+        got: usize,
+    },
+    /// The round is not open.
+    #[error("round {0} is not open: it was never handed out, or everything about it has been told")]
+    NotOpen(u64),
+    /// No such task.
+    #[error("task {0} does not exist")]
+    NoTask(usize),
+    /// The task was unavailable in the round, so it has no outcome.
+    #[error("task {task} was not there in round {round}")]
+    NotThere {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+    },
+    /// The outcome was already reported.
+    #[error("the outcome of task {task} in round {round} has already been told")]
+    AlreadyTold {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+    },
+    /// The outcomes are of another kind than the learner needs.
+    #[error("{0}")]
+    WrongFeedback(&'static str),
+    /// The gain is not a possible sum of rewards.
+    #[error("gain: must be between 0 and {most}, not {gain}")]
+    BadGain {
+        /// The reported gain.
+        gain: f64,
+        /// The number of tasks, each of which has a reward of at most 1.
+        most: f64,
+    },
+    /// The guards are inconsistent.
+    #[error(transparent)]
+    BadGuard(#[from] GuardError),
+    /// The learner chose an allocation with a negative or infinite spend, or above the budget.
+    #[error(
+        "learner {learner}: chose an invalid allocation: spends must be finite, not negative and \
+         add up to at most the budget {budget}, not {total}"
+    )]
+    InvalidAllocation {
+        /// The learner.
+        learner: String,
+        /// The sum of the spends.
+        total: f64,
+        /// The budget of the round.
+        budget: f64,
+    },
+    /// Too many rounds are open.
+    #[error("{MOST_OPEN_ROUNDS} rounds wait for their outcomes: tell some before asking for more")]
+    TooManyOpen,
+}
+
+/// A round that was issued, with its allocation.
+#[derive(Debug, Clone, Copy)]
+pub struct IssuedRound<'a> {
+    /// The round, counted from 1; outcomes are reported with it.
+    pub round: u64,
+    /// The allocation. If the learner chose it itself, `value`, `upper_bound` and `price` are zero.
+    pub allocation: &'a Allocation,
+    /// The effect of the guards, if there are any.
+    pub guards: Option<&'a GuardReport>,
+}
+
+/// A learner, its oracle, and the rounds whose outcomes are still missing.
+#[derive(Debug)]
+pub struct Campaign {
+    horizon: Option<u64>,
+    seed: u64,
+    feedback: Feedback,
+    planner: RoundPlanner,
+    open: OpenRounds,
+    /// For learners that need the spends of a round with its outcomes.
+    spends: spends::Spends,
+    round: u64,
+}
+
+impl Campaign {
+    /// A campaign before its first round.
+    ///
+    /// # Errors
+    /// If the learner cannot be built (see
+    /// [`LearnerSpec::build`](crate::learner::LearnerSpec::build)) or the guards are inconsistent.
+    pub fn new(problem: &Problem, options: CampaignOptions) -> Result<Self, CampaignError> {
+        let (horizon, seed) = (options.horizon, options.seed);
+        let feedback = options.feedback.unwrap_or_else(|| options.learner.feedback());
+        let planner = RoundPlanner::new(problem, options)?;
+        let keeps_splits = planner.sees_gains || planner.learner.needs_spends();
+        let open = OpenRounds::new(problem.tasks().len(), keeps_splits);
+        Ok(Self {
+            horizon,
+            seed,
+            feedback,
+            planner,
+            open,
+            spends: spends::Spends::default(),
+            round: 0,
+        })
+    }
+
+    /// The guards that restrict every allocation.
+    #[must_use]
+    pub fn guards(&self) -> Guards {
+        self.planner.guards()
+    }
+
+    /// Starts every later search cold: see [`CampaignOptions::always_cold`].
+    pub fn set_always_cold(&mut self) {
+        self.planner.set_always_cold();
+    }
+
+    /// The learner.
+    #[must_use]
+    pub fn learner(&self) -> &LearnerChoice {
+        &self.planner.choice
+    }
+
+    /// The number of rounds issued so far.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.round
+    }
+
+    /// The number of rounds with missing outcomes.
+    #[must_use]
+    pub fn open_rounds(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Everything that the learner has learned.
+    #[must_use]
+    pub fn learner_state(&self) -> LearnerState {
+        self.planner.learner.save()
+    }
+
+    /// The numbers that the learner wrote for the last round: weights or an allocation.
+    #[must_use]
+    pub fn weights(&self) -> &[f64] {
+        self.planner.weights()
+    }
+
+    /// Issues the next round. `available` marks the available tasks; absent: all.
+    ///
+    /// # Errors
+    /// If the budget does not cover the lower bounds, or too many rounds are open. No round is
+    /// issued then.
+    pub fn allocate(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<IssuedRound<'_>, CampaignError> {
+        self.check_room()?;
+        let round = self.round + 1;
+        self.planner.check(round, budget, available)?;
+        let allocation = self.planner.decide(round, budget, available)?;
+        self.open.open(round, available, allocation);
+        self.round = round;
+        Ok(IssuedRound {
+            round,
+            allocation: self.planner.last(),
+            guards: self.planner.guard_report(),
+        })
+    }
+
+    fn check_room(&self) -> Result<(), CampaignError> {
+        if self.open.len() >= MOST_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
+    }
+
+    /// Learns from the outcome of one task in one round. [`Outcome::Missing`] changes nothing.
+    ///
+    /// # Errors
+    /// If the outcome is not missing; nothing changes then.
+    pub fn observe(
+        &mut self,
+        round: u64,
+        task: usize,
+        outcome: Outcome,
+    ) -> Result<(), CampaignError> {
+        if self.planner.sees_gains {
+            return Err(CampaignError::WrongFeedback(
+                "this learner is told the gain of a round, not the outcome of a task",
+            ));
+        }
+        if task >= self.planner.names.len() {
+            return Err(CampaignError::NoTask(task));
+        }
+        self.open.record_fresh();
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        if outcome == Outcome::Missing {
+            return Ok(());
+        }
+        let spend = self.open.spend(place, task);
+        let reported = self.open.report(place, task);
+        reported.map_err(|refusal| refusal.about(&self.planner.names[task], round))?;
+        match spend {
+            None => self.planner.learner.observe(task, outcome),
+            Some(spend) => self.planner.learner.observe_spent(task, spend, outcome),
+        }
+        Ok(())
+    }
+
+    /// Learns from the outcomes of a round, one per task; missing ones stay open.
+    ///
+    /// # Errors
+    /// As [`Campaign::observe`]; nothing changes then.
+    pub fn observe_round(&mut self, round: u64, outcomes: &[Outcome]) -> Result<(), CampaignError> {
+        if outcomes.len() != self.planner.names.len() {
+            return Err(CampaignError::Count {
+                what: "outcomes",
+                expected: self.planner.names.len(),
+                got: outcomes.len(),
+            });
+        }
+        if self.planner.sees_gains {
+            let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
+            return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
+        }
+        if self.open.keeps_splits() {
+            return self.observe_round_spent(round, outcomes);
+        }
+        self.open.record_fresh();
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        let reported = self.open.report_all(place, outcomes);
+        reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
+        for (task, &outcome) in outcomes.iter().enumerate() {
+            self.planner.learner.observe(task, outcome);
+        }
+        Ok(())
+    }
+
+    /// Learns from the missing outcomes of a round: these tasks completed, the others failed. Each
+    /// task occurs at most once.
+    ///
+    /// # Errors
+    /// As [`Campaign::observe`]; nothing changes then.
+    pub fn observe_completed(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
+        let exists = |completion: &Completion| completion.task < self.planner.names.len();
+        // In increasing order it suffices to check the last one.
+        let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
+        let all_exist = is_simple && completed.last().is_none_or(exists);
+        let bad =
+            if all_exist { None } else { completed.iter().find(|completion| !exists(completion)) };
+        if let Some(bad) = bad {
+            return Err(CampaignError::NoTask(bad.task));
+        }
+        self.take_completed(round, completed, is_simple)
+    }
+
+    /// The same for existing tasks in increasing order, as an environment returns them.
+    pub(crate) fn observe_in_order(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+    ) -> Result<(), CampaignError> {
+        debug_assert!(completed.is_sorted_by(|one, other| one.task < other.task));
+        self.take_completed(round, completed, true)
+    }
+
+    fn take_completed(
+        &mut self,
+        round: u64,
+        completed: &[Completion],
+        is_simple: bool,
+    ) -> Result<(), CampaignError> {
+        if self.planner.sees_gains {
+            let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
+            return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
+        }
+        if self.open.keeps_splits() {
+            return self.observe_rest_spent(round, completed);
+        }
+        // A round without reported outcomes has no record, so repeated tasks must be looked for.
+        if !(is_simple && self.open.close_fresh(round)) {
+            self.open.record_fresh();
+            let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+            let reported = self.open.report_rest(place, completed);
+            reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;
+        }
+        self.planner.learner.observe_completed(completed);
+        Ok(())
+    }
+
+    /// Learns from the total reward of a round, in multiples of the largest reward (bandit
+    /// feedback).
+    ///
+    /// # Errors
+    /// If the learner needs the outcomes of tasks, the round is not open, or the gain is impossible;
+    /// nothing changes then.
+    pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
+        if !self.planner.sees_gains {
+            return Err(CampaignError::WrongFeedback(
+                "this learner is told the outcome of each task, not the gain of a round",
+            ));
+        }
+        let most = self.planner.names.len() as f64;
+        if !(gain >= 0.0 && gain <= most) {
+            return Err(CampaignError::BadGain { gain, most });
+        }
+        let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
+        let (spend, success) = self.open.split(place);
+        self.planner.learner.observe_gain(&PlayedRound { round, spend, success }, gain);
+        self.open.close(place);
+        Ok(())
+    }
+}

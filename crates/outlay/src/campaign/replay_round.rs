@@ -1,0 +1,49 @@
+//! Replay of issued rounds: a campaign is rebuilt from a record of its rounds and outcomes.
+
+use super::{Campaign, CampaignError};
+use crate::oracle::WarmStart;
+
+impl Campaign {
+    /// Replays a round that was issued with this allocation and these success probabilities,
+    /// whatever the learner would decide now. Returns the round.
+    ///
+    /// # Errors
+    /// If the numbers do not fit the tasks; nothing changes then.
+    pub fn replay_round(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+        spend: &[f64],
+        success: &[f64],
+    ) -> Result<u64, CampaignError> {
+        self.check_room()?;
+        let tasks = self.planner.names.len();
+        if success.len() != tasks {
+            return Err(CampaignError::Count {
+                what: "success",
+                expected: tasks,
+                got: success.len(),
+            });
+        }
+        let round = self.round + 1;
+        self.planner.replay_round(round, budget, available, spend)?;
+        let own = &mut self.planner.own;
+        own.budget = budget;
+        own.spend.copy_from_slice(spend);
+        own.success.copy_from_slice(success);
+        self.open.open(round, available, own);
+        self.round = round;
+        Ok(round)
+    }
+
+    /// The warm start of the next search. A rebuilt campaign that
+    /// [starts from it](Campaign::set_warm_start) gives bit-identical answers.
+    pub(crate) fn warm_start(&self) -> WarmStart {
+        self.planner.oracle.warm_start()
+    }
+
+    /// Sets the warm start of the next search.
+    pub(crate) fn set_warm_start(&mut self, start: &WarmStart) {
+        self.planner.oracle.set_warm_start(start);
+    }
+}

@@ -1,0 +1,120 @@
+//! Errors of learners and of their saved states.
+
+use super::LearnerSpec;
+use super::grid_ucb::MOST_ARMS;
+use crate::feedback::Feedback;
+
+/// A learner that cannot be built.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnerError {
+    /// The text does not name a learner or has invalid parameters.
+    #[error("learner `{text}`: {message}")]
+    Invalid {
+        /// The text, on one line.
+        text: String,
+        /// The reason.
+        message: String,
+    },
+    /// The learner needs more feedback than it would get.
+    #[error("learner `{learner}`: needs {needed} feedback and would get {given} feedback only")]
+    Feedback {
+        /// The learner.
+        learner: String,
+        /// The feedback that it needs.
+        needed: Feedback,
+        /// The feedback that it would get.
+        given: Feedback,
+    },
+    /// The learner needs a horizon, and neither the caller nor the problem gives one.
+    #[error(
+        "learner `{0}`: must know the horizon: give the number of rounds, or take `kl-ucb-plus`, \
+         which needs none"
+    )]
+    NoHorizon(LearnerSpec),
+    /// The grid of `grid-ucb` is too fine.
+    #[error(
+        "grid-ucb: {units} units over {tasks} tasks make more than {MOST_ARMS} splits: \
+         take fewer units"
+    )]
+    GridTooFine {
+        /// Parts into which the budget is divided.
+        units: u32,
+        /// Tasks of the problem.
+        tasks: usize,
+    },
+    /// No point of the grid of `grid-ucb` is feasible.
+    #[error("grid-ucb: no split of the grid meets the tasks' bounds: take more units")]
+    GridInfeasible,
+}
+
+/// A saved state that cannot be loaded.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateError {
+    /// The document is not the state of a campaign.
+    #[error("state: {0}")]
+    Document(String),
+    /// The document has no version.
+    #[error("state: has no version, so it is not the state of a campaign")]
+    NoVersion,
+    /// A newer version wrote the document.
+    #[error("state: version {found} is not known here, only {known}: a newer outlay wrote it")]
+    Version {
+        /// The version of the document.
+        found: u64,
+        /// The version that this library reads.
+        known: u32,
+    },
+    /// The state belongs to a problem with other tasks.
+    #[error("state: its tasks are {found}, those of the problem {expected}")]
+    Tasks {
+        /// The tasks of the state.
+        found: String,
+        /// The tasks of the problem.
+        expected: String,
+    },
+    /// An open round is inconsistent.
+    #[error("state: open round {round} does not fit: rounds rise up to {last}, one entry a task")]
+    OpenRound {
+        /// The round.
+        round: u64,
+        /// The last round that was issued.
+        last: u64,
+    },
+    /// The reference allocation of the guards is invalid.
+    #[error("state: what the guards compare with is damaged")]
+    Guards,
+    /// The state of the learner cannot be read.
+    #[error("learner: {0}")]
+    Learner(String),
+    /// A list of the learner's state has the wrong length.
+    #[error("learner.{field}: {found} numbers for {tasks} tasks")]
+    Length {
+        /// The list.
+        field: &'static str,
+        /// Its length.
+        found: usize,
+        /// Tasks of the problem.
+        tasks: usize,
+    },
+    /// A sum of rewards is larger than the completions allow.
+    #[error(
+        "learner.reward_sum[{task}]: {sum} billionths is more than its completions can have \
+         brought ({completions})"
+    )]
+    RewardSum {
+        /// The task, counted from 0.
+        task: usize,
+        /// The sum in billionths of the largest reward.
+        sum: u64,
+        /// Completions of the task.
+        completions: u64,
+    },
+    /// The learner's state consists of more than counts.
+    #[error("{0} learns from more than counts")]
+    NotCountBased(String),
+    /// The learner does not implement [`Learner::load`](super::Learner::load).
+    #[error("learner: it has no saved state; implement `save` and `load` to continue a campaign")]
+    Unsupported,
+}
