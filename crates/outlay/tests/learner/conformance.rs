@@ -397,7 +397,8 @@ fn names_are_read_back() {
             "learner `kl-ucb-plus:c=0`: c must be a number between 0.5 and 100, not `0`",
         ),
         ("kl-ucb-plus:d=1", "learner `kl-ucb-plus:d=1`: unknown parameter `d`: expected `c`"),
-        ("paper:c=1", "learner `paper:c=1`: `algorithm-1` takes no parameters"),
+        ("algorithm-1:c=1", "learner `algorithm-1:c=1`: `algorithm-1` takes no parameters"),
+        ("paper:c=1", "learner `paper:c=1`: `paper` takes no parameters"),
         ("kl-ucb-plus:c=1,c=2", "learner `kl-ucb-plus:c=1,c=2`: `c` is given twice"),
         (
             "grid-ucb:units=0",
