@@ -58,6 +58,8 @@ pub(super) struct AssignmentPoint {
     pub(super) multiplier: f64,
     pub(super) power_step: f64,
     pub(super) exponential_step: f64,
+    /// What a linear task may take above its lower bound; infinite if a larger demand is excluded.
+    pub(super) free: f64,
     /// The step of the most elastic power task is at most [`TINY`](crate::numeric::exp_log::TINY).
     pub(super) is_tiny: bool,
 }

@@ -149,7 +149,8 @@ impl Family for LinearTasks {
             let value = reader.load(simd, chunk);
             let (slope, low) = (F64x4::load(simd, slope), F64x4::load(simd, low));
             let threshold = value * slope;
-            let spend = threshold.if_gt(multiplier, F64x4::load(simd, high), low);
+            let high = F64x4::load(simd, high).min(low + at.free);
+            let spend = threshold.if_gt(multiplier, high, low);
             let useful = spend.min(F64x4::load(simd, saturates_at));
             totals.add(simd, chunk, spend - low, threshold * useful);
             spends.store(spend, chunk);

@@ -202,6 +202,7 @@ impl ConcaveTasks {
             multiplier,
             power_step: step,
             exponential_step: multiplier.ln(),
+            free: self.free,
             is_tiny: true,
         };
         let (mut totals, mut rest) = (Totals::default(), power_demand);

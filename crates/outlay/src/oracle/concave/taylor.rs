@@ -509,7 +509,13 @@ fn assign_blocks(
 ) -> Totals {
     let ConcaveTasks { arch, threads, blocks, max_elasticity, .. } = concave;
     let is_tiny = *max_elasticity * step.abs() <= TINY;
-    let at = AssignmentPoint { multiplier, power_step: step, exponential_step: step, is_tiny };
+    let at = AssignmentPoint {
+        multiplier,
+        power_step: step,
+        exponential_step: step,
+        free: f64::INFINITY,
+        is_tiny,
+    };
     let output = Output { spend: &mut *output.spend, success: &mut *output.success };
     threads.for_each_output(blocks, values, output, |block, values, output| {
         let assign = Assign {

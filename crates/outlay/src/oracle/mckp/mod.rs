@@ -9,7 +9,7 @@
 //! - `core` collects the items whose reduced cost is below the gap and drives the label search;
 //! - `labels` is the label search itself, with or without a cardinality;
 //! - `cardinality_bound` adds a second multiplier, on the number of edges taken, for items that the
-//! budget multiplier alone cannot distinguish, and `cardinality_search` searches at both.
+//!   budget multiplier alone cannot distinguish, and `cardinality_search` searches at both.
 //!
 //! `identical` joins tasks with one and the same threshold into one domain, and `top_m` is the fast
 //! path for problems of nothing else.
