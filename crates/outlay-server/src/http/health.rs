@@ -23,8 +23,7 @@ pub(crate) async fn livez(_: &Call<'_>) -> Response {
     plain("alive\n")
 }
 
-/// Whether requests should be sent here: the store can be written to, and the service is not about
-/// to stop.
+/// Whether the service accepts requests: the store is writable and the service is not stopping.
 #[utoipa::path(
     get,
     path = "/readyz",

@@ -22,14 +22,15 @@ fn limits() -> Vec<String> {
     for line in values.lines().filter_map(|line| line.trim().strip_suffix(',')) {
         let (name, value) = line.split_once(": ").unwrap();
         let place = source.find(&format!("    pub {name}: ")).unwrap();
-        let comment = source[..place]
+        let mut lines: Vec<&str> = source[..place]
             .trim_end()
             .lines()
-            .next_back()
-            .unwrap()
-            .trim()
-            .trim_start_matches("/// ")
-            .trim_end_matches('.');
+            .rev()
+            .map_while(|line| line.trim().strip_prefix("/// "))
+            .collect();
+        lines.reverse();
+        let comment = lines.join(" ");
+        let comment = comment.trim_end_matches('.');
         let value =
             value.strip_suffix('s').map_or(value.to_owned(), |seconds| format!("{seconds} s"));
         rows.push(format!("| `{name}` | {value} | {comment} |"));
