@@ -13,8 +13,8 @@ use outlay::simulation::{Play, Replication};
 use crate::by_hand;
 use crate::clock::{Effort, LONG_SECONDS, long};
 
-/// Not a learner: the same algorithm by hand, `algorithm-1` on power curves and `cucb` on a bandit's
-/// arms.
+/// Not a learner: the same algorithm by hand, `algorithm-1` on power curves and `cucb` on a
+/// bandit's arms.
 pub const BY_HAND: &str = "by-hand";
 
 /// What was played and what it took.

@@ -1,8 +1,8 @@
 //! Whole simulated rounds per second on one core, next to the same algorithm by hand.
 //!
 //! `cargo run --release -p outlay-bench-engine --bin rounds [-- --quick]`; a word such as `power`
-//! or `kl-ucb-plus` runs only the cases whose instance and learner contain it. Nothing is asserted: a
-//! loaded machine must not fail a build. Ratios are taken within one run.
+//! or `kl-ucb-plus` runs only the cases whose instance and learner contain it. Nothing is asserted:
+//! a loaded machine must not fail a build. Ratios are taken within one run.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

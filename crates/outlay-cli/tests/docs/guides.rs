@@ -1,7 +1,7 @@
 //! The guides as a reader would follow them: every `shell-session` block of a guide is run by a
 //! shell, one after the other, in a fresh copy of the examples, and must print what the guide says.
-//! `GUIDES=overwrite cargo test --release -p outlay-cli --test main guides` writes down what is printed now; look at the
-//! difference before you keep it.
+//! `GUIDES=overwrite cargo test --release -p outlay-cli --test main guides` writes down what is
+//! printed now; look at the difference before you keep it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

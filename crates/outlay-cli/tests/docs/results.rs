@@ -1,8 +1,8 @@
 //! Numbers on the pages of the docs are those of the committed results: what
 //! `docs/reproduction/run` and `tests/crash/long` have measured.
 //!
-//! After a new run (the latter does it itself): `DOCS=overwrite cargo test -p outlay-cli --test main
-//! docs::results`.
+//! After a new run (the latter does it itself): `DOCS=overwrite cargo test -p outlay-cli --test
+//! main docs::results`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

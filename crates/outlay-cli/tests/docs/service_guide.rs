@@ -1,7 +1,7 @@
 //! The walk through `docs/service.md` as a reader would follow it: a real `outlay serve`, real
 //! `curl`, one shell. What varies from run to run (times, tokens, ids) is written in one form.
-//! `SERVICE_GUIDE=overwrite cargo test --release -p outlay-cli --test main service_guide` writes down what is
-//! answered now; look at the difference before you keep it.
+//! `SERVICE_GUIDE=overwrite cargo test --release -p outlay-cli --test main service_guide` writes
+//! down what is answered now; look at the difference before you keep it.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;

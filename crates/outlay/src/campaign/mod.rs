@@ -395,8 +395,8 @@ impl Campaign {
     /// feedback).
     ///
     /// # Errors
-    /// If the learner needs the outcomes of tasks, the round is not open, or the gain is impossible;
-    /// nothing changes then.
+    /// If the learner needs the outcomes of tasks, the round is not open, or the gain is
+    /// impossible; nothing changes then.
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
         if !self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(

@@ -217,7 +217,8 @@ impl OpenRounds {
         Ok(())
     }
 
-    /// Marks all outcomes of a round as reported, or none if one of the completed tasks is not open.
+    /// Marks all outcomes of a round as reported, or none if one of the completed tasks is not
+    /// open.
     pub(super) fn report_rest(
         &mut self,
         place: usize,

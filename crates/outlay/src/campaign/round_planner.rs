@@ -1,5 +1,5 @@
-//! The decision of a round: a learner, the oracle that turns its weights into an allocation, and the
-//! guards that restrict the allocation.
+//! The decision of a round: a learner, the oracle that turns its weights into an allocation, and
+//! the guards that restrict the allocation.
 //!
 //! A planner does not know open rounds. A [`Campaign`](super::Campaign) keeps these in memory, the
 //! service in its store.

@@ -11,8 +11,8 @@
 //! right-continuous, so an optimal allocation exists.
 //!
 //! `demand.rs` is the only place where the solvers distinguish families. To add a family, copy
-//! `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`] and to `demand.rs`, and list it in
-//! `tests/curve.rs`.
+//! `hill.rs` (smooth) or `steps.rs` (jumps), add it to [`Family`] and to `demand.rs`, and list it
+//! in `tests/curve.rs`.
 
 mod checks;
 mod custom;

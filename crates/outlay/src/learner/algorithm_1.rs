@@ -1,5 +1,5 @@
-//! `algorithm-1`: Algorithm 1 of *Online Budget Allocation with Censored Semi-Bandit Feedback* (COLT
-//! 2026).
+//! `algorithm-1`: Algorithm 1 of *Online Budget Allocation with Censored Semi-Bandit Feedback*
+//! (COLT 2026).
 //!
 //! Index: `m + sqrt(L / (1 + N))` with `L = log(2/δ)`, `δ = 1/(KT)²`; `sqrt(L)` before the first
 //! completion, and not clipped at 1: clipping would lose the order of tasks that were tried little.

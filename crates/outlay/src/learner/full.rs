@@ -2,8 +2,8 @@
 //!
 //! Not for use but for comparison: its distance from `algorithm-1` is the price of censoring.
 //!
-//! Guarantee: that of `algorithm-1`; its confidence intervals are those of the round's number, whatever
-//! is played.
+//! Guarantee: that of `algorithm-1`; its confidence intervals are those of the round's number,
+//! whatever is played.
 
 use super::Learner;
 use super::algorithm_1::Algorithm1;

@@ -1,5 +1,5 @@
-//! `kl-ucb-mixture`: Algorithm 1 with the confidence set of a mixture martingale instead of Hoeffding's
-//! inequality.
+//! `kl-ucb-mixture`: Algorithm 1 with the confidence set of a mixture martingale instead of
+//! Hoeffding's inequality.
 //!
 //! Index: the largest `q` with `N kl(m, q) <= log(K²T) - log B(S+1, N-S+1) + S log m + (N-S)
 //! log(1-m)`; 1 before the first completion.

@@ -1,5 +1,5 @@
-//! `kl-ucb-plus`, the default: the KL-UCB+ index (Garivier and Cappé 2011; Kaufmann 2016; Honda 2019) in
-//! the allocation rule of the paper.
+//! `kl-ucb-plus`, the default: the KL-UCB+ index (Garivier and Cappé 2011; Kaufmann 2016; Honda
+//! 2019) in the allocation rule of the paper.
 //!
 //! Index in round `t`: the largest `q` with `N kl(m, q) <= c log⁺(t/N)`, `c = 1.1`; 1 before the
 //! first completion. No horizon.

@@ -128,8 +128,8 @@ pub struct IssuedRound {
     pub budget: f64,
     /// The available tasks.
     pub available: Vec<bool>,
-    /// The allocation with its certificate, in shares of the largest reward. If the learner chose it
-    /// itself, everything but the spends is zero.
+    /// The allocation with its certificate, in shares of the largest reward. If the learner chose
+    /// it itself, everything but the spends is zero.
     pub allocation: Allocation,
     /// The effect of the guards, if there are any; costs in shares of the largest reward.
     pub guards: Option<GuardReport>,

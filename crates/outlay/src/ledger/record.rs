@@ -1,5 +1,5 @@
-//! A ledger as a versioned JSON document: the problem, the settings, the rounds and the reports. One
-//! line per round, so that two documents can be compared by eye.
+//! A ledger as a versioned JSON document: the problem, the settings, the rounds and the reports.
+//! One line per round, so that two documents can be compared by eye.
 
 use serde::{Deserialize, Serialize};
 
@@ -54,8 +54,8 @@ struct OutcomeRecord {
 }
 
 impl Ledger {
-    /// The ledger as a JSON document. A ledger that [`Ledger::from_json`] reads from it continues bit
-    /// for bit as this one would.
+    /// The ledger as a JSON document. A ledger that [`Ledger::from_json`] reads from it continues
+    /// bit for bit as this one would.
     #[must_use]
     pub fn to_json(&self) -> String {
         let Settings { learner, horizon, seed, guards } = &self.settings;

@@ -39,8 +39,8 @@ pub struct TaskStatus {
     pub gain: f64,
     /// Mean reward of a success; absent before the first.
     pub mean: Option<f64>,
-    /// The learner's index of the task, which decides the next allocation. Absent if the learner has
-    /// no indices.
+    /// The learner's index of the task, which decides the next allocation. Absent if the learner
+    /// has no indices.
     pub index: Option<f64>,
     /// The index less the mean: the exploration bonus. Absent without a mean.
     pub bonus: Option<f64>,

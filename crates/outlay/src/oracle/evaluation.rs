@@ -3,7 +3,8 @@
 use crate::curve::Curve;
 use crate::numeric::compensated::Sum;
 
-/// The spend of each task, then of each group of identical thresholds, and the success of each task.
+/// The spend of each task, then of each group of identical thresholds, and the success of each
+/// task.
 #[derive(Debug)]
 pub(super) struct Output<'a> {
     pub(super) spend: &'a mut [f64],

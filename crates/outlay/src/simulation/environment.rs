@@ -50,8 +50,8 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The environment of `problem` under `seed`. A task with a `value` and no `reward` has Bernoulli
-    /// rewards of that mean.
+    /// The environment of `problem` under `seed`. A task with a `value` and no `reward` has
+    /// Bernoulli rewards of that mean.
     ///
     /// # Errors
     /// If a task has neither, or its `value` is above `reward_max`.

@@ -15,9 +15,9 @@ use crate::simulation::ExperimentError;
 /// How far weights are moved to measure the loss, as a share of their scale.
 const STEP: f64 = 1e-3;
 
-/// The regret that `kl-ucb-plus` with factor `c` adds per decade of rounds, in the problem's unit of
-/// reward, once there have been many. It says something under diminishing returns only, and where
-/// every task gets a part of the best split.
+/// The regret that `kl-ucb-plus` with factor `c` adds per decade of rounds, in the problem's unit
+/// of reward, once there have been many. It says something under diminishing returns only, and
+/// where every task gets a part of the best split.
 ///
 /// # Errors
 /// If the problem cannot be simulated.

@@ -31,8 +31,8 @@ pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
     worst_case_bound(tasks, horizon, plays as f64 * horizon as f64)
 }
 
-/// The worst-case bound of `kl-ucb-plus`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at once.
-/// Infinite unless `c > 1/2`.
+/// The worst-case bound of `kl-ucb-plus`: `(2b + 1/2 + sqrt(πc)) K sqrt(T) + K`, for every `T` at
+/// once. Infinite unless `c > 1/2`.
 ///
 /// ```
 /// let per_root = (outlay::theory::sharp_bound(10, 10_000.0, 1.1) - 10.0) / 10.0 / 100.0;

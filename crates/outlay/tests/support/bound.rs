@@ -4,8 +4,8 @@ use outlay::learner::LearnerSpec;
 use outlay::simulation::Replication;
 use outlay::theory::{sharp_bound, worst_case_bound};
 
-/// Theorem 3 (corrected) from the run's own success mass, and the bound of `kl-ucb-plus`, for rewards up
-/// to 1 that arrive at once. They speak of means, but hold for single runs with room.
+/// Theorem 3 (corrected) from the run's own success mass, and the bound of `kl-ucb-plus`, for
+/// rewards up to 1 that arrive at once. They speak of means, but hold for single runs with room.
 pub(crate) fn assert_worst_case_bound(learner: &LearnerSpec, run: &Replication, horizon: u64) {
     let tasks = run.completions.len();
     let bound = match learner {

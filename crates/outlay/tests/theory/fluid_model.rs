@@ -33,8 +33,8 @@ fn predicts_the_means() {
     }
 }
 
-/// Under diminishing returns the exponent of `algorithm-1` falls: the growth looks like √T at first and
-/// like log² T in the end.
+/// Under diminishing returns the exponent of `algorithm-1` falls: the growth looks like √T at first
+/// and like log² T in the end.
 #[test]
 fn the_exponent_falls() {
     let exponent = |from: f64| {

@@ -3,8 +3,8 @@
 use crate::numeric::exp_log::{exp, log_ratio};
 
 /// Total demand above the lower bounds as a function of the multiplier, in a window around a point:
-/// tasks that stay between their bounds throughout the window as sums, tasks that stay at a bound as
-/// a constant, the few others one by one.
+/// tasks that stay between their bounds throughout the window as sums, tasks that stay at a bound
+/// as a constant, the few others one by one.
 #[derive(Debug, Default)]
 pub(super) struct Expansion {
     /// Demand that does not depend on the power tasks, at the point.

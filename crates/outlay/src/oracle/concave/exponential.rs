@@ -254,8 +254,8 @@ impl Family for ExponentialTasks {
     }
 }
 
-/// Success above the floor where the slope is the multiplier: `height - scale * multiplier / value`,
-/// or from the level where that would cancel.
+/// Success above the floor where the slope is the multiplier: `height - scale * multiplier /
+/// value`, or from the level where that would cancel.
 #[inline(always)]
 fn success_on_slope<S: Simd>(
     simd: S,

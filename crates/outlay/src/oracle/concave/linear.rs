@@ -1,4 +1,5 @@
-//! Linear curves: all or nothing at the threshold multiplier `value * slope`, anything exactly there.
+//! Linear curves: all or nothing at the threshold multiplier `value * slope`, anything exactly
+//! there.
 
 use pulp::Simd;
 

@@ -1,10 +1,11 @@
-//! Separable concave tasks in bulk: one struct of arrays per family, in blocks of consecutive tasks.
+//! Separable concave tasks in bulk: one struct of arrays per family, in blocks of consecutive
+//! tasks.
 //!
 //! In the logarithm of the multiplier the demand of a power task is an exponential, that of an
 //! exponential task a line, and a linear task takes all or nothing. The multiplier search asks for
-//! the demand at trial multipliers ([`ConcaveTasks::trial`]). Where every task is concave and little
-//! has changed since the last call, [`TaylorSolver`] needs no search: it expands the demand around
-//! the last multiplier. Both end with the same pass that writes spends and successes.
+//! the demand at trial multipliers ([`ConcaveTasks::trial`]). Where every task is concave and
+//! little has changed since the last call, [`TaylorSolver`] needs no search: it expands the demand
+//! around the last multiplier. Both end with the same pass that writes spends and successes.
 
 mod block;
 mod expansion;
@@ -158,8 +159,8 @@ impl ConcaveTasks {
         self.max_elasticity * step.abs() <= 0.1 * TINY
     }
 
-    /// Adds the thresholds of the linear tasks; returns the most that all tasks can take above their
-    /// lower bounds.
+    /// Adds the thresholds of the linear tasks; returns the most that all tasks can take above
+    /// their lower bounds.
     pub(super) fn load_breakpoints(&self, breakpoints: &mut Breakpoints) -> f64 {
         let mut smooth = 0.0;
         for block in &self.blocks {

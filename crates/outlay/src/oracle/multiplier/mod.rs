@@ -159,8 +159,8 @@ impl MultiplierSearch {
         multiplier
     }
 
-    /// Writes the spends of the concave tasks at the multiplier found, and adds them up. Tied linear
-    /// tasks stay at their lower bound and are passed to `tie`.
+    /// Writes the spends of the concave tasks at the multiplier found, and adds them up. Tied
+    /// linear tasks stay at their lower bound and are passed to `tie`.
     pub(super) fn assign_concave(
         &self,
         view: View<'_>,
