@@ -155,7 +155,7 @@ REFUSALS: list[tuple[type[OutlayError], Callable[[], Any], str]] = [
     (LearnerError, lambda: Learner(two(), "kl-ucb-plus", feedback="bandit"), "learner `kl-ucb-plus`: needs censored feedback and would get bandit feedback only"),
     (LearnerError, lambda: Learner(two(), feedback="all"), "feedback: must be censored, full or bandit, not all"),
     (LearnerError, lambda: Learner(two(), max_change=-1.0), "max_change"),
-    (LearnerError, lambda: Learner(two(), "uniform", floor=1.0), "guards: uniform names its splits itself"),
+    (LearnerError, lambda: Learner(two(), "uniform", floor=1.0), "guards: uniform chooses its allocation itself"),
     (AllocationError, lambda: Learner(two()).allocate(-1.0), "budget: must be finite and not negative, not -1"),
     (AllocationError, lambda: Learner(needy()).allocate(mask=[False, True]), "task tv is not there in round 1, but must be given at least 60"),
     (ObservationError, lambda: Learner(two()).allocate(mask=[True]), "available: 1 entries for 2 tasks"),
