@@ -1,5 +1,4 @@
-//! What the machine itself needs for one pass over so many numbers, with the vector instructions
-//! that it has.
+//! Time of one pass over an array with the machine's vector instructions: the lower limit of a call.
 
 use std::hint::black_box;
 

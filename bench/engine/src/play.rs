@@ -89,8 +89,8 @@ fn replication(
     play.run(&AtomicBool::new(false))?.ok_or_else(|| "stopped".into())
 }
 
-/// Seconds of the fastest run: CPU time of long ones; short ones by the wall clock, since many are
-/// tried and some meet nobody.
+/// Seconds of the fastest run. Long runs are measured in CPU time, short ones by the wall clock:
+/// many are tried, and some are undisturbed.
 fn fastest(effort: Effort, mut run: impl FnMut()) -> f64 {
     let begin = Instant::now();
     run();

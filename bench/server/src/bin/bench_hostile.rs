@@ -1,12 +1,12 @@
-//! How much healthy clients notice of hostile ones: their p99 with and without, in turn, in one
-//! run.
+//! The effect of hostile clients on healthy ones: the p99 latency of healthy clients with and without
+//! them, in alternating turns of one run.
 //!
 //!     cargo run --release -p outlay-bench-server --bin bench_hostile [SOCKETS [SECONDS [TURNS]]]
 //!
-//! The hostile ones are so many sockets that send a byte of a header or of a body now and then and
-//! come back when they are cut, and four clients that send bodies of one byte too many, deep JSON
-//! and NaN without a pause. The healthy ones ask and tell, half of them over a new connection each
-//! time. Exit code 1 if their p99 is more than doubled, or if anybody healthy was not served.
+//! The hostile clients are slow sockets that send one byte of a header or body at a time and reconnect
+//! when they are disconnected, and four clients that continuously send bodies one byte too long,
+//! deeply nested JSON and NaN. The healthy clients ask and tell, half of them over a new connection
+//! each time. Exit code 1 if their p99 more than doubles, or if a healthy client was not served.
 #![allow(clippy::print_stdout, missing_docs, reason = "its output is its purpose")]
 
 use std::error::Error;

@@ -121,8 +121,8 @@ impl Writer for Slots<'_> {
     }
 }
 
-/// The usual way: whoever wants to change a campaign takes a lock on its row, and reads and writes
-/// its counts.
+/// The usual design: a client that changes a campaign locks its row, then reads and writes its
+/// counts.
 struct RowLock {
     runtime: Runtime,
     client: Client,

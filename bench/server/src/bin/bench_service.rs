@@ -35,8 +35,8 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 const CAMPAIGN: &str = "bench";
 const CONNECTIONS: [usize; 3] = [1, 64, 256];
-/// Many and short: the machine may be somebody else's in the next second, and each turn compares
-/// within its own.
+/// Many short turns: other load on the machine changes from second to second, and each turn compares
+/// only within itself.
 const TURNS: usize = 9;
 /// Turns are played again if the host gave more than this share of the processors' time to others.
 const MOST_STOLEN: f64 = 0.03;

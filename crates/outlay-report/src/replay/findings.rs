@@ -40,8 +40,7 @@ pub fn losses(summary: &ReplaySummary) -> Vec<String> {
     } else if is_nothing(summary, model - dependence) {
         ", all of it due to dependence".to_owned()
     } else if summary.lost_by_chance.is_none() {
-        // Of tries nobody can say what is dependence and what is the luck of a few rows at each
-        // spend.
+        // Rows of tries do not tell dependence from chance in the few rows at each spend.
         format!("; with the recorded curves {}, due to dependence or chance", per_round(dependence))
     } else if is_nothing(summary, dependence) {
         ", all of it due to curves that differ from the record".to_owned()

@@ -27,7 +27,7 @@ struct State {
     committed: Option<Vec<f64>>,
 }
 
-/// How many rounds are spent on exploring if nobody says.
+/// The default number of exploration rounds.
 pub(super) fn default_rounds(tasks: usize, horizon: u64) -> u64 {
     let rounds = (horizon as f64).powf(2.0 / 3.0).ceil() as u64;
     rounds.max(tasks as u64).min(horizon)

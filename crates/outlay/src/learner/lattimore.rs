@@ -18,13 +18,13 @@
 //! variances: close to ν a completion is almost certain, a failure tells much, and the bounds close
 //! in like 1/t instead of 1/√t.
 //!
-//! After the principle of that paper; how it begins is ours. A task without a `low` is given a K-th
-//! of the budget, then half of what last sufficed, until it fails: whoever fails at x has ν > x.
-//! While a fifth of the budget or more is left after everybody got their `low`, the tasks share
-//! that, too, in proportion: who fails then has a `low` that is higher by a quarter at least, which
-//! happens a bounded number of times, and a round in which nobody can fail loses nothing. What is
-//! left beyond that is not spent: outcomes above `low` cannot be counted. Bounds on spends, absent
-//! tasks, budgets that vary and late outcomes are ours as well.
+//! The principle is that of the paper; the start-up phase is ours. A task without a `low` receives a
+//! K-th of the budget, then half of the last sufficient spend, until it fails: a failure at x means
+//! ν > x. If a fifth of the budget or more is left after every task received its `low`, the tasks
+//! share it in proportion. A task that then fails has its `low` raised by at least a quarter, which
+//! happens a bounded number of times, and a round without possible failures has no regret. The rest
+//! is not spent, because outcomes above `low` cannot be counted. Bounds on spends, absent tasks,
+//! varying budgets and late outcomes are our additions as well.
 //!
 //! Guarantee: the paper proves O(log² T) for its algorithm. We have no proof for this one; the
 //! regrets measured grow like it.

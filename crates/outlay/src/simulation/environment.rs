@@ -128,12 +128,11 @@ impl Environment {
         any_away
     }
 
-    /// Plays a round: lists who completes, in the tasks' order, given each one's chance of success,
-    /// and counts it in `counts`, one a task. Returns what they bring together, in units of
-    /// [`Reward`].
+    /// Simulates a round: lists the tasks that complete, in order, given each task's probability of
+    /// success, and adds them to `counts`, which has one entry per task. Returns the sum of their
+    /// rewards in units of [`Reward`].
     ///
-    /// Who completes is a coin that no processor foresees, so nothing branches on it, and nobody
-    /// needs to go through the list again.
+    /// Completions are random, and a processor cannot predict a branch on them: the loop has none.
     #[inline]
     pub fn complete(
         &self,

@@ -1,5 +1,5 @@
-//! Step curves solved exactly, next to one sort of their hulls' slopes: whoever ranks jumps by what
-//! they return must sort them.
+//! Exact solution of step curves, compared with one sort of the slopes of their envelopes: any
+//! method that ranks jumps by their return must sort them.
 
 use std::hint::black_box;
 

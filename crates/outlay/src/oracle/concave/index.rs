@@ -146,7 +146,7 @@ pub(super) struct BoundArrays {
     pub(super) success_at_low: Vec<f64>,
     pub(super) success_at_high: Vec<f64>,
     /// What all tasks can take above their lower bounds.
-    pub(super) capacity: f64,
+    capacity: f64,
 }
 
 impl BoundArrays {
@@ -168,8 +168,12 @@ impl BoundArrays {
         }
     }
 
-    /// What the tasks with a finite level can take above their lower bounds.
-    pub(super) fn capacity_at(&self, level: &[f64]) -> f64 {
+    /// What the tasks with a finite level can take above their lower bounds; all have one unless
+    /// some task is worthless.
+    pub(super) fn max_demand(&self, level: &[f64], has_worthless: bool) -> f64 {
+        if !has_worthless {
+            return self.capacity;
+        }
         let capacities = self.high.iter().zip(&self.low).map(|(high, low)| high - low);
         capacities.zip(level).filter(|(_, level)| **level > f64::NEG_INFINITY).map(|(c, _)| c).sum()
     }

@@ -104,7 +104,7 @@ impl PowerTasks {
 
     /// What the tasks with a positive value can take above their lower bounds.
     pub(super) fn max_demand(&self) -> f64 {
-        if self.has_worthless { self.bounds.capacity_at(&self.level) } else { self.bounds.capacity }
+        self.bounds.max_demand(&self.level, self.has_worthless)
     }
 
     pub(super) fn reference_values(&self) -> &[f64] {
