@@ -166,6 +166,14 @@ pub(crate) enum Command {
     /// Exit code 1 if they differ or if the file is damaged.
     #[cfg(feature = "serve")]
     Verify(VerifyArgs),
+    /// A command of the service, in a program without it
+    #[cfg(not(feature = "serve"))]
+    #[command(name = "serve", hide = true, disable_help_flag = true)]
+    #[command(aliases = ["token", "demo", "backup", "restore", "export", "import", "verify"])]
+    Service {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        ignored: Vec<std::ffi::OsString>,
+    },
 }
 
 #[cfg(test)]

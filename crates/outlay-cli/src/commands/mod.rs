@@ -68,5 +68,11 @@ pub(crate) fn run(command: &Command, quiet: bool) -> Result<CommandOutput, Failu
         Command::Import(args) => import::run(args),
         #[cfg(feature = "serve")]
         Command::Verify(args) => verify::run(args),
+        #[cfg(not(feature = "serve"))]
+        Command::Service { .. } => Err(Failure(
+            "this program was built without the service; build it without --no-default-features, \
+             for example with `cargo install --path crates/outlay-cli`"
+                .to_owned(),
+        )),
     }
 }

@@ -44,12 +44,12 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        debug_assert_eq!(cells.len(), self.columns.len());
+        assert_eq!(cells.len(), self.columns.len());
         self.rows.push(cells);
     }
 
     pub(crate) fn totals(&mut self, cells: Vec<String>) {
-        debug_assert_eq!(cells.len(), self.columns.len());
+        assert_eq!(cells.len(), self.columns.len());
         self.totals = Some(cells);
     }
 

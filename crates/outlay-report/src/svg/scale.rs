@@ -40,7 +40,7 @@ impl Scale {
 
     /// From `low` to `high`, both positive; where they are the same there is room on both sides.
     pub(crate) fn logarithmic(low: f64, high: f64) -> Self {
-        debug_assert!(low > 0.0 && high >= low);
+        assert!(low > 0.0 && high >= low);
         let room = if high / low > 1.0 + 1e-9 { 1.0 } else { 1.5 };
         Self { logarithmic: true, low: low / room, high: high * room }
     }

@@ -345,34 +345,10 @@ impl Campaign {
         round: u64,
         completed: &[Completion],
     ) -> Result<(), CampaignError> {
-        let exists = |completion: &Completion| completion.task < self.planner.names.len();
-        // In increasing order it suffices to check the last one.
-        let is_simple = completed.is_sorted_by(|one, other| one.task < other.task);
-        let all_exist = is_simple && completed.last().is_none_or(exists);
-        let bad =
-            if all_exist { None } else { completed.iter().find(|completion| !exists(completion)) };
-        if let Some(bad) = bad {
-            return Err(CampaignError::NoTask(bad.task));
+        let tasks = self.planner.names.len();
+        if let Some(missing) = completed.iter().find(|completion| completion.task >= tasks) {
+            return Err(CampaignError::NoTask(missing.task));
         }
-        self.take_completed(round, completed, is_simple)
-    }
-
-    /// The same for existing tasks in increasing order, as an environment returns them.
-    pub(crate) fn observe_in_order(
-        &mut self,
-        round: u64,
-        completed: &[Completion],
-    ) -> Result<(), CampaignError> {
-        debug_assert!(completed.is_sorted_by(|one, other| one.task < other.task));
-        self.take_completed(round, completed, true)
-    }
-
-    fn take_completed(
-        &mut self,
-        round: u64,
-        completed: &[Completion],
-        is_simple: bool,
-    ) -> Result<(), CampaignError> {
         if self.planner.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
@@ -381,7 +357,8 @@ impl Campaign {
             return self.observe_rest_spent(round, completed);
         }
         // A round without reported outcomes has no record, so repeated tasks must be looked for.
-        if !(is_simple && self.open.close_fresh(round)) {
+        let in_order = completed.is_sorted_by(|one, other| one.task < other.task);
+        if !(in_order && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;
             let reported = self.open.report_rest(place, completed);

@@ -194,7 +194,7 @@ impl Run {
                 &mut self.completed,
                 &mut self.completions,
             );
-            self.campaign.observe_in_order(round, &self.completed)?;
+            self.campaign.observe_completed(round, &self.completed)?;
         } else {
             self.environment.play(round, success, self.feedback, &mut self.outcomes);
             self.deliver(round)?;

@@ -126,8 +126,10 @@ impl Family for ExponentialTasks {
     fn load<S: Simd>(&mut self, simd: S, values: &[f64]) {
         let reader = self.index.reader(values);
         let mut least = F64x4::splat(simd, f64::INFINITY);
-        for (chunk, (level, base)) in
-            chunks4_mut(&mut self.level).iter_mut().zip(chunks4(&self.base_level)).enumerate()
+        for (chunk, (level, base)) in self
+            .index
+            .chunks()
+            .zip(chunks4_mut(&mut self.level).iter_mut().zip(chunks4(&self.base_level)))
         {
             let value = reader.load(simd, chunk);
             least = least.min(value);
@@ -160,7 +162,7 @@ impl Family for ExponentialTasks {
             .zip(chunks4_mut(&mut self.reference_level));
         let curves = chunks4(scale).iter().zip(chunks4(base_level));
         for (chunk, ((level, (reference_value, reference_level)), (scales, base_level))) in
-            chunks4_mut(expanded_level).iter_mut().zip(references).zip(curves).enumerate()
+            index.chunks().zip(chunks4_mut(expanded_level).iter_mut().zip(references).zip(curves))
         {
             let (value, log_multiplier) = (reader.load(simd, chunk), at.reference);
             let free_level = if RESET {
@@ -227,7 +229,9 @@ impl Family for ExponentialTasks {
         let mut successes = index.writer(output.success);
         let mut totals = RunningTotals::new(simd);
         let curves = chunks4(scale).iter().zip(chunks4(height));
-        for (chunk, (level, (scale, height))) in chunks4(demand).iter().zip(curves).enumerate() {
+        for (chunk, (level, (scale, height))) in
+            index.chunks().zip(chunks4(demand).iter().zip(curves))
+        {
             let value = reader.load(simd, chunk);
             let level = F64x4::load(simd, level) - at.exponential_step;
             let (scale, height) = (F64x4::load(simd, scale), F64x4::load(simd, height));

@@ -1,5 +1,7 @@
 //! Which tasks of a block belong to a family, and how their numbers are read and written.
 
+use std::ops::Range;
+
 use pulp::Simd;
 
 use crate::numeric::simd::F64x4;
@@ -37,6 +39,11 @@ impl FamilyIndex {
 
     pub(super) fn padded_len(&self) -> usize {
         self.len().next_multiple_of(4)
+    }
+
+    /// The numbers of the chunks of four. `enumerate` would check its count in every step.
+    pub(super) fn chunks(&self) -> Range<usize> {
+        0..self.len().div_ceil(4)
     }
 
     /// The offset of a task in its block.

@@ -93,8 +93,10 @@ impl Family for LinearTasks {
     #[inline(always)]
     fn load<S: Simd>(&mut self, simd: S, values: &[f64]) {
         let reader = self.index.reader(values);
-        for (chunk, (threshold, slope)) in
-            chunks4_mut(&mut self.threshold).iter_mut().zip(chunks4(&self.slope)).enumerate()
+        for (chunk, (threshold, slope)) in self
+            .index
+            .chunks()
+            .zip(chunks4_mut(&mut self.threshold).iter_mut().zip(chunks4(&self.slope)))
         {
             let value = reader.load(simd, chunk);
             (value * F64x4::load(simd, slope)).store(threshold);
@@ -115,7 +117,9 @@ impl Family for LinearTasks {
         let reader = self.index.reader(values);
         let mut taken = zero;
         let bounds = chunks4(&self.bounds.low).iter().zip(chunks4(&self.bounds.high));
-        for (chunk, (slope, (low, high))) in chunks4(&self.slope).iter().zip(bounds).enumerate() {
+        for (chunk, (slope, (low, high))) in
+            self.index.chunks().zip(chunks4(&self.slope).iter().zip(bounds))
+        {
             let value = reader.load(simd, chunk);
             expansion.are_values_valid &= are_valid(simd, value);
             let threshold = value * F64x4::load(simd, slope);
@@ -146,7 +150,9 @@ impl Family for LinearTasks {
         let mut totals = RunningTotals::new(simd);
         let bounds = chunks4(&self.bounds.low).iter().zip(chunks4(&self.bounds.high));
         let curves = chunks4(&self.slope).iter().zip(chunks4(&self.saturates_at));
-        for (chunk, ((slope, saturates_at), (low, high))) in curves.zip(bounds).enumerate() {
+        for (chunk, ((slope, saturates_at), (low, high))) in
+            self.index.chunks().zip(curves.zip(bounds))
+        {
             let value = reader.load(simd, chunk);
             let (slope, low) = (F64x4::load(simd, slope), F64x4::load(simd, low));
             let threshold = value * slope;

@@ -127,7 +127,7 @@ impl Family for PowerTasks {
         let curves = chunks4(&self.base_level).iter().zip(chunks4(&self.elasticity));
         let mut least = F64x4::splat(simd, f64::INFINITY);
         for (chunk, (level, (base, elasticity))) in
-            chunks4_mut(&mut self.level).iter_mut().zip(curves).enumerate()
+            self.index.chunks().zip(chunks4_mut(&mut self.level).iter_mut().zip(curves))
         {
             let value = reader.load(simd, chunk);
             least = least.min(value);
@@ -161,7 +161,7 @@ impl Family for PowerTasks {
             .zip(chunks4_mut(&mut self.reference_demand));
         let curves = chunks4(elasticity).iter().zip(chunks4(base_level));
         for (chunk, ((demand, (reference_value, reference_demand)), (elasticity, base_level))) in
-            chunks4_mut(demand).iter_mut().zip(references).zip(curves).enumerate()
+            index.chunks().zip(chunks4_mut(demand).iter_mut().zip(references).zip(curves))
         {
             let value = reader.load(simd, chunk);
             let elastic = F64x4::load(simd, elasticity);
@@ -241,7 +241,7 @@ impl Family for PowerTasks {
         let mut totals = RunningTotals::new(simd);
         let curves = chunks4(elasticity).iter().zip(chunks4(inverse_exponent));
         for (chunk, (demand, (elasticity, inverse_exponent))) in
-            chunks4(demand).iter().zip(curves).enumerate()
+            index.chunks().zip(chunks4(demand).iter().zip(curves))
         {
             let (value, elasticity) = (reader.load(simd, chunk), F64x4::load(simd, elasticity));
             let exponent = elasticity * -at.power_step;
