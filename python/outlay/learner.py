@@ -21,8 +21,8 @@ class Learner(_outlay.Learner):
     """Decides round by round what each task gets, and learns from what comes back.
 
     ``learner`` is one by name: ``"kl-ucb-plus"``, ``"algorithm-1"``, ``"epsilon-greedy:epsilon=0.1"``. ``horizon`` is the number of rounds, for those
-    that must know it. ``max_change``, ``floor`` and ``min_move`` hold every split within guards. With ``search_afresh`` every split is
-    found afresh, as the service does: it then depends on what was observed alone, to the last bit.
+    that must know it. ``max_change``, ``floor`` and ``min_move`` hold every split within guards. With ``always_cold`` every split is
+    searched without the result of the last one, as the service does: it then depends only on what was observed, to the last bit.
 
     >>> from outlay import Learner, Power, Problem, Task
     >>> problem = Problem([Task("search", curve=Power(0.5)), Task("social", curve=Power(0.5))], budget=100)
@@ -45,7 +45,7 @@ class Learner(_outlay.Learner):
         record = {
             "form": FORM,
             "version": 1,
-            "search_afresh": self.search_afresh,
+            "always_cold": self.always_cold,
             "problem": json.loads(self.problem_json()),
             "state": json.loads(self.state()),
         }
@@ -71,7 +71,8 @@ class Learner(_outlay.Learner):
             state.get("horizon"),
             feedback=state.get("feedback"),
             seed=state.get("seed", 1),
-            search_afresh=bool(record.get("search_afresh")),
+            # Files of earlier versions say `search_afresh`.
+            always_cold=bool(record.get("always_cold", record.get("search_afresh"))),
             state=json.dumps(state),
         )
 

@@ -95,7 +95,7 @@ PROBLEMS: list[tuple[Callable[[], Any], list[str]]] = [
     (problem(environment={"delay": {"law": "constant", "rounds": -1}}), ["environment.delay.rounds: "]),
     (problem(environment={"weather": 1}), ["environment: unknown key `weather`"]),
     (lambda: Problem([Task("tv", curve=Power(0.5)), Task("tv", curve=Power(0.5))]), ["task[1].name: `tv` is already the name of task[0]: names must differ"]),
-    (lambda: Problem([Task("a", curve=Power(0.5), min=0.75), Task("b", curve=Power(0.5), min=0.5)]), ["budget: sum of min = 1.25 > budget 1: a 0.75, b 0.5"]),
+    (lambda: Problem([Task("a", curve=Power(0.5), min=0.75), Task("b", curve=Power(0.5), min=0.5)]), ["budget: min adds up to 1.25, more than the budget 1: a 0.75, b 0.5"]),
     (lambda: Problem({"file": "nowhere.csv"}), ["tasks.file: "]),
     (lambda: Problem.from_toml("budget = "), ["line 1"]),
     (lambda: Problem.from_json("{"), ["line 1"]),
@@ -157,7 +157,7 @@ REFUSALS: list[tuple[type[OutlayError], Callable[[], Any], str]] = [
     (LearnerError, lambda: Learner(two(), max_change=-1.0), "max_change"),
     (LearnerError, lambda: Learner(two(), "uniform", floor=1.0), "guards: uniform chooses its allocation itself"),
     (AllocationError, lambda: Learner(two()).allocate(-1.0), "budget: must be finite and not negative, not -1"),
-    (AllocationError, lambda: Learner(needy()).allocate(mask=[False, True]), "task tv is not there in round 1, but must be given at least 60"),
+    (AllocationError, lambda: Learner(needy()).allocate(mask=[False, True]), "task tv is not available in round 1, but must be given at least 60"),
     (ObservationError, lambda: Learner(two()).allocate(mask=[True]), "available: 1 entries for 2 tasks"),
     (ObservationError, lambda: Learner(two()).allocate(mask=[0.5, 1.0]), "mask[0]: must be true or false (or 1, 0), not 0.5"),
     (StateError, lambda: Learner.from_json("nonsense"), "state: is not JSON: "),
@@ -238,7 +238,7 @@ OBSERVATIONS: list[tuple[dict[str, Any], str]] = [
     ({"completed": {"tv": True}, "reward": {"web": 1.0}}, "task web has a reward, but nothing is said of whether it completed"),
     ({"completed": {"tv": True}, "reward": {"tv": "much"}}, "reward of tv: is not a number"),
     ({"completed": {"tv": False}, "reward": {"tv": 1.0}}, "task tv failed, but has the reward 1: only a success shows its reward"),
-    ({"round": 2, "completed": [False, False]}, "round 2 is not open: it was never handed out, or everything about it has been told"),
+    ({"round": 2, "completed": [False, False]}, "round 2 is not open: it was never issued, or all its outcomes have been reported"),
     ({"round": "first", "completed": [False, False]}, "round: must be a Round, or its number from 1 on"),
     ({"round": -1, "completed": [False, False]}, "round: must be a Round, or its number from 1 on"),
 ]
@@ -274,7 +274,7 @@ def test_told_twice() -> None:
     learner = Learner(unknown())
     handed_out = learner.allocate()
     learner.observe(handed_out, {"tv": False})
-    with pytest.raises(ObservationError, match="the outcome of task tv in round 1 has already been told"):
+    with pytest.raises(ObservationError, match="the outcome of task tv in round 1 has already been reported"):
         learner.observe(handed_out, {"tv": True}, {"tv": 1.0})
 
 

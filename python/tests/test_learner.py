@@ -88,7 +88,7 @@ def test_tasks_that_are_away_get_nothing_and_tell_nothing() -> None:
     learner = Learner(problem())
     handed_out = learner.allocate(budget=50.0, mask=[True, False, True])
     assert handed_out.spend[1] == 0.0 and handed_out.success[1] == 0.0 and handed_out.mask is not None
-    with pytest.raises(ObservationError, match="task task-1 was not there in round 1"):
+    with pytest.raises(ObservationError, match="task task-1 was not available in round 1"):
         learner.observe(handed_out, [True, True, False], [1.0, 1.0, 0.0])
     learner.observe(handed_out, [True, False, False], [1.0, 0.0, 0.0])
     assert learner.open_rounds == 0
@@ -128,11 +128,13 @@ def test_guards_hold_and_are_saved() -> None:
 
 
 def test_what_it_was_made_with_is_saved() -> None:
-    learner = Learner(problem(), "thompson", horizon=70, feedback="full", seed=9, search_afresh=True)
+    learner = Learner(problem(), "thompson", horizon=70, feedback="full", seed=9, always_cold=True)
     again = Learner.from_json(learner.to_json())
-    keys = ("learner", "horizon", "feedback", "seed", "search_afresh", "names", "rounds", "open_rounds", "reward_max")
+    keys = ("learner", "horizon", "feedback", "seed", "always_cold", "names", "rounds", "open_rounds", "reward_max")
     assert [getattr(again, key) for key in keys] == [getattr(learner, key) for key in keys]
-    assert again.search_afresh and again.problem == problem()
+    assert again.always_cold and again.problem == problem()
+    earlier = Learner.from_json(learner.to_json().replace("always_cold", "search_afresh"))
+    assert earlier.always_cold
 
 
 def test_damaged_states_are_refused() -> None:

@@ -157,7 +157,7 @@ def ask(method: str, url: str, body: Any) -> Any:
 def test_the_service(root: Path, service: str, name: str, learner: str) -> None:
     """The service finds every split afresh, and so does a learner that is told to."""
     problem = load(root, name)
-    mine = Learner(problem, learner, horizon=50, seed=4, search_afresh=True)
+    mine = Learner(problem, learner, horizon=50, seed=4, always_cold=True)
     campaign = f"{service}/v1/campaigns/{Path(name).stem}"
     ask("PUT", campaign, {"problem": problem.to_dict(), "learner": learner, "horizon": 50, "seed": 4})
     rng = np.random.default_rng(12)

@@ -138,7 +138,7 @@ pub(crate) struct Learner {
     horizon: Option<u64>,
     feedback: Feedback,
     seed: u64,
-    search_afresh: bool,
+    always_cold: bool,
     work: Mutex<Work>,
 }
 
@@ -147,7 +147,7 @@ impl Learner {
     /// A learner for a problem; with `state`, one that goes on where that was saved.
     #[new]
     #[pyo3(signature = (problem, learner="kl-ucb-plus", horizon=None, *, feedback=None, seed=1, max_change=None, floor=None, min_move=None,
-        search_afresh=false, state=None))]
+        always_cold=false, state=None))]
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         problem: PyRef<'_, Problem>,
@@ -158,7 +158,7 @@ impl Learner {
         max_change: Option<f64>,
         floor: Option<f64>,
         min_move: Option<f64>,
-        search_afresh: bool,
+        always_cold: bool,
         state: Option<&str>,
     ) -> PyResult<Self> {
         let spec = spec_of(learner)?;
@@ -170,7 +170,7 @@ impl Learner {
             feedback: Some(feedback),
             seed,
             guards: Guards { max_change, floor, min_move },
-            always_cold: search_afresh,
+            always_cold,
         };
         let mut campaign = match state {
             None => Campaign::new(&problem, options),
@@ -181,11 +181,11 @@ impl Learner {
             }
         }
         .map_err(|error| errors::campaign(&error))?;
-        if search_afresh {
+        if always_cold {
             campaign.set_always_cold();
         }
         let work = Mutex::new(Work { campaign, completed: Vec::new() });
-        Ok(Self { problem, spec, horizon, feedback, seed, search_afresh, work })
+        Ok(Self { problem, spec, horizon, feedback, seed, always_cold, work })
     }
 
     /// The split of the next round.
@@ -337,8 +337,8 @@ impl Learner {
 
     /// Whether every split is found afresh, as the service does.
     #[getter]
-    fn search_afresh(&self) -> bool {
-        self.search_afresh
+    fn always_cold(&self) -> bool {
+        self.always_cold
     }
 
     /// The tasks' names.

@@ -18,8 +18,8 @@ pub fn one_line(text: &str) -> String {
 
 /// Joins names with commas; after the first eight it gives only the number of the others.
 #[must_use]
-pub fn listed(names: &[&str]) -> String {
-    let shown: Vec<&str> = names.iter().take(MAX_LISTED).copied().collect();
+pub fn listed(names: &[impl AsRef<str>]) -> String {
+    let shown: Vec<&str> = names.iter().take(MAX_LISTED).map(AsRef::as_ref).collect();
     match names.len() - shown.len() {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

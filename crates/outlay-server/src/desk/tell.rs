@@ -191,7 +191,7 @@ fn outcome(
     let place = live.plan.place(&result.task).ok_or_else(unknown)?;
     let is_there = row.split.available.as_ref().is_none_or(|available| available[place as usize]);
     if !is_there {
-        let detail = format!("task {} was not there in round {round}", result.task);
+        let detail = format!("task {} was not available in round {round}", result.task);
         return Err(Refused::new(Code::BadFeedback, detail).at("/task"));
     }
     let refused = |detail: String| Err(Refused::new(Code::BadFeedback, detail).at("/reward"));

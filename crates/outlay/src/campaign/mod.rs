@@ -85,7 +85,7 @@ pub enum CampaignError {
     #[error(transparent)]
     State(#[from] StateError),
     /// A task with a positive lower bound is unavailable.
-    #[error("task {task} is not there in round {round}, but must be given at least {min}")]
+    #[error("task {task} is not available in round {round}, but must be given at least {min}")]
     Needed {
         /// The task.
         task: String,
@@ -105,22 +105,22 @@ pub enum CampaignError {
         got: usize,
     },
     /// The round is not open.
-    #[error("round {0} is not open: it was never handed out, or everything about it has been told")]
+    #[error("round {0} is not open: it was never issued, or all its outcomes have been reported")]
     NotOpen(u64),
     /// No such task.
     #[error("task {0} does not exist")]
     NoTask(usize),
     /// The task was unavailable in the round, so it has no outcome.
-    #[error("task {task} was not there in round {round}")]
-    NotThere {
+    #[error("task {task} was not available in round {round}")]
+    Unavailable {
         /// The task.
         task: String,
         /// The round.
         round: u64,
     },
     /// The outcome was already reported.
-    #[error("the outcome of task {task} in round {round} has already been told")]
-    AlreadyTold {
+    #[error("the outcome of task {task} in round {round} has already been reported")]
+    AlreadyReported {
         /// The task.
         task: String,
         /// The round.
@@ -154,7 +154,9 @@ pub enum CampaignError {
         budget: f64,
     },
     /// Too many rounds are open.
-    #[error("{MOST_OPEN_ROUNDS} rounds wait for their outcomes: tell some before asking for more")]
+    #[error(
+        "{MOST_OPEN_ROUNDS} rounds wait for their outcomes: report some before asking for more"
+    )]
     TooManyOpen,
 }
 

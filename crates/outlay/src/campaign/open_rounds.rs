@@ -34,6 +34,31 @@ impl OpenRound {
             waiting: tasks,
         }
     }
+
+    /// Marks an outcome as reported.
+    fn mark(&mut self, task: usize) -> Result<(), Refusal> {
+        match self.waits[task] {
+            Wait::Reported => return Err(Refusal::Reported),
+            Wait::Unavailable => return Err(Refusal::Unavailable),
+            Wait::Open => self.waits[task] = Wait::Reported,
+        }
+        Ok(())
+    }
+
+    /// Marks the outcomes of some tasks as reported, or none if one is rejected.
+    fn mark_all(
+        &mut self,
+        tasks: impl Iterator<Item = usize> + Clone,
+    ) -> Result<(), (usize, Refusal)> {
+        for (marked, task) in tasks.clone().enumerate() {
+            if let Err(refusal) = self.mark(task) {
+                // The tasks before it were open; a repeated task was marked by this call.
+                tasks.take(marked).for_each(|task| self.waits[task] = Wait::Open);
+                return Err((task, refusal));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The status of a task's outcome in an open round.
@@ -42,25 +67,25 @@ impl OpenRound {
 pub(super) enum Wait {
     /// Missing.
     Open,
-    /// Reported.
-    Told,
-    /// The task was unavailable.
-    Away,
+    #[serde(rename = "told")]
+    Reported,
+    #[serde(rename = "away")]
+    Unavailable,
 }
 
 /// The reason why an outcome is rejected.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Refusal {
-    Told,
-    Away,
+    Reported,
+    Unavailable,
 }
 
 impl Refusal {
     pub(super) fn about(self, task: &str, round: u64) -> CampaignError {
         let task = task.to_owned();
         match self {
-            Self::Told => CampaignError::AlreadyTold { task, round },
-            Self::Away => CampaignError::NotThere { task, round },
+            Self::Reported => CampaignError::AlreadyReported { task, round },
+            Self::Unavailable => CampaignError::Unavailable { task, round },
         }
     }
 }
@@ -142,7 +167,7 @@ impl OpenRounds {
         for (wait, _) in
             record.waits.iter_mut().zip(available.unwrap_or_default()).filter(|(_, there)| !**there)
         {
-            *wait = Wait::Away;
+            *wait = Wait::Unavailable;
             record.waiting -= 1;
         }
         if let Some(allocation) = allocation.filter(|_| self.keeps_splits) {
@@ -171,17 +196,8 @@ impl OpenRounds {
     }
 
     pub(super) fn report(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
-        let record = &mut self.rounds[place];
-        match record.waits[task] {
-            Wait::Told => return Err(Refusal::Told),
-            Wait::Away => return Err(Refusal::Away),
-            Wait::Open => record.waits[task] = Wait::Told,
-        }
-        record.waiting -= 1;
-        if record.waiting == 0 {
-            self.closed += 1;
-            self.drop_closed();
-        }
+        self.rounds[place].mark(task)?;
+        self.reduce_waiting(place, 1);
         Ok(())
     }
 
@@ -191,29 +207,10 @@ impl OpenRounds {
         place: usize,
         outcomes: &[Outcome],
     ) -> Result<(), (usize, Refusal)> {
-        let record = &mut self.rounds[place];
-        let reported = || {
-            outcomes
-                .iter()
-                .enumerate()
-                .filter(|(_, outcome)| **outcome != Outcome::Missing)
-                .map(|(task, _)| task)
-        };
-        for task in reported() {
-            match record.waits[task] {
-                Wait::Told => return Err((task, Refusal::Told)),
-                Wait::Away => return Err((task, Refusal::Away)),
-                Wait::Open => {}
-            }
-        }
-        for task in reported() {
-            record.waits[task] = Wait::Told;
-            record.waiting -= 1;
-        }
-        if record.waiting == 0 {
-            self.closed += 1;
-            self.drop_closed();
-        }
+        let reported = outcomes.iter().enumerate().filter(|(_, o)| **o != Outcome::Missing);
+        let tasks = reported.map(|(task, _)| task);
+        self.rounds[place].mark_all(tasks.clone())?;
+        self.reduce_waiting(place, tasks.count());
         Ok(())
     }
 
@@ -224,29 +221,16 @@ impl OpenRounds {
         place: usize,
         completed: &[Completion],
     ) -> Result<(), (usize, Refusal)> {
-        let record = &mut self.rounds[place];
-        let mut refused = None;
-        for (position, &Completion { task, .. }) in completed.iter().enumerate() {
-            let refusal = match record.waits[task] {
-                Wait::Told => Refusal::Told,
-                Wait::Away => Refusal::Away,
-                Wait::Open => {
-                    record.waits[task] = Wait::Told;
-                    continue;
-                }
-            };
-            refused = Some((position, task, refusal));
-            break;
-        }
-        if let Some((position, task, refusal)) = refused {
-            // The tasks before it were open; a repeated task was marked by this call.
-            completed[..position]
-                .iter()
-                .for_each(|completion| record.waits[completion.task] = Wait::Open);
-            return Err((task, refusal));
-        }
+        self.rounds[place].mark_all(completed.iter().map(|completion| completion.task))?;
         self.close(place);
         Ok(())
+    }
+
+    fn reduce_waiting(&mut self, place: usize, reported: usize) {
+        self.rounds[place].waiting -= reported;
+        if self.rounds[place].waiting == 0 {
+            self.close(place);
+        }
     }
 
     /// The allocation of a round: spends and success probabilities.

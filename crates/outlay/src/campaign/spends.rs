@@ -43,7 +43,7 @@ impl Campaign {
         outcomes.clear();
         outcomes.extend(self.open.waits(place).iter().map(|wait| match wait {
             Wait::Open => Outcome::Failed,
-            Wait::Told | Wait::Away => Outcome::Missing,
+            Wait::Reported | Wait::Unavailable => Outcome::Missing,
         }));
         let reported = self.open.report_rest(place, completed);
         reported.map_err(|(task, refusal)| refusal.about(&self.planner.names[task], round))?;

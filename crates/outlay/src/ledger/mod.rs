@@ -57,7 +57,7 @@ pub enum LedgerError {
     #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), .0.first().map(|(_, why)| why.as_str()).unwrap_or_default())]
     Entries(Vec<(usize, String)>),
     /// There is no report to undo.
-    #[error("nothing to take back: nothing has been told")]
+    #[error("nothing to undo: no outcomes have been reported")]
     NothingTold,
 }
 

@@ -4,6 +4,7 @@ mod evaluate;
 mod frontier;
 mod rounding;
 mod task_outcome;
+mod task_queue;
 mod violation;
 
 pub use evaluate::{Comparison, Evaluation, PlanError, evaluate};

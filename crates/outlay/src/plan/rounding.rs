@@ -4,13 +4,12 @@
 //! its curve, single units are then moved to where they gain most, from where they cost least, as
 //! long as the value increases. The cost of rounding is reported.
 
-use std::cmp::Ordering;
-use std::collections::BinaryHeap;
-
+use super::task_queue::TaskQueue;
 use super::value_of;
 use crate::curve::Shape;
 use crate::oracle::Allocation;
 use crate::problem::{Bounds, Problem};
+use crate::text::listed;
 
 /// The largest number of moves; a count, so that results do not depend on the machine.
 const MAX_MOVES: usize = 1_000_000;
@@ -73,8 +72,8 @@ pub enum RoundingError {
     },
     /// The lower bounds, rounded up, exceed the budget, rounded down.
     #[error(
-        "in multiples of {unit} the sum of min = {needed} > budget {budget}: {}",
-        .largest_lower_bounds.join(", ")
+        "in multiples of {unit}, min adds up to {needed}, more than the budget {budget}: \
+         {largest_lower_bounds}"
     )]
     Infeasible {
         /// The unit.
@@ -84,7 +83,7 @@ pub enum RoundingError {
         /// The budget.
         budget: f64,
         /// The largest lower bounds as `name amount`, then the number of the others.
-        largest_lower_bounds: Vec<String>,
+        largest_lower_bounds: String,
     },
 }
 
@@ -270,7 +269,7 @@ impl<'a> Units<'a> {
 
     /// Removes units beyond the budget where they cost least.
     fn repay(&mut self) {
-        let mut donors = Queue::cheapest(self.counts.len(), |task| self.loss(task));
+        let mut donors = TaskQueue::cheapest(self.counts.len(), |task| self.loss(task));
         while self.spare < 0 {
             match donors.pop(|task| self.loss(task)) {
                 Some((task, _)) => {
@@ -332,8 +331,8 @@ impl<'a> Units<'a> {
     fn improve(&mut self) {
         let noise = NOISE
             * (0..self.counts.len()).map(|task| self.worth(task, self.counts[task])).sum::<f64>();
-        let mut takers = Queue::dearest(self.counts.len(), |task| self.gain(task));
-        let mut donors = Queue::cheapest(self.counts.len(), |task| self.loss(task));
+        let mut takers = TaskQueue::dearest(self.counts.len(), |task| self.gain(task));
+        let mut donors = TaskQueue::cheapest(self.counts.len(), |task| self.loss(task));
         for _ in 0..MAX_MOVES {
             let Some((taker, gain)) =
                 takers.pop(|task| self.gain(task)).filter(|(_, gain)| *gain > noise)
@@ -362,320 +361,19 @@ impl<'a> Units<'a> {
 }
 
 fn infeasible(problem: &Problem, ranges: &[Range], unit: Unit, budget: f64) -> RoundingError {
-    const NAMED: usize = 5;
-    let mut held: Vec<(usize, i64)> = ranges
+    let mut held: Vec<(&str, i64)> = problem
+        .tasks()
         .iter()
-        .map(|range| range.least)
-        .enumerate()
-        .filter(|(_, least)| *least > 0)
+        .zip(ranges)
+        .filter(|(_, range)| range.least > 0)
+        .map(|(task, range)| (task.name(), range.least))
         .collect();
     held.sort_by_key(|&(_, least)| std::cmp::Reverse(least));
-    let mut largest: Vec<String> = held
-        .iter()
-        .take(NAMED)
-        .map(|&(task, least)| format!("{} {}", problem.tasks()[task].name(), unit.amount(least)))
-        .collect();
-    if held.len() > NAMED {
-        largest.push(format!("and {} more", held.len() - NAMED));
-    }
+    let amounts = held.iter().map(|&(name, least)| format!("{name} {}", unit.amount(least)));
     RoundingError::Infeasible {
         unit: unit.size,
-        needed: unit.amount(ranges.iter().map(|range| range.least).sum()),
+        needed: unit.amount(held.iter().map(|(_, least)| least).sum()),
         budget,
-        largest_lower_bounds: largest,
-    }
-}
-
-/// Tasks by gain or loss. Entries are not updated in place: one whose amount is no longer the
-/// task's is skipped.
-struct Queue {
-    heap: BinaryHeap<Entry>,
-    /// 1 for largest first, -1 for smallest first.
-    sign: f64,
-}
-
-#[derive(PartialEq)]
-struct Entry {
-    key: f64,
-    task: usize,
-}
-
-impl Eq for Entry {}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.key.total_cmp(&other.key).then(other.task.cmp(&self.task))
-    }
-}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Queue {
-    fn dearest(tasks: usize, amount: impl Fn(usize) -> Option<f64>) -> Self {
-        Self::new(1.0, tasks, amount)
-    }
-
-    fn cheapest(tasks: usize, amount: impl Fn(usize) -> Option<f64>) -> Self {
-        Self::new(-1.0, tasks, amount)
-    }
-
-    fn new(sign: f64, tasks: usize, amount: impl Fn(usize) -> Option<f64>) -> Self {
-        let heap =
-            (0..tasks).filter_map(|task| Some(Entry { key: sign * amount(task)?, task })).collect();
-        Self { heap, sign }
-    }
-
-    fn push(&mut self, task: usize, amount: Option<f64>) {
-        self.heap.extend(amount.map(|amount| Entry { key: self.sign * amount, task }));
-    }
-
-    /// The first task with its amount, which is `amount(task)` now.
-    fn pop(&mut self, amount: impl Fn(usize) -> Option<f64>) -> Option<(usize, f64)> {
-        loop {
-            let entry = self.heap.pop()?;
-            if let Some(current) =
-                amount(entry.task).filter(|current| self.sign * current == entry.key)
-            {
-                return Some((entry.task, current));
-            }
-        }
-    }
-
-    fn pop_other_than(
-        &mut self,
-        task: usize,
-        amount: impl Fn(usize) -> Option<f64>,
-    ) -> Option<(usize, f64)> {
-        let mut set_aside = None;
-        let found = loop {
-            match self.pop(&amount) {
-                Some((first, its_amount)) if first == task => set_aside = Some(its_amount),
-                found => break found,
-            }
-        };
-        self.push(task, set_aside);
-        found
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::oracle::Status;
-    use crate::{Curve, ProblemSpec, TaskSpec};
-
-    fn problem(budget: f64, tasks: Vec<TaskSpec>) -> Problem {
-        ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()
-    }
-
-    fn split(problem: &Problem, values: &[f64], spend: &[f64]) -> Allocation {
-        let value = value_of(problem, values, spend);
-        let unspent =
-            (problem.budget() - crate::numeric::compensated::sum(spend.iter().copied())).max(0.0);
-        Allocation {
-            budget: problem.budget(),
-            spend: spend.to_vec(),
-            success: vec![],
-            value,
-            upper_bound: value,
-            price: 0.0,
-            status: Status::Optimal,
-            unspent: if unspent <= problem.budget() * 1e-12 { 0.0 } else { unspent },
-            unspent_reason: None,
-            nodes: 1,
-            labels: 0,
-        }
-    }
-
-    #[test]
-    fn equal_thirds_of_a_hundred_add_up() {
-        let curve = Curve::exponential(50.0).unwrap();
-        let problem =
-            problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
-        let third = 100.0 / 3.0;
-        let rounded =
-            round(&problem, &[1.0; 3], &split(&problem, &[1.0; 3], &[third; 3]), 0.01).unwrap();
-        assert_eq!(rounded.spend, [33.34, 33.33, 33.33]);
-        assert_eq!(rounded.unspent, 0.0);
-        assert!(rounded.loss() >= 0.0 && rounded.loss() < 1e-8);
-    }
-
-    #[test]
-    fn a_budget_that_is_no_multiple_leaves_its_rest() {
-        let curve = Curve::exponential(50.0).unwrap();
-        let problem =
-            problem(12.5, vec![TaskSpec::new("a", curve.clone()), TaskSpec::new("b", curve)]);
-        let rounded =
-            round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[6.25, 6.25]), 5.0).unwrap();
-        assert_eq!(rounded.spend, [5.0, 5.0]);
-        assert_eq!(rounded.unspent, 2.5);
-    }
-
-    #[test]
-    fn a_threshold_is_rounded_up_at_the_cost_of_a_smooth_task() {
-        let tasks = vec![
-            TaskSpec::new("job", Curve::threshold(33.3).unwrap()),
-            TaskSpec::new("ads", Curve::exponential(50.0).unwrap()),
-        ];
-        let problem = problem(100.0, tasks);
-        let rounded =
-            round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[33.3, 66.7]), 1.0).unwrap();
-        assert_eq!(rounded.spend, [34.0, 66.0]);
-    }
-
-    #[test]
-    fn thresholds_that_no_longer_fit_together_do_not_all_fail() {
-        let curve = Curve::threshold(33.3).unwrap();
-        let problem =
-            problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
-        let rounded = round(
-            &problem,
-            &[1.0, 2.0, 3.0],
-            &split(&problem, &[1.0, 2.0, 3.0], &[33.3, 33.3, 33.4]),
-            1.0,
-        )
-        .unwrap();
-        assert_eq!(rounded.value, 5.0);
-        assert_eq!(rounded.loss(), 1.0);
-    }
-
-    #[test]
-    fn the_most_valuable_thresholds_are_kept() {
-        let curve = Curve::threshold(0.25).unwrap();
-        let problem = problem(
-            1.0,
-            ["a", "b", "c", "d"].map(|name| TaskSpec::new(name, curve.clone())).to_vec(),
-        );
-        let values = [0.9, 0.55, 0.8, 0.6];
-        let rounded = round(&problem, &values, &split(&problem, &values, &[0.25; 4]), 0.1).unwrap();
-        assert_eq!(rounded.spend, [0.3, 0.1, 0.3, 0.3]);
-    }
-
-    #[test]
-    fn bounds_are_rounded_inwards_or_refused() {
-        let curve = Curve::exponential(50.0).unwrap();
-        let bounded =
-            TaskSpec { min: Some(10.5), max: Some(20.5), ..TaskSpec::new("a", curve.clone()) };
-        let problem_of =
-            |first: TaskSpec| problem(100.0, vec![first, TaskSpec::new("b", curve.clone())]);
-        let low = problem_of(bounded.clone());
-        assert_eq!(
-            round(&low, &[0.0, 1.0], &split(&low, &[0.0, 1.0], &[10.5, 89.5]), 1.0).unwrap().spend,
-            [11.0, 89.0]
-        );
-        assert_eq!(
-            round(&low, &[1.0, 0.0], &split(&low, &[1.0, 0.0], &[20.5, 79.5]), 1.0).unwrap().spend,
-            [20.0, 80.0]
-        );
-        let fixed = problem_of(TaskSpec { fixed: Some(10.5), ..TaskSpec::new("a", curve.clone()) });
-        let error =
-            round(&fixed, &[1.0; 2], &split(&fixed, &[1.0; 2], &[10.5, 89.5]), 1.0).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "a: no multiple of 1 lies between its min 10.5 and its max 10.5"
-        );
-        let tight = problem_of(TaskSpec { min: Some(97.0), ..TaskSpec::new("a", curve.clone()) });
-        let error =
-            round(&tight, &[1.0; 2], &split(&tight, &[1.0; 2], &[97.0, 3.0]), 30.0).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "in multiples of 30 the sum of min = 120 > budget 100: a 120"
-        );
-    }
-
-    #[test]
-    fn zero_or_at_least_stays_zero_or_at_least() {
-        let tasks = ["a", "b", "c"].map(|name| TaskSpec {
-            at_least: Some(33.0),
-            ..TaskSpec::new(name, Curve::exponential(50.0).unwrap())
-        });
-        let problem = problem(100.0, tasks.to_vec());
-        let rounded = round(
-            &problem,
-            &[1.0, 2.0, 3.0],
-            &split(&problem, &[1.0, 2.0, 3.0], &[33.0, 33.0, 34.0]),
-            10.0,
-        )
-        .unwrap();
-        assert_eq!(rounded.spend[0], 0.0);
-        assert!(rounded.spend[1] >= 40.0 && rounded.spend[2] >= 40.0);
-        assert_eq!(rounded.spend.iter().sum::<f64>(), 100.0);
-    }
-
-    #[test]
-    fn units_that_are_no_units_are_refused() {
-        let problem = problem(100.0, vec![TaskSpec::new("a", Curve::exponential(50.0).unwrap())]);
-        let allocation = split(&problem, &[1.0], &[100.0]);
-        for unit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert!(matches!(
-                round(&problem, &[1.0], &allocation, unit),
-                Err(RoundingError::BadUnit(_))
-            ));
-        }
-        assert!(matches!(
-            round(&problem, &[1.0], &allocation, 1e-300),
-            Err(RoundingError::TooSmall { .. })
-        ));
-    }
-
-    /// Tasks of every kind with a share of the budget that respects their bounds.
-    fn any_split() -> impl Strategy<Value = (Problem, Vec<f64>, Allocation)> {
-        let task = (0..4_usize, 0.1..1.0_f64, 0.05..1.0_f64, 0..4_usize);
-        proptest::collection::vec(task, 1..12)
-            .prop_flat_map(|tasks| (Just(tasks), 1.0..5000.0_f64))
-            .prop_map(|(tasks, budget)| {
-                let weight: f64 = tasks.iter().map(|task| task.1).sum();
-                let spend: Vec<f64> = tasks.iter().map(|task| budget * task.1 / weight).collect();
-                let specs = tasks.iter().zip(&spend).enumerate().map(
-                    |(position, (&(family, _, at, bound), &spend))| {
-                        let curve = match family {
-                            0 => Curve::threshold(spend * at),
-                            1 => Curve::hill(budget * at, 3.0),
-                            2 => Curve::exponential(budget * at),
-                            _ => Curve::saturating(spend * at),
-                        };
-                        let mut spec = TaskSpec::new(format!("task {position}"), curve.unwrap());
-                        match bound {
-                            1 => spec.min = Some(spend * at),
-                            2 => spec.max = Some(spend / at),
-                            3 => spec.at_least = Some(spend * at),
-                            _ => {}
-                        }
-                        spec
-                    },
-                );
-                let problem = problem(budget, specs.collect());
-                let values: Vec<f64> = tasks.iter().map(|task| task.1).collect();
-                let allocation = split(&problem, &values, &spend);
-                (problem, values, allocation)
-            })
-    }
-
-    proptest! {
-        #[test]
-        fn whole_units_add_up_within_bounds(
-            (problem, values, allocation) in any_split(),
-            unit in prop::sample::select(vec![0.01, 0.05, 0.25, 1.0, 5.0])) {
-            let Ok(rounded) = round(&problem, &values, &allocation, unit) else { return Ok(()) };
-            let size = Unit::new(unit, problem.budget()).unwrap();
-            let count = |&spend: &f64| (spend / unit).round() as i64;
-            let counts: Vec<i64> = rounded.spend.iter().map(count).collect();
-            let tasks = problem.tasks().iter().zip(&rounded.spend).zip(&counts);
-            for ((task, &spend), &count) in tasks {
-                prop_assert_eq!(spend, size.amount(count));
-                prop_assert!(super::super::violation::allows(task.bounds(), spend));
-            }
-            let total: i64 = counts.iter().sum();
-            prop_assert!(total <= size.floor(problem.budget()));
-            let mut pairs = problem.tasks().iter().zip(&rounded.spend);
-            let room = pairs.any(|(task, spend)| task.bounds().max > spend + unit && *spend > 0.0);
-            prop_assert!(total == size.floor(problem.budget()) || !room);
-        }
+        largest_lower_bounds: listed(&amounts.collect::<Vec<_>>()),
     }
 }

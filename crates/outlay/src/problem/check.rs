@@ -7,12 +7,10 @@ use super::environment::{check_environment, lower_bounds};
 use super::errors::ErrorList;
 use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
 use crate::numeric::compensated::sum;
-use crate::text::one_line;
+use crate::text::{listed, one_line};
 
 /// Relative tolerance for bounds that add up to the budget only in decimal arithmetic.
 const BUDGET_SLACK: f64 = 1e-12;
-/// The number of tasks that the message of an infeasible problem names.
-const MAX_LISTED_BOUNDS: usize = 5;
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
@@ -211,24 +209,17 @@ fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], errors: &mut ErrorL
         .collect();
     largest_lower_bounds.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     let keys = if largest_lower_bounds.iter().all(|(task, _)| task.fixed.is_some()) {
-        "fixed"
+        "fixed adds"
     } else if largest_lower_bounds.iter().any(|(task, _)| task.fixed.is_some()) {
-        "min and fixed"
+        "min and fixed add"
     } else {
-        "min"
+        "min adds"
     };
-    let mut list: Vec<String> = largest_lower_bounds
-        .iter()
-        .take(MAX_LISTED_BOUNDS)
-        .map(|(task, min)| format!("{} {min}", one_line(&task.name)))
-        .collect();
-    if largest_lower_bounds.len() > MAX_LISTED_BOUNDS {
-        list.push(format!("and {} more", largest_lower_bounds.len() - MAX_LISTED_BOUNDS));
-    }
-    errors.add(
-        "budget",
-        format!("sum of {keys} = {total} > budget {}: {}", spec.budget, list.join(", ")),
-    );
+    let list =
+        largest_lower_bounds.iter().map(|(task, min)| format!("{} {min}", one_line(&task.name)));
+    let list = listed(&list.collect::<Vec<_>>());
+    let budget = spec.budget;
+    errors.add("budget", format!("{keys} up to {total}, more than the budget {budget}: {list}"));
 }
 
 /// Checks a reward distribution; `fault` takes the field and the message.

@@ -83,7 +83,7 @@ impl Environment {
 
     /// Whether every task is there in every round.
     #[must_use]
-    pub fn is_everybody_there(&self) -> bool {
+    pub fn are_all_available(&self) -> bool {
         self.available >= 1.0
     }
 

@@ -145,7 +145,7 @@ impl Run {
             completed: Vec::with_capacity(tasks),
             has_delays: environment.has_delays(),
             is_plain: !environment.has_delays()
-                && environment.is_everybody_there()
+                && environment.are_all_available()
                 && feedback != Feedback::Full,
             outcomes: vec![Outcome::Missing; tasks],
             late: BinaryHeap::new(),

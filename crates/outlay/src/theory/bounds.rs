@@ -466,6 +466,3 @@ fn few(names: &[String]) -> String {
     let shown = names[..names.len().min(NAMED)].join(", ");
     if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
 }
-
-#[cfg(test)]
-mod tests;

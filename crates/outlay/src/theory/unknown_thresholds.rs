@@ -212,98 +212,22 @@ mod tests {
 
     use super::*;
 
-    const ROUNDS: u64 = 1000;
-
-    #[test]
-    fn everybody_loses_every_round() {
-        for (name, strategy) in ThresholdStrategy::ALL {
-            for seed in 1..=20 {
-                let game = unknown_thresholds(strategy, ROUNDS, seed);
-                assert_eq!((game.regret, game.found), (ROUNDS, None), "{name}, seed {seed}");
-                assert!(game.bits > ROUNDS && game.width_bits.len() as u64 == ROUNDS);
-            }
-        }
-    }
-
-    #[test]
-    fn a_bisection_learns_one_digit_a_round() {
-        let game = unknown_thresholds(ThresholdStrategy::Bisection, ROUNDS, 1);
-        assert!(game.width_bits.iter().copied().eq(1..=ROUNDS));
-    }
-
-    #[test]
-    fn a_bisection_in_floats_stands_still() {
-        for seed in 1..=20 {
-            let game = unknown_thresholds(ThresholdStrategy::FloatBisection, ROUNDS, seed);
-            let (early, late) = (game.width_bits[79], game.width_bits[999]);
-            assert!(
-                (50..=80).contains(&early) && early == late,
-                "seed {seed}: {early} digits after 80 rounds, {late} at the end"
-            );
-        }
-    }
-
-    #[test]
-    fn nobody_else_learns_more_than_a_bisection() {
-        for (name, strategy) in ThresholdStrategy::ALL {
-            let game = unknown_thresholds(strategy, 200, 4);
-            let exact = unknown_thresholds(ThresholdStrategy::Bisection, 200, 4);
-            if strategy == ThresholdStrategy::Even {
-                assert!(game.width_bits.iter().all(|bits| *bits == 1));
-            }
-            // A lucky guess may be ahead for a while, but not by the end.
-            assert!(game.width_bits[199] <= exact.width_bits[199], "{name}");
-        }
-    }
-
-    /// Why floats cannot show it: a threshold that is one is found, and the regret stops there.
-    #[test]
-    fn a_threshold_that_is_a_float_is_found() {
-        for strategy in [ThresholdStrategy::Bisection, ThresholdStrategy::FloatBisection] {
-            for seed in 1..=50 {
-                let game = unknown_thresholds_of(strategy, ROUNDS, 52, seed);
-                // The middle of round r has r digits, and the threshold 52.
-                assert_eq!((game.regret, game.found), (51, Some(52)), "{strategy:?}, seed {seed}");
-            }
-        }
-        let game = unknown_thresholds_of(ThresholdStrategy::Even, ROUNDS, 1, 3);
-        assert_eq!((game.regret, game.found), (0, Some(1)));
-    }
-
-    #[test]
-    fn no_rounds_and_no_digits_are_no_accident() {
-        for (name, strategy) in ThresholdStrategy::ALL {
-            assert_eq!(name.parse(), Ok(strategy));
-            assert_eq!(unknown_thresholds(strategy, 0, 1).regret, 0);
-            assert_eq!(unknown_thresholds_of(strategy, 1, 0, 1).bits, 1);
-            assert_eq!(unknown_thresholds_of(strategy, 1, u64::MAX, u64::MAX).regret, 1);
-        }
-        let error = "bisektion".parse::<ThresholdStrategy>().unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "strategy `bisektion` is not known: did you mean \
-            `bisection`?"
-        );
-    }
-
     proptest! {
         /// Digits on demand are the digits of the number they belong to.
         #[test]
-        fn a_threshold_is_the_number_of_its_digits(seed: u64, bits in 1..400_u64, words in prop::collection::vec(any::<u64>(), 0..8)) {
+        fn a_threshold_is_the_number_of_its_digits(
+            seed: u64,
+            bits in 1..400_u64,
+            words in prop::collection::vec(any::<u64>(), 0..8),
+        ) {
             let threshold = Threshold { draws: Draws::new(seed, Purpose::Instance), bits };
-            let whole = Dyadic::from_words((0..bits.div_ceil(64)).map(|position| threshold.word(position)).collect());
+            let word = |position| threshold.word(position);
+            let whole = Dyadic::from_words((0..bits.div_ceil(64)).map(word).collect());
             prop_assert_eq!(whole.bits(), bits);
             prop_assert_eq!(threshold.compared_with(&whole), Ordering::Equal);
             for play in [Dyadic::from_words(words), Dyadic::ZERO, Dyadic::ONE] {
                 prop_assert_eq!(threshold.compared_with(&play), whole.cmp(&play));
             }
-        }
-
-        /// Nothing ends the game before the last digit is known.
-        #[test]
-        fn a_bisection_ends_at_the_last_digit(seed: u64, bits in 1..300_u64) {
-            let game = unknown_thresholds_of(ThresholdStrategy::Bisection, 400, bits, seed);
-            prop_assert_eq!((game.regret, game.found), (bits - 1, Some(bits)));
         }
     }
 }

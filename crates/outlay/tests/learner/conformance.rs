@@ -198,21 +198,24 @@ fn an_outcome_is_taken_once() {
     let before = campaign.save();
     assert!(matches!(
         campaign.observe(1, 2, done),
-        Err(CampaignError::AlreadyTold { round: 1, .. })
+        Err(CampaignError::AlreadyReported { round: 1, .. })
     ));
     assert!(matches!(
         campaign.observe(1, 2, Outcome::Failed),
-        Err(CampaignError::AlreadyTold { .. })
+        Err(CampaignError::AlreadyReported { .. })
     ));
     assert!(matches!(campaign.observe(3, 0, done), Err(CampaignError::NotOpen(3))));
     assert!(matches!(campaign.observe(0, 0, done), Err(CampaignError::NotOpen(0))));
     assert!(matches!(campaign.observe(1, 5, done), Err(CampaignError::NoTask(5))));
-    assert!(matches!(campaign.observe(2, 1, done), Err(CampaignError::NotThere { round: 2, .. })));
+    assert!(matches!(
+        campaign.observe(2, 1, done),
+        Err(CampaignError::Unavailable { round: 2, .. })
+    ));
     assert!(matches!(campaign.observe_gain(1, 0.5), Err(CampaignError::WrongFeedback(_))));
     // A whole round with one outcome too many changes nothing.
     assert!(matches!(
         campaign.observe_round(1, &[done; 5]),
-        Err(CampaignError::AlreadyTold { .. })
+        Err(CampaignError::AlreadyReported { .. })
     ));
     assert!(matches!(campaign.observe_round(1, &[done; 4]), Err(CampaignError::Count { .. })));
     // Missing says nothing.

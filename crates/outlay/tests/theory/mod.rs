@@ -1,4 +1,6 @@
-//! Numbers of the proofs, and the fluid model.
+//! Regret bounds, numbers of the proofs, the fluid model and the game of unknown thresholds.
 
+mod bounds;
 mod fluid_model;
 mod proof_constants;
+mod unknown_thresholds;

@@ -1,8 +1,9 @@
-use super::*;
-use crate::curve::Curve;
-use crate::instance::Instance;
-use crate::problem::DelayLaw;
-use crate::{ProblemSpec, TaskSpec};
+//! Regret bounds of problems.
+
+use outlay::instance::Instance;
+use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec};
+use outlay::theory::{Bound, Guarantees, Side, guarantees, means, run_bound, sharp_bound};
+use outlay::{Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
 
 fn of(problem: &Problem, horizon: u64) -> Guarantees {
     guarantees(problem, &means(problem), horizon).unwrap()
@@ -183,7 +184,7 @@ fn what_must_be_spent_cannot_be_lost() {
 #[test]
 fn a_reward_is_what_a_learner_meets_whatever_somebody_believes() {
     let curve = Curve::exponential(1.0).unwrap();
-    let reward = Some(crate::problem::RewardLaw::Constant { mean: 3.0 });
+    let reward = Some(outlay::problem::RewardLaw::Constant { mean: 3.0 });
     let both = TaskSpec { value: Some(1.0), reward, ..TaskSpec::new("both", curve.clone()) };
     let believed = TaskSpec { value: Some(1.0), ..TaskSpec::new("believed", curve.clone()) };
     let tasks = vec![both, believed, TaskSpec::new("neither", curve)];

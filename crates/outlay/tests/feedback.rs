@@ -1,0 +1,41 @@
+//! Rewards, outcomes and kinds of feedback.
+
+use outlay::feedback::{Feedback, Outcome, Reward};
+
+#[test]
+fn rewards_are_whole_billionths() {
+    assert_eq!(Reward::from_share(0.25).units(), 250_000_000);
+    assert_eq!(Reward::from_share(1.0), Reward::MOST);
+    assert_eq!(Reward::from_share(-0.1), Reward::NONE);
+    assert_eq!(Reward::from_share(7.0), Reward::MOST);
+    assert_eq!(Reward::from_share(f64::NAN), Reward::NONE);
+    assert_eq!(Reward::MOST.share(), 1.0);
+    assert_eq!(Reward::from_units(17).units(), 17);
+    assert_eq!(Reward::from_units(u64::MAX), Reward::MOST);
+}
+
+#[test]
+fn kinds_of_feedback_are_read_as_they_are_written() {
+    for feedback in Feedback::ALL {
+        assert_eq!(feedback.to_string().parse(), Ok(feedback));
+    }
+    let error = "none".parse::<Feedback>().unwrap_err();
+    assert_eq!(error.to_string(), "feedback: must be censored, full or bandit, not none");
+}
+
+#[test]
+fn richer_feedback_serves_who_needs_less() {
+    assert!(
+        Feedback::Full.covers(Feedback::Censored) && Feedback::Censored.covers(Feedback::Bandit)
+    );
+    assert!(
+        !Feedback::Bandit.covers(Feedback::Censored) && !Feedback::Censored.covers(Feedback::Full)
+    );
+}
+
+#[test]
+fn only_what_completed_is_gained() {
+    assert_eq!(Outcome::Done(Reward::MOST).gain(), Reward::MOST);
+    assert_eq!(Outcome::Forgone(Reward::MOST).gain(), Reward::NONE);
+    assert_eq!(Outcome::Missing.gain(), Reward::NONE);
+}

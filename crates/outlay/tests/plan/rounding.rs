@@ -1,0 +1,208 @@
+//! Rounding to whole units.
+
+use outlay::plan::{RoundingError, round, value_of, violations};
+use outlay::{Allocation, Curve, Problem, ProblemSpec, Status, TaskSpec};
+use proptest::prelude::*;
+
+fn problem(budget: f64, tasks: Vec<TaskSpec>) -> Problem {
+    ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap()
+}
+
+fn split(problem: &Problem, values: &[f64], spend: &[f64]) -> Allocation {
+    let value = value_of(problem, values, spend);
+    let unspent = problem.budget() - spend.iter().sum::<f64>();
+    Allocation {
+        budget: problem.budget(),
+        spend: spend.to_vec(),
+        success: vec![],
+        value,
+        upper_bound: value,
+        price: 0.0,
+        status: Status::Optimal,
+        unspent: if unspent <= problem.budget() * 1e-12 { 0.0 } else { unspent },
+        unspent_reason: None,
+        nodes: 1,
+        labels: 0,
+    }
+}
+
+#[test]
+fn equal_thirds_of_a_hundred_add_up() {
+    let curve = Curve::exponential(50.0).unwrap();
+    let problem =
+        problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+    let third = 100.0 / 3.0;
+    let rounded =
+        round(&problem, &[1.0; 3], &split(&problem, &[1.0; 3], &[third; 3]), 0.01).unwrap();
+    assert_eq!(rounded.spend, [33.34, 33.33, 33.33]);
+    assert_eq!(rounded.unspent, 0.0);
+    assert!(rounded.loss() >= 0.0 && rounded.loss() < 1e-8);
+}
+
+#[test]
+fn a_budget_that_is_no_multiple_leaves_its_rest() {
+    let curve = Curve::exponential(50.0).unwrap();
+    let problem = problem(12.5, vec![TaskSpec::new("a", curve.clone()), TaskSpec::new("b", curve)]);
+    let rounded =
+        round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[6.25, 6.25]), 5.0).unwrap();
+    assert_eq!(rounded.spend, [5.0, 5.0]);
+    assert_eq!(rounded.unspent, 2.5);
+}
+
+#[test]
+fn a_threshold_is_rounded_up_at_the_cost_of_a_smooth_task() {
+    let tasks = vec![
+        TaskSpec::new("job", Curve::threshold(33.3).unwrap()),
+        TaskSpec::new("ads", Curve::exponential(50.0).unwrap()),
+    ];
+    let problem = problem(100.0, tasks);
+    let rounded =
+        round(&problem, &[1.0; 2], &split(&problem, &[1.0; 2], &[33.3, 66.7]), 1.0).unwrap();
+    assert_eq!(rounded.spend, [34.0, 66.0]);
+}
+
+#[test]
+fn thresholds_that_no_longer_fit_together_do_not_all_fail() {
+    let curve = Curve::threshold(33.3).unwrap();
+    let problem =
+        problem(100.0, ["a", "b", "c"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+    let rounded = round(
+        &problem,
+        &[1.0, 2.0, 3.0],
+        &split(&problem, &[1.0, 2.0, 3.0], &[33.3, 33.3, 33.4]),
+        1.0,
+    )
+    .unwrap();
+    assert_eq!(rounded.value, 5.0);
+    assert_eq!(rounded.loss(), 1.0);
+}
+
+#[test]
+fn the_most_valuable_thresholds_are_kept() {
+    let curve = Curve::threshold(0.25).unwrap();
+    let problem =
+        problem(1.0, ["a", "b", "c", "d"].map(|name| TaskSpec::new(name, curve.clone())).to_vec());
+    let values = [0.9, 0.55, 0.8, 0.6];
+    let rounded = round(&problem, &values, &split(&problem, &values, &[0.25; 4]), 0.1).unwrap();
+    assert_eq!(rounded.spend, [0.3, 0.1, 0.3, 0.3]);
+}
+
+#[test]
+fn bounds_are_rounded_inwards_or_refused() {
+    let curve = Curve::exponential(50.0).unwrap();
+    let bounded =
+        TaskSpec { min: Some(10.5), max: Some(20.5), ..TaskSpec::new("a", curve.clone()) };
+    let problem_of =
+        |first: TaskSpec| problem(100.0, vec![first, TaskSpec::new("b", curve.clone())]);
+    let low = problem_of(bounded.clone());
+    assert_eq!(
+        round(&low, &[0.0, 1.0], &split(&low, &[0.0, 1.0], &[10.5, 89.5]), 1.0).unwrap().spend,
+        [11.0, 89.0]
+    );
+    assert_eq!(
+        round(&low, &[1.0, 0.0], &split(&low, &[1.0, 0.0], &[20.5, 79.5]), 1.0).unwrap().spend,
+        [20.0, 80.0]
+    );
+    let fixed = problem_of(TaskSpec { fixed: Some(10.5), ..TaskSpec::new("a", curve.clone()) });
+    let error =
+        round(&fixed, &[1.0; 2], &split(&fixed, &[1.0; 2], &[10.5, 89.5]), 1.0).unwrap_err();
+    assert_eq!(error.to_string(), "a: no multiple of 1 lies between its min 10.5 and its max 10.5");
+    let tight = problem_of(TaskSpec { min: Some(97.0), ..TaskSpec::new("a", curve.clone()) });
+    let error =
+        round(&tight, &[1.0; 2], &split(&tight, &[1.0; 2], &[97.0, 3.0]), 30.0).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "in multiples of 30, min adds up to 120, more than the budget 100: a 120"
+    );
+}
+
+#[test]
+fn zero_or_at_least_stays_zero_or_at_least() {
+    let tasks = ["a", "b", "c"].map(|name| TaskSpec {
+        at_least: Some(33.0),
+        ..TaskSpec::new(name, Curve::exponential(50.0).unwrap())
+    });
+    let problem = problem(100.0, tasks.to_vec());
+    let rounded = round(
+        &problem,
+        &[1.0, 2.0, 3.0],
+        &split(&problem, &[1.0, 2.0, 3.0], &[33.0, 33.0, 34.0]),
+        10.0,
+    )
+    .unwrap();
+    assert_eq!(rounded.spend[0], 0.0);
+    assert!(rounded.spend[1] >= 40.0 && rounded.spend[2] >= 40.0);
+    assert_eq!(rounded.spend.iter().sum::<f64>(), 100.0);
+}
+
+#[test]
+fn units_that_are_no_units_are_refused() {
+    let problem = problem(100.0, vec![TaskSpec::new("a", Curve::exponential(50.0).unwrap())]);
+    let allocation = split(&problem, &[1.0], &[100.0]);
+    for unit in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(matches!(
+            round(&problem, &[1.0], &allocation, unit),
+            Err(RoundingError::BadUnit(_))
+        ));
+    }
+    assert!(matches!(
+        round(&problem, &[1.0], &allocation, 1e-300),
+        Err(RoundingError::TooSmall { .. })
+    ));
+}
+
+/// Tasks of every kind with a share of the budget that respects their bounds.
+fn any_split() -> impl Strategy<Value = (Problem, Vec<f64>, Allocation)> {
+    let task = (0..4_usize, 0.1..1.0_f64, 0.05..1.0_f64, 0..4_usize);
+    proptest::collection::vec(task, 1..12)
+        .prop_flat_map(|tasks| (Just(tasks), 1.0..5000.0_f64))
+        .prop_map(|(tasks, budget)| {
+            let weight: f64 = tasks.iter().map(|task| task.1).sum();
+            let spend: Vec<f64> = tasks.iter().map(|task| budget * task.1 / weight).collect();
+            let specs = tasks.iter().zip(&spend).enumerate().map(
+                |(position, (&(family, _, at, bound), &spend))| {
+                    let curve = match family {
+                        0 => Curve::threshold(spend * at),
+                        1 => Curve::hill(budget * at, 3.0),
+                        2 => Curve::exponential(budget * at),
+                        _ => Curve::saturating(spend * at),
+                    };
+                    let mut spec = TaskSpec::new(format!("task {position}"), curve.unwrap());
+                    match bound {
+                        1 => spec.min = Some(spend * at),
+                        2 => spec.max = Some(spend / at),
+                        3 => spec.at_least = Some(spend * at),
+                        _ => {}
+                    }
+                    spec
+                },
+            );
+            let problem = problem(budget, specs.collect());
+            let values: Vec<f64> = tasks.iter().map(|task| task.1).collect();
+            let allocation = split(&problem, &values, &spend);
+            (problem, values, allocation)
+        })
+}
+
+proptest! {
+    #[test]
+    fn whole_units_add_up_within_bounds(
+        (problem, values, allocation) in any_split(),
+        unit in prop::sample::select(vec![0.01, 0.05, 0.25, 1.0, 5.0]),
+    ) {
+        let Ok(rounded) = round(&problem, &values, &allocation, unit) else { return Ok(()) };
+        let counts: Vec<f64> = rounded.spend.iter().map(|spend| (spend / unit).round()).collect();
+        for (&spend, &count) in rounded.spend.iter().zip(&counts) {
+            // The nearest number to the decimal: 7 cents are 7/100, not 7 * 0.01.
+            let amount = if unit < 1.0 { count / (1.0 / unit).round() } else { count * unit };
+            prop_assert_eq!(spend, amount);
+        }
+        prop_assert_eq!(violations(&problem, problem.budget(), &rounded.spend), []);
+        let total: f64 = counts.iter().sum();
+        let available = (problem.budget() / unit * (1.0 + 1e-12)).floor();
+        prop_assert!(total <= available);
+        let mut pairs = problem.tasks().iter().zip(&rounded.spend);
+        let room = pairs.any(|(task, spend)| task.bounds().max > spend + unit && *spend > 0.0);
+        prop_assert!(total == available || !room);
+    }
+}
