@@ -59,7 +59,7 @@ fn genuine_learners_are_shown() {
         ("theorem-3", 2, Verdict::Holds),
         ("theorem-4", 60, Verdict::Consistent),
         ("confidence", 1, Verdict::Consistent),
-        ("tight", 20, Verdict::Consistent),
+        ("kl-ucb-mixture", 20, Verdict::Consistent),
     ];
     for (name, replications, expected) in expected {
         let (verdict, finding) = judge(&claim(name), genuine(), replications);
@@ -69,15 +69,15 @@ fn genuine_learners_are_shown() {
 
 #[test]
 fn an_index_without_its_bonus_is_noticed() {
-    let paper = Subjects { paper: BROKEN, ..genuine() };
-    let tight = Subjects { tight: BROKEN, ..genuine() };
-    let sharp = Subjects { sharp: BROKEN, ..genuine() };
+    let algorithm_1 = Subjects { algorithm_1: BROKEN, ..genuine() };
+    let kl_ucb_mixture = Subjects { kl_ucb_mixture: BROKEN, ..genuine() };
+    let kl_ucb_plus = Subjects { kl_ucb_plus: BROKEN, ..genuine() };
     let broken = [
-        ("theorem-1", paper),
-        ("theorem-3", paper),
-        ("confidence", paper),
-        ("tight", tight),
-        ("sharp-growth", sharp),
+        ("theorem-1", algorithm_1),
+        ("theorem-3", algorithm_1),
+        ("confidence", algorithm_1),
+        ("kl-ucb-mixture", kl_ucb_mixture),
+        ("kl-ucb-plus-growth", kl_ucb_plus),
     ];
     for (name, subjects) in broken {
         let (verdict, finding) = judge(&claim(name), subjects, 4);

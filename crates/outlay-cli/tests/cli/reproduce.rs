@@ -58,10 +58,17 @@ fn verdicts_pages_pictures_and_tables() {
 #[test]
 fn results_depend_neither_on_threads_nor_on_a_stop() {
     let (whole, stopped) = (fresh("whole"), fresh("stopped"));
-    let output = reproduce(&["tight"], &whole, &["--threads", "1", "--format", "json"]);
+    let output = reproduce(&["kl-ucb-mixture"], &whole, &["--threads", "1", "--format", "json"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let words =
-        ["reproduce", "tight", "--quick", "--out", stopped.to_str().unwrap(), "--threads", "2"];
+    let words = [
+        "reproduce",
+        "kl-ucb-mixture",
+        "--quick",
+        "--out",
+        stopped.to_str().unwrap(),
+        "--threads",
+        "2",
+    ];
     let mut child = outlay(&words)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -69,14 +76,14 @@ fn results_depend_neither_on_threads_nor_on_a_stop() {
         .spawn()
         .unwrap();
     let started = Instant::now();
-    while !stopped.join("tight/1/replications.jsonl").exists()
+    while !stopped.join("kl-ucb-mixture/1/replications.jsonl").exists()
         && started.elapsed() < Duration::from_secs(30)
     {
         std::thread::sleep(Duration::from_millis(5));
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let again = reproduce(&["tight"], &stopped, &["--threads", "2", "--format", "json"]);
+    let again = reproduce(&["kl-ucb-mixture"], &stopped, &["--threads", "2", "--format", "json"]);
     assert_eq!(text(&again.stdout), text(&output.stdout));
     assert_eq!(read(&whole, "results.json"), read(&stopped, "results.json"));
 }

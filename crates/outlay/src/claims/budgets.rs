@@ -51,7 +51,10 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         let cases = LAWS.iter().map(case).collect::<Result<_, _>>()?;
         Ok(Experiment {
             cases,
-            learners: vec![setting.subjects.paper.into(), setting.subjects.sharp.into()],
+            learners: vec![
+                setting.subjects.algorithm_1.into(),
+                setting.subjects.kl_ucb_plus.into(),
+            ],
             feedback: None,
             replications,
             seed: 1,

@@ -30,7 +30,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 400), (10_000, 200)][..],
         &[(1_000, 1000), (10_000, 1000), (100_000, 300)][..],
     );
-    let learners = [setting.subjects.paper, LearnerSpec::Full];
+    let learners = [setting.subjects.algorithm_1, LearnerSpec::Full];
     horizons
         .iter()
         .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
@@ -38,13 +38,14 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
-    let paper = series::line(evidence, "censored", 0, 0, |_| 1.0);
+    let censored = series::line(evidence, "censored", 0, 0, |_| 1.0);
     let full = series::line(evidence, "full", 0, 1, |_| 1.0);
-    let ratios = || paper.points.iter().zip(&full.points).map(|(paper, full)| paper.1 / full.1);
+    let ratios =
+        || censored.points.iter().zip(&full.points).map(|(censored, full)| censored.1 / full.1);
     let checks = vec![
         Check::new(
             "theorem-4: exponent under censored feedback",
-            exponent(&paper.points),
+            exponent(&censored.points),
             Wanted::Between(0.4, 0.6),
         ),
         Check::new(

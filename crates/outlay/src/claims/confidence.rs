@@ -54,7 +54,7 @@ struct Watch {
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
-    let learner = evidence.setting.subjects.paper;
+    let learner = evidence.setting.subjects.algorithm_1;
     let mut finding = Finding::default();
     finding.table.columns = [
         "instance",

@@ -40,7 +40,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         })
     };
     let cases = INSTANCES.into_iter().flat_map(delayed).collect::<Result<Vec<_>, _>>()?;
-    let learners = vec![setting.subjects.paper.into(), setting.subjects.sharp.into()];
+    let learners = vec![setting.subjects.algorithm_1.into(), setting.subjects.kl_ucb_plus.into()];
     Ok(vec![Experiment {
         cases,
         learners,

@@ -23,11 +23,11 @@ pub enum Scale {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Subjects {
     /// Algorithm 1.
-    pub paper: LearnerSpec,
-    /// The same with a tighter confidence set.
-    pub tight: LearnerSpec,
+    pub algorithm_1: LearnerSpec,
+    /// The same with a smaller confidence set.
+    pub kl_ucb_mixture: LearnerSpec,
     /// The default learner.
-    pub sharp: LearnerSpec,
+    pub kl_ucb_plus: LearnerSpec,
 }
 
 /// How claims are tried.
@@ -44,9 +44,9 @@ impl Setting {
     #[must_use]
     pub fn new(scale: Scale) -> Self {
         let subjects = Subjects {
-            paper: LearnerSpec::Algorithm1,
-            tight: LearnerSpec::KlUcbMixture,
-            sharp: LearnerSpec::default(),
+            algorithm_1: LearnerSpec::Algorithm1,
+            kl_ucb_mixture: LearnerSpec::KlUcbMixture,
+            kl_ucb_plus: LearnerSpec::default(),
         };
         Self { scale, subjects }
     }

@@ -33,7 +33,7 @@ fn tasks(experiment: usize, plays: usize) -> usize {
 }
 
 fn learners(setting: &Setting) -> [LearnerSpec; 3] {
-    [setting.subjects.paper, setting.subjects.sharp, LearnerSpec::Cucb]
+    [setting.subjects.algorithm_1, setting.subjects.kl_ucb_plus, LearnerSpec::Cucb]
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {

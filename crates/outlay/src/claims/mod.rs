@@ -11,16 +11,16 @@ mod confidence;
 mod delays;
 mod evidence;
 mod finding;
+mod kl_ucb_mixture;
+mod kl_ucb_plus_growth;
+mod kl_ucb_plus_worst_case;
 mod m_sets;
 mod saturating_jobs;
 mod series;
-mod sharp_growth;
-mod sharp_worst_case;
 mod theorem_1;
 mod theorem_2;
 mod theorem_3;
 mod theorem_4;
-mod tight;
 mod unknown_curves;
 
 pub use evidence::{Evidence, Results, Scale, Setting, Subjects};
@@ -81,9 +81,9 @@ pub const CLAIMS: [Claim; 14] = [
     confidence::CLAIM,
     censoring::CLAIM,
     saturating_jobs::CLAIM,
-    tight::CLAIM,
-    sharp_growth::CLAIM,
-    sharp_worst_case::CLAIM,
+    kl_ucb_mixture::CLAIM,
+    kl_ucb_plus_growth::CLAIM,
+    kl_ucb_plus_worst_case::CLAIM,
     budgets::CLAIM,
     delays::CLAIM,
 ];

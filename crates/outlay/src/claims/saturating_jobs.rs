@@ -25,7 +25,12 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 fn learners(setting: &Setting) -> [LearnerSpec; 4] {
-    [LearnerSpec::Lattimore, setting.subjects.paper, setting.subjects.sharp, LearnerSpec::Uniform]
+    [
+        LearnerSpec::Lattimore,
+        setting.subjects.algorithm_1,
+        setting.subjects.kl_ucb_plus,
+        LearnerSpec::Uniform,
+    ]
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {

@@ -42,7 +42,7 @@ fn horizons(setting: &Setting) -> &'static [(u64, u64)] {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    let learners = [setting.subjects.paper];
+    let learners = [setting.subjects.algorithm_1];
     horizons(setting)
         .iter()
         .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
@@ -75,7 +75,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
 fn growth(evidence: &Evidence<'_>, case: usize) -> Result<Growth, ExperimentError> {
     let name = INSTANCES[case];
     let instance: Instance = name.parse()?;
-    let learner = evidence.setting.subjects.paper;
+    let learner = evidence.setting.subjects.algorithm_1;
     let horizons: Vec<u64> =
         evidence.experiments.iter().map(|experiment| experiment.cases[case].horizon).collect();
     let mut bound_used: f64 = 0.0;

@@ -27,7 +27,7 @@ pub(super) const CLAIM: Claim = Claim {
 const INSTANCE: &str = "theorem-2";
 
 fn learners(setting: &Setting) -> [LearnerSpec; 3] {
-    [setting.subjects.paper, setting.subjects.sharp, LearnerSpec::Oful]
+    [setting.subjects.algorithm_1, setting.subjects.kl_ucb_plus, LearnerSpec::Oful]
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {

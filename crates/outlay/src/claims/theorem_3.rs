@@ -6,7 +6,7 @@ use super::series::{self, HORIZONS, largest};
 use super::{Claim, Evidence, Setting};
 use crate::learner::{KL_UCB_PLUS_FACTOR, LearnerSpec};
 use crate::simulation::{Experiment, ExperimentError, Replication};
-use crate::theory::{sharp_bound, worst_case_bound};
+use crate::theory::{kl_ucb_plus_bound, worst_case_bound};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "theorem-3",
@@ -28,7 +28,13 @@ const INSTANCES: [&str; 7] =
 
 fn learners(setting: &Setting) -> [LearnerSpec; 5] {
     let subjects = setting.subjects;
-    [subjects.paper, subjects.tight, LearnerSpec::Hoeffding, LearnerSpec::Full, subjects.sharp]
+    [
+        subjects.algorithm_1,
+        subjects.kl_ucb_mixture,
+        LearnerSpec::Hoeffding,
+        LearnerSpec::Full,
+        subjects.kl_ucb_plus,
+    ]
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
@@ -51,7 +57,7 @@ const SHARP: usize = 4;
 fn bound(run: &Replication, horizon: u64, learner: usize) -> f64 {
     let tasks = run.completions.len();
     if learner == SHARP {
-        sharp_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR)
+        kl_ucb_plus_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR)
     } else {
         worst_case_bound(tasks, horizon, run.success_mass)
     }

@@ -28,7 +28,7 @@ pub(super) const CLAIM: Claim = Claim {
 const PAIRS: [usize; 3] = [2, 5, 10];
 
 fn learners(setting: &Setting) -> [LearnerSpec; 3] {
-    [setting.subjects.paper, setting.subjects.sharp, LearnerSpec::Full]
+    [setting.subjects.algorithm_1, setting.subjects.kl_ucb_plus, LearnerSpec::Full]
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {

@@ -31,7 +31,12 @@ fn rounds(setting: &Setting) -> u64 {
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
-    Ok(vec![experiment(&["unknown-thresholds"], rounds(setting), &[setting.subjects.paper], 20)?])
+    Ok(vec![experiment(
+        &["unknown-thresholds"],
+        rounds(setting),
+        &[setting.subjects.algorithm_1],
+        20,
+    )?])
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {

@@ -10,7 +10,7 @@ use crate::learner::{LearnerChoice, LearnerSpec, even_split};
 use crate::numeric::compensated::sum;
 use crate::oracle::{Options, Oracle};
 use crate::problem::{Bounds, Problem};
-use crate::theory::{sharp_bound, worst_case_bound};
+use crate::theory::{kl_ucb_plus_bound, worst_case_bound};
 
 /// The mean of a sample with its uncertainty, and quantiles.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -321,7 +321,7 @@ impl About<'_> {
                 })]
             }
             Some(LearnerSpec::KlUcbPlus { c }) if *c > 0.5 => {
-                vec![curve("worst-case bound", &|round| sharp_bound(tasks, round as f64, *c))]
+                vec![curve("worst-case bound", &|round| kl_ucb_plus_bound(tasks, round as f64, *c))]
             }
             _ => Vec::new(),
         }

@@ -21,7 +21,7 @@ const STEP: f64 = 1e-3;
 ///
 /// # Errors
 /// If the problem cannot be simulated.
-pub fn sharp_regret_per_decade(problem: &Problem, c: f64) -> Result<f64, ExperimentError> {
+pub fn kl_ucb_plus_regret_per_decade(problem: &Problem, c: f64) -> Result<f64, ExperimentError> {
     let environment = Environment::new(problem, 0)?;
     let means = environment.means();
     let mut oracle = Oracle::new(problem);
@@ -79,7 +79,7 @@ mod tests {
 
     fn per_decade(instance: &str) -> f64 {
         let problem = instance.parse::<Instance>().unwrap().problem(1000, 1).unwrap();
-        sharp_regret_per_decade(&problem, 1.1).unwrap()
+        kl_ucb_plus_regret_per_decade(&problem, 1.1).unwrap()
     }
 
     /// An independent computation of the same prediction gave 18.7.

@@ -35,11 +35,11 @@ pub fn m_set_bound(tasks: usize, plays: usize, horizon: u64) -> f64 {
 /// once. Infinite unless `c > 1/2`.
 ///
 /// ```
-/// let per_root = (outlay::theory::sharp_bound(10, 10_000.0, 1.1) - 10.0) / 10.0 / 100.0;
+/// let per_root = (outlay::theory::kl_ucb_plus_bound(10, 10_000.0, 1.1) - 10.0) / 10.0 / 100.0;
 /// assert!((per_root - 11.53).abs() < 0.01); // the docs round it to 11.6
 /// ```
 #[must_use]
-pub fn sharp_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
+pub fn kl_ucb_plus_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
     let tasks = tasks as f64;
     (2.0 * underestimate_constant(c) + 0.5 + (std::f64::consts::PI * c).sqrt())
         * tasks
@@ -47,7 +47,7 @@ pub fn sharp_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
         + tasks
 }
 
-/// The `b` of the corollary to Lemma A (docs/proof-sharp.md): the expected underestimate in round
+/// The `b` of the corollary to Lemma A (docs/proof-kl-ucb-plus.md): the expected underestimate in round
 /// `t` is at most `b / sqrt(t)`. The smallest over the width of the proof's blocks.
 fn underestimate_constant(c: f64) -> f64 {
     const STEPS: u32 = 2000;

@@ -290,11 +290,11 @@ fn tasks_that_are_away_do_not_count_against_the_learner() {
         run.completions
     );
     let many = with_environment("power", environment);
-    let (sharp, uniform) = (
+    let (kl_ucb_plus, uniform) = (
         mean_regret(&many, "kl-ucb-plus", 3000, 1..11),
         mean_regret(&many, "uniform", 3000, 1..11),
     );
-    assert!(sharp.mean < 0.3 * uniform.mean, "{} {}", sharp.mean, uniform.mean);
+    assert!(kl_ucb_plus.mean < 0.3 * uniform.mean, "{} {}", kl_ucb_plus.mean, uniform.mean);
 }
 
 /// Money in other units gives the same run, to the last bit where the unit is a power of two.
@@ -439,11 +439,11 @@ fn an_index_without_its_width_would_be_noticed() {
 #[test]
 fn greedy_gets_stuck_where_the_others_do_not() {
     let problem = instance("k-armed", 20_000, 1);
-    let (greedy, sharp) = (
+    let (greedy, kl_ucb_plus) = (
         mean_regret(&problem, "greedy", 20_000, 1..21),
         mean_regret(&problem, "kl-ucb-plus", 20_000, 1..21),
     );
-    assert!(greedy.mean > 5.0 * sharp.mean, "{} {}", greedy.mean, sharp.mean);
+    assert!(greedy.mean > 5.0 * kl_ucb_plus.mean, "{} {}", greedy.mean, kl_ucb_plus.mean);
     let half = mean_regret(&problem, "greedy", 10_000, 1..21);
     assert!(
         (greedy.mean / half.mean - 2.0).abs() < 0.1,
@@ -471,17 +471,17 @@ fn summaries_add_up() {
         results[job.case][job.learner].push(experiment.play(job, &stop).unwrap().unwrap());
     }
     let summary = experiment.summaries(&results).unwrap().remove(0);
-    let sharp = &summary.learners[0];
+    let kl_ucb_plus = &summary.learners[0];
     let by_hand = results[0][0].iter().map(|run| run.regret).sum::<f64>() / 6.0;
-    assert!((sharp.regret.mean - by_hand).abs() < 1e-12);
-    assert_eq!(sharp.curve.last().unwrap().mean, sharp.regret.mean);
+    assert!((kl_ucb_plus.regret.mean - by_hand).abs() < 1e-12);
+    assert_eq!(kl_ucb_plus.curve.last().unwrap().mean, kl_ucb_plus.regret.mean);
     assert!(
-        sharp
+        kl_ucb_plus
             .curve
             .iter()
             .all(|point| point.low95.unwrap() <= point.mean && point.mean <= point.high95.unwrap())
     );
-    for shares in &sharp.shares {
+    for shares in &kl_ucb_plus.shares {
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
     // The even split has the same regret in every round.
@@ -489,6 +489,10 @@ fn summaries_add_up() {
     assert!((uniform.regret.mean - 500.0 * summary.uniform_regret_per_round).abs() < 1e-9);
     assert!(uniform.regret.std_error.unwrap() < 1e-9 && uniform.bounds.is_empty());
     assert!(
-        sharp.bounds[0].values.iter().zip(&sharp.curve).all(|(bound, point)| *bound > point.mean)
+        kl_ucb_plus.bounds[0]
+            .values
+            .iter()
+            .zip(&kl_ucb_plus.curve)
+            .all(|(bound, point)| *bound > point.mean)
     );
 }

@@ -2,7 +2,7 @@
 
 use outlay::learner::LearnerSpec;
 use outlay::simulation::Replication;
-use outlay::theory::{sharp_bound, worst_case_bound};
+use outlay::theory::{kl_ucb_plus_bound, worst_case_bound};
 
 /// Theorem 3 (corrected) from the run's own success mass, and the bound of `kl-ucb-plus`, for
 /// rewards up to 1 that arrive at once. They speak of means, but hold for single runs with room.
@@ -13,7 +13,7 @@ pub(crate) fn assert_worst_case_bound(learner: &LearnerSpec, run: &Replication, 
         | LearnerSpec::KlUcbMixture
         | LearnerSpec::Hoeffding
         | LearnerSpec::Full => worst_case_bound(tasks, horizon, run.success_mass),
-        LearnerSpec::KlUcbPlus { c } => sharp_bound(tasks, horizon as f64, *c),
+        LearnerSpec::KlUcbPlus { c } => kl_ucb_plus_bound(tasks, horizon as f64, *c),
         _ => return,
     };
     assert!(run.regret <= bound, "{learner}, seed {}: regret {} > {bound}", run.seed, run.regret);

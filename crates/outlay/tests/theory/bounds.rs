@@ -2,7 +2,7 @@
 
 use outlay::instance::Instance;
 use outlay::problem::{BudgetLaw, DelayLaw, EnvironmentSpec};
-use outlay::theory::{Bound, Guarantees, Side, guarantees, means, run_bound, sharp_bound};
+use outlay::theory::{Bound, Guarantees, Side, guarantees, kl_ucb_plus_bound, means, run_bound};
 use outlay::{Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
 
 fn of(problem: &Problem, horizon: u64) -> Guarantees {
@@ -216,7 +216,7 @@ fn a_run_has_the_bound_of_its_learner() {
     };
     close(of("algorithm-1").unwrap() - 1.0, 67_319.14, 0.01);
     assert_eq!(of("algorithm-1"), of("full"));
-    close(of("kl-ucb-plus").unwrap(), sharp_bound(10, 1e5, 1.1), 1e-9);
+    close(of("kl-ucb-plus").unwrap(), kl_ucb_plus_bound(10, 1e5, 1.1), 1e-9);
     assert_eq!(
         find(&guarantees(&problem, &means(&problem), 100_000).unwrap(), "kl-ucb-plus, any curves")
             .value

@@ -1,4 +1,4 @@
-//! The numbers in docs/proof-sharp.md, docs/proof-tight.md, docs/errata.md and docs/bound.md,
+//! The numbers in docs/proof-kl-ucb-plus.md, docs/proof-kl-ucb-mixture.md, docs/errata.md and docs/bound.md,
 //! computed again, and their inequalities on grids and in simulation. Every check is also made with
 //! a constant or a definition that is wrong, and must then fail: a check that cannot fail proves
 //! nothing.

@@ -8,9 +8,9 @@ use crate::learner::LearnerSpec;
 use crate::simulation::{Experiment, ExperimentError};
 
 pub(super) const CLAIM: Claim = Claim {
-    name: "sharp-worst-case",
+    name: "kl-ucb-plus-worst-case",
     title: "`kl-ucb-plus` in the worst case: K√T, without a logarithm",
-    source: "docs/proof-sharp.md, Theorem W",
+    source: "docs/proof-kl-ucb-plus.md, Theorem W",
     statement: "The regret of `kl-ucb-plus` is at most 11.6 K√T + K for all horizons at once; \
         Algorithm 1 has a logarithm there.",
     criterion: "Four tasks in two pairs with gaps g/√T: the largest regret ÷ (K√T) over the gaps g \
@@ -26,7 +26,7 @@ const TASKS: f64 = 4.0;
 const GAPS: [f64; 7] = [1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0];
 
 fn learners(setting: &Setting) -> [LearnerSpec; 2] {
-    [setting.subjects.paper, setting.subjects.sharp]
+    [setting.subjects.algorithm_1, setting.subjects.kl_ucb_plus]
 }
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
@@ -55,19 +55,19 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             |position: usize| largest((0..GAPS.len()).map(|case| ratio(position, case, learner)));
         (0..horizons.len()).map(|position| (horizons[position], at(position))).collect()
     };
-    let [paper, sharp] = [worst(0), worst(1)];
-    let per_decade = paper
+    let [algorithm_1, kl_ucb_plus] = [worst(0), worst(1)];
+    let per_decade = algorithm_1
         .windows(2)
         .map(|pair| (pair[1].1 / pair[0].1).powf((pair[1].0 / pair[0].0).log10().recip()));
     let checks = vec![
         Check::new(
             "kl-ucb-plus: largest ÷ smallest of the worst cases",
-            spread(&sharp),
+            spread(&kl_ucb_plus),
             Wanted::AtMost(1.15),
         ),
         Check::new(
             "kl-ucb-plus: worst regret ÷ (K√T)",
-            largest(sharp.iter().map(|point| point.1)),
+            largest(kl_ucb_plus.iter().map(|point| point.1)),
             Wanted::AtMost(11.6),
         ),
         Check::new(
@@ -107,8 +107,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         across: HORIZONS,
         up: Axis { title: "regret ÷ (K √T)", logarithmic: false },
         lines: vec![
-            Line::new("algorithm-1", LineKind::Measured, paper),
-            Line::new("kl-ucb-plus", LineKind::Measured, sharp),
+            Line::new("algorithm-1", LineKind::Measured, algorithm_1),
+            Line::new("kl-ucb-plus", LineKind::Measured, kl_ucb_plus),
         ],
     };
     let over_gaps = Panel {

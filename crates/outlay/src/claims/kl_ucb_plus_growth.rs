@@ -6,12 +6,12 @@ use super::{Claim, Evidence, Setting};
 use crate::instance::Instance;
 use crate::learner::KL_UCB_PLUS_FACTOR;
 use crate::simulation::{Experiment, ExperimentError, Statistics};
-use crate::theory::sharp_regret_per_decade;
+use crate::theory::kl_ucb_plus_regret_per_decade;
 
 pub(super) const CLAIM: Claim = Claim {
-    name: "sharp-growth",
+    name: "kl-ucb-plus-growth",
     title: "`kl-ucb-plus` under diminishing returns: regret grows like log T",
-    source: "docs/proof-sharp.md, Theorem D",
+    source: "docs/proof-kl-ucb-plus.md, Theorem D",
     statement: "Under diminishing returns the regret of `kl-ucb-plus` is of order log T: each \
         decade of rounds adds the same, and theory says how much.",
     criterion: "The regret that the last decade adds is within 20 % of the second-order prediction \
@@ -27,7 +27,7 @@ const INSTANCES: [&str; 2] = ["power", "square-roots"];
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     let (horizon, replications) = setting.choose((1_000_000, 40), (10_000_000, 80));
-    Ok(vec![experiment(&INSTANCES, horizon, &[setting.subjects.sharp], replications)?])
+    Ok(vec![experiment(&INSTANCES, horizon, &[setting.subjects.kl_ucb_plus], replications)?])
 }
 
 /// The regret that each decade adds, from 10² rounds on.
@@ -51,7 +51,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     let mut lines = Vec::new();
     for (case, name) in INSTANCES.iter().enumerate() {
         let problem = name.parse::<Instance>()?.problem(1000, 1)?;
-        let predicted = sharp_regret_per_decade(&problem, KL_UCB_PLUS_FACTOR)?;
+        let predicted = kl_ucb_plus_regret_per_decade(&problem, KL_UCB_PLUS_FACTOR)?;
         let increments = increments(evidence, case);
         let last = increments.last().map_or(f64::NAN, |(_, added)| added.mean);
         let what = format!("{name}: regret added by the last decade ÷ prediction");
