@@ -14,9 +14,9 @@ import time
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
-PROGRAM = ROOT / "target" / "release" / "bench_service"
+PROGRAM = ROOT / "target" / "dist" / "bench_service"
 SHIM = ROOT / "target" / "slow_sync.so"
-REPLICAS = [ROOT / "crates/outlay-server/tests/with-postgres", ROOT / "target" / "release" / "bench_replicas"]
+REPLICAS = [ROOT / "crates/outlay-server/tests/with-postgres", ROOT / "target" / "dist" / "bench_replicas"]
 NAMES = {
     "bare": "bare axum handler, the same body back",
     "durable-tell": "report of 4 tasks, on disk",
