@@ -12,21 +12,38 @@
 use std::str::FromStr;
 
 use crate::curve::{Curve, CurveError};
-use crate::problem::{Problem, ProblemSpec, RewardLaw, TaskSpec};
+use crate::parameters::{NameWithParameters, ParameterError};
+use crate::problem::{Problem, ProblemErrors, ProblemSpec, RewardLaw, TaskSpec};
 use crate::random::{Draws, Purpose};
-use crate::text::{NameWithParameters, one_line};
+use crate::text::one_line;
 
 /// An instance that cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceError {
-    /// The text does not name an instance or has invalid parameters, or the problem is invalid.
-    #[error("instance `{instance}`: {message}")]
+    /// The text does not name an instance or has invalid parameters.
+    #[error("instance `{instance}`: {error}")]
     Invalid {
-        /// The instance, on one line.
+        /// The text, on one line.
         instance: String,
         /// The reason.
-        message: String,
+        error: ParameterError,
+    },
+    /// The problem is invalid.
+    #[error("instance `{instance}`: {errors}")]
+    Problem {
+        /// The instance, on one line.
+        instance: String,
+        /// The errors of the problem.
+        errors: ProblemErrors,
+    },
+    /// A curve is invalid.
+    #[error("instance `{instance}`: {error}")]
+    Curve {
+        /// The instance, on one line.
+        instance: String,
+        /// The error of the curve.
+        error: CurveError,
     },
     /// The horizon is too short for the instance.
     #[error("instance `{instance}`: needs a horizon of at least {shortest} rounds, not {horizon}")]
@@ -140,7 +157,7 @@ impl FromStr for Instance {
 
     fn from_str(text: &str) -> Result<Self, InstanceError> {
         let kind = parse(text)
-            .map_err(|message| InstanceError::Invalid { instance: one_line(text), message })?;
+            .map_err(|error| InstanceError::Invalid { instance: one_line(text), error })?;
         Ok(Self { text: text.trim().to_owned(), kind })
     }
 }
@@ -151,7 +168,7 @@ impl std::fmt::Display for Instance {
     }
 }
 
-fn parse(text: &str) -> Result<Kind, String> {
+fn parse(text: &str) -> Result<Kind, ParameterError> {
     let mut named = NameWithParameters::parse(text, &INSTANCES.map(|entry| entry.name))?;
     let count =
         |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
@@ -168,9 +185,9 @@ fn parse(text: &str) -> Result<Kind, String> {
                 1
             };
             if plays > tasks {
-                return Err(format!("plays must be at most tasks: {plays} > {tasks}"));
+                return Err(ParameterError::TooManyPlays { plays, tasks });
             }
-            Kind::MSet { tasks, plays, gap: positive("gap", named.number("gap", 0.0..=0.5)?)? }
+            Kind::MSet { tasks, plays, gap: named.positive("gap", 0.5)? }
         }
         "saturating-jobs" => {
             let default = || vec![0.5, 0.2, 0.9, 0.3, 0.4];
@@ -181,7 +198,7 @@ fn parse(text: &str) -> Result<Kind, String> {
         "theorem-2" => Kind::Theorem2 { horizon: named.whole("horizon", 4..=u64::MAX)? },
         "theorem-4" => Kind::Theorem4 {
             pairs: count(named.whole("pairs", 1..=MOST_TASKS)?, 2),
-            gap: positive("gap", named.number("gap", 0.0..=WIDEST_GAP)?)?.unwrap_or(1.0),
+            gap: named.positive("gap", WIDEST_GAP)?.unwrap_or(1.0),
             horizon: named.whole("horizon", 16..=u64::MAX)?,
         },
         _ => Kind::UnknownThresholds {
@@ -190,11 +207,6 @@ fn parse(text: &str) -> Result<Kind, String> {
     };
     named.finish()?;
     Ok(kind)
-}
-
-/// Refuses zero, which the ranges of numbers cannot leave out.
-fn positive(key: &str, number: Option<f64>) -> Result<Option<f64>, String> {
-    if number == Some(0.0) { Err(format!("{key} must be above 0")) } else { Ok(number) }
 }
 
 impl Instance {
@@ -210,7 +222,6 @@ impl Instance {
     /// If the horizon is too short for the instance, or for its gap.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Problem, InstanceError> {
         let instance = || one_line(&self.text);
-        let invalid = |message: String| InstanceError::Invalid { instance: instance(), message };
         let shortest = match self.kind {
             Kind::Theorem2 { horizon: None } => 4,
             Kind::Theorem4 { horizon: None, .. } => 16,
@@ -229,10 +240,12 @@ impl Instance {
                 return Err(InstanceError::GapTooWide { instance, mean, most, rounds });
             }
         }
-        let tasks = self.tasks(horizon, seed).map_err(|error| invalid(error.to_string()))?;
+        let tasks = self
+            .tasks(horizon, seed)
+            .map_err(|error| InstanceError::Curve { instance: instance(), error })?;
         ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }
             .check()
-            .map_err(|errors| invalid(errors.to_string()))
+            .map_err(|errors| InstanceError::Problem { instance: instance(), errors })
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {

@@ -144,10 +144,9 @@ pub(super) fn case_in(
     };
     let tasks = still.tasks().iter().map(task).collect();
     let spec = ProblemSpec { tasks, environment, horizon: Some(horizon), ..ProblemSpec::default() };
-    let problem = spec.check().map_err(|errors| InstanceError::Invalid {
-        instance: instance.to_owned(),
-        message: errors.to_string(),
-    })?;
+    let problem = spec
+        .check()
+        .map_err(|errors| InstanceError::Problem { instance: instance.to_owned(), errors })?;
     let name = format!("{instance}, {label}");
     Ok(Case { name, source: Source::Problem(Arc::new(problem)), horizon, parameter: None })
 }
