@@ -103,18 +103,31 @@ pub(super) fn half(statistics: &Statistics) -> f64 {
 
 /// An experiment on instances by name.
 pub(super) fn experiment(
-    instances: &[&str],
+    instances: &[impl AsRef<str>],
     horizon: u64,
     learners: &[LearnerSpec],
     replications: u64,
 ) -> Result<Experiment, ExperimentError> {
-    let case = |name: &&str| {
+    let case = |name: &str| {
         let source = Source::Instance(name.parse::<Instance>()?);
-        Ok(Case { name: (*name).to_owned(), source, horizon, parameter: None })
+        Ok(Case { name: name.to_owned(), source, horizon, parameter: None })
     };
-    let cases = instances.iter().map(case).collect::<Result<Vec<Case>, ExperimentError>>()?;
+    let names = instances.iter().map(AsRef::as_ref);
+    let cases = names.map(case).collect::<Result<Vec<Case>, ExperimentError>>()?;
     let learners = learners.iter().copied().map(Into::into).collect();
     Ok(Experiment { cases, learners, feedback: None, replications, seed: 1 })
+}
+
+/// One such experiment per horizon, with its number of replications.
+pub(super) fn experiments(
+    instances: &[impl AsRef<str>],
+    horizons: &[(u64, u64)],
+    learners: &[LearnerSpec],
+) -> Result<Vec<Experiment>, ExperimentError> {
+    let at = |&(horizon, replications): &(u64, u64)| {
+        experiment(instances, horizon, learners, replications)
+    };
+    horizons.iter().map(at).collect()
 }
 
 /// The regret of a run after so many rounds, linear in the logarithm of the rounds between the
