@@ -37,14 +37,6 @@ pub enum InstanceError {
         /// The errors of the problem.
         errors: ProblemErrors,
     },
-    /// A curve is invalid.
-    #[error("instance `{instance}`: {error}")]
-    Curve {
-        /// The instance, on one line.
-        instance: String,
-        /// The error of the curve.
-        error: CurveError,
-    },
     /// The horizon is too short for the instance.
     #[error("instance `{instance}`: needs a horizon of at least {shortest} rounds, not {horizon}")]
     HorizonTooShort {
@@ -240,12 +232,10 @@ impl Instance {
                 return Err(InstanceError::GapTooWide { instance, mean, most, rounds });
             }
         }
-        let tasks = self
-            .tasks(horizon, seed)
-            .map_err(|error| InstanceError::Curve { instance: instance(), error })?;
-        ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }
-            .check()
-            .map_err(|errors| InstanceError::Problem { instance: instance(), errors })
+        let spec = |tasks| ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() };
+        let tasks = self.tasks(horizon, seed).map_err(ProblemErrors::from);
+        let problem = tasks.and_then(|tasks| spec(tasks).check());
+        problem.map_err(|errors| InstanceError::Problem { instance: instance(), errors })
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {

@@ -106,6 +106,7 @@ pub mod instance;
 mod json_error;
 pub mod learner;
 pub mod ledger;
+mod names;
 mod numeric;
 pub mod oracle;
 mod parameters;
@@ -118,6 +119,7 @@ pub mod theory;
 
 pub use curve::Curve;
 pub use json_error::JsonError;
+pub use names::UnknownName;
 pub use numeric::rng as random;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
 pub use parameters::ParameterError;

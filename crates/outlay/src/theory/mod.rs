@@ -23,7 +23,6 @@ pub use fluid_model::{FluidPoint, fluid};
 pub use lower_bounds::{theorem_2_lower, theorem_4_lower, theorem_4_random_choice};
 pub use second_order::kl_ucb_plus_regret_per_decade;
 pub use unknown_thresholds::{
-    ThresholdStrategy, UnknownStrategy, UnknownThresholds, unknown_thresholds,
-    unknown_thresholds_of,
+    ThresholdStrategy, UnknownThresholds, unknown_thresholds, unknown_thresholds_of,
 };
 pub use worst_case::{kl_ucb_plus_bound, m_set_bound, worst_case_bound};
