@@ -2,6 +2,7 @@
 //!
 //! All bounds are in multiples of the largest reward. Budgets and spends are in the problem's unit.
 
+mod applicable_bounds;
 mod bounds;
 mod diminishing_returns;
 mod dyadic;
