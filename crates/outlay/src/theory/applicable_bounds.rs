@@ -1,6 +1,6 @@
 //! Which bounds apply to a problem, and why the others do not.
 
-use super::bounds::{Bound, Side};
+use super::bounds::{Bound, NotApplicable, Side};
 use super::special_families::{is_two_square_roots, plays, pure_powers};
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots,
@@ -30,28 +30,27 @@ impl Question<'_> {
     }
 
     /// The smallest mean where Theorem 1 may hold, or what stands against it.
-    fn least_mean(&self) -> Result<f64, String> {
+    fn least_mean(&self) -> Result<f64, NotApplicable> {
         let environment = self.problem.environment();
         if let Some(reason) = late(self.problem) {
             return Err(reason);
         }
         if environment.budget.is_some() {
-            return Err("the budget changes from round to round".to_owned());
+            return Err(NotApplicable::VaryingBudget);
         }
         if environment.available.is_some_and(|chance| chance < 1.0) {
-            return Err("tasks may be away".to_owned());
+            return Err(NotApplicable::AbsentTasks);
         }
         if self.horizon < 3 {
-            return Err("needs at least 3 rounds".to_owned());
+            return Err(NotApplicable::FewRounds(3));
         }
         let Some(known) = &self.known else {
-            return Err(format!("needs the mean of {}", few(self.unknown)));
+            return Err(NotApplicable::UnknownMeans(self.unknown.to_vec()));
         };
         match known.iter().position(|mean| *mean <= 0.0) {
-            Some(place) => Err(format!(
-                "needs positive means; that of {} is 0",
-                self.problem.tasks()[place].name()
-            )),
+            Some(place) => {
+                Err(NotApplicable::ZeroMean(self.problem.tasks()[place].name().to_owned()))
+            }
             None => Ok(known.iter().copied().fold(f64::INFINITY, f64::min)),
         }
     }
@@ -59,20 +58,17 @@ impl Question<'_> {
     pub(super) fn polylog(
         &self,
         diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>,
-    ) -> Result<PolylogBound, String> {
-        let returns =
-            diminishing.as_ref().map_err(|_| "strong diminishing returns fail".to_owned())?;
+    ) -> Result<PolylogBound, NotApplicable> {
+        let returns = diminishing.as_ref().map_err(|_| NotApplicable::NoDiminishingReturns)?;
         self.least_mean()?;
         let means = self.known.as_deref().unwrap_or_default();
-        returns
-            .polylog_bound(means, self.horizon)
-            .ok_or_else(|| "the horizon is too short for so many tasks".to_owned())
+        returns.polylog_bound(means, self.horizon).ok_or(NotApplicable::ShortHorizon)
     }
 
     pub(super) fn bounds(
         &self,
         diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>,
-        polylog: &Result<PolylogBound, String>,
+        polylog: &Result<PolylogBound, NotApplicable>,
         trivial: f64,
     ) -> Vec<Bound> {
         let mut bounds = vec![upper(
@@ -98,9 +94,8 @@ impl Question<'_> {
     /// The Proposition and the Lemma: closed forms, larger than the general one.
     fn power_bounds(&self) -> Vec<Bound> {
         let Some(exponents) = pure_powers(self.problem) else { return Vec::new() };
-        let too_short = || "the horizon is too short for so many tasks".to_owned();
         let closed = self.least_mean().and_then(|mean| {
-            power_proposition(&exponents, mean, self.horizon).ok_or_else(too_short)
+            power_proposition(&exponents, mean, self.horizon).ok_or(NotApplicable::ShortHorizon)
         });
         let mut bounds = vec![upper(
             "Theorem 1, power curves",
@@ -112,7 +107,7 @@ impl Question<'_> {
         if is_two_square_roots(self.problem) {
             let value = self.least_mean().and_then(|mean| match mean >= 0.25 {
                 true => Ok(explicit_two_square_roots(self.horizon)),
-                false => Err("needs means of at least 1/4 of reward_max".to_owned()),
+                false => Err(NotApplicable::SmallMean),
             });
             let about = "two square roots, means of at least 1/4: order log² T";
             bounds.push(upper(
@@ -180,8 +175,7 @@ impl Question<'_> {
         if is_two_square_roots(self.problem) {
             let about = "two square roots, means 1/2 ± T^(-1/4)/6 one way round or the other; not \
                 each problem";
-            let value =
-                theorem_2_lower(self.horizon).ok_or_else(|| "needs at least 4 rounds".to_owned());
+            let value = theorem_2_lower(self.horizon).ok_or(NotApplicable::FewRounds(4));
             bounds.push(lower(
                 "Theorem 2",
                 "Theorem 2",
@@ -194,8 +188,7 @@ impl Question<'_> {
         if let Some(pairs) = pairs {
             let about = "pairs of means 1/2 and 1/2 + 1/√T, on average over which is which; not \
                 each problem; constant ours";
-            let value = theorem_4_lower(pairs, self.horizon)
-                .ok_or_else(|| "needs at least 16 rounds".to_owned());
+            let value = theorem_4_lower(pairs, self.horizon).ok_or(NotApplicable::FewRounds(16));
             bounds.push(lower(
                 "Theorem 4",
                 "Theorem 4",
@@ -209,8 +202,8 @@ impl Question<'_> {
 }
 
 /// The reason why no upper bound holds, if any.
-pub(super) fn late(problem: &Problem) -> Option<String> {
-    problem.environment().delay.map(|_| "outcomes arrive late, which no theorem covers".to_owned())
+pub(super) fn late(problem: &Problem) -> Option<NotApplicable> {
+    problem.environment().delay.map(|_| NotApplicable::LateOutcomes)
 }
 
 pub(super) fn upper(
@@ -218,7 +211,7 @@ pub(super) fn upper(
     source: &'static str,
     learners: &'static str,
     about: &str,
-    value: Result<f64, String>,
+    value: Result<f64, NotApplicable>,
 ) -> Bound {
     Bound {
         name,
@@ -236,14 +229,7 @@ fn lower(
     source: &'static str,
     learners: &'static str,
     about: &str,
-    value: Result<f64, String>,
+    value: Result<f64, NotApplicable>,
 ) -> Bound {
     Bound { side: Side::AtLeast, ..upper(name, source, learners, about, value) }
-}
-
-/// The first few names, because there may be 10^5.
-fn few(names: &[String]) -> String {
-    const NAMED: usize = 3;
-    let shown = names[..names.len().min(NAMED)].join(", ");
-    if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
 }

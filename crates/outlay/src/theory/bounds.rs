@@ -35,10 +35,50 @@ pub struct Bound {
     /// Its scope.
     pub about: String,
     /// The bound, or the reason why it does not apply.
-    pub value: Result<f64, String>,
+    pub value: Result<f64, NotApplicable>,
     /// Whether it is no better than the trivial bound. `None` for lower bounds and where there is
     /// no value.
     pub vacuous: Option<bool>,
+}
+
+/// Why a bound does not apply to a problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotApplicable {
+    /// Outcomes arrive late.
+    #[error("outcomes arrive late, which no theorem covers")]
+    LateOutcomes,
+    /// The budget is not the same in all rounds.
+    #[error("the budget changes from round to round")]
+    VaryingBudget,
+    /// Tasks are not always available.
+    #[error("tasks may be away")]
+    AbsentTasks,
+    /// The horizon is shorter than this.
+    #[error("needs at least {0} rounds")]
+    FewRounds(u64),
+    /// The means of these tasks are unknown.
+    #[error("needs the mean of {}", few(.0))]
+    UnknownMeans(Vec<String>),
+    /// The mean of this task is 0.
+    #[error("needs positive means; that of {0} is 0")]
+    ZeroMean(String),
+    /// A mean is below 1/4 of the largest reward.
+    #[error("needs means of at least 1/4 of reward_max")]
+    SmallMean,
+    /// Assumption 2 fails.
+    #[error("strong diminishing returns fail")]
+    NoDiminishingReturns,
+    /// The horizon is too short for the number of tasks.
+    #[error("the horizon is too short for so many tasks")]
+    ShortHorizon,
+}
+
+/// The first few names, because there may be 10^5.
+fn few(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
 }
 
 /// All bounds of a problem, in multiples of the largest reward.

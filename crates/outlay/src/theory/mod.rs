@@ -14,7 +14,9 @@ mod unknown_thresholds;
 mod worst_case;
 
 pub use crate::learner::log_term;
-pub use bounds::{Bound, BoundError, Guarantees, Side, guarantees, means, run_bound};
+pub use bounds::{
+    Bound, BoundError, Guarantees, NotApplicable, Side, guarantees, means, run_bound,
+};
 pub use diminishing_returns::{
     AssumptionFailure, DiminishingReturns, PolylogBound, Quantities, explicit_two_square_roots,
     power_proposition,
