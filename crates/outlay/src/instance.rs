@@ -239,79 +239,66 @@ impl Instance {
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {
-        let bernoulli = |mean: f64| RewardLaw::Bernoulli { mean };
-        let task = |position: usize, curve: Curve, reward: RewardLaw| TaskSpec {
-            reward: Some(reward),
-            ..TaskSpec::new(format!("task-{}", position + 1), curve)
-        };
-        match &self.kind {
-            Kind::Power { tasks } => (0..*tasks)
-                .map(|position| {
-                    let (exponent, mean) = power_task(position, *tasks);
-                    Ok(task(position, Curve::power(exponent, 1.0)?, bernoulli(mean)))
-                })
-                .collect(),
-            Kind::SquareRoots { means } => {
-                let root = |(position, mean): (usize, &f64)| {
-                    Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)))
-                };
-                means.iter().enumerate().map(root).collect()
+        let curves: Vec<CurveAndReward> = match &self.kind {
+            Kind::Power { tasks } => {
+                let powers = (0..*tasks).map(|position| power_task(position, *tasks));
+                powers
+                    .map(|(exponent, mean)| (Curve::power(exponent, 1.0), bernoulli(mean)))
+                    .collect()
             }
+            Kind::SquareRoots { means } => square_roots(means),
             Kind::MSet { tasks, plays, gap } => {
                 let means =
                     gap.map_or_else(|| m_set_means(*tasks), |gap| gap_means(*tasks, *plays, gap));
-                let at = 1.0 / *plays as f64;
-                means
-                    .iter()
-                    .enumerate()
-                    .map(|(position, mean)| {
-                        Ok(task(position, Curve::threshold(at)?, bernoulli(*mean)))
-                    })
-                    .collect()
+                thresholds(*plays, means)
             }
             Kind::SaturatingJobs { full_at } => {
-                let job = |(position, full_at): (usize, &f64)| {
-                    Ok(task(
-                        position,
-                        Curve::saturating(*full_at)?,
-                        RewardLaw::Constant { mean: 1.0 },
-                    ))
-                };
-                full_at.iter().enumerate().map(job).collect()
+                full_at.iter().map(|full_at| (Curve::saturating(*full_at), CERTAIN)).collect()
             }
             Kind::Theorem2 { horizon: fixed } => {
                 let gap = (fixed.unwrap_or(horizon) as f64).powf(-0.25) / 6.0;
-                [0.5 + gap, 0.5 - gap]
-                    .iter()
-                    .enumerate()
-                    .map(|(position, mean)| {
-                        Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)))
-                    })
-                    .collect()
+                square_roots(&[0.5 + gap, 0.5 - gap])
             }
             Kind::Theorem4 { pairs, gap, horizon: fixed } => {
                 let gap = theorem_4_gap(*gap, fixed.unwrap_or(horizon));
-                let at = 1.0 / *pairs as f64;
                 let draws = Draws::new(seed, Purpose::Instance);
                 let better = |pair: usize| usize::from(draws.round(pair as u64).uniform(0) >= 0.5);
                 let mean = |position: usize| {
                     if position % 2 == better(position / 2) { 0.5 + gap } else { 0.5 }
                 };
-                (0..2 * pairs)
-                    .map(|position| {
-                        Ok(task(position, Curve::threshold(at)?, bernoulli(mean(position))))
-                    })
-                    .collect()
+                thresholds(*pairs, (0..2 * pairs).map(mean))
             }
             Kind::UnknownThresholds { bits } => {
                 let b = drawn_threshold(*bits, seed);
-                let reached_at = |(position, at): (usize, f64)| {
-                    Ok(task(position, Curve::threshold(at)?, RewardLaw::Constant { mean: 1.0 }))
-                };
-                [b, 1.0 - b].into_iter().enumerate().map(reached_at).collect()
+                [b, 1.0 - b].into_iter().map(|at| (Curve::threshold(at), CERTAIN)).collect()
             }
-        }
+        };
+        let task = |(position, (curve, reward)): (usize, CurveAndReward)| {
+            let task = TaskSpec::new(format!("task-{}", position + 1), curve?);
+            Ok(TaskSpec { reward: Some(reward), ..task })
+        };
+        curves.into_iter().enumerate().map(task).collect()
     }
+}
+
+type CurveAndReward = (Result<Curve, CurveError>, RewardLaw);
+
+/// A reward that is always the largest.
+const CERTAIN: RewardLaw = RewardLaw::Constant { mean: 1.0 };
+
+fn bernoulli(mean: f64) -> RewardLaw {
+    RewardLaw::Bernoulli { mean }
+}
+
+/// Square roots of the budget's share, with these means.
+fn square_roots(means: &[f64]) -> Vec<CurveAndReward> {
+    means.iter().map(|mean| (Curve::power(0.5, 1.0), bernoulli(*mean))).collect()
+}
+
+/// Thresholds of which the budget reaches `plays`, with these means.
+fn thresholds(plays: usize, means: impl IntoIterator<Item = f64>) -> Vec<CurveAndReward> {
+    let at = 1.0 / plays as f64;
+    means.into_iter().map(|mean| (Curve::threshold(at), bernoulli(mean))).collect()
 }
 
 /// How much better one task of a pair is in Theorem 4's instance, in multiples of 1/√T.

@@ -58,31 +58,24 @@ impl StepItems {
             ));
         }
         let (lp_value, demand) = (value.value(), above.value());
-        if !(input.residual > 0.0) {
-            self.chosen.clone_from(&self.lp_item);
-            let bound = lp_value + BOUND_ROUNDING * lp_value;
-            return LpRelaxation {
-                multiplier: 0.0,
-                bound,
-                value: lp_value,
-                left: 0.0,
-                lp_value,
-                lp_units,
-                is_integral: true,
-            };
-        }
-        // The dual function at this multiplier.
-        let bound = lp_value + multiplier * (input.residual - demand);
-        let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * input.residual + lp_value);
         let mut root = LpRelaxation {
-            multiplier,
-            bound,
+            multiplier: 0.0,
+            bound: lp_value + BOUND_ROUNDING * lp_value,
             value: lp_value,
             left: 0.0,
             lp_value,
             lp_units,
             is_integral: true,
         };
+        if !(input.residual > 0.0) {
+            self.chosen.clone_from(&self.lp_item);
+            return root;
+        }
+        // The dual function at this multiplier.
+        let bound = lp_value + multiplier * (input.residual - demand);
+        root.bound =
+            bound + BOUND_ROUNDING * (bound.abs() + multiplier * input.residual + lp_value);
+        root.multiplier = multiplier;
         self.fill_ties(input, per_spend, &mut value, &mut above, &mut root);
         root.left = input.residual - above.value();
         root
