@@ -90,30 +90,18 @@ pub enum StateError {
     /// The state of the learner cannot be read.
     #[error("learner: {0}")]
     Learner(JsonError),
-    /// The means of `explore-then-commit` are too few or out of range.
-    #[error("learner: `committed` must be {tasks} means between 0 and 1")]
-    Means {
-        /// Tasks of the problem.
-        tasks: usize,
-    },
-    /// The state of `grid-ucb` belongs to another grid, or a gain is out of range.
-    #[error("learner: must hold plays and gains of {arms} splits")]
-    Grid {
-        /// Allocations of the grid.
-        arms: usize,
-    },
-    /// The regression of `oful` has other tasks or is damaged.
-    #[error("learner: must hold the regression of {tasks} tasks")]
-    Regression {
-        /// Tasks of the problem.
-        tasks: usize,
-    },
-    /// The bounds of `lattimore` belong to other tasks or are damaged.
-    #[error("learner: must hold bounds, sums and news of {tasks} tasks, none below zero")]
-    SlopeBounds {
-        /// Tasks of the problem.
-        tasks: usize,
-    },
+    /// The means of `explore-then-commit` are not as many as the tasks, or out of range.
+    #[error("learner: `committed` must be {0} means between 0 and 1")]
+    Means(usize),
+    /// The state of `grid-ucb` is not that of a grid with so many splits.
+    #[error("learner: must hold plays and gains of {0} splits")]
+    Grid(usize),
+    /// The state of `oful` is not the regression of so many tasks.
+    #[error("learner: must hold the regression of {0} tasks")]
+    Regression(usize),
+    /// The state of `lattimore` is not that of so many tasks.
+    #[error("learner: must hold bounds, sums and news of {0} tasks, none below zero")]
+    SlopeBounds(usize),
     /// A list of the learner's state has the wrong length.
     #[error("learner.{field}: {found} numbers for {tasks} tasks")]
     Length {

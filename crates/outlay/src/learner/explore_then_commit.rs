@@ -81,7 +81,7 @@ impl Learner for ExploreThenCommit {
             means.len() == tasks && means.iter().all(|mean| (0.0..=1.0).contains(mean))
         };
         if !state.committed.as_ref().is_none_or(fits) {
-            return Err(StateError::Means { tasks });
+            return Err(StateError::Means(tasks));
         }
         self.state = state;
         Ok(())

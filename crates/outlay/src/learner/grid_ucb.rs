@@ -162,7 +162,7 @@ impl Learner for GridUcb {
                 .zip(&state.gains)
                 .all(|(plays, gain)| *gain >= 0.0 && *gain <= most(plays))
         {
-            return Err(StateError::Grid { arms });
+            return Err(StateError::Grid(arms));
         }
         self.state = state;
         Ok(())

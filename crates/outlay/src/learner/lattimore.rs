@@ -274,7 +274,7 @@ impl Learner for Lattimore {
             || !state.tasks.iter().all(Difficulty::is_sound)
             || !are_news_sound
         {
-            return Err(StateError::SlopeBounds { tasks });
+            return Err(StateError::SlopeBounds(tasks));
         }
         self.state = state;
         Ok(())

@@ -184,7 +184,7 @@ impl Learner for Oful {
             || state.response.len() != tasks
             || !(state.log_determinant >= 0.0)
         {
-            return Err(StateError::Regression { tasks });
+            return Err(StateError::Regression(tasks));
         }
         self.state = state;
         Ok(())

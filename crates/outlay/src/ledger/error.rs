@@ -53,22 +53,23 @@ impl fmt::Display for First<'_> {
     }
 }
 
+fn issued(last: u64) -> String {
+    match last {
+        0 => "no round has been yet".to_owned(),
+        last => format!("rounds go from 1 to {last}"),
+    }
+}
+
 /// Why [`Ledger::report`](super::Ledger::report) rejects an entry.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EntryError {
-    /// No round has been issued.
-    #[error("round {round} was never handed out: no round has been yet")]
-    NoRound {
-        /// The round of the entry.
-        round: u64,
-    },
     /// The round was not issued.
-    #[error("round {round} was never handed out: rounds go from 1 to {last}")]
+    #[error("round {round} was never handed out: {}", issued(*.last))]
     UnknownRound {
         /// The round of the entry.
         round: u64,
-        /// The last issued round.
+        /// The last issued round; 0 if there is none.
         last: u64,
     },
     /// The problem has no such task, counted from 0.
@@ -150,26 +151,17 @@ pub enum RecordError {
     #[error(transparent)]
     Problem(ProblemErrors),
     /// A round has too few or too many numbers.
-    #[error("round {round}: needs one spend and one success a task")]
-    RoundLength {
-        /// The round.
-        round: usize,
-    },
+    #[error("round {0}: needs one spend and one success a task")]
+    RoundLength(usize),
     /// A number of a round is out of range.
-    #[error("round {round}: a number is out of range")]
-    RoundRange {
-        /// The round.
-        round: usize,
-    },
+    #[error("round {0}: a number is out of range")]
+    RoundRange(usize),
     /// An outcome names an unknown task.
     #[error("tells: no task is named {0}")]
     UnknownTask(String),
     /// A report was made after a number of rounds that the record does not have.
-    #[error("tells: after {after} does not fit the rounds")]
-    ReportOrder {
-        /// The number of rounds before the report.
-        after: u64,
-    },
+    #[error("tells: after {0} does not fit the rounds")]
+    ReportOrder(u64),
     /// An outcome is on record twice.
     #[error("tells: an outcome is on record twice")]
     Repeated,

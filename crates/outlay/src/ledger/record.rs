@@ -174,13 +174,13 @@ impl RoundRecord {
         let is_chance = |chance: &f64| (0.0..=1.0).contains(chance);
         let tasks = ledger.problem.tasks().len();
         if self.spend.len() != tasks || self.success.len() != tasks {
-            return Err(RecordError::RoundLength { round }.into());
+            return Err(RecordError::RoundLength(round).into());
         }
         if !(is_amount(&self.budget)
             && self.spend.iter().all(is_amount)
             && self.success.iter().all(is_chance))
         {
-            return Err(RecordError::RoundRange { round }.into());
+            return Err(RecordError::RoundRange(round).into());
         }
         Ok(Round {
             budget: self.budget,

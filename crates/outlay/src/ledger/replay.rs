@@ -35,7 +35,7 @@ impl Ledger {
             let until = usize::try_from(report.after)
                 .ok()
                 .filter(|until| *until >= handed_out && *until <= rounds.len());
-            let until = until.ok_or(RecordError::ReportOrder { after: report.after })?;
+            let until = until.ok_or(RecordError::ReportOrder(report.after))?;
             self.replay_rounds(&rounds[handed_out..until])?;
             handed_out = until;
             let reported = self.report(&report.entries)?;

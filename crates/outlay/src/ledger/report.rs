@@ -60,12 +60,8 @@ impl Ledger {
     /// The outcome of an entry, or the reason why it is invalid.
     fn check(&self, entry: &Entry) -> Result<ReportedOutcome, EntryError> {
         let Entry { round, task, .. } = *entry;
-        let Some(issued) = self.round(round) else {
-            return Err(match self.rounds() {
-                0 => EntryError::NoRound { round },
-                last => EntryError::UnknownRound { round, last },
-            });
-        };
+        let last = self.rounds();
+        let issued = self.round(round).ok_or(EntryError::UnknownRound { round, last })?;
         let name = self.problem.tasks().get(task).ok_or(EntryError::UnknownTask(task))?.name();
         if !issued.has(task) {
             return Err(EntryError::LeftOut { task: name.to_owned(), round });
