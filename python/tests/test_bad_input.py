@@ -153,7 +153,7 @@ REFUSALS: list[tuple[type[OutlayError], Callable[[], Any], str]] = [
     (LearnerError, lambda: Learner(two(), "kl-ucb-plus:c=0"), "learner `kl-ucb-plus:c=0`: c must be a number between 0.5 and 100"),
     (LearnerError, lambda: Learner(two(), "algorithm-1"), "learner `algorithm-1`: must know the horizon: give the number of rounds, or take `kl-ucb-plus`"),
     (LearnerError, lambda: Learner(two(), "kl-ucb-plus", feedback="bandit"), "learner `kl-ucb-plus`: needs censored feedback and would get bandit feedback only"),
-    (LearnerError, lambda: Learner(two(), feedback="all"), "feedback: must be censored, full or bandit, not all"),
+    (LearnerError, lambda: Learner(two(), feedback="all"), "unknown feedback `all`: expected one of `censored`, `full`, `bandit`"),
     (LearnerError, lambda: Learner(two(), max_change=-1.0), "max_change"),
     (LearnerError, lambda: Learner(two(), "uniform", floor=1.0), "guards: uniform chooses its allocation itself"),
     (AllocationError, lambda: Learner(two()).allocate(-1.0), "budget: must be finite and not negative, not -1"),

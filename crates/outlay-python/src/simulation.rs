@@ -31,9 +31,7 @@ fn source(text: &str) -> PyResult<Source> {
 pub(crate) fn feedback(word: Option<&str>) -> PyResult<Option<Feedback>> {
     let Some(word) = word else { return Ok(None) };
     let found = word.parse().map(Some);
-    found.map_err(|error: outlay::feedback::UnknownFeedback| {
-        LearnerError::new_err(error.to_string())
-    })
+    found.map_err(|error: outlay::UnknownName| LearnerError::new_err(error.to_string()))
 }
 
 pub(crate) fn learner(text: &str) -> PyResult<LearnerSpec> {

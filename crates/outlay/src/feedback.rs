@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::one_line;
+use crate::names::names;
 
 /// The part of a round's outcomes that a learner observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -16,20 +16,9 @@ pub enum Feedback {
     Bandit,
 }
 
+names!(Feedback, "feedback", Censored = "censored", Full = "full", Bandit = "bandit");
+
 impl Feedback {
-    /// Every kind of feedback.
-    pub const ALL: [Self; 3] = [Self::Censored, Self::Full, Self::Bandit];
-
-    /// Its name in files and flags.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Censored => "censored",
-            Self::Full => "full",
-            Self::Bandit => "bandit",
-        }
-    }
-
     /// Whether a learner that needs `needed` is served by this.
     #[must_use]
     pub fn covers(self, needed: Self) -> bool {
@@ -39,26 +28,6 @@ impl Feedback {
             Self::Full => 2,
         };
         richness(self) >= richness(needed)
-    }
-}
-
-impl std::fmt::Display for Feedback {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
-
-/// A text that names no kind of feedback.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("feedback: must be censored, full or bandit, not {0}")]
-pub struct UnknownFeedback(pub String);
-
-impl std::str::FromStr for Feedback {
-    type Err = UnknownFeedback;
-
-    fn from_str(text: &str) -> Result<Self, UnknownFeedback> {
-        let found = Self::ALL.into_iter().find(|feedback| feedback.as_str() == text);
-        found.ok_or_else(|| UnknownFeedback(one_line(text)))
     }
 }
 

@@ -12,21 +12,30 @@
 use std::str::FromStr;
 
 use crate::curve::{Curve, CurveError};
-use crate::problem::{Problem, ProblemSpec, RewardLaw, TaskSpec};
+use crate::parameters::{NameWithParameters, ParameterError};
+use crate::problem::{Problem, ProblemErrors, ProblemSpec, RewardLaw, TaskSpec};
 use crate::random::{Draws, Purpose};
-use crate::text::{NameWithParameters, one_line};
+use crate::text::one_line;
 
 /// An instance that cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceError {
-    /// The text does not name an instance or has invalid parameters, or the problem is invalid.
-    #[error("instance `{instance}`: {message}")]
+    /// The text does not name an instance or has invalid parameters.
+    #[error("instance `{instance}`: {error}")]
     Invalid {
-        /// The instance, on one line.
+        /// The text, on one line.
         instance: String,
         /// The reason.
-        message: String,
+        error: ParameterError,
+    },
+    /// The problem is invalid.
+    #[error("instance `{instance}`: {errors}")]
+    Problem {
+        /// The instance, on one line.
+        instance: String,
+        /// The errors of the problem.
+        errors: ProblemErrors,
     },
     /// The horizon is too short for the instance.
     #[error("instance `{instance}`: needs a horizon of at least {shortest} rounds, not {horizon}")]
@@ -140,7 +149,7 @@ impl FromStr for Instance {
 
     fn from_str(text: &str) -> Result<Self, InstanceError> {
         let kind = parse(text)
-            .map_err(|message| InstanceError::Invalid { instance: one_line(text), message })?;
+            .map_err(|error| InstanceError::Invalid { instance: one_line(text), error })?;
         Ok(Self { text: text.trim().to_owned(), kind })
     }
 }
@@ -151,7 +160,7 @@ impl std::fmt::Display for Instance {
     }
 }
 
-fn parse(text: &str) -> Result<Kind, String> {
+fn parse(text: &str) -> Result<Kind, ParameterError> {
     let mut named = NameWithParameters::parse(text, &INSTANCES.map(|entry| entry.name))?;
     let count =
         |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
@@ -168,9 +177,9 @@ fn parse(text: &str) -> Result<Kind, String> {
                 1
             };
             if plays > tasks {
-                return Err(format!("plays must be at most tasks: {plays} > {tasks}"));
+                return Err(ParameterError::TooManyPlays { plays, tasks });
             }
-            Kind::MSet { tasks, plays, gap: positive("gap", named.number("gap", 0.0..=0.5)?)? }
+            Kind::MSet { tasks, plays, gap: named.positive("gap", 0.5)? }
         }
         "saturating-jobs" => {
             let default = || vec![0.5, 0.2, 0.9, 0.3, 0.4];
@@ -181,7 +190,7 @@ fn parse(text: &str) -> Result<Kind, String> {
         "theorem-2" => Kind::Theorem2 { horizon: named.whole("horizon", 4..=u64::MAX)? },
         "theorem-4" => Kind::Theorem4 {
             pairs: count(named.whole("pairs", 1..=MOST_TASKS)?, 2),
-            gap: positive("gap", named.number("gap", 0.0..=WIDEST_GAP)?)?.unwrap_or(1.0),
+            gap: named.positive("gap", WIDEST_GAP)?.unwrap_or(1.0),
             horizon: named.whole("horizon", 16..=u64::MAX)?,
         },
         _ => Kind::UnknownThresholds {
@@ -190,11 +199,6 @@ fn parse(text: &str) -> Result<Kind, String> {
     };
     named.finish()?;
     Ok(kind)
-}
-
-/// Refuses zero, which the ranges of numbers cannot leave out.
-fn positive(key: &str, number: Option<f64>) -> Result<Option<f64>, String> {
-    if number == Some(0.0) { Err(format!("{key} must be above 0")) } else { Ok(number) }
 }
 
 impl Instance {
@@ -210,7 +214,6 @@ impl Instance {
     /// If the horizon is too short for the instance, or for its gap.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Problem, InstanceError> {
         let instance = || one_line(&self.text);
-        let invalid = |message: String| InstanceError::Invalid { instance: instance(), message };
         let shortest = match self.kind {
             Kind::Theorem2 { horizon: None } => 4,
             Kind::Theorem4 { horizon: None, .. } => 16,
@@ -229,86 +232,73 @@ impl Instance {
                 return Err(InstanceError::GapTooWide { instance, mean, most, rounds });
             }
         }
-        let tasks = self.tasks(horizon, seed).map_err(|error| invalid(error.to_string()))?;
-        ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() }
-            .check()
-            .map_err(|errors| invalid(errors.to_string()))
+        let spec = |tasks| ProblemSpec { tasks, horizon: Some(horizon), ..ProblemSpec::default() };
+        let tasks = self.tasks(horizon, seed).map_err(ProblemErrors::from);
+        let problem = tasks.and_then(|tasks| spec(tasks).check());
+        problem.map_err(|errors| InstanceError::Problem { instance: instance(), errors })
     }
 
     fn tasks(&self, horizon: u64, seed: u64) -> Result<Vec<TaskSpec>, CurveError> {
-        let bernoulli = |mean: f64| RewardLaw::Bernoulli { mean };
-        let task = |position: usize, curve: Curve, reward: RewardLaw| TaskSpec {
-            reward: Some(reward),
-            ..TaskSpec::new(format!("task-{}", position + 1), curve)
-        };
-        match &self.kind {
-            Kind::Power { tasks } => (0..*tasks)
-                .map(|position| {
-                    let (exponent, mean) = power_task(position, *tasks);
-                    Ok(task(position, Curve::power(exponent, 1.0)?, bernoulli(mean)))
-                })
-                .collect(),
-            Kind::SquareRoots { means } => {
-                let root = |(position, mean): (usize, &f64)| {
-                    Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)))
-                };
-                means.iter().enumerate().map(root).collect()
+        let curves: Vec<CurveAndReward> = match &self.kind {
+            Kind::Power { tasks } => {
+                let powers = (0..*tasks).map(|position| power_task(position, *tasks));
+                powers
+                    .map(|(exponent, mean)| (Curve::power(exponent, 1.0), bernoulli(mean)))
+                    .collect()
             }
+            Kind::SquareRoots { means } => square_roots(means),
             Kind::MSet { tasks, plays, gap } => {
                 let means =
                     gap.map_or_else(|| m_set_means(*tasks), |gap| gap_means(*tasks, *plays, gap));
-                let at = 1.0 / *plays as f64;
-                means
-                    .iter()
-                    .enumerate()
-                    .map(|(position, mean)| {
-                        Ok(task(position, Curve::threshold(at)?, bernoulli(*mean)))
-                    })
-                    .collect()
+                thresholds(*plays, means)
             }
             Kind::SaturatingJobs { full_at } => {
-                let job = |(position, full_at): (usize, &f64)| {
-                    Ok(task(
-                        position,
-                        Curve::saturating(*full_at)?,
-                        RewardLaw::Constant { mean: 1.0 },
-                    ))
-                };
-                full_at.iter().enumerate().map(job).collect()
+                full_at.iter().map(|full_at| (Curve::saturating(*full_at), CERTAIN)).collect()
             }
             Kind::Theorem2 { horizon: fixed } => {
                 let gap = (fixed.unwrap_or(horizon) as f64).powf(-0.25) / 6.0;
-                [0.5 + gap, 0.5 - gap]
-                    .iter()
-                    .enumerate()
-                    .map(|(position, mean)| {
-                        Ok(task(position, Curve::power(0.5, 1.0)?, bernoulli(*mean)))
-                    })
-                    .collect()
+                square_roots(&[0.5 + gap, 0.5 - gap])
             }
             Kind::Theorem4 { pairs, gap, horizon: fixed } => {
                 let gap = theorem_4_gap(*gap, fixed.unwrap_or(horizon));
-                let at = 1.0 / *pairs as f64;
                 let draws = Draws::new(seed, Purpose::Instance);
                 let better = |pair: usize| usize::from(draws.round(pair as u64).uniform(0) >= 0.5);
                 let mean = |position: usize| {
                     if position % 2 == better(position / 2) { 0.5 + gap } else { 0.5 }
                 };
-                (0..2 * pairs)
-                    .map(|position| {
-                        Ok(task(position, Curve::threshold(at)?, bernoulli(mean(position))))
-                    })
-                    .collect()
+                thresholds(*pairs, (0..2 * pairs).map(mean))
             }
             Kind::UnknownThresholds { bits } => {
                 let b = drawn_threshold(*bits, seed);
-                let reached_at = |(position, at): (usize, f64)| {
-                    Ok(task(position, Curve::threshold(at)?, RewardLaw::Constant { mean: 1.0 }))
-                };
-                [b, 1.0 - b].into_iter().enumerate().map(reached_at).collect()
+                [b, 1.0 - b].into_iter().map(|at| (Curve::threshold(at), CERTAIN)).collect()
             }
-        }
+        };
+        let task = |(position, (curve, reward)): (usize, CurveAndReward)| {
+            let task = TaskSpec::new(format!("task-{}", position + 1), curve?);
+            Ok(TaskSpec { reward: Some(reward), ..task })
+        };
+        curves.into_iter().enumerate().map(task).collect()
     }
+}
+
+type CurveAndReward = (Result<Curve, CurveError>, RewardLaw);
+
+/// A reward that is always the largest.
+const CERTAIN: RewardLaw = RewardLaw::Constant { mean: 1.0 };
+
+fn bernoulli(mean: f64) -> RewardLaw {
+    RewardLaw::Bernoulli { mean }
+}
+
+/// Square roots of the budget's share, with these means.
+fn square_roots(means: &[f64]) -> Vec<CurveAndReward> {
+    means.iter().map(|mean| (Curve::power(0.5, 1.0), bernoulli(*mean))).collect()
+}
+
+/// Thresholds of which the budget reaches `plays`, with these means.
+fn thresholds(plays: usize, means: impl IntoIterator<Item = f64>) -> Vec<CurveAndReward> {
+    let at = 1.0 / plays as f64;
+    means.into_iter().map(|mean| (Curve::threshold(at), bernoulli(mean))).collect()
 }
 
 /// How much better one task of a pair is in Theorem 4's instance, in multiples of 1/√T.

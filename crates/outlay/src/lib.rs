@@ -103,10 +103,13 @@ pub mod curve;
 pub mod feedback;
 pub mod fit;
 pub mod instance;
+mod json_error;
 pub mod learner;
 pub mod ledger;
+mod names;
 mod numeric;
 pub mod oracle;
+mod parameters;
 pub mod plan;
 pub mod problem;
 pub mod replay;
@@ -115,8 +118,11 @@ pub mod text;
 pub mod theory;
 
 pub use curve::Curve;
+pub use json_error::JsonError;
+pub use names::UnknownName;
 pub use numeric::rng as random;
 pub use oracle::{Allocation, AllocationError, Options, Oracle, Status, UnspentReason};
+pub use parameters::ParameterError;
 pub use problem::{
     Bounds, Leftover, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec,
 };

@@ -20,7 +20,10 @@ fn kinds_of_feedback_are_read_as_they_are_written() {
         assert_eq!(feedback.to_string().parse(), Ok(feedback));
     }
     let error = "none".parse::<Feedback>().unwrap_err();
-    assert_eq!(error.to_string(), "feedback: must be censored, full or bandit, not none");
+    assert_eq!(
+        error.to_string(),
+        "unknown feedback `none`: expected one of `censored`, `full`, `bandit`"
+    );
 }
 
 #[test]

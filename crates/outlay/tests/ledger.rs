@@ -216,7 +216,7 @@ fn contradictions_name_both_values_and_change_nothing() {
     ];
     let Err(LedgerError::Entries(refused)) = ledger.report(&entries) else { panic!("taken") };
     let said: Vec<String> =
-        refused.iter().map(|(position, why)| format!("{position}: {why}")).collect();
+        refused.iter().map(|entry| format!("{}: {}", entry.position, entry.reason)).collect();
     assert_eq!(
         said,
         [

@@ -68,8 +68,9 @@ fn adopt(problem: &Problem, allocation: &mut Allocation, rounded: &Rounded) {
     allocation.unspent = rounded.unspent;
 }
 
+/// An allocation and its certificate without the tasks, as `allocate` and `frontier` write them.
 #[derive(Serialize)]
-struct Record<'a> {
+pub(crate) struct AllocationRecord {
     budget: f64,
     value: f64,
     upper_bound: f64,
@@ -79,6 +80,27 @@ struct Record<'a> {
     status: Status,
     unspent: f64,
     unspent_reason: Option<&'static str>,
+}
+
+impl AllocationRecord {
+    pub(crate) fn new(allocation: &Allocation, is_rounded: bool) -> Self {
+        Self {
+            budget: allocation.budget,
+            value: allocation.value,
+            upper_bound: allocation.upper_bound,
+            gap: allocation.gap(),
+            price: allocation.price,
+            status: allocation.status,
+            unspent: allocation.unspent,
+            unspent_reason: unspent_reason(allocation, is_rounded),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    #[serde(flatten)]
+    allocation: AllocationRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
     rounding: Option<RoundingRecord>,
     tasks: Vec<Row<'a>>,
@@ -121,16 +143,8 @@ impl Answer {
     }
 
     fn record(&self) -> Record<'_> {
-        let allocation = &self.allocation;
         Record {
-            budget: allocation.budget,
-            value: allocation.value,
-            upper_bound: allocation.upper_bound,
-            gap: allocation.gap(),
-            price: allocation.price,
-            status: allocation.status,
-            unspent: allocation.unspent,
-            unspent_reason: unspent_reason(allocation, self.rounded.is_some()),
+            allocation: AllocationRecord::new(&self.allocation, self.rounded.is_some()),
             rounding: self.rounded.as_ref().map(|rounded| RoundingRecord {
                 unit: rounded.unit,
                 value_before: rounded.value_before,

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 
 use outlay::plan::{evenly_spaced, frontier};
-use outlay::{Allocation, Options, Problem, Status};
+use outlay::{Allocation, Options, Problem};
 use serde::Serialize;
 
 use crate::args::FrontierArgs;
-use crate::commands::allocate::unspent_reason;
+use crate::commands::allocate::AllocationRecord;
 use crate::failure::Failure;
 use crate::input::problem_source;
 use crate::input::values::values;
@@ -15,7 +15,7 @@ use crate::output::ReportFile;
 use crate::output::command_line;
 use crate::output::progress::{Work, with_progress};
 use crate::output::table::{Align, Table};
-use crate::output::{CommandOutput, Format, csv, json, without_underflow};
+use crate::output::{CommandOutput, Format, csv, json};
 use outlay_report::decision::{Frontier, FrontierPage, frontier_budgets};
 use outlay_report::number::{self, Precision, figure};
 
@@ -34,8 +34,8 @@ pub(crate) fn run(arguments: &FrontierArgs, quiet: bool) -> Result<CommandOutput
     })?;
     let result = match arguments.solve.format {
         Format::Table => table(&points),
-        Format::Json => json(&Record { points: points.iter().map(Point::new).collect() })?,
-        Format::Csv => csv(points.iter().map(Point::new))?,
+        Format::Json => json(&Record { points: points.iter().map(record).collect() })?,
+        Format::Csv => csv(points.iter().map(record))?,
     };
     let mut remarks = Vec::new();
     if let Some(file) = file {
@@ -88,35 +88,11 @@ fn budgets(arguments: &FrontierArgs, problem: &Problem) -> Result<Vec<f64>, Fail
 
 #[derive(Serialize)]
 struct Record {
-    points: Vec<Point>,
+    points: Vec<AllocationRecord>,
 }
 
-#[derive(Serialize)]
-struct Point {
-    budget: f64,
-    value: f64,
-    upper_bound: f64,
-    gap: f64,
-    #[serde(serialize_with = "without_underflow")]
-    price: f64,
-    status: Status,
-    unspent: f64,
-    unspent_reason: Option<&'static str>,
-}
-
-impl Point {
-    fn new(allocation: &Allocation) -> Self {
-        Self {
-            budget: allocation.budget,
-            value: allocation.value,
-            upper_bound: allocation.upper_bound,
-            gap: allocation.gap(),
-            price: allocation.price,
-            status: allocation.status,
-            unspent: allocation.unspent,
-            unspent_reason: unspent_reason(allocation, false),
-        }
-    }
+fn record(allocation: &Allocation) -> AllocationRecord {
+    AllocationRecord::new(allocation, false)
 }
 
 fn table(points: &[Allocation]) -> String {

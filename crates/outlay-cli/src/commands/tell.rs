@@ -41,7 +41,7 @@ fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Reported, Vec<String>
         Ok(told) if errors.is_empty() => return Ok(told),
         Ok(_) => {}
         Err(LedgerError::Entries(refused)) => errors.extend(
-            refused.iter().map(|(position, why)| format!("line {}: {why}", lines[*position])),
+            refused.iter().map(|entry| format!("line {}: {}", lines[entry.position], entry.reason)),
         ),
         Err(other) => return Err(vec![other.to_string()]),
     }

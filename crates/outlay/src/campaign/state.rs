@@ -44,14 +44,14 @@ impl CampaignState {
     /// If it is not the state of a campaign, or a newer version wrote it.
     pub fn from_json(text: &str) -> Result<Self, StateError> {
         let value: serde_json::Value =
-            serde_json::from_str(text).map_err(|error| StateError::Document(error.to_string()))?;
+            serde_json::from_str(text).map_err(|error| StateError::Document(error.into()))?;
         let version = value.get("version").and_then(serde_json::Value::as_u64);
         match version {
             Some(version) if version == u64::from(VERSION) => {}
             Some(found) => return Err(StateError::Version { found, known: VERSION }),
             None => return Err(StateError::NoVersion),
         }
-        Self::deserialize(value).map_err(|error| StateError::Document(error.to_string()))
+        Self::deserialize(value).map_err(|error| StateError::Document(error.into()))
     }
 
     /// As a JSON document.
@@ -107,8 +107,8 @@ impl Campaign {
         let mut campaign = Self::new(problem, options)?;
         if campaign.planner.names != state.tasks {
             return Err(StateError::Tasks {
-                found: list(&state.tasks),
-                expected: list(&campaign.planner.names),
+                found: state.tasks.clone(),
+                expected: campaign.planner.names.clone(),
             }
             .into());
         }
@@ -143,13 +143,4 @@ fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, St
         open.restore(record.clone());
     }
     Ok(open)
-}
-
-/// The first few names.
-fn list(names: &[String]) -> String {
-    const NAMED: usize = 5;
-    let shown: Vec<String> =
-        names.iter().take(NAMED).map(|name| crate::text::one_line(name)).collect();
-    let rest = names.len().saturating_sub(NAMED);
-    if rest > 0 { format!("{} and {rest} more", shown.join(", ")) } else { shown.join(", ") }
 }

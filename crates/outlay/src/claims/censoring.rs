@@ -1,6 +1,6 @@
 //! The price of censoring: Algorithm 1 against the same rule fed with every reward.
 
-use super::evidence::experiment;
+use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, exponent, largest, smallest};
 use super::{Claim, Evidence, Setting};
@@ -31,10 +31,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 1000), (10_000, 1000), (100_000, 300)][..],
     );
     let learners = [setting.subjects.algorithm_1, LearnerSpec::Full];
-    horizons
-        .iter()
-        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
-        .collect()
+    experiments(&INSTANCES, horizons, &learners)
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {

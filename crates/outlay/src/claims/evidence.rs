@@ -103,18 +103,31 @@ pub(super) fn half(statistics: &Statistics) -> f64 {
 
 /// An experiment on instances by name.
 pub(super) fn experiment(
-    instances: &[&str],
+    instances: &[impl AsRef<str>],
     horizon: u64,
     learners: &[LearnerSpec],
     replications: u64,
 ) -> Result<Experiment, ExperimentError> {
-    let case = |name: &&str| {
+    let case = |name: &str| {
         let source = Source::Instance(name.parse::<Instance>()?);
-        Ok(Case { name: (*name).to_owned(), source, horizon, parameter: None })
+        Ok(Case { name: name.to_owned(), source, horizon, parameter: None })
     };
-    let cases = instances.iter().map(case).collect::<Result<Vec<Case>, ExperimentError>>()?;
+    let names = instances.iter().map(AsRef::as_ref);
+    let cases = names.map(case).collect::<Result<Vec<Case>, ExperimentError>>()?;
     let learners = learners.iter().copied().map(Into::into).collect();
     Ok(Experiment { cases, learners, feedback: None, replications, seed: 1 })
+}
+
+/// One such experiment per horizon, with its number of replications.
+pub(super) fn experiments(
+    instances: &[impl AsRef<str>],
+    horizons: &[(u64, u64)],
+    learners: &[LearnerSpec],
+) -> Result<Vec<Experiment>, ExperimentError> {
+    let at = |&(horizon, replications): &(u64, u64)| {
+        experiment(instances, horizon, learners, replications)
+    };
+    horizons.iter().map(at).collect()
 }
 
 /// The regret of a run after so many rounds, linear in the logarithm of the rounds between the
@@ -144,10 +157,9 @@ pub(super) fn case_in(
     };
     let tasks = still.tasks().iter().map(task).collect();
     let spec = ProblemSpec { tasks, environment, horizon: Some(horizon), ..ProblemSpec::default() };
-    let problem = spec.check().map_err(|errors| InstanceError::Invalid {
-        instance: instance.to_owned(),
-        message: errors.to_string(),
-    })?;
+    let problem = spec
+        .check()
+        .map_err(|errors| InstanceError::Problem { instance: instance.to_owned(), errors })?;
     let name = format!("{instance}, {label}");
     Ok(Case { name, source: Source::Problem(Arc::new(problem)), horizon, parameter: None })
 }

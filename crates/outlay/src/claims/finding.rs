@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::names::names;
 use crate::simulation::Statistics;
 
 /// The strongest verdict that an experiment allows.
@@ -25,11 +26,7 @@ pub enum Verdict {
     NotShown,
 }
 
-impl std::fmt::Display for Verdict {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
+names!(Verdict, "verdict", Holds = "holds", Consistent = "consistent", NotShown = "not shown",);
 
 impl Verdict {
     /// The verdict that follows from the checks; without checks nothing is shown.
@@ -39,16 +36,6 @@ impl Verdict {
             _ if checks.is_empty() || checks.iter().any(|check| !check.passed()) => Self::NotShown,
             Strength::EveryRun => Self::Holds,
             Strength::Trend => Self::Consistent,
-        }
-    }
-
-    /// The name in reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Holds => "holds",
-            Self::Consistent => "consistent",
-            Self::NotShown => "not shown",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Our own claim: `kl-ucb-mixture` keeps the theorems of Algorithm 1 and loses no more.
 
-use super::evidence::{experiment, half};
+use super::evidence::{experiments, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Wanted};
 use super::series::{self, HORIZONS};
 use super::{Claim, Evidence, Setting};
@@ -33,10 +33,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 400), (10_000, 200), (100_000, 60)][..],
     );
     let learners = [setting.subjects.algorithm_1, setting.subjects.kl_ucb_mixture];
-    horizons
-        .iter()
-        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
-        .collect()
+    experiments(&INSTANCES, horizons, &learners)
 }
 
 /// What `kl-ucb-mixture` loses more than Algorithm 1, run by run: both have met the same draws.
@@ -85,12 +82,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
         }
         lines.push(line);
     }
-    let ends = horizons.first().into_iter().chain(horizons.last());
-    lines.push(Line::new(
-        "equal",
-        LineKind::Reference,
-        ends.map(|&horizon| (horizon, 1.0)).collect(),
-    ));
+    lines.push(series::level(evidence, "equal", 1.0));
     finding.panels.push(Panel {
         heading: "Regret of kl-ucb-mixture ÷ Algorithm 1",
         caption: "Ratio of the mean regrets. On saturating-jobs kl-ucb-mixture loses nothing."

@@ -1,6 +1,6 @@
 //! Our own claim: the worst case of `kl-ucb-plus` is K√T without a logarithm.
 
-use super::evidence::experiment;
+use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest, spread};
 use super::{Claim, Evidence, Setting};
@@ -35,13 +35,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 2000), (10_000, 1000), (100_000, 400)][..],
     );
     let names = GAPS.map(|gap| format!("theorem-4:pairs=2,gap={gap}"));
-    let names = names.each_ref().map(String::as_str);
-    horizons
-        .iter()
-        .map(|&(horizon, replications)| {
-            experiment(&names, horizon, &learners(setting), replications)
-        })
-        .collect()
+    experiments(&names, horizons, &learners(setting))
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {

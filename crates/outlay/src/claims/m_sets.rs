@@ -44,7 +44,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
             let gap = GAP * (tasks as f64 / (plays as f64 * horizon as f64)).sqrt();
             format!("m-set:tasks={tasks},plays={plays},gap={gap}")
         });
-        experiment(&names.each_ref().map(String::as_str), horizon, &learners(setting), replications)
+        experiment(&names, horizon, &learners(setting), replications)
     };
     (0..2).map(at).collect()
 }

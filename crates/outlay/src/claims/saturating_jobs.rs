@@ -1,7 +1,7 @@
 //! A related system: saturating lines of unknown steepness (Lattimore, Crammer and Szepesvári
 //! 2014).
 
-use super::evidence::experiment;
+use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, exponents};
 use super::{Claim, Evidence, Setting};
@@ -38,12 +38,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 40), (10_000, 40), (100_000, 16)][..],
         &[(1_000, 400), (10_000, 400), (100_000, 200), (1_000_000, 40)][..],
     );
-    horizons
-        .iter()
-        .map(|&(horizon, count)| {
-            experiment(&["saturating-jobs"], horizon, &learners(setting), count)
-        })
-        .collect()
+    experiments(&["saturating-jobs"], horizons, &learners(setting))
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {

@@ -33,6 +33,13 @@ pub(super) fn line(
     line
 }
 
+/// A horizontal line from the first horizon to the last.
+pub(super) fn level(evidence: &Evidence<'_>, name: &str, height: f64) -> Line {
+    let horizons = horizons(evidence);
+    let ends = horizons.first().into_iter().chain(horizons.last());
+    Line::new(name, LineKind::Reference, ends.map(|&horizon| (horizon, height)).collect())
+}
+
 /// The mean regret of one experiment as a value of a table.
 pub(super) fn mean(
     evidence: &Evidence<'_>,

@@ -1,6 +1,6 @@
 //! Theorem 1: under strong diminishing returns the regret grows like log² T.
 
-use super::evidence::{experiment, half};
+use super::evidence::{experiments, half};
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest};
 use super::{Claim, Evidence, Setting};
@@ -43,10 +43,7 @@ fn horizons(setting: &Setting) -> &'static [(u64, u64)] {
 
 fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     let learners = [setting.subjects.algorithm_1];
-    horizons(setting)
-        .iter()
-        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
-        .collect()
+    experiments(&INSTANCES, horizons(setting), &learners)
 }
 
 /// One instance at every horizon.

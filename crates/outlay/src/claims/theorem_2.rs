@@ -1,6 +1,6 @@
 //! Theorem 2: with bandit feedback regret is of order √T, where censored feedback allows log² T.
 
-use super::evidence::experiment;
+use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, exponent, smallest};
 use super::{Claim, Evidence, Setting};
@@ -36,10 +36,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 400), (10_000, 200), (100_000, 100), (1_000_000, 24)][..],
     );
     let learners = learners(setting);
-    horizons
-        .iter()
-        .map(|&(horizon, replications)| experiment(&[INSTANCE], horizon, &learners, replications))
-        .collect()
+    experiments(&[INSTANCE], horizons, &learners)
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {

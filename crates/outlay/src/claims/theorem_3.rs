@@ -1,6 +1,6 @@
 //! Theorem 3: for any curves, regret stays below a bound of order K√T.
 
-use super::evidence::experiment;
+use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Value, Wanted};
 use super::series::{self, HORIZONS, largest};
 use super::{Claim, Evidence, Setting};
@@ -43,10 +43,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(100, 200), (1_000, 200), (10_000, 100), (100_000, 30)][..],
     );
     let learners = learners(setting);
-    horizons
-        .iter()
-        .map(|&(horizon, replications)| experiment(&INSTANCES, horizon, &learners, replications))
-        .collect()
+    experiments(&INSTANCES, horizons, &learners)
 }
 
 /// The place of `kl-ucb-plus`, whose bound needs no sum of chances.

@@ -1,7 +1,7 @@
 //! Theorem 4: on pairs of thresholds regret is of order K√T, even with full feedback.
 
-use super::evidence::experiment;
-use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
+use super::evidence::experiments;
+use super::finding::{Axis, Check, Finding, Line, Panel, Strength, Table, Wanted};
 use super::series::{self, HORIZONS, largest, smallest};
 use super::{Claim, Evidence, Setting};
 use crate::learner::LearnerSpec;
@@ -37,13 +37,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
         &[(1_000, 1000), (10_000, 400), (100_000, 200)][..],
     );
     let names = PAIRS.map(|pairs| format!("theorem-4:pairs={pairs}"));
-    let names = names.each_ref().map(String::as_str);
-    horizons
-        .iter()
-        .map(|&(horizon, replications)| {
-            experiment(&names, horizon, &learners(setting), replications)
-        })
-        .collect()
+    experiments(&names, horizons, &learners(setting))
 }
 
 fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
@@ -90,17 +84,8 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     columns.extend(learners.iter().map(|learner| format!("{learner}: regret")));
     let table = Table { columns, rows: rows.collect() };
     let mut drawn: Vec<Line> = lines(0).chain(lines(2)).collect();
-    let outer = horizons.first().into_iter().chain(horizons.last());
-    drawn.push(Line::new(
-        "choosing at random",
-        LineKind::Reference,
-        outer.clone().map(|&horizon| (horizon, 0.5)).collect(),
-    ));
-    drawn.push(Line::new(
-        "no learner is below",
-        LineKind::Reference,
-        outer.map(|&horizon| (horizon, 1.0 / 13.2)).collect(),
-    ));
+    drawn.push(series::level(evidence, "choosing at random", 0.5));
+    drawn.push(series::level(evidence, "no learner is below", 1.0 / 13.2));
     Ok(Finding {
         checks,
         table,

@@ -52,14 +52,14 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
             Value::Number(regret),
         ]
     };
-    for (name, strategy) in ThresholdStrategy::ALL {
+    for strategy in ThresholdStrategy::ALL {
         let mut regrets = (1..=seeds).map(|seed| unknown_thresholds(strategy, rounds, seed).regret);
         let agrees = regrets.clone().filter(|regret| *regret == rounds).count() as f64;
-        let what = format!("{name}: share of the seeds with a regret of exactly T");
+        let what = format!("{strategy}: share of the seeds with a regret of exactly T");
         finding.checks.push(Check::new(what, agrees / seeds as f64, Wanted::Exactly(1.0)));
         finding.table.rows.push(row(
             "unknown, longer than T bits",
-            name,
+            strategy.as_str(),
             regrets.next().map_or(f64::NAN, |regret| regret as f64),
         ));
     }

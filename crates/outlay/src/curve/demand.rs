@@ -74,6 +74,43 @@ impl Smooth {
     }
 }
 
+/// A concave family that the oracle solves in bulk.
+pub(crate) enum Concave<'a> {
+    Power(&'a Power),
+    Exponential(&'a Exponential),
+    Linear { saturates_at: f64 },
+}
+
+impl<'a> Concave<'a> {
+    /// None if the curve is of another family.
+    pub(crate) fn of(curve: &'a Curve) -> Option<Self> {
+        match curve.family() {
+            Family::Power(power) if power.exponent() < 1.0 => Some(Self::Power(power)),
+            Family::Power(power) => Some(Self::Linear { saturates_at: power.scale() }),
+            Family::Saturating(line) => Some(Self::Linear { saturates_at: line.full_at() }),
+            Family::Exponential(exponential) => Some(Self::Exponential(exponential)),
+            _ => None,
+        }
+    }
+}
+
+impl Curve {
+    /// Whether the curve is a user's function.
+    pub(crate) fn is_custom(&self) -> bool {
+        matches!(self.family(), Family::Custom(_))
+    }
+
+    /// The spends at which the curve jumps.
+    pub(crate) fn jumps(&self) -> &[f64] {
+        match self.family() {
+            Family::Threshold(threshold) => threshold.jumps(),
+            Family::Steps(steps) => steps.at(),
+            Family::Empirical(empirical) => empirical.at(),
+            _ => &[],
+        }
+    }
+}
+
 impl Form {
     /// The form of a curve. A custom function is a single cell from zero on until it is refined.
     pub(crate) fn of(curve: &Curve) -> Self {
@@ -194,9 +231,9 @@ pub(crate) fn best_surplus(
         Family::Exponential(exponential) => consider(smooth(&|slope| exponential.at_slope(slope))),
         Family::Hill(hill) => consider(smooth(&|slope| hill.at_slope(slope))),
         Family::Logistic(logistic) => consider(smooth(&|slope| logistic.at_slope(slope))),
-        Family::Threshold(threshold) => threshold.jumps().iter().copied().for_each(consider),
-        Family::Steps(steps) => steps.at().iter().copied().for_each(consider),
-        Family::Empirical(empirical) => empirical.at().iter().copied().for_each(consider),
+        Family::Threshold(_) | Family::Steps(_) | Family::Empirical(_) => {
+            curve.jumps().iter().copied().for_each(consider);
+        }
         Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(consider),
         Family::Custom(_) => {
             let bound = surplus_bound(curve, value, multiplier, from, range.max);

@@ -54,26 +54,19 @@ impl Curve {
 }
 
 /// A part of the paper's strong diminishing returns that does not hold for a curve.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiminishingReturnsFailure {
     /// Part 1: the slope at zero spend is finite.
+    #[error("finite slope at zero")]
     FiniteSlopeAtZero,
     /// Part 1: the slope jumps somewhere in the budget's range.
+    #[error("kink or jump")]
     KinkOrJump,
     /// Part 2: the curve is not strongly concave on some interval.
+    #[error("not strongly concave")]
     NotStronglyConcave,
     /// The declared shape of a custom function does not decide it.
+    #[error("not declared")]
     NotDeclared,
-}
-
-impl std::fmt::Display for DiminishingReturnsFailure {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::FiniteSlopeAtZero => "finite slope at zero",
-            Self::KinkOrJump => "kink or jump",
-            Self::NotStronglyConcave => "not strongly concave",
-            Self::NotDeclared => "not declared",
-        })
-    }
 }

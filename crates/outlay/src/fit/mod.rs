@@ -51,6 +51,7 @@ use std::fmt;
 
 use crate::Curve;
 use crate::curve::CurveError;
+use crate::names::names;
 use cross_validation::{Folds, candidates, parameter_count, simplest};
 use parametric::{ParametricFit, model};
 use step::Step;
@@ -82,38 +83,19 @@ pub enum Family {
     Monotone,
 }
 
-impl fmt::Display for Family {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
+names!(
+    Family,
+    "family",
+    Power = "power",
+    Saturating = "saturating",
+    Exponential = "exponential",
+    Hill = "hill",
+    Logistic = "logistic",
+    Threshold = "threshold",
+    Monotone = "monotone",
+);
 
 impl Family {
-    /// All families.
-    pub const ALL: [Self; 7] = [
-        Self::Power,
-        Self::Saturating,
-        Self::Exponential,
-        Self::Hill,
-        Self::Logistic,
-        Self::Threshold,
-        Self::Monotone,
-    ];
-
-    /// The name on the command line and in JSON.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Power => "power",
-            Self::Saturating => "saturating",
-            Self::Exponential => "exponential",
-            Self::Hill => "hill",
-            Self::Logistic => "logistic",
-            Self::Threshold => "threshold",
-            Self::Monotone => "monotone",
-        }
-    }
-
     /// Whether the family has a fixed number of parameters, fitted by maximum likelihood.
     #[must_use]
     pub fn is_parametric(self) -> bool {

@@ -1,47 +1,53 @@
 //! Warnings about fitted curves.
 
-use std::fmt;
-
 /// A warning about a fitted curve.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Warning {
     /// The log has only failures.
+    #[error("only failures in {}: a guess, as if half of one had succeeded", counted(*.trials))]
     OnlyFailures {
         /// The number of trials.
         trials: f64,
     },
     /// The log has only successes.
+    #[error("only successes in {}: a guess, as if half of one more had failed", counted(*.trials))]
     OnlySuccesses {
         /// The number of trials.
         trials: f64,
     },
     /// The log has few trials.
+    #[error("only {}", counted(*.trials))]
     FewTrials {
         /// The number of trials.
         trials: f64,
     },
     /// All rows have the same spend.
+    #[error("every trial spends {}: the shape is a guess", short(*.spend))]
     OneSpend {
         /// That spend.
         spend: f64,
     },
     /// The log ends below the budget.
+    #[error("extrapolates from {} on", short(*.from))]
     Extrapolates {
         /// The largest spend of the log.
         from: f64,
     },
     /// The log starts far above zero; the curve below is an extrapolation.
+    #[error("extrapolates below {}", short(*.to))]
     NothingBelow {
         /// The smallest spend of the log.
         to: f64,
     },
     /// The interval of a parameter is unbounded on at least one side.
+    #[error("{parameter} is not pinned down by the log")]
     Unbounded {
         /// Its name.
         parameter: &'static str,
     },
     /// Success decreases significantly with the spend.
+    #[error("success falls between {} and {}", short(*.from), short(*.to))]
     Falls {
         /// The spend with the higher success.
         from: f64,
@@ -49,13 +55,19 @@ pub enum Warning {
         to: f64,
     },
     /// The goodness-of-fit test rejects the curve.
+    #[error("misses the log (calibration {})", chance(*.calibration))]
     Misses {
         /// The p-value of the test.
         calibration: f64,
     },
     /// The log has successes at zero spend, so a floor was fitted.
+    #[error("successes at zero spend: a floor was fitted")]
     FreeSuccess,
     /// The largest amounts are censored, so the end of the curve is unknown.
+    #[error(
+        "stays at {} from {} on: the largest amounts are censored",
+        short(*.height), short(*.from)
+    )]
     StaysBelow {
         /// The largest success of the curve.
         height: f64,
@@ -64,62 +76,15 @@ pub enum Warning {
     },
 }
 
-impl fmt::Display for Warning {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::OnlyFailures { trials } => {
-                write!(
-                    formatter,
-                    "only failures in {}: a guess, as if half of one had succeeded",
-                    counted(*trials)
-                )
-            }
-            Self::OnlySuccesses { trials } => {
-                write!(
-                    formatter,
-                    "only successes in {}: a guess, as if half of one more had failed",
-                    counted(*trials)
-                )
-            }
-            Self::FewTrials { trials } => write!(formatter, "only {}", counted(*trials)),
-            Self::OneSpend { spend } => {
-                write!(formatter, "every trial spends {}: the shape is a guess", short(*spend))
-            }
-            Self::Extrapolates { from } => {
-                write!(formatter, "extrapolates from {} on", short(*from))
-            }
-            Self::NothingBelow { to } => write!(formatter, "extrapolates below {}", short(*to)),
-            Self::Unbounded { parameter } => {
-                write!(formatter, "{parameter} is not pinned down by the log")
-            }
-            Self::Falls { from, to } => {
-                write!(formatter, "success falls between {} and {}", short(*from), short(*to))
-            }
-            Self::Misses { calibration } => {
-                let chance = if *calibration < 1e-4 {
-                    "below 0.0001".to_owned()
-                } else {
-                    format!("{calibration:.4}")
-                };
-                write!(formatter, "misses the log (calibration {chance})")
-            }
-            Self::FreeSuccess => write!(formatter, "successes at zero spend: a floor was fitted"),
-            Self::StaysBelow { height, from } => {
-                write!(
-                    formatter,
-                    "stays at {} from {} on: the largest amounts are censored",
-                    short(*height),
-                    short(*from)
-                )
-            }
-        }
-    }
-}
-
 /// Four digits are enough for a sentence.
 fn short(number: f64) -> String {
     let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
     rounded.to_string()
+}
+
+/// A p-value, of which small ones need no digits.
+fn chance(p: f64) -> String {
+    if p < 1e-4 { "below 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 /// `1 trial`, `18 trials`.

@@ -3,18 +3,20 @@
 use super::LearnerSpec;
 use super::grid_ucb::MOST_ARMS;
 use crate::feedback::Feedback;
+use crate::text::one_line;
+use crate::{JsonError, ParameterError};
 
 /// A learner that cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnerError {
     /// The text does not name a learner or has invalid parameters.
-    #[error("learner `{text}`: {message}")]
+    #[error("learner `{text}`: {error}")]
     Invalid {
         /// The text, on one line.
         text: String,
         /// The reason.
-        message: String,
+        error: ParameterError,
     },
     /// The learner needs more feedback than it would get.
     #[error("learner `{learner}`: needs {needed} feedback and would get {given} feedback only")]
@@ -54,7 +56,7 @@ pub enum LearnerError {
 pub enum StateError {
     /// The document is not the state of a campaign.
     #[error("state: {0}")]
-    Document(String),
+    Document(JsonError),
     /// The document has no version.
     #[error("state: has no version, so it is not the state of a campaign")]
     NoVersion,
@@ -67,12 +69,12 @@ pub enum StateError {
         known: u32,
     },
     /// The state belongs to a problem with other tasks.
-    #[error("state: its tasks are {found}, those of the problem {expected}")]
+    #[error("state: its tasks are {}, those of the problem {}", list(.found), list(.expected))]
     Tasks {
         /// The tasks of the state.
-        found: String,
+        found: Vec<String>,
         /// The tasks of the problem.
-        expected: String,
+        expected: Vec<String>,
     },
     /// An open round is inconsistent.
     #[error("state: open round {round} does not fit: rounds rise up to {last}, one entry a task")]
@@ -87,7 +89,19 @@ pub enum StateError {
     Guards,
     /// The state of the learner cannot be read.
     #[error("learner: {0}")]
-    Learner(String),
+    Learner(JsonError),
+    /// The means of `explore-then-commit` are not as many as the tasks, or out of range.
+    #[error("learner: `committed` must be {0} means between 0 and 1")]
+    Means(usize),
+    /// The state of `grid-ucb` is not that of a grid with so many splits.
+    #[error("learner: must hold plays and gains of {0} splits")]
+    Grid(usize),
+    /// The state of `oful` is not the regression of so many tasks.
+    #[error("learner: must hold the regression of {0} tasks")]
+    Regression(usize),
+    /// The state of `lattimore` is not that of so many tasks.
+    #[error("learner: must hold bounds, sums and news of {0} tasks, none below zero")]
+    SlopeBounds(usize),
     /// A list of the learner's state has the wrong length.
     #[error("learner.{field}: {found} numbers for {tasks} tasks")]
     Length {
@@ -117,4 +131,12 @@ pub enum StateError {
     /// The learner does not implement [`Learner::load`](super::Learner::load).
     #[error("learner: it has no saved state; implement `save` and `load` to continue a campaign")]
     Unsupported,
+}
+
+/// The first few names.
+fn list(names: &[String]) -> String {
+    const NAMED: usize = 5;
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| one_line(name)).collect();
+    let rest = names.len().saturating_sub(NAMED);
+    if rest > 0 { format!("{} and {rest} more", shown.join(", ")) } else { shown.join(", ") }
 }

@@ -16,11 +16,12 @@ use crate::feedback::Outcome;
 #[derive(Debug, Clone)]
 pub(super) struct ExploreThenCommit {
     rounds: u64,
-    state: State,
+    state: ExploreThenCommitState,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+/// The saved state of `explore-then-commit`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ExploreThenCommitState {
     #[serde(flatten)]
     counts: Counts,
     /// The means when the exploring ended.
@@ -35,7 +36,10 @@ pub(super) fn default_rounds(tasks: usize, horizon: u64) -> u64 {
 
 impl ExploreThenCommit {
     pub(super) fn learner(tasks: usize, rounds: u64) -> Box<dyn Learner> {
-        Box::new(Self { rounds, state: State { counts: Counts::new(tasks), committed: None } })
+        Box::new(Self {
+            rounds,
+            state: ExploreThenCommitState { counts: Counts::new(tasks), committed: None },
+        })
     }
 }
 
@@ -63,20 +67,21 @@ impl Learner for ExploreThenCommit {
     }
 
     fn save(&self) -> LearnerState {
-        LearnerState::other(&self.state)
+        LearnerState::ExploreThenCommit(self.state.clone())
     }
 
     fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
-        let state: State = state.read()?;
+        let state = match state {
+            LearnerState::ExploreThenCommit(state) => state.clone(),
+            other => other.read()?,
+        };
         let tasks = self.state.counts.tasks();
         state.counts.check(tasks)?;
         let fits = |means: &Vec<f64>| {
             means.len() == tasks && means.iter().all(|mean| (0.0..=1.0).contains(mean))
         };
         if !state.committed.as_ref().is_none_or(fits) {
-            return Err(StateError::Learner(format!(
-                "`committed` must be {tasks} means between 0 and 1"
-            )));
+            return Err(StateError::Means(tasks));
         }
         self.state = state;
         Ok(())

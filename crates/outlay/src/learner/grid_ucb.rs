@@ -26,11 +26,12 @@ pub(super) struct GridUcb {
     arms: Vec<Vec<u32>>,
     units: u32,
     tasks: f64,
-    state: State,
+    state: GridUcbState,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+/// The saved state of `grid-ucb`: how often each split was played, and the sum of its gains.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GridUcbState {
     plays: Vec<u64>,
     gains: Vec<f64>,
 }
@@ -51,7 +52,7 @@ impl GridUcb {
         if arms.is_empty() {
             return Err(LearnerError::GridInfeasible);
         }
-        let state = State { plays: vec![0; arms.len()], gains: vec![0.0; arms.len()] };
+        let state = GridUcbState { plays: vec![0; arms.len()], gains: vec![0.0; arms.len()] };
         Ok(Box::new(Self { arms, units, tasks: tasks as f64, state }))
     }
 
@@ -143,11 +144,14 @@ impl Learner for GridUcb {
     }
 
     fn save(&self) -> LearnerState {
-        LearnerState::other(&self.state)
+        LearnerState::GridUcb(self.state.clone())
     }
 
     fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
-        let state: State = state.read()?;
+        let state = match state {
+            LearnerState::GridUcb(state) => state.clone(),
+            other => other.read()?,
+        };
         let arms = self.arms.len();
         let most = |play: &u64| *play as f64 * self.tasks + 1e-6;
         let fits = state.plays.len() == arms && state.gains.len() == arms;
@@ -158,7 +162,7 @@ impl Learner for GridUcb {
                 .zip(&state.gains)
                 .all(|(plays, gain)| *gain >= 0.0 && *gain <= most(plays))
         {
-            return Err(StateError::Learner(format!("must hold plays and gains of {arms} splits")));
+            return Err(StateError::Grid(arms));
         }
         self.state = state;
         Ok(())

@@ -50,13 +50,14 @@ pub(super) struct Lattimore {
     bounds: Vec<Bounds>,
     /// `log(6 (T K)²)`.
     log_confidence: f64,
-    state: State,
+    state: LattimoreState,
     /// Tasks by their lower bounds.
     order: Vec<usize>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+/// The saved state of `lattimore`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LattimoreState {
     tasks: Vec<Difficulty>,
     /// What came back since the last decision. It is taken up at the next one, sorted, so that the
     /// order of arrival is without effect.
@@ -64,7 +65,7 @@ struct State {
 }
 
 /// What is known of the spend ν from which on a task always completes.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Difficulty {
     /// ν is at least this; 0 until the first failure.
     low: f64,
@@ -82,7 +83,7 @@ struct Difficulty {
     largest_weight: f64,
 }
 
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 struct News {
     task: usize,
     spend: f64,
@@ -172,13 +173,13 @@ impl Lattimore {
         Self {
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
             log_confidence: 6.0_f64.ln() + 2.0 * ((horizon as f64).ln() + (tasks as f64).ln()),
-            state: State { tasks: vec![Difficulty::default(); tasks], news: Vec::new() },
+            state: LattimoreState { tasks: vec![Difficulty::default(); tasks], news: Vec::new() },
             order: (0..tasks).collect(),
         }
     }
 
     fn take_up_news(&mut self) {
-        let State { tasks, news } = &mut self.state;
+        let LattimoreState { tasks, news } = &mut self.state;
         news.sort_unstable_by(News::order);
         for of_one_task in news.chunk_by(|one, other| one.task == other.task) {
             tasks[of_one_task[0].task].learn(of_one_task, self.log_confidence);
@@ -256,11 +257,14 @@ impl Learner for Lattimore {
     fn save(&self) -> LearnerState {
         let mut state = self.state.clone();
         state.news.sort_unstable_by(News::order);
-        LearnerState::other(&state)
+        LearnerState::Lattimore(state)
     }
 
     fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
-        let state: State = state.read()?;
+        let state = match state {
+            LearnerState::Lattimore(state) => state.clone(),
+            other => other.read()?,
+        };
         let tasks = self.bounds.len();
         let are_news_sound = state
             .news
@@ -270,9 +274,7 @@ impl Learner for Lattimore {
             || !state.tasks.iter().all(Difficulty::is_sound)
             || !are_news_sound
         {
-            return Err(StateError::Learner(format!(
-                "must hold bounds, sums and news of {tasks} tasks, none below zero"
-            )));
+            return Err(StateError::SlopeBounds(tasks));
         }
         self.state = state;
         Ok(())

@@ -25,7 +25,7 @@ pub(super) struct Oful {
     tasks: usize,
     /// `2 log(1/δ)`.
     log_confidence: f64,
-    state: State,
+    state: OfulState,
     estimate: Vec<f64>,
     radius: f64,
     climb: Climb,
@@ -33,8 +33,9 @@ pub(super) struct Oful {
     scratch: Vec<f64>,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct State {
+/// The saved state of `oful`: its ridge regression.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OfulState {
     /// The inverse of I + Σ F Fᵀ, row by row.
     inverse: Vec<f64>,
     /// log det(I + Σ F Fᵀ).
@@ -61,7 +62,7 @@ impl Oful {
         Box::new(Self {
             tasks,
             log_confidence: 2.0 * (horizon as f64).ln(),
-            state: State { inverse, log_determinant: 0.0, response: vec![0.0; tasks] },
+            state: OfulState { inverse, log_determinant: 0.0, response: vec![0.0; tasks] },
             estimate: vec![0.0; tasks],
             radius: 0.0,
             climb: Climb { best_weights: vec![0.0; tasks], ..Climb::default() },
@@ -170,17 +171,20 @@ impl Learner for Oful {
     }
 
     fn save(&self) -> LearnerState {
-        LearnerState::other(&self.state)
+        LearnerState::Oful(self.state.clone())
     }
 
     fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
-        let state: State = state.read()?;
+        let state = match state {
+            LearnerState::Oful(state) => state.clone(),
+            other => other.read()?,
+        };
         let tasks = self.tasks;
         if state.inverse.len() != tasks * tasks
             || state.response.len() != tasks
             || !(state.log_determinant >= 0.0)
         {
-            return Err(StateError::Learner(format!("must hold the regression of {tasks} tasks")));
+            return Err(StateError::Regression(tasks));
         }
         self.state = state;
         Ok(())

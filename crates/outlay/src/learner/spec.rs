@@ -18,7 +18,8 @@ use super::thompson::Thompson;
 use super::uniform::Uniform;
 use super::{Learner, LearnerError, LearnerInputs, full};
 use crate::feedback::Feedback;
-use crate::text::NameWithParameters;
+use crate::parameters::{NameWithParameters, ParameterError};
+use crate::text::one_line;
 
 /// Facts about a learner that help to choose it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -198,13 +199,12 @@ impl FromStr for LearnerSpec {
     type Err = LearnerError;
 
     fn from_str(text: &str) -> Result<Self, LearnerError> {
-        Self::parse(text)
-            .map_err(|message| LearnerError::Invalid { text: crate::text::one_line(text), message })
+        Self::parse(text).map_err(|error| LearnerError::Invalid { text: one_line(text), error })
     }
 }
 
 impl LearnerSpec {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, ParameterError> {
         let names = LEARNERS.iter().map(|entry| entry.name);
         let aliases = LEARNERS.iter().flat_map(|entry| entry.aliases).copied();
         let mut named = NameWithParameters::parse(text, &names.chain(aliases).collect::<Vec<_>>())?;
@@ -217,7 +217,7 @@ impl LearnerSpec {
     }
 
     /// The same learner with the parameters that are given.
-    fn with_parameters(self, named: &mut NameWithParameters<'_>) -> Result<Self, String> {
+    fn with_parameters(self, named: &mut NameWithParameters<'_>) -> Result<Self, ParameterError> {
         Ok(match self {
             Self::KlUcbPlus { c } => {
                 Self::KlUcbPlus { c: named.number("c", 0.5..=100.0)?.unwrap_or(c) }

@@ -2,9 +2,11 @@
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::counts::Counts;
 use super::error::StateError;
+use super::{ExploreThenCommitState, GridUcbState, LattimoreState, OfulState};
 
 /// Everything that a learner has learned, as the state of a campaign stores it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -15,8 +17,16 @@ pub enum LearnerState {
     Empty,
     /// Completions and sums of rewards: the state of every count-based learner.
     Counts(Counts),
-    /// Any other state, as a JSON value.
-    Other(serde_json::Value),
+    /// The state of `explore-then-commit`.
+    ExploreThenCommit(ExploreThenCommitState),
+    /// The state of `grid-ucb`.
+    GridUcb(GridUcbState),
+    /// The state of `oful`.
+    Oful(OfulState),
+    /// The state of `lattimore`.
+    Lattimore(LattimoreState),
+    /// The state of a learner of your own, as a JSON value.
+    Other(Value),
 }
 
 impl LearnerState {
@@ -33,33 +43,40 @@ impl LearnerState {
     pub fn read<T: DeserializeOwned>(&self) -> Result<T, StateError> {
         let read = match self {
             Self::Other(value) => T::deserialize(value),
-            Self::Empty | Self::Counts(_) => {
-                serde_json::to_value(self).and_then(|value| T::deserialize(&value))
-            }
+            typed => serde_json::to_value(typed).and_then(|value| T::deserialize(&value)),
         };
-        read.map_err(|error| StateError::Learner(error.to_string()))
+        read.map_err(|error| StateError::Learner(error.into()))
     }
 
     /// The counts of a count-based learner for `tasks` tasks, checked.
     pub(super) fn counts(&self, tasks: usize) -> Result<Counts, StateError> {
         let counts = match self {
             Self::Counts(counts) => counts.clone(),
-            Self::Empty | Self::Other(_) => self.read()?,
+            other => other.read()?,
         };
         counts.check(tasks)?;
         Ok(counts)
+    }
+
+    /// The value as the state of a built-in learner, if that loses nothing: a learner of your own
+    /// may use the same keys for other types.
+    fn typed<T: DeserializeOwned>(value: &Value, variant: fn(T) -> Self) -> Option<Self> {
+        let state = variant(T::deserialize(value).ok()?);
+        serde_json::to_value(&state).is_ok_and(|same| same == *value).then_some(state)
     }
 }
 
 impl<'de> Deserialize<'de> for LearnerState {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = serde_json::Value::deserialize(deserializer)?;
+        let value = Value::deserialize(deserializer)?;
         if value.is_null() {
             return Ok(Self::Empty);
         }
-        // A state with more keys than the counts belongs to another kind of learner.
-        let has_counts_only = value.as_object().is_some_and(|object| object.len() == 2);
-        let counts = has_counts_only.then(|| Counts::deserialize(&value).ok()).flatten();
-        Ok(counts.map_or(Self::Other(value), Self::Counts))
+        let typed = Self::typed(&value, Self::Counts)
+            .or_else(|| Self::typed(&value, Self::ExploreThenCommit))
+            .or_else(|| Self::typed(&value, Self::GridUcb))
+            .or_else(|| Self::typed(&value, Self::Oful))
+            .or_else(|| Self::typed(&value, Self::Lattimore));
+        Ok(typed.unwrap_or(Self::Other(value)))
     }
 }

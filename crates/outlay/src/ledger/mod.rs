@@ -21,45 +21,23 @@
 //! ```
 
 mod curve_misfit;
+mod error;
 mod record;
 mod replay;
 mod report;
 mod status;
 
 pub use curve_misfit::CurveMisfit;
+pub use error::{EntryError, InvalidEntry, LedgerError, RecordError};
 pub use report::{Entry, Reported};
 pub use status::{LedgerStatus, TaskStatus};
 
-use crate::campaign::{Campaign, CampaignError, CampaignOptions, GuardReport, Guards};
+use crate::campaign::{Campaign, CampaignOptions, GuardReport, Guards};
 use crate::feedback::Feedback;
 use crate::learner::LearnerSpec;
 use crate::oracle::Allocation;
 use crate::problem::Problem;
 use crate::text::one_line;
-
-/// A request that a ledger rejects.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum LedgerError {
-    /// The campaign rejects the request.
-    #[error(transparent)]
-    Campaign(#[from] CampaignError),
-    /// A record cannot be read or is inconsistent.
-    #[error("{0}")]
-    Record(String),
-    /// The problem has no such task.
-    #[error("no task is named {0}")]
-    UnknownTask(String),
-    /// No task is left.
-    #[error("every task is left out: nothing to split the budget over")]
-    NobodyLeft,
-    /// Invalid entries: the position of each and the reason.
-    #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), .0.first().map(|(_, why)| why.as_str()).unwrap_or_default())]
-    Entries(Vec<(usize, String)>),
-    /// There is no report to undo.
-    #[error("nothing to undo: no outcomes have been reported")]
-    NothingTold,
-}
 
 /// The settings of a ledger, beside its problem.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,23 +68,25 @@ struct Round {
     spend: Vec<f64>,
     /// Each task's success probability at its spend.
     success: Vec<f64>,
-    told: Vec<Option<Known>>,
+    told: Vec<Option<ReportedOutcome>>,
 }
 
 /// The reported outcome of a task in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Known {
-    completed: bool,
-    reward: Option<f64>,
+pub struct ReportedOutcome {
+    /// Whether the task succeeded.
+    pub completed: bool,
+    /// Its reward, if the learner may observe it.
+    pub reward: Option<f64>,
 }
 
-impl Known {
-    fn in_words(self) -> String {
+impl std::fmt::Display for ReportedOutcome {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (self.completed, self.reward) {
-            (true, Some(reward)) => format!("completed with reward {reward}"),
-            (true, None) => "completed".to_owned(),
-            (false, Some(reward)) => format!("failed, forgoing {reward}"),
-            (false, None) => "failed".to_owned(),
+            (true, Some(reward)) => write!(formatter, "completed with reward {reward}"),
+            (true, None) => formatter.write_str("completed"),
+            (false, Some(reward)) => write!(formatter, "failed, forgoing {reward}"),
+            (false, None) => formatter.write_str("failed"),
         }
     }
 }
@@ -152,8 +132,7 @@ impl Ledger {
     /// If the learner or the guards are unsuitable for the problem, or a curve is a function, which
     /// cannot be recorded.
     pub fn new(problem: &Problem, settings: Settings) -> Result<Self, LedgerError> {
-        serde_json::to_value(problem)
-            .map_err(|error| LedgerError::Record(format!("problem: cannot be kept: {error}")))?;
+        serde_json::to_value(problem).map_err(|error| LedgerError::Problem(error.into()))?;
         let Settings { learner, horizon, seed, guards } = settings;
         let learner = learner.into();
         let options =

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Entry, Ledger, LedgerError, Report, Round, Settings};
+use super::{Entry, Ledger, LedgerError, RecordError, Report, Round, Settings};
 use crate::campaign::Guards;
 use crate::oracle::WarmStart;
 use crate::problem::{NoFiles, Problem};
@@ -91,24 +91,15 @@ impl Ledger {
     /// # Errors
     /// If it is not the record of a ledger, a newer version wrote it, or it is inconsistent.
     pub fn from_json(text: &str) -> Result<Self, LedgerError> {
-        let value: serde_json::Value = serde_json::from_str(text)
-            .map_err(|error| LedgerError::Record(format!("is not JSON: {error}")))?;
+        let value: serde_json::Value =
+            serde_json::from_str(text).map_err(|error| RecordError::Json(error.into()))?;
         match value.get("version").and_then(serde_json::Value::as_u64) {
             Some(VERSION) => {}
-            Some(version) => {
-                let message = format!(
-                    "version {version} is not known here, only {VERSION}: a newer outlay wrote it"
-                );
-                return Err(LedgerError::Record(message));
-            }
-            None => {
-                return Err(LedgerError::Record(
-                    "has no version, so it is not the record of a ledger".to_owned(),
-                ));
-            }
+            Some(found) => return Err(RecordError::Version { found, known: VERSION }.into()),
+            None => return Err(RecordError::NoVersion.into()),
         }
         let document =
-            Document::deserialize(value).map_err(|error| LedgerError::Record(error.to_string()))?;
+            Document::deserialize(value).map_err(|error| RecordError::Document(error.into()))?;
         document.ledger()
     }
 
@@ -141,7 +132,7 @@ impl Ledger {
 impl Document {
     fn ledger(self) -> Result<Ledger, LedgerError> {
         let problem = Problem::from_json(&self.problem.to_string(), &NoFiles)
-            .map_err(|errors| LedgerError::Record(errors.to_string()))?;
+            .map_err(RecordError::Problem)?;
         let learner = self.learner.parse().map_err(crate::campaign::CampaignError::from)?;
         let ledger = Ledger::new(
             &problem,
@@ -162,9 +153,7 @@ impl Document {
         let entry = |outcome: &OutcomeRecord| {
             let OutcomeRecord { round, completed, reward, .. } = *outcome;
             let task = positions.get(outcome.task.as_str()).copied();
-            let task = task.ok_or_else(|| {
-                LedgerError::Record(format!("tells: no task is named {}", outcome.task))
-            })?;
+            let task = task.ok_or_else(|| RecordError::UnknownTask(outcome.task.clone()))?;
             Ok(Entry { round, task, completed, reward })
         };
         let report = |report: &ReportRecord| -> Result<Report, LedgerError> {
@@ -179,20 +168,19 @@ impl Document {
 }
 
 impl RoundRecord {
-    fn read(&self, ledger: &Ledger, number: usize) -> Result<Round, LedgerError> {
-        let damaged = |what: &str| LedgerError::Record(format!("round {number}: {what}"));
+    fn read(&self, ledger: &Ledger, round: usize) -> Result<Round, LedgerError> {
         let without: Vec<&str> = self.without.iter().map(String::as_str).collect();
         let is_amount = |amount: &f64| *amount >= 0.0 && amount.is_finite();
         let is_chance = |chance: &f64| (0.0..=1.0).contains(chance);
         let tasks = ledger.problem.tasks().len();
         if self.spend.len() != tasks || self.success.len() != tasks {
-            return Err(damaged("needs one spend and one success a task"));
+            return Err(RecordError::RoundLength(round).into());
         }
         if !(is_amount(&self.budget)
             && self.spend.iter().all(is_amount)
             && self.success.iter().all(is_chance))
         {
-            return Err(damaged("a number is out of range"));
+            return Err(RecordError::RoundRange(round).into());
         }
         Ok(Round {
             budget: self.budget,

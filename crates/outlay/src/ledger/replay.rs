@@ -1,7 +1,7 @@
 //! Replay of a record: loading, undo and looking ahead rebuild a ledger from its rounds and reports
 //! by the same code that made it.
 
-use super::{Ledger, LedgerError, Report, Reported, Round};
+use super::{Ledger, LedgerError, RecordError, Report, Reported, Round};
 use crate::oracle::WarmStart;
 
 impl Ledger {
@@ -35,17 +35,12 @@ impl Ledger {
             let until = usize::try_from(report.after)
                 .ok()
                 .filter(|until| *until >= handed_out && *until <= rounds.len());
-            let until = until.ok_or_else(|| {
-                LedgerError::Record(format!(
-                    "tells: after {} does not fit the rounds",
-                    report.after
-                ))
-            })?;
+            let until = until.ok_or(RecordError::ReportOrder(report.after))?;
             self.replay_rounds(&rounds[handed_out..until])?;
             handed_out = until;
             let reported = self.report(&report.entries)?;
             if reported.repeated > 0 {
-                return Err(LedgerError::Record("tells: an outcome is on record twice".to_owned()));
+                return Err(RecordError::Repeated.into());
             }
         }
         self.replay_rounds(&rounds[handed_out..])?;

@@ -1,6 +1,6 @@
 //! Reports of outcomes: late, partial or repeated, but never contradictory.
 
-use super::{Known, Ledger, LedgerError, Report};
+use super::{EntryError, InvalidEntry, Ledger, LedgerError, Report, ReportedOutcome};
 use crate::feedback::{Feedback, Outcome, Reward};
 
 /// The outcome of one task in one round.
@@ -36,7 +36,7 @@ impl Ledger {
         let mut fresh = Vec::new();
         for (position, entry) in entries.iter().enumerate() {
             match self.check(entry) {
-                Err(why) => refused.push((position, why)),
+                Err(reason) => refused.push(InvalidEntry { position, reason }),
                 Ok(known) if self.known(entry) == Some(known) => {}
                 // On record at once, so that what the same call says again is held against it.
                 Ok(known) => {
@@ -58,65 +58,52 @@ impl Ledger {
     }
 
     /// The outcome of an entry, or the reason why it is invalid.
-    fn check(&self, entry: &Entry) -> Result<Known, String> {
+    fn check(&self, entry: &Entry) -> Result<ReportedOutcome, EntryError> {
         let Entry { round, task, .. } = *entry;
-        let Some(handed_out) = self.round(round) else {
-            return Err(match self.rounds() {
-                0 => format!("round {round} was never handed out: no round has been yet"),
-                last => format!("round {round} was never handed out: rounds go from 1 to {last}"),
-            });
-        };
-        let name = self
-            .problem
-            .tasks()
-            .get(task)
-            .ok_or_else(|| format!("task {task} does not exist"))?
-            .name();
-        if !handed_out.has(task) {
-            return Err(format!(
-                "task {name} was left out of round {round}, so nothing can have come back"
-            ));
+        let last = self.rounds();
+        let issued = self.round(round).ok_or(EntryError::UnknownRound { round, last })?;
+        let name = self.problem.tasks().get(task).ok_or(EntryError::UnknownTask(task))?.name();
+        if !issued.has(task) {
+            return Err(EntryError::LeftOut { task: name.to_owned(), round });
         }
-        let known = Known { completed: entry.completed, reward: self.shown_reward(entry, name)? };
-        match self.known(entry).filter(|before| *before != known) {
-            Some(before) => Err(format!(
-                "round {round}, task {name}: {} now, but {} before",
-                known.in_words(),
-                before.in_words()
-            )),
-            None => Ok(known),
+        let reward = self.shown_reward(entry, name)?;
+        let now = ReportedOutcome { completed: entry.completed, reward };
+        match self.known(entry).filter(|before| *before != now) {
+            Some(before) => {
+                Err(EntryError::Contradiction { round, task: name.to_owned(), now, before })
+            }
+            None => Ok(now),
         }
     }
 
     /// The reward, if the learner may observe it.
-    fn shown_reward(&self, entry: &Entry, name: &str) -> Result<Option<f64>, String> {
-        let most = self.problem.reward_max();
+    fn shown_reward(&self, entry: &Entry, name: &str) -> Result<Option<f64>, EntryError> {
+        let reward_max = self.problem.reward_max();
         let sees_all = self.feedback() == Feedback::Full;
+        let task = || name.to_owned();
         match entry.reward {
-            None if entry.completed => Err(format!(
-                "task {name} completed, but its reward is missing: give what it brought, or 0"
-            )),
-            None if sees_all => Err(format!(
-                "task {name}: its reward is missing; {} is shown every reward",
-                self.settings.learner
-            )),
-            Some(reward) if !(reward >= 0.0 && reward <= most) => Err(format!(
-                "reward of {name}: must be between 0 and reward_max {most}, not {reward}"
-            )),
-            Some(reward) if !entry.completed && !sees_all && reward != 0.0 => Err(format!(
-                "task {name} failed, but has the reward {reward}: only a success shows its reward"
-            )),
+            None if entry.completed => Err(EntryError::NoReward(task())),
+            None if sees_all => {
+                let learner = self.settings.learner;
+                Err(EntryError::NoForgoneReward { task: task(), learner })
+            }
+            Some(reward) if !(reward >= 0.0 && reward <= reward_max) => {
+                Err(EntryError::RewardRange { task: task(), reward, reward_max })
+            }
+            Some(reward) if !entry.completed && !sees_all && reward != 0.0 => {
+                Err(EntryError::RewardOfFailure { task: task(), reward })
+            }
             reward => Ok(reward.filter(|_| entry.completed || sees_all)),
         }
     }
 
     /// The recorded outcome of a task in a round.
-    fn known(&self, entry: &Entry) -> Option<Known> {
+    fn known(&self, entry: &Entry) -> Option<ReportedOutcome> {
         self.round(entry.round)?.told.get(entry.task).copied().flatten()
     }
 
     /// Records or removes an outcome.
-    fn put(&mut self, entry: &Entry, known: Option<Known>) {
+    fn put(&mut self, entry: &Entry, known: Option<ReportedOutcome>) {
         let place =
             entry.round.checked_sub(1).and_then(|place| self.rounds.get_mut(place as usize));
         if let Some(told) = place.and_then(|round| round.told.get_mut(entry.task)) {
@@ -151,7 +138,7 @@ impl Ledger {
             let Some(round) = self.round(number).filter(|round| round.waiting() == 0) else {
                 continue;
             };
-            let units = |known: &Known| {
+            let units = |known: &ReportedOutcome| {
                 Reward::from_share(known.reward.unwrap_or(0.0) / self.problem.reward_max()).units()
             };
             let gain: u64 =

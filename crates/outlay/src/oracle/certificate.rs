@@ -12,15 +12,13 @@
 //! [`Allocation::upper_bound`]; otherwise the search lowered the bound further, and
 //! [`prove`](super::prove) repeats that independently.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use super::prepared::max_spend;
 use super::tolerances::{BOUND_ROUNDING, OPTIMAL_GAP, SUM_TOLERANCE, negligible};
 use crate::curve::Curve;
 use crate::curve::demand::{self, SpendRange};
+use crate::names::names;
 use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
 
@@ -46,66 +44,14 @@ pub enum UnspentReason {
     CurveFlat,
 }
 
-/// The error of reading a [`Status`] or an [`UnspentReason`] from text.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {kind} `{text}`: expected one of {expected}")]
-pub struct ParseNameError {
-    kind: &'static str,
-    text: String,
-    expected: &'static str,
-}
-
-/// Names the variants of an enum: `as_str`, `Display` and `FromStr`.
-macro_rules! names {
-    ($type:ident, $kind:literal, $expected:literal, $($variant:ident = $text:literal),+) => {
-        impl $type {
-            /// The name of the variant, as in JSON.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $text,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.pad(self.as_str())
-            }
-        }
-
-        impl FromStr for $type {
-            type Err = ParseNameError;
-
-            fn from_str(text: &str) -> Result<Self, ParseNameError> {
-                match text {
-                    $($text => Ok(Self::$variant),)+
-                    _ => Err(ParseNameError {
-                        kind: $kind,
-                        text: text.to_owned(),
-                        expected: $expected,
-                    }),
-                }
-            }
-        }
-    };
-}
-
 names!(
     Status,
     "status",
-    "`optimal`, `within_tolerance`, `limit`",
     Optimal = "optimal",
     WithinTolerance = "within_tolerance",
-    Limit = "limit"
+    Limit = "limit",
 );
-names!(
-    UnspentReason,
-    "unspent reason",
-    "`at_max`, `curve_flat`",
-    AtMax = "at_max",
-    CurveFlat = "curve_flat"
-);
+names!(UnspentReason, "unspent reason", AtMax = "at_max", CurveFlat = "curve_flat");
 
 /// An allocation of the budget with its certificate.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,7 @@ use super::mckp::IdenticalThresholds;
 use super::prepared::PreparedProblem;
 use super::tolerances::{SUM_TOLERANCE, negligible};
 use super::{Allocation, Options, Outcome, UnspentReason, normal_or_zero};
-use crate::curve::{Family, JUMP_TOLERANCE};
+use crate::curve::JUMP_TOLERANCE;
 use crate::numeric::compensated::sum;
 use crate::problem::Leftover;
 
@@ -211,12 +211,7 @@ impl Repair<'_> {
             }
             let (bounds, spend) = (self.prepared.bounds[task], self.spend[task]);
             let lowest = bounds.min.max(if spend > 0.0 { bounds.at_least } else { 0.0 });
-            let jumps = match self.prepared.curves[task].family() {
-                Family::Threshold(threshold) => threshold.jumps(),
-                Family::Steps(steps) => steps.at(),
-                Family::Empirical(empirical) => empirical.at(),
-                _ => &[],
-            };
+            let jumps = self.prepared.curves[task].jumps();
             let reached = crate::curve::jumps_reached(jumps, spend);
             let needed = if reached == 0 { 0.0 } else { jumps[reached - 1] * JUMP_TOLERANCE };
             let step = over.min(spend - lowest.max(needed));

@@ -35,7 +35,7 @@ mod sigmoid;
 mod tolerances;
 
 pub use certificate::{
-    Allocation, ParseNameError, Recheck, RecheckError, Status, UnspentReason, dual_bound, recheck,
+    Allocation, Recheck, RecheckError, Status, UnspentReason, dual_bound, recheck,
 };
 pub use error::AllocationError;
 pub use independent_proof::{Proof, prove};

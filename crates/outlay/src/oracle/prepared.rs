@@ -11,7 +11,7 @@ use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
 use super::sigmoid::Sigmoids;
 use super::tolerances::negligible;
-use crate::curve::{Curve, Family};
+use crate::curve::Curve;
 use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
 
@@ -78,10 +78,9 @@ impl PreparedProblem {
         let sample = Sample::new(&concave, &curves, &bounds);
         let identical = group_identical_thresholds(&mut domains, &curves);
         let classes = classify(&mut domains, &curves);
-        let is_custom = |curve: &Curve| matches!(curve.family(), Family::Custom(_));
         let is_steps_only = concave.len() == 0
             && domains.iter().all(|domain| domain.form.is_steps())
-            && !curves.iter().any(is_custom);
+            && !curves.iter().any(Curve::is_custom);
         let count = domains.len();
         let plain = &domains[..count - identical.len()];
         let heights =
@@ -362,8 +361,7 @@ fn classify(domains: &mut [Domain], curves: &[Curve]) -> Vec<Vec<u32>> {
         let domain = &domains[position];
         // A user's function is refined individually and a group changes in every call: each is
         // alone in its class.
-        let is_alone =
-            curves.get(domain.task).is_none_or(|curve| matches!(curve.family(), Family::Custom(_)));
+        let is_alone = curves.get(domain.task).is_none_or(Curve::is_custom);
         let mut alike =
             if is_alone { None } else { Some(seen.entry(fingerprint(domain)).or_default()) };
         let equal = |&class: &u32| {

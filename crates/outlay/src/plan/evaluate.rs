@@ -161,17 +161,6 @@ mod tests {
     use crate::oracle::{Status, UnspentReason};
     use crate::{Curve, ProblemSpec, TaskSpec};
 
-    fn two_jobs(budget: f64) -> Problem {
-        let job = |name: &str, at: f64| TaskSpec::new(name, Curve::threshold(at).unwrap());
-        ProblemSpec {
-            budget,
-            tasks: vec![job("small", 2.0), job("large", 6.0)],
-            ..ProblemSpec::default()
-        }
-        .check()
-        .unwrap()
-    }
-
     #[test]
     fn what_the_search_missed_the_plan_provides() {
         let missed = Allocation {
@@ -187,7 +176,10 @@ mod tests {
             nodes: 1,
             labels: 0,
         };
-        let comparison = Comparison::new(&two_jobs(8.0), missed, &[2.0, 6.0], 8.0, 3.0, true);
+        let job = |at: f64| TaskSpec::new(at.to_string(), Curve::threshold(at).unwrap());
+        let tasks = vec![job(2.0), job(6.0)];
+        let problem = ProblemSpec { budget: 8.0, tasks, ..ProblemSpec::default() }.check().unwrap();
+        let comparison = Comparison::new(&problem, missed, &[2.0, 6.0], 8.0, 3.0, true);
         assert!(comparison.keeps_plan);
         let Allocation { success, value, upper_bound, unspent, unspent_reason, .. } =
             comparison.allocation;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::SLACK;
+use crate::names::names;
 use crate::problem::{Bounds, Problem};
 
 /// The binding bound of a task.
@@ -21,25 +22,17 @@ pub enum BindingBound {
     AtLeast,
 }
 
-impl std::fmt::Display for BindingBound {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
+names!(
+    BindingBound,
+    "bound",
+    Min = "min",
+    Max = "max",
+    Fixed = "fixed",
+    Excluded = "excluded",
+    AtLeast = "at_least",
+);
 
 impl BindingBound {
-    /// The name in problem files and reports.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Min => "min",
-            Self::Max => "max",
-            Self::Fixed => "fixed",
-            Self::Excluded => "excluded",
-            Self::AtLeast => "at_least",
-        }
-    }
-
     /// The bound that a spend equals, up to the rounding `unit` (zero if spends are not rounded).
     fn of(bounds: Bounds, spend: f64, unit: f64) -> Option<Self> {
         let touches = |bound: f64| {

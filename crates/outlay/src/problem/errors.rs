@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::curve::CurveError;
 use crate::text::{nearest, one_line};
 
 /// One error of a problem.
@@ -43,6 +44,12 @@ impl fmt::Display for ProblemErrors {
 }
 
 impl std::error::Error for ProblemErrors {}
+
+impl From<CurveError> for ProblemErrors {
+    fn from(CurveError { field, message }: CurveError) -> Self {
+        Self(vec![ProblemError { path: field, message }])
+    }
+}
 
 /// A name that no task of the problem has.
 #[derive(Debug, Clone, PartialEq, Eq)]

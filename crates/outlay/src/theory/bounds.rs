@@ -2,19 +2,14 @@
 
 use serde::Serialize;
 
-use super::special_families::{is_two_square_roots, plays, pure_powers};
+use super::applicable_bounds::{PAPER_LEARNERS, Question, late, upper};
 use super::{
-    AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots,
-    kl_ucb_plus_bound, m_set_bound, power_proposition, theorem_2_lower, theorem_4_lower,
-    worst_case_bound,
+    AssumptionFailure, DiminishingReturns, PolylogBound, kl_ucb_plus_bound, worst_case_bound,
 };
-use crate::learner::{KL_UCB_PLUS_FACTOR, LearnerSpec};
+use crate::learner::LearnerSpec;
 use crate::numeric::compensated::sum;
 use crate::oracle::{AllocationError, Options, Oracle};
-use crate::problem::{BudgetLaw, EnvironmentSpec, Problem, RewardLaw, Task};
-
-/// The learners that the paper's two upper bounds hold for.
-const PAPER_LEARNERS: &str = "algorithm-1, kl-ucb-mixture, hoeffding, full";
+use crate::problem::{BudgetLaw, Problem, RewardLaw, Task};
 
 /// The direction of a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -40,10 +35,50 @@ pub struct Bound {
     /// Its scope.
     pub about: String,
     /// The bound, or the reason why it does not apply.
-    pub value: Result<f64, String>,
+    pub value: Result<f64, NotApplicable>,
     /// Whether it is no better than the trivial bound. `None` for lower bounds and where there is
     /// no value.
     pub vacuous: Option<bool>,
+}
+
+/// Why a bound does not apply to a problem.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NotApplicable {
+    /// Outcomes arrive late.
+    #[error("outcomes arrive late, which no theorem covers")]
+    LateOutcomes,
+    /// The budget is not the same in all rounds.
+    #[error("the budget changes from round to round")]
+    VaryingBudget,
+    /// Tasks are not always available.
+    #[error("tasks may be away")]
+    AbsentTasks,
+    /// The horizon is shorter than this.
+    #[error("needs at least {0} rounds")]
+    FewRounds(u64),
+    /// The means of these tasks are unknown.
+    #[error("needs the mean of {}", few(.0))]
+    UnknownMeans(Vec<String>),
+    /// The mean of this task is 0.
+    #[error("needs positive means; that of {0} is 0")]
+    ZeroMean(String),
+    /// A mean is below 1/4 of the largest reward.
+    #[error("needs means of at least 1/4 of reward_max")]
+    SmallMean,
+    /// Assumption 2 fails.
+    #[error("strong diminishing returns fail")]
+    NoDiminishingReturns,
+    /// The horizon is too short for the number of tasks.
+    #[error("the horizon is too short for so many tasks")]
+    ShortHorizon,
+}
+
+/// The first few names, because there may be 10^5.
+fn few(names: &[String]) -> String {
+    const NAMED: usize = 3;
+    let shown = names[..names.len().min(NAMED)].join(", ");
+    if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
 }
 
 /// All bounds of a problem, in multiples of the largest reward.
@@ -189,17 +224,8 @@ pub fn run_bound(
     success_mass: f64,
 ) -> Option<Bound> {
     let tasks = problem.tasks().len();
-    let bound = |name, source, learners, about: &str, value| {
-        Some(Bound {
-            name,
-            source,
-            side: Side::AtMost,
-            learners,
-            about: about.to_owned(),
-            value,
-            vacuous: None,
-        })
-    };
+    let bound =
+        |name, source, learners, about, value| Some(upper(name, source, learners, about, value));
     let value = |value: f64| late(problem).map_or(Ok(value), Err);
     match learner {
         LearnerSpec::Algorithm1
@@ -231,239 +257,4 @@ fn largest_budget(problem: &Problem) -> f64 {
         Some(BudgetLaw::Uniform { high, .. }) => *high,
         Some(BudgetLaw::Sine { mean, amplitude, .. }) => mean + amplitude,
     }
-}
-
-/// The reason why no upper bound holds, if any.
-fn late(problem: &Problem) -> Option<String> {
-    problem.environment().delay.map(|_| "outcomes arrive late, which no theorem covers".to_owned())
-}
-
-/// The problem for which bounds are computed.
-struct Question<'a> {
-    problem: &'a Problem,
-    /// The means, if all are known.
-    known: Option<Vec<f64>>,
-    unknown: &'a [String],
-    horizon: u64,
-    /// The most successes that a round can have on average.
-    most_mass: f64,
-}
-
-impl Question<'_> {
-    fn tasks(&self) -> usize {
-        self.problem.tasks().len()
-    }
-
-    /// The smallest mean where Theorem 1 may hold, or what stands against it.
-    fn least_mean(&self) -> Result<f64, String> {
-        let environment = self.problem.environment();
-        if let Some(reason) = late(self.problem) {
-            return Err(reason);
-        }
-        if environment.budget.is_some() {
-            return Err("the budget changes from round to round".to_owned());
-        }
-        if environment.available.is_some_and(|chance| chance < 1.0) {
-            return Err("tasks may be away".to_owned());
-        }
-        if self.horizon < 3 {
-            return Err("needs at least 3 rounds".to_owned());
-        }
-        let Some(known) = &self.known else {
-            return Err(format!("needs the mean of {}", few(self.unknown)));
-        };
-        match known.iter().position(|mean| *mean <= 0.0) {
-            Some(place) => Err(format!(
-                "needs positive means; that of {} is 0",
-                self.problem.tasks()[place].name()
-            )),
-            None => Ok(known.iter().copied().fold(f64::INFINITY, f64::min)),
-        }
-    }
-
-    fn polylog(
-        &self,
-        diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>,
-    ) -> Result<PolylogBound, String> {
-        let returns =
-            diminishing.as_ref().map_err(|_| "strong diminishing returns fail".to_owned())?;
-        self.least_mean()?;
-        let means = self.known.as_deref().unwrap_or_default();
-        returns
-            .polylog_bound(means, self.horizon)
-            .ok_or_else(|| "the horizon is too short for so many tasks".to_owned())
-    }
-
-    fn bounds(
-        &self,
-        diminishing: &Result<DiminishingReturns, Vec<AssumptionFailure>>,
-        polylog: &Result<PolylogBound, String>,
-        trivial: f64,
-    ) -> Vec<Bound> {
-        let mut bounds = vec![upper(
-            "Theorem 1, general form",
-            "thm:boost",
-            PAPER_LEARNERS,
-            "strong diminishing returns: order log² T",
-            polylog.as_ref().map(|bound| bound.regret).map_err(Clone::clone),
-        )];
-        if diminishing.is_ok() {
-            bounds.extend(self.power_bounds());
-        }
-        bounds.extend(self.worst_case_bounds());
-        for bound in &mut bounds {
-            bound.vacuous = bound.value.as_ref().ok().map(|value| *value >= trivial);
-        }
-        if *self.problem.environment() == EnvironmentSpec::default() {
-            bounds.extend(self.lower_bounds());
-        }
-        bounds
-    }
-
-    /// The Proposition and the Lemma: closed forms, larger than the general one.
-    fn power_bounds(&self) -> Vec<Bound> {
-        let Some(exponents) = pure_powers(self.problem) else { return Vec::new() };
-        let too_short = || "the horizon is too short for so many tasks".to_owned();
-        let closed = self.least_mean().and_then(|mean| {
-            power_proposition(&exponents, mean, self.horizon).ok_or_else(too_short)
-        });
-        let mut bounds = vec![upper(
-            "Theorem 1, power curves",
-            "prop:explicit:constant",
-            PAPER_LEARNERS,
-            "powers of the budget's share: order log² T, in closed form",
-            closed,
-        )];
-        if is_two_square_roots(self.problem) {
-            let value = self.least_mean().and_then(|mean| match mean >= 0.25 {
-                true => Ok(explicit_two_square_roots(self.horizon)),
-                false => Err("needs means of at least 1/4 of reward_max".to_owned()),
-            });
-            let about = "two square roots, means of at least 1/4: order log² T";
-            bounds.push(upper(
-                "two square roots",
-                "lemma:explicit:Ktwo",
-                PAPER_LEARNERS,
-                about,
-                value,
-            ));
-        }
-        bounds
-    }
-
-    /// The bounds that hold for any curves and any means.
-    fn worst_case_bounds(&self) -> Vec<Bound> {
-        let (tasks, horizon) = (self.tasks(), self.horizon);
-        let value = |value: f64| late(self.problem).map_or(Ok(value), Err);
-        let mass = self.most_mass.min(tasks as f64) * horizon as f64;
-        let mut bounds = vec![
-            upper(
-                "Theorem 3, these curves",
-                "Theorem 3",
-                PAPER_LEARNERS,
-                "any curves; success mass at most T · max Σ F",
-                value(worst_case_bound(tasks, horizon, mass)),
-            ),
-            upper(
-                "Theorem 3, any curves",
-                "Theorem 3",
-                PAPER_LEARNERS,
-                "any curves; success mass at most K · T",
-                value(worst_case_bound(tasks, horizon, tasks as f64 * horizon as f64)),
-            ),
-        ];
-        if let Some(plays) =
-            plays(self.problem).filter(|_| self.problem.environment().budget.is_none())
-        {
-            let about = format!("M-sets: {plays} of {tasks} tasks succeed in a round");
-            let bound = Bound {
-                about,
-                ..upper(
-                    "M-sets",
-                    "Corollary",
-                    PAPER_LEARNERS,
-                    "",
-                    value(m_set_bound(tasks, plays, horizon)),
-                )
-            };
-            bounds.push(bound);
-        }
-        let any_curves = value(kl_ucb_plus_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR));
-        bounds.push(upper(
-            "kl-ucb-plus, any curves",
-            "proof-kl-ucb-plus.md",
-            "kl-ucb-plus",
-            "any curves, every horizon; proof ours, not peer reviewed",
-            any_curves,
-        ));
-        bounds
-    }
-
-    /// The lower bounds, which depend on the curves only.
-    fn lower_bounds(&self) -> Vec<Bound> {
-        let mut bounds = Vec::new();
-        if is_two_square_roots(self.problem) {
-            let about = "two square roots, means 1/2 ± T^(-1/4)/6 one way round or the other; not \
-                each problem";
-            let value =
-                theorem_2_lower(self.horizon).ok_or_else(|| "needs at least 4 rounds".to_owned());
-            bounds.push(lower(
-                "Theorem 2",
-                "Theorem 2",
-                "every learner that sees only totals",
-                about,
-                value,
-            ));
-        }
-        let pairs = plays(self.problem).filter(|plays| 2 * plays == self.tasks());
-        if let Some(pairs) = pairs {
-            let about = "pairs of means 1/2 and 1/2 + 1/√T, on average over which is which; not \
-                each problem; constant ours";
-            let value = theorem_4_lower(pairs, self.horizon)
-                .ok_or_else(|| "needs at least 16 rounds".to_owned());
-            bounds.push(lower(
-                "Theorem 4",
-                "Theorem 4",
-                "every learner, whatever it sees",
-                about,
-                value,
-            ));
-        }
-        bounds
-    }
-}
-
-fn upper(
-    name: &'static str,
-    source: &'static str,
-    learners: &'static str,
-    about: &str,
-    value: Result<f64, String>,
-) -> Bound {
-    Bound {
-        name,
-        source,
-        side: Side::AtMost,
-        learners,
-        about: about.to_owned(),
-        value,
-        vacuous: None,
-    }
-}
-
-fn lower(
-    name: &'static str,
-    source: &'static str,
-    learners: &'static str,
-    about: &str,
-    value: Result<f64, String>,
-) -> Bound {
-    Bound { side: Side::AtLeast, ..upper(name, source, learners, about, value) }
-}
-
-/// The first few names, because there may be 10^5.
-fn few(names: &[String]) -> String {
-    const NAMED: usize = 3;
-    let shown = names[..names.len().min(NAMED)].join(", ");
-    if names.len() > NAMED { format!("{shown} and {} more", names.len() - NAMED) } else { shown }
 }

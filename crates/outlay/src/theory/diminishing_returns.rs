@@ -8,9 +8,10 @@ use crate::learner::log_term;
 use crate::problem::{Bounds, Problem};
 
 /// A reason why the assumption does not hold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum AssumptionFailure {
     /// A task's curve violates the assumption.
+    #[error("{task}: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     Curve {
         /// The task.
         task: String,
@@ -18,25 +19,14 @@ pub enum AssumptionFailure {
         failures: Vec<DiminishingReturnsFailure>,
     },
     /// The theorem is about all splits of the budget; this task may not be given any share of it.
+    #[error("{task}: has bounds of its own")]
     Bounds {
         /// The task.
         task: String,
     },
     /// There is only one task.
+    #[error("there is only one task")]
     OneTask,
-}
-
-impl std::fmt::Display for AssumptionFailure {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Curve { task, failures } => {
-                let parts: Vec<String> = failures.iter().map(ToString::to_string).collect();
-                write!(formatter, "{task}: {}", parts.join(", "))
-            }
-            Self::Bounds { task } => write!(formatter, "{task}: has bounds of its own"),
-            Self::OneTask => write!(formatter, "there is only one task"),
-        }
-    }
 }
 
 /// Curves under Assumption 2, with spends as shares of the budget.

@@ -2,6 +2,7 @@
 //!
 //! All bounds are in multiples of the largest reward. Budgets and spends are in the problem's unit.
 
+mod applicable_bounds;
 mod bounds;
 mod diminishing_returns;
 mod dyadic;
@@ -13,7 +14,9 @@ mod unknown_thresholds;
 mod worst_case;
 
 pub use crate::learner::log_term;
-pub use bounds::{Bound, BoundError, Guarantees, Side, guarantees, means, run_bound};
+pub use bounds::{
+    Bound, BoundError, Guarantees, NotApplicable, Side, guarantees, means, run_bound,
+};
 pub use diminishing_returns::{
     AssumptionFailure, DiminishingReturns, PolylogBound, Quantities, explicit_two_square_roots,
     power_proposition,
@@ -23,7 +26,6 @@ pub use fluid_model::{FluidPoint, fluid};
 pub use lower_bounds::{theorem_2_lower, theorem_4_lower, theorem_4_random_choice};
 pub use second_order::kl_ucb_plus_regret_per_decade;
 pub use unknown_thresholds::{
-    ThresholdStrategy, UnknownStrategy, UnknownThresholds, unknown_thresholds,
-    unknown_thresholds_of,
+    ThresholdStrategy, UnknownThresholds, unknown_thresholds, unknown_thresholds_of,
 };
 pub use worst_case::{kl_ucb_plus_bound, m_set_bound, worst_case_bound};

@@ -11,11 +11,10 @@
 //! binary fractions ([`Dyadic`]), and the regret is a number of rounds.
 
 use std::cmp::Ordering;
-use std::str::FromStr;
 
 use super::dyadic::Dyadic;
+use crate::names::names;
 use crate::random::{Draws, Purpose};
-use crate::text::{did_you_mean, one_line};
 
 /// The threshold is longer than the rounds by so many digits, more than the longest guess of
 /// [`ThresholdStrategy::Random`].
@@ -34,38 +33,14 @@ pub enum ThresholdStrategy {
     Random,
 }
 
-impl ThresholdStrategy {
-    /// All strategies with their names.
-    pub const ALL: [(&'static str, Self); 4] = [
-        ("bisection", Self::Bisection),
-        ("float-bisection", Self::FloatBisection),
-        ("even", Self::Even),
-        ("random", Self::Random),
-    ];
-}
-
-impl FromStr for ThresholdStrategy {
-    type Err = UnknownStrategy;
-
-    fn from_str(text: &str) -> Result<Self, UnknownStrategy> {
-        let found = Self::ALL.into_iter().find(|(name, _)| *name == text.trim());
-        let unknown = || UnknownStrategy {
-            name: one_line(text),
-            hint: did_you_mean(text, Self::ALL.map(|(name, _)| name)),
-        };
-        found.map(|(_, strategy)| strategy).ok_or_else(unknown)
-    }
-}
-
-/// An unknown name of a strategy.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("strategy `{name}` is not known: {hint}")]
-pub struct UnknownStrategy {
-    /// The name.
-    pub name: String,
-    /// The most similar strategy, or all strategies.
-    pub hint: String,
-}
+names!(
+    ThresholdStrategy,
+    "strategy",
+    Bisection = "bisection",
+    FloatBisection = "float-bisection",
+    Even = "even",
+    Random = "random",
+);
 
 /// The result of a game.
 #[derive(Debug, Clone, PartialEq, Eq)]

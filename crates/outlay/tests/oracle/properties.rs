@@ -31,6 +31,20 @@ fn curves_of(problem: &outlay::Problem) -> Vec<Curve> {
     problem.tasks().iter().map(|task| task.curve().clone()).collect()
 }
 
+/// A task that sometimes has a ceiling and a floor and, where an even share is given, bounds around
+/// it.
+fn some_task(random: &mut Random, task: usize, mut curve: Curve, share: Option<f64>) -> TaskSpec {
+    if random.below(4) == 0 {
+        curve = curve.with_ceiling(0.8).unwrap().with_floor(random.between(0.0, 0.5)).unwrap();
+    }
+    let mut spec = TaskSpec::new(format!("t{task}"), curve);
+    if let Some(share) = share.filter(|_| random.below(4) == 0) {
+        spec.min = Some(random.between(0.0, 0.5) * share);
+        spec.max = Some(random.between(0.6, 4.0) * share);
+    }
+    spec
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, rng_seed: RngSeed::Fixed(1), ..ProptestConfig::default() })]
 
@@ -179,16 +193,8 @@ proptest! {
         let has_bounds = random.below(3) == 0;
         let specs = (0..tasks).map(|task| {
             let scale = unit * if has_bounds { random.between(0.3, 3.0) } else { 1.0 };
-            let mut curve = Curve::power(random.between(0.05, widest), scale).unwrap();
-            if random.below(4) == 0 {
-                curve = curve.with_ceiling(0.8).unwrap().with_floor(random.between(0.0, 0.5)).unwrap();
-            }
-            let mut spec = TaskSpec::new(format!("t{task}"), curve);
-            if has_bounds && random.below(4) == 0 {
-                spec.min = Some(random.between(0.0, 0.5) * unit / tasks as f64);
-                spec.max = Some(random.between(0.6, 4.0) * unit / tasks as f64);
-            }
-            spec
+            let curve = Curve::power(random.between(0.05, widest), scale).unwrap();
+            some_task(&mut random, task, curve, has_bounds.then_some(unit / tasks as f64))
         }).collect();
         let problem = ProblemSpec { budget: unit, tasks: specs, ..ProblemSpec::default() }.check().unwrap();
         let mut values: Vec<f64> = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
@@ -231,16 +237,8 @@ proptest! {
         let has_bounds = random.below(3) == 0;
         let mut specs: Vec<TaskSpec> = (0..tasks).map(|task| {
             let scale = unit * if random.below(2) == 0 { random.between(0.3, 3.0) } else { 1.0 };
-            let mut curve = Curve::power(0.5, scale).unwrap();
-            if random.below(4) == 0 {
-                curve = curve.with_ceiling(0.8).unwrap().with_floor(random.between(0.0, 0.5)).unwrap();
-            }
-            let mut spec = TaskSpec::new(format!("t{task}"), curve);
-            if has_bounds && random.below(4) == 0 {
-                spec.min = Some(random.between(0.0, 0.5) * unit / tasks as f64);
-                spec.max = Some(random.between(0.6, 4.0) * unit / tasks as f64);
-            }
-            spec
+            let curve = Curve::power(0.5, scale).unwrap();
+            some_task(&mut random, task, curve, has_bounds.then_some(unit / tasks as f64))
         }).collect();
         let alone = ProblemSpec { budget: unit, tasks: specs.clone(), ..ProblemSpec::default() }.check().unwrap();
         specs.push(TaskSpec::new("worthless", Curve::exponential(unit).unwrap()));

@@ -51,7 +51,7 @@ struct BoundRecord<'a> {
     value: Option<f64>,
     vacuous: Option<bool>,
     /// The reason if there is no value.
-    reason: Option<&'a str>,
+    reason: Option<String>,
     learners: &'a str,
     about: &'a str,
 }
@@ -86,7 +86,7 @@ pub(super) struct Row<'a> {
     regret_is: Option<Side>,
     value: Option<f64>,
     vacuous: Option<bool>,
-    reason: &'a str,
+    reason: String,
     learners: &'a str,
     about: &'a str,
     replications: Option<usize>,
@@ -161,7 +161,7 @@ impl<'a> BoundRecord<'a> {
             regret_is: bound.side,
             value: bound.value.as_ref().ok().map(|value| value * reward_max),
             vacuous: bound.vacuous,
-            reason: bound.value.as_ref().err().map(String::as_str),
+            reason: bound.value.as_ref().err().map(ToString::to_string),
             learners: bound.learners,
             about: &bound.about,
         }
@@ -211,8 +211,8 @@ impl<'a> Row<'a> {
     fn of_run(measured: &'a MeasuredLearner, answer: &Answer) -> Self {
         let record = RunLearnerRecord::new(measured, answer);
         let bound = measured.bound.as_ref();
-        let reason = bound.map_or(Some("no bound for this learner"), |bound| {
-            bound.value.as_ref().err().map(String::as_str)
+        let reason = bound.map_or(Some("no bound for this learner".to_owned()), |bound| {
+            bound.value.as_ref().err().map(ToString::to_string)
         });
         Self {
             bound: record.bound.unwrap_or_default(),

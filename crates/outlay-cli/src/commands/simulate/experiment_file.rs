@@ -13,7 +13,7 @@ use crate::args::MAX_REPLICATIONS;
 use crate::failure::Failure;
 use crate::input;
 use crate::input::problem_source::ProblemSource;
-use outlay::text::nearest;
+use outlay::text::{nearest, whole_number_in};
 
 const KEYS: [&str; 10] = [
     "problem",
@@ -131,18 +131,7 @@ impl Fields<'_> {
             .as_integer()
             .and_then(|number| u64::try_from(number).ok())
             .filter(|number| range.contains(number));
-        let most = if *range.end() == u64::MAX {
-            String::new()
-        } else {
-            format!(" and at most {}", range.end())
-        };
-        let wanted = || {
-            format!(
-                "must be a whole number of at least {}{most}, not {}",
-                range.start(),
-                kind(value)
-            )
-        };
+        let wanted = || format!("must be {}, not {}", whole_number_in(&range), kind(value));
         self.keep(key, number.ok_or_else(wanted))
     }
 

@@ -7,8 +7,9 @@ use super::exponential::ExponentialTasks;
 use super::family::{AssignmentPoint, ExpansionPoint, Family, Totals};
 use super::linear::LinearTasks;
 use super::power::PowerTasks;
-use super::{ConcaveFamily, Demand};
+use super::{Demand, concave_family};
 use crate::curve::Curve;
+use crate::curve::demand::Concave;
 use crate::oracle::evaluation::Output;
 use crate::problem::Bounds;
 
@@ -37,12 +38,12 @@ impl Block {
             ..Self::default()
         };
         for (offset, (curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
-            match ConcaveFamily::of(curve, bounds) {
-                Some(ConcaveFamily::Power(power)) => block.power.push(offset, power, curve, bounds),
-                Some(ConcaveFamily::Exponential(exponential)) => {
+            match concave_family(curve, bounds) {
+                Some(Concave::Power(power)) => block.power.push(offset, power, curve, bounds),
+                Some(Concave::Exponential(exponential)) => {
                     block.exponential.push(offset, exponential, curve, bounds);
                 }
-                Some(ConcaveFamily::Linear { saturates_at }) => {
+                Some(Concave::Linear { saturates_at }) => {
                     block.linear.push(offset, saturates_at, curve, bounds);
                 }
                 None => {}
@@ -50,7 +51,7 @@ impl Block {
         }
         if curves.iter().any(|curve| curve.floor() > 0.0) {
             let floor = |(curve, &bounds): (&Curve, &Bounds)| {
-                ConcaveFamily::of(curve, bounds).map_or(0.0, |_| curve.floor())
+                concave_family(curve, bounds).map_or(0.0, |_| curve.floor())
             };
             block.floor = curves.iter().zip(bounds).map(floor).collect();
         }

@@ -27,7 +27,8 @@ use pulp::Arch;
 
 use super::evaluation::{Evaluation, Output};
 use super::multiplier::Breakpoints;
-use crate::curve::{Curve, Exponential, Family as CurveFamily, Power};
+use crate::curve::Curve;
+use crate::curve::demand::Concave;
 use crate::numeric::exp_log::TINY;
 use crate::numeric::simd::with_simd4;
 use crate::problem::Bounds;
@@ -43,27 +44,10 @@ pub(super) struct Demand {
     pub(super) sensitivity: f64,
 }
 
-/// The family of a curve that is handled in bulk.
-enum ConcaveFamily<'a> {
-    Power(&'a Power),
-    Exponential(&'a Exponential),
-    Linear { saturates_at: f64 },
-}
-
-impl<'a> ConcaveFamily<'a> {
-    /// None if the curve is not concave, has no bulk form or a minimum that may be avoided.
-    fn of(curve: &'a Curve, bounds: Bounds) -> Option<Self> {
-        if bounds.at_least > 0.0 {
-            return None;
-        }
-        match curve.family() {
-            CurveFamily::Power(power) if power.exponent() < 1.0 => Some(Self::Power(power)),
-            CurveFamily::Power(power) => Some(Self::Linear { saturates_at: power.scale() }),
-            CurveFamily::Saturating(line) => Some(Self::Linear { saturates_at: line.full_at() }),
-            CurveFamily::Exponential(exponential) => Some(Self::Exponential(exponential)),
-            _ => None,
-        }
-    }
+/// The family of a task that is handled in bulk: none if its curve is of another family or it has a
+/// minimum that may be avoided.
+fn concave_family(curve: &Curve, bounds: Bounds) -> Option<Concave<'_>> {
+    if bounds.at_least > 0.0 { None } else { Concave::of(curve) }
 }
 
 /// The concave tasks of a problem.
@@ -87,7 +71,7 @@ const SHARE_OF_MEAN: f64 = 0.8;
 impl ConcaveTasks {
     /// Whether a task is among those handled here.
     pub(super) fn accepts(curve: &Curve, bounds: Bounds) -> bool {
-        ConcaveFamily::of(curve, bounds).is_some()
+        concave_family(curve, bounds).is_some()
     }
 
     /// The tasks among these that are [accepted](Self::accepts).

@@ -245,6 +245,11 @@ fn assign(
 }
 
 /// The order in which tied tasks are filled: by decreasing weight, then by index.
+///
+/// Three loops fill in this order, because they have little else in common. The one below keeps
+/// sums and leaves a task inside an edge if its curve is not linear there. The one of the knapsack
+/// moves items in whole units, one edge of a domain after the other. The one of `TaylorSolver`
+/// fills linear tasks only, from a list that is already sorted.
 pub(in crate::oracle) fn tie_order(one: (f64, usize), other: (f64, usize)) -> Ordering {
     other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
 }

@@ -1,6 +1,5 @@
 //! Writes a problem as a TOML file.
 
-use crate::curve::Family;
 use crate::problem::errors::ErrorList;
 use crate::problem::{Problem, ProblemError, ProblemErrors};
 
@@ -15,7 +14,7 @@ impl Problem {
     pub fn to_toml(&self) -> Result<String, ProblemErrors> {
         let mut errors = ErrorList::default();
         for (position, task) in self.tasks.iter().enumerate() {
-            if matches!(task.curve.family(), Family::Custom(_)) {
+            if task.curve.is_custom() {
                 let message =
                     "is a custom function, which a file cannot hold; give its points instead";
                 errors.add(format!("task[{position}].curve"), message);

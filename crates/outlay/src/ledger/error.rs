@@ -1,0 +1,168 @@
+//! Errors of a ledger, of the entries of a report and of a saved record.
+
+use std::fmt;
+
+use super::ReportedOutcome;
+use crate::JsonError;
+use crate::campaign::CampaignError;
+use crate::learner::LearnerSpec;
+use crate::problem::ProblemErrors;
+
+/// A request that a ledger rejects.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// The campaign rejects the request.
+    #[error(transparent)]
+    Campaign(#[from] CampaignError),
+    /// A record cannot be read or is inconsistent.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// The problem cannot be recorded, because a curve is a function.
+    #[error("problem: cannot be kept: {0}")]
+    Problem(JsonError),
+    /// The problem has no such task.
+    #[error("no task is named {0}")]
+    UnknownTask(String),
+    /// No task is left.
+    #[error("every task is left out: nothing to split the budget over")]
+    NobodyLeft,
+    /// Invalid entries of a report.
+    #[error("{} of the outcomes cannot be taken; the first: {}", .0.len(), First(.0))]
+    Entries(Vec<InvalidEntry>),
+    /// There is no report to undo.
+    #[error("nothing to undo: no outcomes have been reported")]
+    NothingTold,
+}
+
+/// An entry of [`Ledger::report`](super::Ledger::report) that is rejected.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InvalidEntry {
+    /// The position of the entry in the report, counted from 0.
+    pub position: usize,
+    /// The reason.
+    pub reason: EntryError,
+}
+
+/// Writes the reason of the first entry.
+struct First<'a>(&'a [InvalidEntry]);
+
+impl fmt::Display for First<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.first().map_or(Ok(()), |entry| entry.reason.fmt(formatter))
+    }
+}
+
+fn issued(last: u64) -> String {
+    match last {
+        0 => "no round has been yet".to_owned(),
+        last => format!("rounds go from 1 to {last}"),
+    }
+}
+
+/// Why [`Ledger::report`](super::Ledger::report) rejects an entry.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EntryError {
+    /// The round was not issued.
+    #[error("round {round} was never handed out: {}", issued(*.last))]
+    UnknownRound {
+        /// The round of the entry.
+        round: u64,
+        /// The last issued round; 0 if there is none.
+        last: u64,
+    },
+    /// The problem has no such task, counted from 0.
+    #[error("task {0} does not exist")]
+    UnknownTask(usize),
+    /// The task was not available in the round.
+    #[error("task {task} was left out of round {round}, so nothing can have come back")]
+    LeftOut {
+        /// The task.
+        task: String,
+        /// The round.
+        round: u64,
+    },
+    /// The task completed and has no reward.
+    #[error("task {0} completed, but its reward is missing: give what it brought, or 0")]
+    NoReward(String),
+    /// The learner has full feedback, and the task failed and has no reward.
+    #[error("task {task}: its reward is missing; {learner} is shown every reward")]
+    NoForgoneReward {
+        /// The task.
+        task: String,
+        /// The learner.
+        learner: LearnerSpec,
+    },
+    /// The reward is out of range.
+    #[error("reward of {task}: must be between 0 and reward_max {reward_max}, not {reward}")]
+    RewardRange {
+        /// The task.
+        task: String,
+        /// The reward of the entry.
+        reward: f64,
+        /// The largest reward.
+        reward_max: f64,
+    },
+    /// The task failed and has a reward, which the learner would not see.
+    #[error("task {task} failed, but has the reward {reward}: only a success shows its reward")]
+    RewardOfFailure {
+        /// The task.
+        task: String,
+        /// The reward of the entry.
+        reward: f64,
+    },
+    /// A different outcome was reported before.
+    #[error("round {round}, task {task}: {now} now, but {before} before")]
+    Contradiction {
+        /// The round.
+        round: u64,
+        /// The task.
+        task: String,
+        /// The outcome of the entry.
+        now: ReportedOutcome,
+        /// The outcome on record.
+        before: ReportedOutcome,
+    },
+}
+
+/// Why [`Ledger::from_json`](super::Ledger::from_json) rejects a record.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The text is not JSON.
+    #[error("is not JSON: {0}")]
+    Json(JsonError),
+    /// The document is not the record of a ledger.
+    #[error(transparent)]
+    Document(JsonError),
+    /// The document has no version.
+    #[error("has no version, so it is not the record of a ledger")]
+    NoVersion,
+    /// A newer version wrote the document.
+    #[error("version {found} is not known here, only {known}: a newer outlay wrote it")]
+    Version {
+        /// The version of the document.
+        found: u64,
+        /// The version that this library reads.
+        known: u64,
+    },
+    /// The problem is invalid.
+    #[error(transparent)]
+    Problem(ProblemErrors),
+    /// A round has too few or too many numbers.
+    #[error("round {0}: needs one spend and one success a task")]
+    RoundLength(usize),
+    /// A number of a round is out of range.
+    #[error("round {0}: a number is out of range")]
+    RoundRange(usize),
+    /// An outcome names an unknown task.
+    #[error("tells: no task is named {0}")]
+    UnknownTask(String),
+    /// A report was made after a number of rounds that the record does not have.
+    #[error("tells: after {0} does not fit the rounds")]
+    ReportOrder(u64),
+    /// An outcome is on record twice.
+    #[error("tells: an outcome is on record twice")]
+    Repeated,
+}
