@@ -348,8 +348,12 @@ impl Campaign {
         completed: &[Completion],
     ) -> Result<(), CampaignError> {
         let tasks = self.planner.names.len();
-        if let Some(missing) = completed.iter().find(|completion| completion.task >= tasks) {
-            return Err(CampaignError::NoTask(missing.task));
+        let in_order = completed.is_sorted_by(|one, other| one.task < other.task);
+        // In order, no task is above the last one.
+        let are_known = in_order && completed.last().is_none_or(|last| last.task < tasks);
+        let is_unknown = |completion: &&Completion| completion.task >= tasks;
+        if !are_known && let Some(unknown) = completed.iter().find(is_unknown) {
+            return Err(CampaignError::NoTask(unknown.task));
         }
         if self.planner.sees_gains {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
@@ -359,7 +363,6 @@ impl Campaign {
             return self.observe_rest_spent(round, completed);
         }
         // A round without reported outcomes has no record, so repeated tasks must be looked for.
-        let in_order = completed.is_sorted_by(|one, other| one.task < other.task);
         if !(in_order && self.open.close_fresh(round)) {
             self.open.record_fresh();
             let place = self.open.find(round).ok_or(CampaignError::NotOpen(round))?;

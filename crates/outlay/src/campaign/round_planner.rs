@@ -142,12 +142,13 @@ impl RoundPlanner {
         budget: f64,
         available: Option<&[bool]>,
     ) -> Result<(), CampaignError> {
-        self.check_tasks(round, available)?;
+        if let Some(available) = available {
+            self.check_tasks(round, available)?;
+        }
         Ok(self.oracle.check_budget(budget)?)
     }
 
-    fn check_tasks(&self, round: u64, available: Option<&[bool]>) -> Result<(), CampaignError> {
-        let Some(available) = available else { return Ok(()) };
+    fn check_tasks(&self, round: u64, available: &[bool]) -> Result<(), CampaignError> {
         let tasks = self.names.len();
         if available.len() != tasks {
             return Err(CampaignError::Count {
@@ -248,7 +249,9 @@ impl RoundPlanner {
         available: Option<&[bool]>,
         spend: &[f64],
     ) -> Result<(), CampaignError> {
-        self.check_tasks(round, available)?;
+        if let Some(available) = available {
+            self.check_tasks(round, available)?;
+        }
         if spend.len() != self.names.len() {
             return Err(CampaignError::Count {
                 what: "spend",
@@ -310,10 +313,20 @@ impl RoundPlanner {
     }
 
     /// Leaves the best allocation for the learner's weights in the oracle.
+    #[inline(always)]
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
         if available.is_none() && !self.reconsiders {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
+        self.maximise_repeatedly(budget, available)
+    }
+
+    /// [`RoundPlanner::maximise`] if tasks are unavailable or the learner may reconsider.
+    fn maximise_repeatedly(
+        &mut self,
+        budget: f64,
+        available: Option<&[bool]>,
+    ) -> Result<(), AllocationError> {
         // A task that is not there is worth nothing, and so gets nothing; what is left over must
         // not land on it either.
         let options = if available.is_some() {

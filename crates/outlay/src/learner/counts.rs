@@ -5,21 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::StateError;
 use crate::feedback::Reward;
 
-/// Billionths of the largest reward as multiples of it.
-#[inline(always)]
-pub(crate) fn shares(billionths: f64) -> f64 {
-    billionths / Reward::UNITS as f64
-}
-
-/// The mean of so many rewards of this sum, which is in billionths; zero if there are none.
-#[inline(always)]
-pub(crate) fn mean(completions: f64, reward_sum: f64) -> f64 {
-    // One division: for whole rewards the product is exact, so this is their sum over their number,
-    // rounded once.
-    let mean = reward_sum / (Reward::UNITS as f64 * completions);
-    if completions == 0.0 { 0.0 } else { mean }
-}
-
 /// The number of completions and the sum of rewards of each task. Both are integers, so the order
 /// of arrival does not matter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,33 +29,30 @@ impl Counts {
         self.completions.len()
     }
 
-    /// Counts a completion; returns the task's completions and the sum of its rewards, in
-    /// billionths of the largest.
-    pub(crate) fn add(&mut self, task: usize, reward: Reward) -> (u64, u64) {
-        let (completions, sum) = (&mut self.completions[task], &mut self.reward_sum[task]);
-        *completions += 1;
+    /// Counts a completion.
+    pub(crate) fn add(&mut self, task: usize, reward: Reward) {
+        self.completions[task] += 1;
         // 1.8e10 rewards of one task fill it.
-        *sum = sum.saturating_add(reward.units());
-        (*completions, *sum)
+        self.reward_sum[task] = self.reward_sum[task].saturating_add(reward.units());
     }
 
     pub(crate) fn completions(&self, task: usize) -> u64 {
         self.completions[task]
     }
 
-    /// Completions, and the sum of rewards in billionths of the largest.
-    pub(crate) fn of(&self, task: usize) -> (u64, u64) {
-        (self.completions[task], self.reward_sum[task])
-    }
-
     /// The sum of rewards as a multiple of the largest one.
     pub(crate) fn reward_sum(&self, task: usize) -> f64 {
-        shares(self.reward_sum[task] as f64)
+        self.reward_sum[task] as f64 / Reward::UNITS as f64
     }
 
     /// The mean observed reward; zero before the first completion.
     pub(crate) fn mean(&self, task: usize) -> f64 {
-        mean(self.completions[task] as f64, self.reward_sum[task] as f64)
+        let (completions, reward_sum) =
+            (self.completions[task] as f64, self.reward_sum[task] as f64);
+        // One division: for whole rewards the product is exact, so this is their sum over their
+        // number, rounded once.
+        let mean = reward_sum / (Reward::UNITS as f64 * completions);
+        if completions == 0.0 { 0.0 } else { mean }
     }
 
     /// Whether these can be the counts of `tasks` tasks.

@@ -1,29 +1,17 @@
 //! Learners that weigh a task by an index of its completions and rewards.
 
-use super::counts::{Counts, mean};
+use super::counts::Counts;
 use super::{Decision, Learner, LearnerState, RoundContext, StateError};
 use crate::feedback::{Completion, Outcome};
-use crate::numeric::dispatch::{Loop, vectorised};
 
 /// What a task may be worth, from what was seen of it.
 pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
     /// A task's counts have changed.
     fn update(&mut self, task: usize, counts: &Counts);
 
-    /// Counts what many tasks brought, each at most once.
-    fn count_many(&mut self, completed: &[Completion], counts: &mut Counts) {
-        for &Completion { task, reward } in completed {
-            counts.add(task, reward);
-            self.update(task, counts);
-        }
-    }
-
     /// The indices for a round.
     fn indices(&mut self, round: u64, counts: &Counts, indices: &mut [f64]);
 }
-
-/// So many completions are worth working on side by side: those of several replications.
-pub(super) const MANY: usize = 12;
 
 /// A learner with an index.
 #[derive(Debug, Clone)]
@@ -71,9 +59,6 @@ impl<I: Index> Learner for IndexPolicy<I> {
     }
 
     fn observe_completed(&mut self, completed: &[Completion]) {
-        if completed.len() >= MANY {
-            return self.index.count_many(completed, &mut self.counts);
-        }
         for &Completion { task, reward } in completed {
             self.counts.add(task, reward);
             self.index.update(task, &self.counts);
@@ -102,14 +87,11 @@ pub(super) trait CountIndex: std::fmt::Debug + Clone + Send + 'static {
 pub(super) struct CachedIndex<I> {
     rule: I,
     indices: Vec<f64>,
-    batch: Batch,
-    changed: Vec<f64>,
 }
 
 impl<I: CountIndex> CachedIndex<I> {
     pub(super) fn new(tasks: usize, rule: I) -> Self {
-        let batch = Batch::new(tasks);
-        Self { rule, indices: vec![0.0; tasks], changed: vec![0.0; batch.places()], batch }
+        Self { rule, indices: vec![0.0; tasks] }
     }
 }
 
@@ -118,82 +100,7 @@ impl<I: CountIndex> Index for CachedIndex<I> {
         self.indices[task] = self.rule.index(counts.completions(task) as f64, counts.mean(task));
     }
 
-    fn count_many(&mut self, completed: &[Completion], counts: &mut Counts) {
-        let (completions, sums) = self.batch.count(completed, counts);
-        vectorised(Indices { rule: &self.rule, completions, sums, indices: &mut self.changed });
-        for (completion, index) in completed.iter().zip(&self.changed) {
-            self.indices[completion.task] = *index;
-        }
-    }
-
     fn indices(&mut self, _: u64, _: &Counts, indices: &mut [f64]) {
         indices.copy_from_slice(&self.indices);
-    }
-}
-
-/// New indices side by side, so that divisions and roots do not wait for each other.
-struct Indices<'a, I> {
-    rule: &'a I,
-    completions: &'a [u64],
-    sums: &'a [u64],
-    indices: &'a mut [f64],
-}
-
-impl<I: CountIndex> Loop for Indices<'_, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        for ((&completions, &sum), index) in
-            self.completions.iter().zip(self.sums).zip(self.indices)
-        {
-            *index = self.rule.index(completions as f64, mean(completions as f64, sum as f64));
-        }
-    }
-}
-
-/// The counts of tasks that change together, one after the other, and a rest that is never looked
-/// at.
-#[derive(Debug, Clone)]
-pub(super) struct Batch {
-    completions: Vec<u64>,
-    sums: Vec<u64>,
-}
-
-/// As many places as compilers put into one pass of a loop: no pass is left over.
-const BLOCK: usize = 16;
-
-impl Batch {
-    pub(super) fn new(tasks: usize) -> Self {
-        let places = tasks.next_multiple_of(BLOCK);
-        Self { completions: vec![0; places], sums: vec![0; places] }
-    }
-
-    pub(super) fn places(&self) -> usize {
-        self.sums.len()
-    }
-
-    /// Counts these completions. Returns completions and sums of rewards, in billionths, for them
-    /// and the rest of their last block.
-    pub(super) fn count(
-        &mut self,
-        completed: &[Completion],
-        counts: &mut Counts,
-    ) -> (&[u64], &[u64]) {
-        self.gather(
-            completed.iter().map(|completion| counts.add(completion.task, completion.reward)),
-        )
-    }
-
-    /// As [`Batch::count`], of what was counted before.
-    pub(super) fn gather(
-        &mut self,
-        changed: impl ExactSizeIterator<Item = (u64, u64)>,
-    ) -> (&[u64], &[u64]) {
-        let blocks = ..changed.len().next_multiple_of(BLOCK).min(self.places());
-        for ((counts, completions), sum) in changed.zip(&mut self.completions).zip(&mut self.sums) {
-            (*completions, *sum) = counts;
-        }
-        (&self.completions[blocks], &self.sums[blocks])
     }
 }

@@ -8,10 +8,9 @@
 //! index of every round is above its mean. The proof is in docs/proof-kl-ucb-mixture.md.
 
 use super::Learner;
-use super::counts::{Counts, mean, shares};
-use super::index_policy::{Batch, Index, IndexPolicy, MANY};
+use super::counts::Counts;
+use super::index_policy::{Index, IndexPolicy};
 use super::kl;
-use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::ln;
 
 #[derive(Debug, Clone)]
@@ -26,31 +25,6 @@ pub(super) struct KlUcbMixture {
     means: Vec<f64>,
     levels: Vec<f64>,
     uppers: Vec<f64>,
-    batch: Batch,
-}
-
-/// Means and levels of tasks that have completed often.
-struct Levels<'a> {
-    base: f64,
-    completions: &'a [u64],
-    sums: &'a [u64],
-    means: &'a mut [f64],
-    levels: &'a mut [f64],
-}
-
-impl Loop for Levels<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self) {
-        let changed =
-            self.completions.iter().zip(self.sums).zip(self.means.iter_mut().zip(self.levels));
-        for ((&completions, &sum), (to_mean, level)) in changed {
-            let (completions, sum) = (completions as f64, sum as f64);
-            *to_mean = mean(completions, sum);
-            *level = (self.base + series_cost(completions, shares(sum))) / completions;
-        }
-    }
 }
 
 impl KlUcbMixture {
@@ -59,36 +33,25 @@ impl KlUcbMixture {
     }
 
     fn new(base: f64, tasks: usize) -> Self {
-        let batch = Batch::new(tasks);
         Self {
             base,
             // Before the first completion.
             indices: vec![1.0; tasks],
             changed: Vec::with_capacity(tasks),
             is_changed: vec![false; tasks],
-            means: vec![0.0; batch.places()],
-            levels: vec![0.0; batch.places()],
+            means: vec![0.0; tasks],
+            levels: vec![0.0; tasks],
             uppers: vec![0.0; tasks],
-            batch,
         }
     }
 
     fn refresh(&mut self, counts: &Counts) {
         let count = self.changed.len();
-        if count >= MANY {
-            let (completions, sums) =
-                self.batch.gather(self.changed.iter().map(|&task| counts.of(task)));
-            let (means, levels) = (&mut self.means[..], &mut self.levels[..]);
-            vectorised(Levels { base: self.base, completions, sums, means, levels });
-        }
         for (place, &task) in self.changed.iter().enumerate() {
             let (completions, reward_sum) =
                 (counts.completions(task) as f64, counts.reward_sum(task));
-            if count < MANY || !is_series_good(completions, reward_sum) {
-                self.means[place] = counts.mean(task);
-                self.levels[place] =
-                    (self.base + mixture_cost(completions, reward_sum)) / completions;
-            }
+            self.means[place] = counts.mean(task);
+            self.levels[place] = (self.base + mixture_cost(completions, reward_sum)) / completions;
         }
         kl::upper_all(&self.means[..count], &self.levels[..count], &mut self.uppers[..count]);
         for (&task, &upper) in self.changed.iter().zip(&self.uppers) {

@@ -66,9 +66,10 @@ pub(crate) fn dot_and_sum(a: &[f64], b: &[f64]) -> (f64, f64) {
             plain[lane] += b[lane];
         }
     }
-    for (lane, (a, b)) in a_rest.iter().zip(b_rest).enumerate() {
-        products[lane] += a * b;
-        plain[lane] += b;
+    let lanes = products.iter_mut().zip(&mut plain);
+    for ((product, plain), (a, b)) in lanes.zip(a_rest.iter().zip(b_rest)) {
+        *product += a * b;
+        *plain += b;
     }
     let total = |lanes: [f64; 4]| (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]);
     (total(products), total(plain))

@@ -173,8 +173,14 @@ pub(crate) struct Series {
     max_distance: [f64; 4],
 }
 
-/// The coefficients.
-pub(crate) static SERIES: Series = Series::new();
+static SERIES: Series = Series::new();
+
+/// The coefficients, to be taken once before a loop. The compiler must not see their values, or it
+/// makes constants of them again.
+#[inline(always)]
+pub(crate) fn series() -> &'static Series {
+    std::hint::black_box(&SERIES)
+}
 
 /// How far from zero [`Series::exp`] is exact: half of `ln 2`.
 pub(crate) const MEDIUM: f64 = 0.346;

@@ -221,6 +221,17 @@ impl Oracle {
         if self.allocate_quickly(values, budget, options) {
             return Ok(&self.allocation);
         }
+        self.allocate_by_search(values, budget, options)
+    }
+
+    /// Not inlined, so that the fast paths do not save the registers that it needs.
+    #[inline(never)]
+    fn allocate_by_search(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<&Allocation, AllocationError> {
         self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
         let value_scale = self.prepared.value_scale;
@@ -254,19 +265,18 @@ impl Oracle {
         if self.taylor.is_none() || !(options.tolerance >= 0.0) {
             return false;
         }
-        let start = self.taylor_start(values, budget);
+        let needs_start = self.taylor.as_ref().is_some_and(TaylorSolver::needs_start);
+        let start = if needs_start { self.taylor_start(values, budget) } else { None };
         let Self { taylor: Some(taylor), allocation, prepared, .. } = self else { return false };
         let output = Output { spend: &mut allocation.spend, success: &mut allocation.success };
         let solution = taylor.allocate(&mut prepared.concave, values, budget, output, start);
         solution.is_some_and(|solution| self.accept(solution, budget, options))
     }
 
-    /// A multiplier for the Taylor expansion to start from, if it needs one: that of the last call,
-    /// or of a sample of the tasks.
+    /// A multiplier for the Taylor expansion to start from: that of the last call, or of a sample
+    /// of the tasks.
+    #[inline(never)]
     fn taylor_start(&mut self, values: &[f64], budget: f64) -> Option<f64> {
-        if !self.taylor.as_ref().is_some_and(TaylorSolver::needs_start) {
-            return None;
-        }
         let last = self.last_multiplier.map(|multiplier| multiplier * self.prepared.value_scale);
         last.filter(|&multiplier| multiplier > 0.0).or_else(|| {
             let is_valid = self.check(values, budget, &Options::default()).is_ok();
@@ -376,19 +386,22 @@ impl Oracle {
     }
 
     /// Checks that the budget is valid and covers the lower bounds.
+    #[inline]
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
-        let prepared = &self.prepared;
-        if !(budget >= 0.0 && budget.is_finite()) {
-            return Err(AllocationError::BadBudget(budget));
+        let is_valid = budget >= 0.0 && budget.is_finite();
+        if is_valid && covers(budget, self.prepared.min_total) {
+            return Ok(());
         }
-        if !covers(budget, prepared.min_total) {
-            return Err(AllocationError::Infeasible {
-                needed: prepared.min_total,
-                budget,
-                largest_lower_bounds: largest_lower_bounds(prepared),
-            });
+        Err(if is_valid { self.infeasible(budget) } else { AllocationError::BadBudget(budget) })
+    }
+
+    #[cold]
+    fn infeasible(&self, budget: f64) -> AllocationError {
+        AllocationError::Infeasible {
+            needed: self.prepared.min_total,
+            budget,
+            largest_lower_bounds: largest_lower_bounds(&self.prepared),
         }
-        Ok(())
     }
 }
 

@@ -1,7 +1,7 @@
 //! The environment of a simulation: budgets, completions, rewards and delays, drawn from one seed.
 
 use super::RewardDraw;
-use crate::feedback::{Completion, Feedback, Outcome, Reward};
+use crate::feedback::{Completion, Feedback, Outcome};
 use crate::problem::{BudgetLaw, DelayLaw, LONGEST_DELAY, Problem, RewardLaw};
 use crate::random::{Draws, Purpose};
 
@@ -130,9 +130,10 @@ impl Environment {
 
     /// Simulates a round: lists the tasks that complete, in order, given each task's probability of
     /// success, and adds them to `counts`, which has one entry per task. Returns the sum of their
-    /// rewards in units of [`Reward`].
+    /// rewards in units of [`Reward`](crate::feedback::Reward).
     ///
-    /// Completions are random, and a processor cannot predict a branch on them: the loop has none.
+    /// Completions are random, and a processor cannot predict a branch on them. The loop that draws
+    /// them has none: it collects them as bits.
     #[inline]
     pub fn complete(
         &self,
@@ -144,22 +145,25 @@ impl Environment {
         let (completions, rewards) =
             (self.completion_draws.round(round), self.reward_draws.round(round));
         completed.clear();
-        completed.resize(success.len(), Completion { task: 0, reward: Reward::NONE });
-        let mut count = 0;
-        // A task that got nothing useful needs no coin.
-        for (task, (&success, total)) in
-            success.iter().zip(counts).enumerate().filter(|(_, (success, _))| **success > 0.0)
-        {
-            completed[count].task = task;
-            let is_done = completions.uniform(task) < success;
-            count += usize::from(is_done);
-            *total += u64::from(is_done);
-        }
-        completed.truncate(count);
-        let mut gain = 0;
-        for Completion { task, reward } in completed {
-            *reward = self.rewards[*task].reward(rewards.uniform(*task));
-            gain += reward.units();
+        let (mut gain, mut first) = (0, 0);
+        for success in success[..success.len().min(counts.len())].chunks(64) {
+            let mut done = 0u64;
+            // A task that got nothing useful needs no draw.
+            for (bit, &success) in (0..64usize).zip(success) {
+                if success > 0.0 {
+                    let is_done = completions.uniform(bit.wrapping_add(first)) < success;
+                    done |= u64::from(is_done).wrapping_shl(bit as u32);
+                }
+            }
+            while done != 0 {
+                let task = first + done.trailing_zeros() as usize;
+                done &= done - 1;
+                let reward = self.rewards[task].reward(rewards.uniform(task));
+                counts[task] += 1;
+                gain += reward.units();
+                completed.push(Completion { task, reward });
+            }
+            first += 64;
         }
         gain
     }

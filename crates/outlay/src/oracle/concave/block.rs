@@ -21,7 +21,8 @@ pub(super) struct Block {
     pub(super) linear: LinearTasks,
     /// The floor of each task; empty if all are zero.
     pub(super) floor: Vec<f64>,
-    pub(super) expansion: Expansion,
+    /// Boxed: it is swapped in every call.
+    pub(super) expansion: Box<Expansion>,
     pub(super) totals: Totals,
 }
 
@@ -216,12 +217,11 @@ impl Assign<'_> {
     fn assign<S: Simd, const BOUNDED: bool>(self, simd: S) -> Totals {
         let Self { block, at, power_demand, exponential_level, values, mut output, .. } = self;
         let Block { power, exponential, linear, floor, .. } = block;
-        let mut totals = Totals::default();
-        if !power.index().is_empty() {
-            let power_totals =
-                power.assign::<S, BOUNDED>(simd, at, power_demand, values, &mut output);
-            totals.add(power_totals);
-        }
+        let mut totals = if power.index().is_empty() {
+            Totals::default()
+        } else {
+            power.assign::<S, BOUNDED>(simd, at, power_demand, values, &mut output)
+        };
         if !exponential.index().is_empty() {
             totals.add(exponential.assign::<S, BOUNDED>(
                 simd,

@@ -221,15 +221,24 @@ impl Expansion {
     }
 
     /// Demand of all but the listed linear tasks, and its sensitivity, a step away from the point.
-    #[inline]
+    #[inline(always)]
     fn smooth_demand(&self, step: f64) -> (f64, f64) {
         let [total, first, second, third, fourth] = self.moments;
         let x = -step;
         let (third, fourth) = (third * (1.0 / 6.0), fourth * (1.0 / 24.0));
         let power = total + x * (first + x * (0.5 * second + x * (third + x * fourth)));
         let slope = first + x * (second + x * (3.0 * third + x * (4.0 * fourth)));
-        let mut demand = self.constant + power - self.slope * step;
-        let mut sensitivity = slope + self.slope;
+        let demand = self.constant + power - self.slope * step;
+        let sensitivity = slope + self.slope;
+        if self.crossings.is_empty() {
+            return (demand, sensitivity);
+        }
+        self.add_crossings(step, demand, sensitivity)
+    }
+
+    /// Adds the demand of the tasks that meet a bound within the window.
+    #[cold]
+    fn add_crossings(&self, step: f64, mut demand: f64, mut sensitivity: f64) -> (f64, f64) {
         for crossing in &self.crossings {
             let (free, falls) = crossing.demand.after(step);
             let taken = free.clamp(crossing.low, crossing.high);

@@ -9,7 +9,7 @@ use super::family::{
 };
 use super::index::{BoundArrays, FamilyIndex};
 use crate::curve::{Curve, Exponential};
-use crate::numeric::exp_log::{MIN_LN_ARG, SERIES};
+use crate::numeric::exp_log::{MIN_LN_ARG, series};
 use crate::numeric::simd::{F64x4, chunks4, chunks4_mut, with_simd4};
 use crate::oracle::evaluation::Output;
 use crate::problem::Bounds;
@@ -155,7 +155,7 @@ impl Family for ExponentialTasks {
     ) {
         let Self { index, bounds, base_level, scale, expanded_level, .. } = self;
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
-        let reader = index.reader(values);
+        let (reader, series) = (index.reader(values), series());
         let (mut spend, mut sensitivity) = (zero, zero);
         let references = chunks4_mut(&mut self.reference_value)
             .iter_mut()
@@ -172,8 +172,8 @@ impl Family for ExponentialTasks {
                     .with_simd(simd);
                 F64x4::load(simd, reference_level)
             } else {
-                let mut ratio = SERIES.ln_ratio(simd, value, F64x4::load(simd, reference_value));
-                if !SERIES.are_near(simd, ratio, zero) {
+                let mut ratio = series.ln_ratio(simd, value, F64x4::load(simd, reference_value));
+                if !series.are_near(simd, ratio, zero) {
                     expansion.are_values_valid &= are_valid(simd, value);
                     let values = value.to_array();
                     let reset = Reset {

@@ -46,10 +46,9 @@ pub(super) struct ExpansionPoint {
     /// The logarithm of the reference multiplier, and from there to that of the point.
     pub(super) reference: f64,
     pub(super) shift: f64,
-    /// Half the width of the window, in the logarithm, and its ends.
+    /// The multiplier at the point, and half the width of the window in its logarithm.
+    pub(super) multiplier: f64,
     pub(super) width: f64,
-    pub(super) low_multiplier: f64,
-    pub(super) high_multiplier: f64,
 }
 
 /// Where spends are assigned: a multiplier, and how far its logarithm is from that of the demands.
@@ -107,7 +106,7 @@ pub(super) struct RunningTotals<S: Simd> {
     partial_above: F64x4<S>,
     partial_value: F64x4<S>,
     max_demand: F64x4<S>,
-    /// The largest sensitivity in each lane, and the chunk that has it.
+    /// The largest sensitivity in each lane, and the chunk that has it: a whole number as bits.
     sensitivity: F64x4<S>,
     chunk: F64x4<S>,
 }
@@ -143,7 +142,7 @@ impl<S: Simd> RunningTotals<S> {
     /// Takes the unbounded demand of four smooth tasks, and their sensitivity: zero at a bound.
     #[inline(always)]
     pub(super) fn offer(&mut self, simd: S, chunk: usize, demand: F64x4<S>, sensitivity: F64x4<S>) {
-        let number = F64x4::splat(simd, chunk as f64);
+        let number = F64x4::splat(simd, f64::from_bits(chunk as u64));
         self.max_demand = self.max_demand.max(demand);
         self.chunk = sensitivity.if_gt(self.sensitivity, number, self.chunk);
         self.sensitivity = self.sensitivity.max(sensitivity);
@@ -161,17 +160,15 @@ impl<S: Simd> RunningTotals<S> {
     pub(super) fn finish(mut self, simd: S, index: &FamilyIndex, bounds: &BoundArrays) -> Totals {
         self.add_partial(simd);
         let (sensitivities, chunks) = (self.sensitivity.to_array(), self.chunk.to_array());
-        let mut most_elastic = MostElastic::default();
-        for lane in 0..4 {
-            if sensitivities[lane] > most_elastic.sensitivity {
-                most_elastic.sensitivity = sensitivities[lane];
-                most_elastic.task = 4 * chunks[lane] as usize + lane;
-            }
+        let mut best = 0;
+        for lane in 1..4 {
+            best = if sensitivities[lane] > sensitivities[best] { lane } else { best };
         }
-        if most_elastic.sensitivity > 0.0 {
-            let position = most_elastic.task;
-            (most_elastic.low, most_elastic.high) = bounds.range(position);
-            most_elastic.task = index.task(position);
+        let mut most_elastic = MostElastic::default();
+        if sensitivities[best] > 0.0 {
+            let position = 4 * chunks[best].to_bits() as usize + best;
+            let ((low, high), sensitivity) = (bounds.range(position), sensitivities[best]);
+            most_elastic = MostElastic { task: index.task(position), sensitivity, low, high };
         }
         Totals {
             above: self.above.total(),

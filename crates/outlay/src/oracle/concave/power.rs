@@ -10,7 +10,7 @@ use super::family::{
 };
 use super::index::{BoundArrays, FamilyIndex};
 use crate::curve::{Curve, Power};
-use crate::numeric::exp_log::{MIN_LN_ARG, SERIES};
+use crate::numeric::exp_log::{MIN_LN_ARG, series};
 use crate::numeric::simd::{F64x4, chunks4, chunks4_mut, with_simd4};
 use crate::oracle::evaluation::Output;
 use crate::problem::Bounds;
@@ -153,7 +153,7 @@ impl Family for PowerTasks {
         expansion: &mut Expansion,
     ) {
         let Self { index, bounds, base_level, elasticity, demand, .. } = self;
-        let reader = index.reader(values);
+        let (reader, series) = (index.reader(values), series());
         let zero = F64x4::splat(simd, 0.0);
         let (mut moments, mut constant) = ([zero; 5], zero);
         let references = chunks4_mut(&mut self.reference_value)
@@ -180,9 +180,9 @@ impl Family for PowerTasks {
                 .with_simd(simd);
                 F64x4::load(simd, reference_demand)
             } else {
-                let ratio = SERIES.ln_ratio(simd, value, F64x4::load(simd, reference_value));
+                let ratio = series.ln_ratio(simd, value, F64x4::load(simd, reference_value));
                 let mut exponent = elastic * (ratio - at.shift);
-                if !SERIES.are_near(simd, ratio, exponent) {
+                if !series.are_near(simd, ratio, exponent) {
                     expansion.are_values_valid &= are_valid(simd, value);
                     let values = value.to_array();
                     let reset = Reset {
@@ -196,7 +196,7 @@ impl Family for PowerTasks {
                     with_simd4(at.arch, reset);
                     exponent = elastic * (zero - at.shift);
                 }
-                F64x4::load(simd, reference_demand) * SERIES.exp(simd, exponent)
+                F64x4::load(simd, reference_demand) * series.exp(simd, exponent)
             };
             free.store(demand);
             if BOUNDED {
@@ -234,8 +234,8 @@ impl Family for PowerTasks {
     ) -> Totals {
         let Self { index, bounds, elasticity, inverse_exponent, .. } = self;
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
-        let multiplier = F64x4::splat(simd, at.multiplier);
-        let reader = index.reader(values);
+        let (multiplier, step) = (F64x4::splat(simd, at.multiplier), -at.power_step);
+        let (reader, series) = (index.reader(values), series());
         let mut spends = index.writer(output.spend);
         let mut successes = index.writer(output.success);
         let mut totals = RunningTotals::new(simd);
@@ -244,11 +244,11 @@ impl Family for PowerTasks {
             index.chunks().zip(chunks4(demand).iter().zip(curves))
         {
             let (value, elasticity) = (reader.load(simd, chunk), F64x4::load(simd, elasticity));
-            let exponent = elasticity * -at.power_step;
+            let exponent = elasticity * step;
             let factor = if at.is_tiny {
-                SERIES.exp_tiny(simd, exponent)
+                series.exp_tiny(simd, exponent)
             } else {
-                SERIES.exp(simd, exponent)
+                series.exp(simd, exponent)
             };
             let free = F64x4::load(simd, demand) * factor;
             // On the curve's slope: value * success = multiplier * spend / exponent.

@@ -29,12 +29,13 @@ pub(in crate::oracle) struct TaylorSolver {
     tasks: usize,
     min_total: f64,
     has_lower_bounds: bool,
+    has_floors: bool,
     /// The least upper bound of a smooth task.
     min_high: f64,
     /// Some task is not a power task, so that its state can change within a window.
     needs_window: bool,
     /// The expansion of all blocks.
-    expansion: Expansion,
+    expansion: Box<Expansion>,
     /// The multiplier of the references, and that of the last call.
     pub(super) reference: Option<Multiplier>,
     last: Multiplier,
@@ -178,9 +179,10 @@ impl TaylorSolver {
             tasks: bounds.len(),
             min_total,
             has_lower_bounds: bounds.iter().any(|bounds| bounds.min > 0.0),
+            has_floors: concave.blocks.iter().any(|block| !block.floor.is_empty()),
             min_high: concave.blocks.iter().map(Block::min_high).fold(f64::INFINITY, f64::min),
             needs_window: concave.blocks.iter().map(power).sum::<usize>() < bounds.len(),
-            expansion: Expansion::default(),
+            expansion: Box::default(),
             reference: None,
             last: Multiplier::default(),
             width: FIRST_WIDTH,
@@ -239,8 +241,7 @@ impl TaylorSolver {
             reference: reference.log_multiplier,
             shift: 0.0,
             width: reference.width,
-            low_multiplier: 0.0,
-            high_multiplier: 0.0,
+            multiplier: 0.0,
         };
         self.expand_blocks(concave, &at, true, true, &reference.values);
     }
@@ -258,6 +259,7 @@ impl TaylorSolver {
     /// Solves a call; none if it does not fit. `start` is a multiplier to start from.
     ///
     /// Values and budget need not be checked: nothing is found for invalid ones.
+    #[inline(never)]
     pub(in crate::oracle) fn allocate(
         &mut self,
         concave: &mut ConcaveTasks,
@@ -283,7 +285,9 @@ impl TaylorSolver {
         } else {
             self.next_pause = 1;
         }
-        solution.map(|solution| with_floors(concave, solution, values))
+        solution.map(|solution| {
+            if self.has_floors { with_floors(concave, solution, values) } else { solution }
+        })
     }
 
     fn search(
@@ -312,8 +316,8 @@ impl TaylorSolver {
             if !self.expansion.are_values_valid {
                 return None;
             }
-            if self.expansion.undecided() as f64 > MAX_UNDECIDED * self.tasks as f64
-                && self.expansion.undecided() > MAX_LISTED
+            if self.expansion.undecided() > MAX_LISTED
+                && self.expansion.undecided() as f64 > MAX_UNDECIDED * self.tasks as f64
                 && self.width > MIN_WIDTH
             {
                 self.width *= 0.125;
@@ -381,14 +385,12 @@ impl TaylorSolver {
         // From the logarithm, which is all that a saved warm start has.
         let reference = kept.unwrap_or_else(|| Multiplier::from_log(self.last.log));
         self.reference = Some(reference);
-        let half_width = exp(self.width);
         let at = ExpansionPoint {
             arch: concave.arch,
             reference: reference.log,
             shift: self.last.log - reference.log,
             width: self.width,
-            low_multiplier: self.last.value / half_width,
-            high_multiplier: self.last.value * half_width,
+            multiplier: self.last.value,
         };
         (at, kept.is_none())
     }

@@ -33,11 +33,15 @@ impl Threads {
         work: impl Fn(&mut Block, &[f64]) + Sync,
     ) {
         match &self.0 {
-            None => blocks.iter_mut().zip(values.chunks(BLOCK)).for_each(|(b, v)| work(b, v)),
-            Some(pool) => pool.install(|| {
-                let blocks = blocks.par_iter_mut().zip(values.par_chunks(BLOCK));
-                blocks.for_each(|(block, values)| work(block, values));
-            }),
+            None => {
+                let mut rest = values;
+                for block in blocks {
+                    let (values, after) = rest.split_at(rest.len().min(BLOCK));
+                    work(block, values);
+                    rest = after;
+                }
+            }
+            Some(pool) => in_parallel(pool, blocks, values, work),
         }
     }
 
@@ -52,20 +56,49 @@ impl Threads {
         let Output { spend, success } = output;
         match &self.0 {
             None => {
-                let outputs = spend.chunks_mut(BLOCK).zip(success.chunks_mut(BLOCK));
-                for ((block, values), (spend, success)) in
-                    blocks.iter_mut().zip(values.chunks(BLOCK)).zip(outputs)
-                {
-                    work(block, values, Output { spend, success });
+                let (mut values, mut spend, mut success) = (values, spend, success);
+                for block in blocks {
+                    let len = values.len().min(BLOCK);
+                    let (values_here, values_after) = values.split_at(len);
+                    let (spend_here, spend_after) = spend.split_at_mut(len);
+                    let (success_here, success_after) = success.split_at_mut(len);
+                    work(block, values_here, Output { spend: spend_here, success: success_here });
+                    (values, spend, success) = (values_after, spend_after, success_after);
                 }
             }
-            Some(pool) => pool.install(|| {
-                let outputs = spend.par_chunks_mut(BLOCK).zip(success.par_chunks_mut(BLOCK));
-                let blocks = blocks.par_iter_mut().zip(values.par_chunks(BLOCK)).zip(outputs);
-                blocks.for_each(|((block, values), (spend, success))| {
-                    work(block, values, Output { spend, success });
-                });
-            }),
+            Some(pool) => in_parallel_with_output(pool, blocks, values, (spend, success), work),
         }
     }
+}
+
+/// Not inlined: its preparations would be made in calls without threads as well.
+#[inline(never)]
+fn in_parallel(
+    pool: &ThreadPool,
+    blocks: &mut [Block],
+    values: &[f64],
+    work: impl Fn(&mut Block, &[f64]) + Sync,
+) {
+    pool.install(|| {
+        let blocks = blocks.par_iter_mut().zip(values.par_chunks(BLOCK));
+        blocks.for_each(|(block, values)| work(block, values));
+    });
+}
+
+/// As [`in_parallel`].
+#[inline(never)]
+fn in_parallel_with_output(
+    pool: &ThreadPool,
+    blocks: &mut [Block],
+    values: &[f64],
+    (spend, success): (&mut [f64], &mut [f64]),
+    work: impl Fn(&mut Block, &[f64], Output<'_>) + Sync,
+) {
+    pool.install(|| {
+        let outputs = spend.par_chunks_mut(BLOCK).zip(success.par_chunks_mut(BLOCK));
+        let blocks = blocks.par_iter_mut().zip(values.par_chunks(BLOCK)).zip(outputs);
+        blocks.for_each(|((block, values), (spend, success))| {
+            work(block, values, Output { spend, success });
+        });
+    });
 }
