@@ -482,7 +482,7 @@ impl Learner {
     ) -> PyResult<Vec<Outcome>> {
         if self.spec.entry().feedback == Feedback::Bandit {
             return Err(ObservationError::new_err(
-                "this learner is told the gain of a round, not the outcome of a task",
+                "this learner needs the gain of a round, not the outcome of a task",
             ));
         }
         let mut outcomes = vec![Outcome::Missing; self.problem.tasks().len()];

@@ -1,5 +1,5 @@
-//! Text that people type and read: names, suggestions for misspelt names, and names with
-//! parameters such as `epsilon-greedy:epsilon=0.1`.
+//! Text for users: suggestions for misspelt names, lists of names, and names with parameters such
+//! as `epsilon-greedy:epsilon=0.1`.
 
 use std::ops::RangeInclusive;
 
@@ -97,7 +97,7 @@ impl<'t> NameWithParameters<'t> {
         let (name, rest) = text.trim().split_once(':').unwrap_or((text.trim(), ""));
         let Some(&found) = names.iter().find(|known| **known == name) else {
             return Err(format!(
-                "`{}` is not known: {}",
+                "unknown name `{}`: {}",
                 one_line(name),
                 did_you_mean(name, names.iter().copied())
             ));

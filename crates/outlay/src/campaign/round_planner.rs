@@ -1,7 +1,7 @@
 //! The decision of a round: a learner, the oracle that turns its weights into an allocation, and
 //! the guards that restrict the allocation.
 //!
-//! A planner does not know open rounds. A [`Campaign`](super::Campaign) keeps these in memory, the
+//! A planner does not track open rounds. A [`Campaign`](super::Campaign) keeps them in memory, the
 //! service in its store.
 
 use super::guards::{self, GuardReport, GuardState, Guards};
@@ -23,7 +23,7 @@ pub struct RoundPlanner {
     curves: Vec<Curve>,
     bounds: Vec<Bounds>,
     pub(super) learner: Box<dyn Learner>,
-    /// The learner gets the total reward of a round only (bandit feedback).
+    /// Whether the learner receives only the total reward of a round (bandit feedback).
     pub(super) sees_gains: bool,
     reconsiders: bool,
     pub(super) oracle: Oracle,
@@ -40,7 +40,7 @@ pub struct RoundPlanner {
 /// The relative excess over the budget that rounding may cause in an allocation of a learner.
 const ROUNDING: f64 = 1e-9;
 
-/// The place of the last allocation.
+/// Where the last allocation is stored.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Oracle,
@@ -133,8 +133,8 @@ impl RoundPlanner {
     /// decide it without an error.
     ///
     /// # Errors
-    /// If there is not one entry a task, a task that must be given something is not there, or the
-    /// budget does not cover the lower bounds.
+    /// If there is not one entry per task, a task with a positive lower bound is unavailable, or
+    /// the budget does not cover the lower bounds.
     #[inline]
     pub fn check(
         &self,
@@ -170,9 +170,9 @@ impl RoundPlanner {
         }
     }
 
-    /// The split of a round, which has been [checked](Self::check). `available` says which tasks
-    /// are there; absent: all. If the learner names it itself, `value`, `upper_bound` and `price`
-    /// are zero: it maximises nothing.
+    /// The allocation of a round that was [checked](Self::check). `available` marks the available
+    /// tasks; `None` means all. If the learner chooses the allocation itself, `value`,
+    /// `upper_bound` and `price` are zero.
     ///
     /// # Errors
     /// If the budget does not cover the lower bounds.
@@ -208,7 +208,8 @@ impl RoundPlanner {
         Ok(self.last())
     }
 
-    /// The answer that [`RoundPlanner::decide`] would give, without any effect on later rounds.
+    /// The allocation that [`RoundPlanner::decide`] would return, without any effect on later
+    /// rounds.
     ///
     /// # Errors
     /// As [`RoundPlanner::check`].
@@ -240,7 +241,7 @@ impl RoundPlanner {
     /// and the guards compare the next allocation with this one.
     ///
     /// # Errors
-    /// If the numbers do not fit the tasks; nothing changes then.
+    /// If the number of entries differs from the number of tasks. Nothing changes then.
     pub fn replay_round(
         &mut self,
         round: u64,
@@ -314,8 +315,7 @@ impl RoundPlanner {
         if available.is_none() && !self.reconsiders {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
-        // A task that is not there is worth nothing, and so gets nothing; what is left over must
-        // not land on it either.
+        // An unavailable task has weight 0 and gets nothing; the leftover must not go to it either.
         let options = if available.is_some() {
             Options { leftover: Leftover::Keep, ..self.options }
         } else {
@@ -351,7 +351,7 @@ impl RoundPlanner {
                 break;
             }
         }
-        state.count_costs(&guards::Round {
+        state.compute_costs(&guards::Round {
             weights: &self.weights,
             budget,
             available,

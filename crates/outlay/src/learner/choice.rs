@@ -25,14 +25,14 @@ pub enum LearnerChoice {
     Own(OwnLearner),
 }
 
-/// The data from which a learner is built.
+/// The inputs from which a learner is built.
 #[derive(Debug, Clone, Copy)]
 pub struct LearnerInputs<'a> {
-    /// The problem. A learner must not look at the rewards in it.
+    /// The problem. A learner must not use the rewards in it.
     pub problem: &'a Problem,
     /// The number of rounds, if it is known.
     pub horizon: Option<u64>,
-    /// The feedback that the learner will get.
+    /// The feedback that the learner will receive.
     pub feedback: Feedback,
     /// The seed of the learner's own random draws.
     pub seed: u64,

@@ -5,17 +5,16 @@ use serde::{Deserialize, Serialize};
 use super::StateError;
 use crate::feedback::Reward;
 
-/// Billionths of the largest reward as multiples of it.
+/// Converts billionths of the largest reward to multiples of it.
 #[inline(always)]
 pub(crate) fn shares(billionths: f64) -> f64 {
     billionths / Reward::UNITS as f64
 }
 
-/// The mean of so many rewards of this sum, which is in billionths; zero if there are none.
+/// The mean reward of `completions` rewards with this sum in billionths; zero without completions.
 #[inline(always)]
 pub(crate) fn mean(completions: f64, reward_sum: f64) -> f64 {
-    // One division: for whole rewards the product is exact, so this is their sum over their number,
-    // rounded once.
+    // One division: the product is exact for whole rewards, so the quotient is rounded only once.
     let mean = reward_sum / (Reward::UNITS as f64 * completions);
     if completions == 0.0 { 0.0 } else { mean }
 }
@@ -30,7 +29,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Completions and sums of their rewards in billionths of the largest reward.
+    /// Counts from completions and sums of rewards, in billionths of the largest reward.
     #[must_use]
     pub fn from_parts(completions: Vec<u64>, reward_sum: Vec<u64>) -> Self {
         Self { completions, reward_sum }
@@ -49,7 +48,7 @@ impl Counts {
     pub(crate) fn add(&mut self, task: usize, reward: Reward) -> (u64, u64) {
         let (completions, sum) = (&mut self.completions[task], &mut self.reward_sum[task]);
         *completions += 1;
-        // 1.8e10 rewards of one task fill it.
+        // It saturates after 1.8e10 rewards of one task.
         *sum = sum.saturating_add(reward.units());
         (*completions, *sum)
     }
@@ -73,7 +72,7 @@ impl Counts {
         mean(self.completions[task] as f64, self.reward_sum[task] as f64)
     }
 
-    /// Whether these can be the counts of `tasks` tasks.
+    /// Checks that these can be the counts of `tasks` tasks.
     pub(crate) fn check(&self, tasks: usize) -> Result<(), StateError> {
         for (field, found) in
             [("completions", self.completions.len()), ("reward_sum", self.reward_sum.len())]

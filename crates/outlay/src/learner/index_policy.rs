@@ -1,16 +1,16 @@
-//! Learners that weigh a task by an index of its completions and rewards.
+//! Index policies: the weight of a task is an index of its completions and rewards.
 
 use super::counts::{Counts, mean};
 use super::{Decision, Learner, LearnerState, RoundContext, StateError};
 use crate::feedback::{Completion, Outcome};
 use crate::numeric::dispatch::{Loop, vectorised};
 
-/// What a task may be worth, from what was seen of it.
+/// An optimistic estimate of each task's mean reward from its counts.
 pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
-    /// A task's counts have changed.
+    /// Updates the index of a task whose counts have changed.
     fn update(&mut self, task: usize, counts: &Counts);
 
-    /// Counts what many tasks brought, each at most once.
+    /// Counts completions of different tasks.
     fn count_many(&mut self, completed: &[Completion], counts: &mut Counts) {
         for &Completion { task, reward } in completed {
             counts.add(task, reward);
@@ -22,7 +22,7 @@ pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
     fn indices(&mut self, round: u64, counts: &Counts, indices: &mut [f64]);
 }
 
-/// So many completions are worth working on side by side: those of several replications.
+/// The smallest number of completions for which batching pays off.
 pub(super) const MANY: usize = 12;
 
 /// A learner with an index.
@@ -42,7 +42,7 @@ impl<I: Index> IndexPolicy<I> {
         learner
     }
 
-    /// Counts every reward, also the forgone ones.
+    /// Counts every reward, including forgone ones.
     pub(super) fn with_full_feedback(tasks: usize, index: I) -> Self {
         Self { uses_forgone: true, ..Self::new(tasks, index) }
     }
@@ -93,11 +93,11 @@ impl<I: Index> Learner for IndexPolicy<I> {
 
 /// An index that depends on a task's counts alone, not on the round.
 pub(super) trait CountIndex: std::fmt::Debug + Clone + Send + 'static {
-    /// From completions and the mean of their rewards, zero before the first.
+    /// The index from completions and their mean reward, which is zero before the first.
     fn index(&self, completions: f64, mean: f64) -> f64;
 }
 
-/// Such an index, computed once a completion instead of once a round.
+/// A [`CountIndex`], computed once per completion instead of once per round.
 #[derive(Debug, Clone)]
 pub(super) struct CachedIndex<I> {
     rule: I,
@@ -131,7 +131,7 @@ impl<I: CountIndex> Index for CachedIndex<I> {
     }
 }
 
-/// New indices side by side, so that divisions and roots do not wait for each other.
+/// Computes new indices in one loop, so that divisions and roots overlap.
 struct Indices<'a, I> {
     rule: &'a I,
     completions: &'a [u64],
@@ -152,15 +152,14 @@ impl<I: CountIndex> Loop for Indices<'_, I> {
     }
 }
 
-/// The counts of tasks that change together, one after the other, and a rest that is never looked
-/// at.
+/// The counts of tasks that change together, padded to full blocks.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     completions: Vec<u64>,
     sums: Vec<u64>,
 }
 
-/// As many places as compilers put into one pass of a loop: no pass is left over.
+/// The lanes that a compiler puts into one pass of a loop, so that no scalar remainder is left.
 const BLOCK: usize = 16;
 
 impl Batch {
@@ -174,7 +173,7 @@ impl Batch {
     }
 
     /// Counts these completions. Returns completions and sums of rewards, in billionths, for them
-    /// and the rest of their last block.
+    /// and the padding of their last block.
     pub(super) fn count(
         &mut self,
         completed: &[Completion],
@@ -185,7 +184,7 @@ impl Batch {
         )
     }
 
-    /// As [`Batch::count`], of what was counted before.
+    /// As [`Batch::count`], for counts that are already up to date.
     pub(super) fn gather(
         &mut self,
         changed: impl ExactSizeIterator<Item = (u64, u64)>,

@@ -137,7 +137,7 @@ pub struct PlayedRound<'a> {
 
 /// A policy that chooses the next allocation from the outcomes so far.
 ///
-/// See the [module documentation](self) for an example.
+/// The [module documentation](self) has an example.
 pub trait Learner: std::fmt::Debug + Send + CloneLearner {
     /// Decides a round: writes one number per task, weights or spends, and returns which.
     fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision;
@@ -188,12 +188,12 @@ pub trait Learner: std::fmt::Debug + Send + CloneLearner {
         false
     }
 
-    /// Everything that it has learned. The default is [`LearnerState::Empty`].
+    /// The state to save. The default is [`LearnerState::Empty`].
     fn save(&self) -> LearnerState {
         LearnerState::Empty
     }
 
-    /// Replaces what it has learned by a saved state.
+    /// Restores a saved state.
     ///
     /// # Errors
     /// If the state belongs to another kind of learner or to another problem. The default returns

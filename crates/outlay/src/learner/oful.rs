@@ -1,11 +1,12 @@
 //! `oful`: optimism in the face of uncertainty for linear bandits (Dani, Hayes and Kakade 2008;
-//! Abbasi-Yadkori, Pál and Szepesvári 2011) on the feature F(x). Sees the round's gain only.
+//! Abbasi-Yadkori, Pál and Szepesvári 2011) on the feature F(x). It observes only the gain of the
+//! round.
 //!
 //! Ridge regression of the gains on the features gives the ellipsoid |θ - θ̂|_V <= β; the split
-//! maximises <θ̂, F> + β |F|_V⁻¹. That is not separable, so it is climbed: the best θ of the
-//! ellipsoid for a split, the best split for that θ, and so on until nothing moves, from several
-//! starts. A climb never goes down, but may end below the top: the bound is then the one for an
-//! approximate oracle.
+//! maximises <θ̂, F> + β |F|_V⁻¹. This is not separable, so it is maximised by alternating from
+//! several starts: the best θ of the ellipsoid for a split, the best split for that θ, until
+//! neither changes. The objective never decreases, but may stop at a local optimum; the regret
+//! bound is then that of an approximate oracle.
 //!
 //! Guarantee: Õ(K√T) under bandit feedback; the paper's Theorem 2 says that √T cannot be beaten
 //! there.
@@ -15,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use super::{Decision, Learner, LearnerState, PlayedRound, RoundContext, StateError};
 use crate::feedback::Outcome;
 
-/// A climb that gains less than this share has arrived.
+/// An ascent whose relative gain is below this has converged.
 const ARRIVED: f64 = 1e-9;
-/// No climb takes more steps than this.
+/// The largest number of steps of an ascent.
 const MOST_STEPS: u32 = 30;
 
 #[derive(Debug, Clone)]
@@ -29,7 +30,7 @@ pub(super) struct Oful {
     estimate: Vec<f64>,
     radius: f64,
     climb: Climb,
-    /// A place for products and for the weights in hand.
+    /// A buffer for products and for the current weights.
     scratch: Vec<f64>,
 }
 
@@ -43,7 +44,7 @@ struct State {
     response: Vec<f64>,
 }
 
-/// The search for the most hopeful split of one round.
+/// The search for the optimistic split of one round.
 #[derive(Debug, Clone, Default)]
 struct Climb {
     start: usize,
@@ -80,8 +81,8 @@ impl Oful {
         total
     }
 
-    /// The best parameters of the ellipsoid for a feature, as weights; none below zero. Returns the
-    /// feature's hoped-for gain.
+    /// The best parameters of the ellipsoid for a feature, as nonnegative weights. Returns the
+    /// optimistic gain of the feature.
     fn hope(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
         let norm = self.multiply(&feature, weights).max(0.0).sqrt();
         let step = if norm > 0.0 { self.radius / norm } else { 0.0 };

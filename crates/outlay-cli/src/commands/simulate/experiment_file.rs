@@ -262,7 +262,7 @@ mod tests {
         let expected = [
             "horizn: unknown key; did you mean horizon?",
             "problems[1]: must be a string, not 7",
-            "learners[0]: learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
+            "learners[0]: learner `kl-ucb-plsu`: unknown name `kl-ucb-plsu`: did you mean `kl-ucb-plus`?",
             "replications: must be a whole number of at least 1 and at most 1000000, not 0",
             "seed: must be a whole number of at least 0, not the string \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",
