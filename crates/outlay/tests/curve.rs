@@ -1,4 +1,4 @@
-//! One suite that every curve family passes: what the oracle and the learners rely on.
+//! One suite for every curve family: the properties that the oracle and the learners rely on.
 
 use std::sync::Arc;
 

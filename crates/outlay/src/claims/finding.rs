@@ -32,7 +32,7 @@ impl std::fmt::Display for Verdict {
 }
 
 impl Verdict {
-    /// The verdict that follows from the checks; without checks nothing is shown.
+    /// The verdict that follows from the checks; "not shown" without checks.
     #[must_use]
     pub fn of(strength: Strength, checks: &[Check]) -> Self {
         match strength {
@@ -143,7 +143,7 @@ pub struct Panel {
 pub enum LineKind {
     /// Simulated runs.
     Measured,
-    /// A model's prediction for the measured line of the same colour, which is the one before it.
+    /// A model's prediction for the measured line before it, which has the same colour.
     Predicted,
     /// A bound or a rate to compare with.
     Reference,
@@ -158,7 +158,7 @@ pub struct Line {
     pub kind: LineKind,
     /// Its points.
     pub points: Vec<(f64, f64)>,
-    /// Intervals around them: place, lower end, upper end.
+    /// Intervals around them: position, lower end, upper end.
     pub intervals: Vec<(f64, f64, f64)>,
 }
 
@@ -167,7 +167,7 @@ impl Line {
         Self { name: name.into(), kind, points, intervals: Vec::new() }
     }
 
-    /// Adds a mean with its interval, both divided by something.
+    /// Adds a mean with its interval, both divided by a number.
     pub(super) fn add(&mut self, place: f64, sample: &Statistics, divisor: f64) {
         self.points.push((place, sample.mean / divisor));
         self.intervals.extend(
@@ -184,14 +184,14 @@ impl Line {
 pub struct Table {
     /// Headings.
     pub columns: Vec<String>,
-    /// Rows, one value a heading.
+    /// Rows, with one value per heading.
     pub rows: Vec<Vec<Value>>,
 }
 
 /// One value of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Words.
+    /// A text.
     Text(String),
     /// A number.
     Number(f64),

@@ -59,7 +59,7 @@ pub enum Warning {
     StaysBelow {
         /// The largest success of the curve.
         height: f64,
-        /// From here on.
+        /// The spend from which on it is constant.
         from: f64,
     },
 }
@@ -70,14 +70,14 @@ impl fmt::Display for Warning {
             Self::OnlyFailures { trials } => {
                 write!(
                     formatter,
-                    "only failures in {}: a guess, as if half of one had succeeded",
+                    "only failures in {}: a guess that assumes half a success",
                     counted(*trials)
                 )
             }
             Self::OnlySuccesses { trials } => {
                 write!(
                     formatter,
-                    "only successes in {}: a guess, as if half of one more had failed",
+                    "only successes in {}: a guess that assumes half a failure",
                     counted(*trials)
                 )
             }
@@ -90,10 +90,10 @@ impl fmt::Display for Warning {
             }
             Self::NothingBelow { to } => write!(formatter, "extrapolates below {}", short(*to)),
             Self::Unbounded { parameter } => {
-                write!(formatter, "{parameter} is not pinned down by the log")
+                write!(formatter, "{parameter} is not determined by the log")
             }
             Self::Falls { from, to } => {
-                write!(formatter, "success falls between {} and {}", short(*from), short(*to))
+                write!(formatter, "success decreases between {} and {}", short(*from), short(*to))
             }
             Self::Misses { calibration } => {
                 let chance = if *calibration < 1e-4 {
@@ -101,7 +101,7 @@ impl fmt::Display for Warning {
                 } else {
                     format!("{calibration:.4}")
                 };
-                write!(formatter, "misses the log (calibration {chance})")
+                write!(formatter, "does not fit the log (calibration {chance})")
             }
             Self::FreeSuccess => write!(formatter, "successes at zero spend: a floor was fitted"),
             Self::StaysBelow { height, from } => {
@@ -116,7 +116,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// Four digits are enough for a sentence.
+/// A number with four digits.
 fn short(number: f64) -> String {
     let rounded: f64 = format!("{number:.3e}").parse().unwrap_or(number);
     rounded.to_string()

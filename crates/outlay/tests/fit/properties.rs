@@ -1,4 +1,4 @@
-//! Whatever the log, the fitted curve is a curve; and nothing depends on the unit of money.
+//! For any log the fitted curve is a valid curve, and nothing depends on the unit of money.
 
 use outlay::Curve;
 use outlay::fit::{
@@ -28,8 +28,8 @@ fn logs() -> impl Strategy<Value = Vec<(f64, f64, f64)>> {
     })
 }
 
-/// That a curve is one: finite, within 0 and 1, never falling, and readable from the file it is
-/// written to.
+/// Checks that a curve is finite, within 0 and 1, nondecreasing, and equal after writing and
+/// reading it.
 fn is_sound(curve: &Curve, spends: &[f64]) -> Result<(), TestCaseError> {
     let mut places: Vec<f64> = spends
         .iter()
@@ -210,12 +210,12 @@ fn no_point_of_a_grid_is_more_likely() {
         let best = grid.iter().map(&likelihood).fold(f64::NEG_INFINITY, f64::max);
         let found = likelihood(&fitted.curve);
         assert!(found >= best - 1e-9, "{family:?}: {found} {best}");
-        // And the grid comes close, so it was a fair comparison.
+        // The grid comes close, so the comparison is meaningful.
         assert!(best > found - 0.05, "{family:?}: {found} {best}");
     }
 }
 
-/// Kinds of logs that people really have, and what must be said of them.
+/// Typical logs and their expected warnings.
 #[test]
 fn logs_that_say_little_are_told_apart() {
     let fitted = |rows: &[(f64, f64, f64)]| {
@@ -227,11 +227,11 @@ fn logs_that_say_little_are_told_apart() {
     };
     assert_eq!(
         told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]),
-        "only failures in 10 trials: a guess, as if half of one had succeeded"
+        "only failures in 10 trials: a guess that assumes half a success"
     );
     assert_eq!(
         told(&[(10.0, 5.0, 5.0), (50.0, 5.0, 5.0)]),
-        "only successes in 10 trials: a guess, as if half of one more had failed; extrapolates from 50 on"
+        "only successes in 10 trials: a guess that assumes half a failure; extrapolates from 50 on"
     );
     assert!(
         told(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)])
@@ -240,10 +240,10 @@ fn logs_that_say_little_are_told_apart() {
     assert!(told(&[(40.0, 50.0, 10.0)]).contains("every trial spends 40: the shape is a guess"));
     assert!(
         told(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)])
-            .contains("success falls between 50 and 100")
+            .contains("success decreases between 50 and 100")
     );
     assert_eq!(
         fit(&Observations::default(), Choice::Auto, &Options::default()).unwrap_err().to_string(),
-        "there are no data"
+        "the log is empty"
     );
 }

@@ -1,4 +1,4 @@
-//! Users' own functions: the bound holds for the function, the value is the function's.
+//! Custom functions: bound and value are those of the function.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -78,10 +78,10 @@ fn plans_that_are_none_are_refused() {
     assert_eq!(refuse(&[1.0]), "plan: 1 spends for 2 tasks");
     assert_eq!(
         refuse(&[1.0, -2.0]),
-        "plan: large must spend a finite amount that is not negative, not -2"
+        "plan: the spend of large must be finite and not negative, not -2"
     );
     assert_eq!(
         refuse(&[f64::NAN, 2.0]),
-        "plan: small must spend a finite amount that is not negative, not NaN"
+        "plan: the spend of small must be finite and not negative, not NaN"
     );
 }

@@ -1,5 +1,4 @@
-//! Good problem files: what they mean, and that TOML, JSON, tables and what is written back mean
-//! the same.
+//! Valid problem files: their meaning, and that TOML, JSON, CSV and written files are equivalent.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

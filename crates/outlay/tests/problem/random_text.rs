@@ -1,11 +1,11 @@
-//! No text makes the reader panic, and every complaint is one line.
+//! No text makes the reader panic, and every error message is one line.
 
 use outlay::Problem;
 use outlay::problem::{Files, ProblemErrors};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// The same text, whatever file is asked for.
+/// The same text for every file.
 struct OneText(String);
 
 impl Files for OneText {
@@ -36,7 +36,7 @@ exclude = true
 const TABLE: &str = "name,family,exponent,at,success,min,max,exclude,at_least,reward.law,reward.mean\n\
                      b,power,0.5,,,1,2,,,,\nc,steps,,1;2,0.5;1,,,true,,constant,1\n";
 
-/// Errors are there, say where, and take one line each.
+/// There are errors, each with a path and on one line.
 fn check(read: Result<Problem, ProblemErrors>) -> Result<(), TestCaseError> {
     let Err(errors) = read else {
         return Ok(());
@@ -49,7 +49,7 @@ fn check(read: Result<Problem, ProblemErrors>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A value of any kind, a few levels deep, with keys that mean something.
+/// A value of any kind, a few levels deep, with valid keys.
 fn tree() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::Value;
     let word = prop::sample::select(vec![
