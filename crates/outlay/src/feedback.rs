@@ -72,9 +72,9 @@ pub struct Reward(u64);
 
 impl Reward {
     /// The reward zero.
-    pub const NONE: Self = Self(0);
+    pub const ZERO: Self = Self(0);
     /// The largest reward.
-    pub const MOST: Self = Self(Self::UNITS);
+    pub const MAX: Self = Self(Self::UNITS);
     /// The number of units in the largest reward.
     pub const UNITS: u64 = 1_000_000_000;
 
@@ -125,7 +125,7 @@ impl Outcome {
     pub fn gain(self) -> Reward {
         match self {
             Self::Done(reward) => reward,
-            Self::Failed | Self::Forgone(_) | Self::Missing => Reward::NONE,
+            Self::Failed | Self::Forgone(_) | Self::Missing => Reward::ZERO,
         }
     }
 }

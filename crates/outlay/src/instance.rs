@@ -111,9 +111,9 @@ pub const INSTANCES: [InstanceEntry; 8] = [
 ];
 
 /// The largest number of tasks or pairs of an instance.
-const MOST_TASKS: u64 = 100_000;
+const MAX_TASKS: u64 = 100_000;
 /// The longest binary fraction b for which b and 1 − b are both exact floats.
-const MOST_BITS: u64 = 52;
+const MAX_BITS: u64 = 52;
 /// The largest gap of `theorem-4`; no horizon is long enough for a larger one.
 const WIDEST_GAP: f64 = 1e10;
 
@@ -156,14 +156,14 @@ fn parse(text: &str) -> Result<Kind, String> {
     let count =
         |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
     let kind = match named.name {
-        "power" => Kind::Power { tasks: count(named.whole("tasks", 1..=MOST_TASKS)?, 5) },
+        "power" => Kind::Power { tasks: count(named.whole("tasks", 1..=MAX_TASKS)?, 5) },
         "square-roots" => Kind::SquareRoots {
             means: named.numbers("means", 0.0..=1.0)?.unwrap_or_else(|| vec![0.6, 0.4]),
         },
         "m-set" | "k-armed" => {
-            let tasks = count(named.whole("tasks", 1..=MOST_TASKS)?, 10);
+            let tasks = count(named.whole("tasks", 1..=MAX_TASKS)?, 10);
             let plays = if named.name == "m-set" {
-                count(named.whole("plays", 1..=MOST_TASKS)?, 3)
+                count(named.whole("plays", 1..=MAX_TASKS)?, 3)
             } else {
                 1
             };
@@ -180,12 +180,12 @@ fn parse(text: &str) -> Result<Kind, String> {
         }
         "theorem-2" => Kind::Theorem2 { horizon: named.whole("horizon", 4..=u64::MAX)? },
         "theorem-4" => Kind::Theorem4 {
-            pairs: count(named.whole("pairs", 1..=MOST_TASKS)?, 2),
+            pairs: count(named.whole("pairs", 1..=MAX_TASKS)?, 2),
             gap: positive("gap", named.number("gap", 0.0..=WIDEST_GAP)?)?.unwrap_or(1.0),
             horizon: named.whole("horizon", 16..=u64::MAX)?,
         },
         _ => Kind::UnknownThresholds {
-            bits: named.whole("bits", 1..=MOST_BITS)?.map_or(20, |bits| bits as u32),
+            bits: named.whole("bits", 1..=MAX_BITS)?.map_or(20, |bits| bits as u32),
         },
     };
     named.finish()?;
@@ -375,7 +375,7 @@ mod tests {
     fn drawn_thresholds_fill_the_budget_exactly() {
         let instance: Instance = "unknown-thresholds".parse().unwrap();
         assert!(instance.depends_on_seed());
-        for bits in 1..=MOST_BITS as u32 {
+        for bits in 1..=MAX_BITS as u32 {
             for seed in 0..50 {
                 let b = drawn_threshold(bits, seed);
                 assert!(b > 0.0 && b < 1.0 && b + (1.0 - b) == 1.0 && 1.0 - (1.0 - b) == b);

@@ -9,7 +9,7 @@ use super::{DecisionPage, TaskView, digits};
 use crate::selection::heaviest;
 
 /// The largest number of rows; more would make the page slow to open.
-const MOST_ROWS: usize = 1000;
+const MAX_ROWS: usize = 1000;
 
 /// A column: its name, its description, the cell of a task, and the total if there is one.
 pub(super) struct Column {
@@ -115,7 +115,7 @@ fn sum(page: &DecisionPage<'_>, part: impl Fn(&TaskView<'_>) -> Option<f64>) -> 
 
 pub(super) fn element(page: &DecisionPage<'_>) -> Element {
     let (mut shown, hidden) =
-        heaviest(page.tasks.len(), MOST_ROWS, |task| page.tasks[task].weight());
+        heaviest(page.tasks.len(), MAX_ROWS, |task| page.tasks[task].weight());
     shown.sort_unstable();
     let says_something =
         |column: &&Column| page.tasks.iter().any(|task| (column.cell)(page, task).is_some());

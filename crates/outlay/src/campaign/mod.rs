@@ -37,7 +37,7 @@ use crate::problem::Problem;
 use open_rounds::OpenRounds;
 
 /// The largest number of open rounds.
-pub const MOST_OPEN_ROUNDS: usize = 10_000_000;
+pub const MAX_OPEN_ROUNDS: usize = 10_000_000;
 
 /// The settings of a campaign, in addition to its problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +155,7 @@ pub enum CampaignError {
     },
     /// Too many rounds are open.
     #[error(
-        "{MOST_OPEN_ROUNDS} rounds are open: report some of their outcomes before asking for more"
+        "{MAX_OPEN_ROUNDS} rounds are open: report some of their outcomes before asking for more"
     )]
     TooManyOpen,
 }
@@ -272,7 +272,7 @@ impl Campaign {
     }
 
     fn check_room(&self) -> Result<(), CampaignError> {
-        if self.open.len() >= MOST_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
+        if self.open.len() >= MAX_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
     }
 
     /// Learns from the outcome of one task in one round. [`Outcome::Missing`] changes nothing.

@@ -1,7 +1,7 @@
 //! Errors of learners and of their saved states.
 
 use super::LearnerSpec;
-use super::grid_ucb::MOST_ARMS;
+use super::grid_ucb::MAX_ARMS;
 use crate::feedback::Feedback;
 
 /// A learner that cannot be built.
@@ -34,7 +34,7 @@ pub enum LearnerError {
     NoHorizon(LearnerSpec),
     /// The grid of `grid-ucb` is too fine.
     #[error(
-        "grid-ucb: {units} units over {tasks} tasks make more than {MOST_ARMS} splits: \
+        "grid-ucb: {units} units over {tasks} tasks make more than {MAX_ARMS} splits: \
          take fewer units"
     )]
     GridTooFine {

@@ -14,7 +14,7 @@ use crate::feedback::Outcome;
 use crate::problem::{Bounds, Problem};
 
 /// The largest number of arms; more cannot be learned in any realistic horizon.
-pub(super) const MOST_ARMS: usize = 10_000;
+pub(super) const MAX_ARMS: usize = 10_000;
 /// The largest number of arms if `units` is not given.
 const DEFAULT_ARMS: usize = 200;
 /// The largest number of units if `units` is not given.
@@ -42,7 +42,7 @@ impl GridUcb {
     ) -> Result<Box<dyn Learner>, LearnerError> {
         let tasks = problem.tasks().len();
         let units = units.unwrap_or_else(|| finest_grid(tasks));
-        if count_arms(tasks, units) > MOST_ARMS as f64 {
+        if count_arms(tasks, units) > MAX_ARMS as f64 {
             return Err(LearnerError::GridTooFine { units, tasks });
         }
         let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();

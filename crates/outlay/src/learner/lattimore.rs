@@ -313,7 +313,7 @@ mod tests {
                 learner.observe_spent(
                     task,
                     spend,
-                    if completes { Outcome::Done(Reward::MOST) } else { Outcome::Failed },
+                    if completes { Outcome::Done(Reward::MAX) } else { Outcome::Failed },
                 );
             }
         }
@@ -365,7 +365,7 @@ mod tests {
         for trial in [0.5, 0.25, 0.125] {
             learner.decide(&context, &mut spend);
             assert_eq!(spend, [trial; 2]);
-            (0..2).for_each(|task| learner.observe_spent(task, trial, Outcome::Done(Reward::MOST)));
+            (0..2).for_each(|task| learner.observe_spent(task, trial, Outcome::Done(Reward::MAX)));
         }
         learner.observe_spent(0, 0.0625, Outcome::Failed);
         learner.observe_spent(1, 0.0625, Outcome::Missing);
@@ -385,7 +385,7 @@ mod tests {
                 &mut spend,
             );
             assert!(spend[0] > 0.0 && spend[1] == 0.0);
-            learner.observe_spent(0, spend[0], Outcome::Done(Reward::MOST));
+            learner.observe_spent(0, spend[0], Outcome::Done(Reward::MAX));
         }
         assert!(spend[0] < 1e-317);
     }

@@ -9,7 +9,7 @@
 //!
 //! Implement [`Learner`] in your own crate and pass it to a
 //! [`Campaign`](crate::campaign::Campaign) or an [`Experiment`](crate::simulation::Experiment) as a
-//! [`LearnerChoice::own`]. Only [`decide`](Learner::decide) and [`observe`](Learner::observe) are
+//! [`LearnerChoice::custom`]. Only [`decide`](Learner::decide) and [`observe`](Learner::observe) are
 //! required.
 //!
 //! ```
@@ -43,7 +43,7 @@
 //!
 //! let tasks = vec![TaskSpec::new("search", Curve::exponential(90.0)?)];
 //! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
-//! let learner = LearnerChoice::own("optimistic-mean", |inputs| {
+//! let learner = LearnerChoice::custom("optimistic-mean", |inputs| {
 //!     let ones = vec![1.0; inputs.problem.tasks().len()];
 //!     OptimisticMean { completions: ones.clone(), rewards: ones }
 //! });
@@ -85,7 +85,7 @@ mod thompson;
 mod uniform;
 
 pub use algorithm_1::log_term;
-pub use choice::{LearnerChoice, LearnerInputs, OwnLearner};
+pub use choice::{CustomLearner, LearnerChoice, LearnerInputs};
 pub use counts::Counts;
 pub use error::{LearnerError, StateError};
 pub(crate) use fluid::fluid_index;

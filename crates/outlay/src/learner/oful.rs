@@ -19,7 +19,7 @@ use crate::feedback::Outcome;
 /// An ascent whose relative gain is below this has converged.
 const ARRIVED: f64 = 1e-9;
 /// The largest number of steps of an ascent.
-const MOST_STEPS: u32 = 30;
+const MAX_STEPS: u32 = 30;
 
 #[derive(Debug, Clone)]
 pub(super) struct Oful {
@@ -137,7 +137,7 @@ impl Learner for Oful {
         }
         self.climb.steps += 1;
         let has_arrived =
-            gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MOST_STEPS;
+            gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MAX_STEPS;
         self.climb.last = gain;
         if has_arrived && self.climb.start < self.tasks {
             self.climb.start += 1;

@@ -35,7 +35,7 @@ pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
         let factor = tilt.exp();
         chances.iter().map(|chance| chance * factor / (1.0 - chance + chance * factor)).sum()
     };
-    let (mut low, mut high) = if seen > expected { (0.0, MOST_TILT) } else { (-MOST_TILT, 0.0) };
+    let (mut low, mut high) = if seen > expected { (0.0, MAX_TILT) } else { (-MAX_TILT, 0.0) };
     for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
         if tilted_mean(middle) < seen { low = middle } else { high = middle }
@@ -48,7 +48,7 @@ pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
 }
 
 /// Any tilt gives a bound; larger ones gain nothing.
-const MOST_TILT: f64 = 50.0;
+const MAX_TILT: f64 = 50.0;
 const HALVINGS: u32 = 60;
 
 #[cfg(test)]

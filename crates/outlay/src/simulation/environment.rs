@@ -144,7 +144,7 @@ impl Environment {
         let (completions, rewards) =
             (self.completion_draws.round(round), self.reward_draws.round(round));
         completed.clear();
-        completed.resize(success.len(), Completion { task: 0, reward: Reward::NONE });
+        completed.resize(success.len(), Completion { task: 0, reward: Reward::ZERO });
         let mut count = 0;
         // A task that cannot succeed needs no draw.
         for (task, (&success, total)) in

@@ -11,7 +11,7 @@ pub(crate) use experiment::on_threads;
 pub use experiment::{Case, Experiment, Job, Source};
 pub use reward::RewardDraw;
 
-pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
+pub use replication::{MAX_TRACED_TASKS, Play, Replication, trace_rounds};
 pub use summary::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };

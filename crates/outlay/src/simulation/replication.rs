@@ -15,7 +15,7 @@ use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
 
 /// The largest number of tasks for which the spend of each task is traced.
-pub const MOST_TRACED_TASKS: usize = 64;
+pub const MAX_TRACED_TASKS: usize = 64;
 /// The approximate number of points of a trace.
 const TRACE_POINTS: f64 = 200.0;
 /// The number of rounds between two checks of the stop flag.
@@ -43,7 +43,7 @@ pub struct Replication {
     /// Pseudo-regret after each of [`trace_rounds`].
     pub trace: Vec<f64>,
     /// The cumulative spend on each task at these rounds: `spend[point][task]`. Empty above
-    /// [`MOST_TRACED_TASKS`] tasks.
+    /// [`MAX_TRACED_TASKS`] tasks.
     pub spend: Vec<Vec<f64>>,
 }
 
@@ -157,7 +157,7 @@ impl Run {
             oracle_gap: 0.0,
             trace: Vec::with_capacity(rounds.len()),
             rounds,
-            spend: vec![0.0; if tasks <= MOST_TRACED_TASKS { tasks } else { 0 }],
+            spend: vec![0.0; if tasks <= MAX_TRACED_TASKS { tasks } else { 0 }],
             spend_trace: Vec::new(),
             environment,
         })

@@ -47,9 +47,9 @@ impl RewardDraw {
         match self {
             Self::Bernoulli(mean) => {
                 if uniform < *mean {
-                    Reward::MOST
+                    Reward::MAX
                 } else {
-                    Reward::NONE
+                    Reward::ZERO
                 }
             }
             Self::Constant(reward) => *reward,
@@ -61,7 +61,7 @@ impl RewardDraw {
                 rewards
                     .get(place.min(rewards.len().saturating_sub(1)))
                     .copied()
-                    .unwrap_or(Reward::NONE)
+                    .unwrap_or(Reward::ZERO)
             }
         }
     }

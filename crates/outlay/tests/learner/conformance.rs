@@ -192,7 +192,7 @@ fn an_outcome_is_taken_once() {
     let mut campaign = campaign(&problem, &"algorithm-1".parse().unwrap());
     campaign.allocate(1.0, None).unwrap();
     campaign.allocate(1.0, Some(&[true, false, true, true, true])).unwrap();
-    let done = Outcome::Done(Reward::MOST);
+    let done = Outcome::Done(Reward::MAX);
     campaign.observe(1, 2, done).unwrap();
     let before = campaign.save();
     assert!(matches!(
@@ -241,7 +241,10 @@ fn too_little_feedback_is_refused_at_construction() {
     let message = Campaign::new(&problem, options(&LearnerSpec::Full, None, Feedback::Censored, 1))
         .unwrap_err()
         .to_string();
-    assert_eq!(message, "learner `full`: needs full feedback, but would get only censored feedback");
+    assert_eq!(
+        message,
+        "learner `full`: needs full feedback, but would get only censored feedback"
+    );
 }
 
 /// Richer feedback than a learner needs changes nothing for it.
@@ -353,7 +356,7 @@ fn damaged_states_do_not_panic() {
             for _ in 0..3 {
                 let Ok(ticket) = loaded.allocate(problem.budget(), None) else { break };
                 let round = ticket.round;
-                let _ = loaded.observe_round(round, &[Outcome::Done(Reward::MOST); 5]);
+                let _ = loaded.observe_round(round, &[Outcome::Done(Reward::MAX); 5]);
             }
         }
     }
@@ -370,10 +373,7 @@ fn states_of_other_problems_and_versions_are_refused() {
     );
     let newer = state.to_json().replace("\"version\":1", "\"version\":2");
     assert!(
-        CampaignState::from_json(&newer)
-            .unwrap_err()
-            .to_string()
-            .contains("unsupported version 2")
+        CampaignState::from_json(&newer).unwrap_err().to_string().contains("unsupported version 2")
     );
     assert!(
         CampaignState::from_json("{}").is_err() && CampaignState::from_json("nonsense").is_err()

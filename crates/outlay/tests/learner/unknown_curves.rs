@@ -122,7 +122,7 @@ fn lattimore() -> Campaign {
 fn outcomes_find_the_spends_of_their_rounds() {
     let completes = |round: u64, task: usize| (round + task as u64).is_multiple_of(3);
     let outcome = |round: u64, task: usize| {
-        if completes(round, task) { Outcome::Done(Reward::MOST) } else { Outcome::Failed }
+        if completes(round, task) { Outcome::Done(Reward::MAX) } else { Outcome::Failed }
     };
     let told_by = |tell: &dyn Fn(&mut Campaign, u64)| {
         let mut campaign = lattimore();
@@ -146,7 +146,7 @@ fn outcomes_find_the_spends_of_their_rounds() {
     });
     let rest = told_by(&|campaign, round| {
         campaign.observe(round, 2, outcome(round, 2)).unwrap();
-        let done = |task| Completion { task, reward: Reward::MOST };
+        let done = |task| Completion { task, reward: Reward::MAX };
         // A task that is repeated or already reported is rejected, and nothing changes.
         assert!(campaign.observe_completed(round, &[done(1), done(1)]).is_err());
         assert!(campaign.observe_completed(round, &[done(1), done(2)]).is_err());
