@@ -25,7 +25,7 @@ pub struct RoundPlanner {
     pub(super) learner: Box<dyn Learner>,
     /// Whether the learner receives only the total reward of a round (bandit feedback).
     pub(super) sees_gains: bool,
-    reconsiders: bool,
+    revises_weights: bool,
     pub(super) oracle: Oracle,
     options: Options,
     always_cold: bool,
@@ -64,7 +64,7 @@ impl RoundPlanner {
             curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
             sees_gains: choice.feedback() == Feedback::Bandit,
-            reconsiders: learner.reconsiders(),
+            revises_weights: learner.revises_weights(),
             choice,
             learner,
             oracle: Oracle::new(problem),
@@ -312,7 +312,7 @@ impl RoundPlanner {
 
     /// Leaves the best allocation for the learner's weights in the oracle.
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
-        if available.is_none() && !self.reconsiders {
+        if available.is_none() && !self.revises_weights {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
         // An unavailable task has weight 0 and gets nothing; the leftover must not go to it either.
@@ -326,8 +326,8 @@ impl RoundPlanner {
                 *weight = if *there { *weight } else { 0.0 };
             }
             let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
-            if !(self.reconsiders
-                && self.learner.reconsider(&allocation.success, &mut self.weights))
+            if !(self.revises_weights
+                && self.learner.revise_weights(&allocation.success, &mut self.weights))
             {
                 return Ok(());
             }
@@ -345,8 +345,8 @@ impl RoundPlanner {
             let round =
                 guards::Round { weights: &self.weights, budget, available, options: &self.options };
             state.solve(&round)?;
-            if !(self.reconsiders
-                && self.learner.reconsider(&state.answer.success, &mut self.weights))
+            if !(self.revises_weights
+                && self.learner.revise_weights(&state.answer.success, &mut self.weights))
             {
                 break;
             }

@@ -11,7 +11,7 @@ pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
     fn update(&mut self, task: usize, counts: &Counts);
 
     /// Counts completions of different tasks.
-    fn count_many(&mut self, completed: &[Completion], counts: &mut Counts) {
+    fn count_batch(&mut self, completed: &[Completion], counts: &mut Counts) {
         for &Completion { task, reward } in completed {
             counts.add(task, reward);
             self.update(task, counts);
@@ -23,7 +23,7 @@ pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
 }
 
 /// The smallest number of completions for which batching pays off.
-pub(super) const MANY: usize = 12;
+pub(super) const MIN_BATCH: usize = 12;
 
 /// A learner with an index.
 #[derive(Debug, Clone)]
@@ -71,8 +71,8 @@ impl<I: Index> Learner for IndexPolicy<I> {
     }
 
     fn observe_completed(&mut self, completed: &[Completion]) {
-        if completed.len() >= MANY {
-            return self.index.count_many(completed, &mut self.counts);
+        if completed.len() >= MIN_BATCH {
+            return self.index.count_batch(completed, &mut self.counts);
         }
         for &Completion { task, reward } in completed {
             self.counts.add(task, reward);
@@ -118,7 +118,7 @@ impl<I: CountIndex> Index for CachedIndex<I> {
         self.indices[task] = self.rule.index(counts.completions(task) as f64, counts.mean(task));
     }
 
-    fn count_many(&mut self, completed: &[Completion], counts: &mut Counts) {
+    fn count_batch(&mut self, completed: &[Completion], counts: &mut Counts) {
         let (completions, sums) = self.batch.count(completed, counts);
         vectorised(Indices { rule: &self.rule, completions, sums, indices: &mut self.changed });
         for (completion, index) in completed.iter().zip(&self.changed) {

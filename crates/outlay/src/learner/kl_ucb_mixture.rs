@@ -9,7 +9,7 @@
 
 use super::Learner;
 use super::counts::{Counts, mean, shares};
-use super::index_policy::{Batch, Index, IndexPolicy, MANY};
+use super::index_policy::{Batch, Index, IndexPolicy, MIN_BATCH};
 use super::kl;
 use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::ln;
@@ -75,7 +75,7 @@ impl KlUcbMixture {
 
     fn refresh(&mut self, counts: &Counts) {
         let count = self.changed.len();
-        if count >= MANY {
+        if count >= MIN_BATCH {
             let (completions, sums) =
                 self.batch.gather(self.changed.iter().map(|&task| counts.of(task)));
             let (means, levels) = (&mut self.means[..], &mut self.levels[..]);
@@ -84,7 +84,7 @@ impl KlUcbMixture {
         for (place, &task) in self.changed.iter().enumerate() {
             let (completions, reward_sum) =
                 (counts.completions(task) as f64, counts.reward_sum(task));
-            if count < MANY || !is_series_accurate(completions, reward_sum) {
+            if count < MIN_BATCH || !is_series_accurate(completions, reward_sum) {
                 self.means[place] = counts.mean(task);
                 self.levels[place] =
                     (self.base + mixture_cost(completions, reward_sum)) / completions;

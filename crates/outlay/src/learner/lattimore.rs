@@ -60,7 +60,8 @@ struct State {
     tasks: Vec<Difficulty>,
     /// Outcomes since the last decision. The next decision processes them sorted, so that the order
     /// of arrival has no effect.
-    news: Vec<News>,
+    #[serde(rename = "news")]
+    pending: Vec<Observation>,
 }
 
 /// Estimates of ν, the spend at which a task always completes.
@@ -83,13 +84,13 @@ struct Difficulty {
 }
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct News {
+struct Observation {
     task: usize,
     spend: f64,
     completed: bool,
 }
 
-impl News {
+impl Observation {
     fn order(&self, other: &Self) -> Ordering {
         let by_spend = || self.spend.total_cmp(&other.spend);
         self.task.cmp(&other.task).then_with(by_spend).then(self.completed.cmp(&other.completed))
@@ -98,11 +99,11 @@ impl News {
 
 impl Difficulty {
     /// Learns from the outcomes of this task since the last decision.
-    fn learn(&mut self, news: &[News], log_confidence: f64) {
+    fn learn(&mut self, observations: &[Observation], log_confidence: f64) {
         // Which outcomes count, and with which weight, is fixed before any of them is used:
         // otherwise lucky ones would count more.
         let (low, high) = (self.low, self.high);
-        for &News { spend, completed, .. } in news {
+        for &Observation { spend, completed, .. } in observations {
             if spend <= low {
                 self.count(spend, completed, low, high);
             }
@@ -150,7 +151,7 @@ impl Difficulty {
         self.sufficed.map_or(share, |least| share.min(0.5 * least)).max(min_trial)
     }
 
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let numbers = [self.low, self.completions, self.spend, self.variance, self.largest_weight];
         let spends = [self.high, self.sufficed].into_iter().flatten();
         numbers.into_iter().all(is_amount)
@@ -172,18 +173,18 @@ impl Lattimore {
         Self {
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
             log_confidence: 6.0_f64.ln() + 2.0 * ((horizon as f64).ln() + (tasks as f64).ln()),
-            state: State { tasks: vec![Difficulty::default(); tasks], news: Vec::new() },
+            state: State { tasks: vec![Difficulty::default(); tasks], pending: Vec::new() },
             order: (0..tasks).collect(),
         }
     }
 
-    fn take_up_news(&mut self) {
-        let State { tasks, news } = &mut self.state;
-        news.sort_unstable_by(News::order);
-        for of_one_task in news.chunk_by(|one, other| one.task == other.task) {
-            tasks[of_one_task[0].task].learn(of_one_task, self.log_confidence);
+    fn learn_pending(&mut self) {
+        let State { tasks, pending } = &mut self.state;
+        pending.sort_unstable_by(Observation::order);
+        for observations in pending.chunk_by(|one, other| one.task == other.task) {
+            tasks[observations[0].task].learn(observations, self.log_confidence);
         }
-        news.clear();
+        pending.clear();
     }
 
     /// Distributes the residual budget over the tasks that have failed before, in proportion to
@@ -214,7 +215,7 @@ impl Learner for Lattimore {
     }
 
     fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
-        self.take_up_news();
+        self.learn_pending();
         let tasks = &self.state.tasks;
         self.order.sort_unstable_by(|&one, &other| {
             tasks[one].low.total_cmp(&tasks[other].low).then(one.cmp(&other))
@@ -249,26 +250,26 @@ impl Learner for Lattimore {
         };
         // A task without spend is uninformative.
         if spend > 0.0 && spend.is_finite() && task < self.state.tasks.len() {
-            self.state.news.push(News { task, spend, completed });
+            self.state.pending.push(Observation { task, spend, completed });
         }
     }
 
     fn save(&self) -> LearnerState {
         let mut state = self.state.clone();
-        state.news.sort_unstable_by(News::order);
+        state.pending.sort_unstable_by(Observation::order);
         LearnerState::other(&state)
     }
 
     fn load(&mut self, state: &LearnerState) -> Result<(), StateError> {
         let state: State = state.read()?;
         let tasks = self.bounds.len();
-        let are_news_sound = state
-            .news
+        let is_pending_valid = state
+            .pending
             .iter()
-            .all(|news| news.task < tasks && is_amount(news.spend) && news.spend > 0.0);
+            .all(|seen| seen.task < tasks && is_amount(seen.spend) && seen.spend > 0.0);
         if state.tasks.len() != tasks
-            || !state.tasks.iter().all(Difficulty::is_sound)
-            || !are_news_sound
+            || !state.tasks.iter().all(Difficulty::is_valid)
+            || !is_pending_valid
         {
             return Err(StateError::Learner(format!(
                 "must hold bounds, sums and news of {tasks} tasks, none below zero"

@@ -7,10 +7,9 @@
 //!
 //! # A learner of your own
 //!
-//! Implement [`Learner`] in your own crate and pass it to a
-//! [`Campaign`](crate::campaign::Campaign) or an [`Experiment`](crate::simulation::Experiment) as a
-//! [`LearnerChoice::custom`]. Only [`decide`](Learner::decide) and [`observe`](Learner::observe) are
-//! required.
+//! Implement [`Learner`] in your own crate and pass it to a [`Campaign`](crate::campaign::Campaign)
+//! or an [`Experiment`](crate::simulation::Experiment) as a [`LearnerChoice::custom`]. Only
+//! [`decide`](Learner::decide) and [`observe`](Learner::observe) are required.
 //!
 //! ```
 //! use outlay::campaign::{Campaign, CampaignOptions};
@@ -175,15 +174,16 @@ pub trait Learner: std::fmt::Debug + Send + CloneLearner {
         self.observe(task, outcome);
     }
 
-    /// Whether it may change its weights after an allocation: see [`Learner::reconsider`].
-    fn reconsiders(&self) -> bool {
+    /// Whether it may change its weights after an allocation: see [`Learner::revise_weights`].
+    fn revises_weights(&self) -> bool {
         false
     }
 
     /// Called with the oracle's allocation for [`Decision::Weights`] if the learner
-    /// [`reconsiders`](Learner::reconsiders). It may write other weights and return `true` for
-    /// another allocation. `success` is the success probability of each task under the allocation.
-    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
+    /// [`revises_weights`](Learner::revises_weights). It may write other weights and return `true`
+    /// for another allocation. `success` is the success probability of each task under the
+    /// allocation.
+    fn revise_weights(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
         let _ = (success, weights);
         false
     }

@@ -17,7 +17,7 @@ use super::{Decision, Learner, LearnerState, PlayedRound, RoundContext, StateErr
 use crate::feedback::Outcome;
 
 /// An ascent whose relative gain is below this has converged.
-const ARRIVED: f64 = 1e-9;
+const CONVERGED: f64 = 1e-9;
 /// The largest number of steps of an ascent.
 const MAX_STEPS: u32 = 30;
 
@@ -29,7 +29,7 @@ pub(super) struct Oful {
     state: State,
     estimate: Vec<f64>,
     radius: f64,
-    climb: Climb,
+    ascent: Ascent,
     /// A buffer for products and for the current weights.
     scratch: Vec<f64>,
 }
@@ -46,7 +46,7 @@ struct State {
 
 /// The search for the optimistic split of one round.
 #[derive(Debug, Clone, Default)]
-struct Climb {
+struct Ascent {
     start: usize,
     steps: u32,
     last: f64,
@@ -65,7 +65,7 @@ impl Oful {
             state: State { inverse, log_determinant: 0.0, response: vec![0.0; tasks] },
             estimate: vec![0.0; tasks],
             radius: 0.0,
-            climb: Climb { best_weights: vec![0.0; tasks], ..Climb::default() },
+            ascent: Ascent { best_weights: vec![0.0; tasks], ..Ascent::default() },
             scratch: vec![0.0; tasks],
         })
     }
@@ -83,7 +83,7 @@ impl Oful {
 
     /// The best parameters of the ellipsoid for a feature, as nonnegative weights. Returns the
     /// optimistic gain of the feature.
-    fn hope(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
+    fn optimistic_gain(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
         let norm = self.multiply(&feature, weights).max(0.0).sqrt();
         let step = if norm > 0.0 { self.radius / norm } else { 0.0 };
         let mut gain = self.radius * norm;
@@ -96,9 +96,12 @@ impl Oful {
 
     /// The starts: all tasks together, then each alone.
     fn begin(&mut self, weights: &mut [f64]) {
-        let start = self.climb.start;
-        (self.climb.steps, self.climb.last) = (0, f64::NEG_INFINITY);
-        self.hope(|task| if start == 0 || task + 1 == start { 1.0 } else { 0.0 }, weights);
+        let start = self.ascent.start;
+        (self.ascent.steps, self.ascent.last) = (0, f64::NEG_INFINITY);
+        self.optimistic_gain(
+            |task| if start == 0 || task + 1 == start { 1.0 } else { 0.0 },
+            weights,
+        );
     }
 }
 
@@ -112,39 +115,39 @@ impl Learner for Oful {
         let tasks = self.tasks as f64;
         self.radius = 0.5 * (tasks * (self.state.log_determinant + self.log_confidence)).sqrt()
             + tasks.sqrt();
-        self.climb = Climb {
+        self.ascent = Ascent {
             best: f64::NEG_INFINITY,
-            best_weights: std::mem::take(&mut self.climb.best_weights),
-            ..Climb::default()
+            best_weights: std::mem::take(&mut self.ascent.best_weights),
+            ..Ascent::default()
         };
         self.begin(numbers);
         Decision::Weights
     }
 
-    fn reconsiders(&self) -> bool {
+    fn revises_weights(&self) -> bool {
         true
     }
 
-    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
-        if self.climb.is_over {
+    fn revise_weights(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
+        if self.ascent.is_over {
             return false;
         }
         self.scratch.copy_from_slice(weights);
-        let gain = self.hope(|task| success[task], weights);
-        if gain > self.climb.best {
-            self.climb.best = gain;
-            self.climb.best_weights.copy_from_slice(&self.scratch);
+        let gain = self.optimistic_gain(|task| success[task], weights);
+        if gain > self.ascent.best {
+            self.ascent.best = gain;
+            self.ascent.best_weights.copy_from_slice(&self.scratch);
         }
-        self.climb.steps += 1;
-        let has_arrived =
-            gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MAX_STEPS;
-        self.climb.last = gain;
-        if has_arrived && self.climb.start < self.tasks {
-            self.climb.start += 1;
+        self.ascent.steps += 1;
+        let has_converged =
+            gain <= self.ascent.last + CONVERGED * gain.abs() || self.ascent.steps >= MAX_STEPS;
+        self.ascent.last = gain;
+        if has_converged && self.ascent.start < self.tasks {
+            self.ascent.start += 1;
             self.begin(weights);
-        } else if has_arrived {
-            self.climb.is_over = true;
-            weights.copy_from_slice(&self.climb.best_weights);
+        } else if has_converged {
+            self.ascent.is_over = true;
+            weights.copy_from_slice(&self.ascent.best_weights);
         }
         true
     }
