@@ -393,7 +393,7 @@ impl Learner {
     }
 }
 
-/// What was told of a round, one entry a task.
+/// The reported outcomes of a round, one entry per task.
 struct Told<'a> {
     completed: &'a [bool],
     reward: Option<&'a [f64]>,

@@ -24,7 +24,7 @@ fn kinds_of_feedback_are_read_as_they_are_written() {
 }
 
 #[test]
-fn richer_feedback_serves_who_needs_less() {
+fn richer_feedback_covers_poorer_feedback() {
     assert!(
         Feedback::Full.covers(Feedback::Censored) && Feedback::Censored.covers(Feedback::Bandit)
     );
@@ -34,7 +34,7 @@ fn richer_feedback_serves_who_needs_less() {
 }
 
 #[test]
-fn only_what_completed_is_gained() {
+fn only_completions_have_a_gain() {
     assert_eq!(Outcome::Done(Reward::MAX).gain(), Reward::MAX);
     assert_eq!(Outcome::Forgone(Reward::MAX).gain(), Reward::ZERO);
     assert_eq!(Outcome::Missing.gain(), Reward::ZERO);

@@ -109,7 +109,7 @@ fn guarded_ledgers_too_go_on_bit_for_bit() {
 
 /// The allocations of a ledger are those of its campaign.
 #[test]
-fn a_ledger_hands_out_what_the_campaign_alone_would() {
+fn a_ledger_allocates_as_its_campaign_alone() {
     for learner in every_learner() {
         let problem = shop();
         let mut ledger = opened(learner, Guards::default());
@@ -161,7 +161,7 @@ fn undo_leaves_no_trace() {
 }
 
 #[test]
-fn rounds_handed_out_after_what_is_taken_back_stay() {
+fn rounds_issued_after_an_undone_report_stay() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
     ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(5.0) }]).unwrap();
@@ -179,7 +179,7 @@ fn rounds_handed_out_after_what_is_taken_back_stay() {
 }
 
 #[test]
-fn what_is_told_twice_counts_once() {
+fn repeated_reports_count_once() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
     let entry = Entry { round: 1, task: 0, completed: true, reward: Some(2.5) };
@@ -278,7 +278,7 @@ fn completions_that_disagree_with_the_curves_are_doubted() {
 }
 
 #[test]
-fn damaged_records_are_refused_with_a_reason() {
+fn damaged_records_are_rejected_with_a_reason() {
     let kept =
         play(opened(LearnerSpec::default(), Guards::default()), 3, |ledger| ledger).to_json();
     let refuses = |from: &str, to: &str, expected: &str| {
@@ -371,7 +371,7 @@ fn guards_that_do_not_bind_cost_nothing_and_those_that_do_cost_something() {
 }
 
 #[test]
-fn guards_that_cannot_hold_are_refused() {
+fn unsatisfiable_guards_are_rejected() {
     let refuses = |learner: &str, guards: Guards, expected: &str| {
         let error = Ledger::new(
             &shop(),
@@ -410,7 +410,7 @@ fn guards_that_cannot_hold_are_refused() {
 
 /// The list of learners that choose their allocation is maintained by hand.
 #[test]
-fn who_chooses_allocation_is_known() {
+fn the_list_of_learners_that_choose_is_complete() {
     for learner in every_learner() {
         let mut campaign = Campaign::new(&shop(), options(learner)).unwrap();
         let allocation = campaign.allocate(100.0, None).unwrap().allocation;

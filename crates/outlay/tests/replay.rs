@@ -120,7 +120,7 @@ fn rows_in_their_order_by_hand() {
 
 /// The model prefers the first task, which gains only if it gets the whole budget.
 #[test]
-fn what_dependence_costs_by_hand() {
+fn the_cost_of_dependence_by_hand() {
     let problem = problem(
         2.0,
         vec![Curve::empirical(vec![1.0, 3.0]).unwrap(), Curve::empirical(vec![2.0]).unwrap()],
@@ -378,7 +378,7 @@ fn findings_allow_for_the_number_of_tasks() {
 
 /// Under the null hypothesis each test rejects about once in twenty.
 #[test]
-fn nothing_is_found_where_nothing_is() {
+fn independent_rows_have_no_findings() {
     const SEEDS: u64 = 300;
     for rows in [40, 120] {
         let mut found = [0; 4];

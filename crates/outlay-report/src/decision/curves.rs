@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_allowed_is_ruled_out() {
+    fn infeasible_spends_are_shaded() {
         let of = |min, max, at_least| ruled_out(Bounds { min, max, at_least }, 100.0);
         let unbounded = f64::INFINITY;
         assert_eq!(of(0.0, unbounded, 0.0), []);

@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_task_is_named() {
+    fn the_binding_reason_is_named() {
         let piecewise = Curve::piecewise(vec![0.0, 10.0, 20.0], vec![0.0, 0.7, 0.8]).unwrap();
         let kinked = problem(TaskSpec { max: Some(15.0), ..TaskSpec::new("kinked", piecewise) });
         let held = |spend| held_by(&view(&kinked, spend)).unwrap_or_default();

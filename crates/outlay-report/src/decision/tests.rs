@@ -242,7 +242,7 @@ fn the_same_decision_gives_the_same_bytes() {
 }
 
 #[test]
-fn pages_reach_for_nothing_outside() {
+fn pages_load_no_external_resources() {
     for (name, html) in all_pages() {
         for forbidden in ["http:", "https:", "@import", "url(", "src=", "<link"] {
             assert!(!html.contains(forbidden), "{name} has {forbidden}");
@@ -383,7 +383,7 @@ fn docs_picture() -> (PathBuf, String) {
 }
 
 #[test]
-fn the_picture_of_the_docs_is_what_the_report_draws() {
+fn the_figure_in_the_docs_is_up_to_date() {
     let (path, drawn) = docs_picture();
     // The last digit of a coordinate may differ from machine to machine.
     let without_digits = |text: &str| {

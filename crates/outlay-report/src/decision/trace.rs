@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_lies_on_the_curve() {
+    fn marked_points_lie_on_the_curve() {
         let curves = [
             Curve::hill(180.0, 3.0).unwrap().with_ceiling(0.9).unwrap(),
             Curve::power(0.5, 100.0).unwrap(),

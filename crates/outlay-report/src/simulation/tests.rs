@@ -191,7 +191,7 @@ fn the_same_summary_gives_the_same_bytes() {
 }
 
 #[test]
-fn pages_reach_for_nothing_outside() {
+fn pages_load_no_external_resources() {
     let html = page_of(&grid()).html;
     for forbidden in ["http:", "https:", "@import", "url(", "src=", "<link"] {
         assert!(!html.contains(forbidden), "{forbidden}");
@@ -238,7 +238,7 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn missing_figures_have_a_reason() {
     let html =
         |case: &str| page_of(&cases().into_iter().find(|(name, _)| *name == case).unwrap().1).html;
     assert!(html("no-regret").contains("No regret is positive"));

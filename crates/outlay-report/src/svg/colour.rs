@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thirty_two_lines_can_be_told_apart() {
+    fn thirty_two_lines_are_distinguishable() {
         let look =
             |position| (Stroke::series(position).colour.light(), Stroke::series(position).dash);
         for one in 0..32 {

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_of_balance_sees_what_is_wrong() {
+    fn the_check_of_balance_detects_errors() {
         assert!(balanced("<a><b/>x</a>").is_ok());
         for wrong in ["<a>", "<a></b>", "<a", "</a>", "<a x=\"></a>", "<a><b></a></b>"] {
             assert!(balanced(wrong).is_err(), "{wrong}");

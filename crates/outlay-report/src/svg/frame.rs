@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_gaps_where_there_is_nothing_to_draw() {
+    fn lines_have_gaps_at_missing_points() {
         let frame = frame(Scale::logarithmic(1.0, 100.0));
         let points = [(1.0, 0.0), (2.0, 3.0), (3.0, 4.0), (4.0, -1.0), (5.0, f64::NAN), (6.0, 7.0)];
         let text = frame.line(&points, Stroke::series(0), "a").to_string();

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_scale_skips_what_is_not_positive() {
+    fn a_logarithmic_scale_skips_nonpositive_numbers() {
         let scale =
             Scale::over_positive([-3.0, 0.0, 1.0, 100.0, f64::NAN, f64::INFINITY], 1e6).unwrap();
         assert_eq!((scale.low, scale.high), (1.0, 100.0));

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_means_something_to_markup_is_left() {
+    fn markup_characters_are_escaped() {
         assert_eq!(escape("<&\"'>"), "&lt;&amp;&quot;&#39;&gt;");
         assert_eq!(escape("Ünïcode 广告"), "Ünïcode 广告");
         assert_eq!(escape("a\u{7}b\nc"), "a\u{fffd}b\nc");

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithmic_ticks_are_decades_or_what_there_is_room_for() {
+    fn logarithmic_ticks_are_decades_if_they_fit() {
         assert_eq!(
             labels(&Scale::logarithmic(1.0, 10_000.0), 6),
             ["1", "10", "100", "1,000", "10,000"]

@@ -220,8 +220,7 @@ impl DiminishingReturns {
     }
 }
 
-/// The left derivative at a spend: a power curve that ends at the budget has no right derivative
-/// there.
+/// The left derivative at a spend: beyond its end, a power curve is constant.
 fn slope_before(curve: &Curve, spend: f64) -> f64 {
     match curve.family() {
         Family::Power(power) => {

@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_log_gives_a_curve_or_says_that_it_is_empty(rows in logs(), choice in choices(), ceiling: bool, floor: bool) {
+    fn every_log_gives_a_curve_or_is_empty(rows in logs(), choice in choices(), ceiling: bool, floor: bool) {
         let log = Observations::new(rows.iter().copied()).unwrap();
         let options = Options { ceiling, floor, folds: 3, bootstrap: 5, budget: Some(50.0), ..Options::default() };
         let Ok(fitted) = fit(&log, choice, &options) else {
@@ -128,7 +128,7 @@ proptest! {
 /// Three spends, four numbers to fit: several families pass through the same points, and their
 /// losses differ by rounding alone.
 #[test]
-fn forms_that_cannot_be_told_apart_are_not_chosen_by_the_unit() {
+fn the_unit_does_not_choose_between_indistinguishable_forms() {
     let rows = [
         (56.737334592962235, 1.0, 0.0),
         (94.97779616774027, 1.0, 1.0),
@@ -217,7 +217,7 @@ fn no_point_of_a_grid_is_more_likely() {
 
 /// Typical logs and their expected warnings.
 #[test]
-fn logs_that_say_little_are_told_apart() {
+fn uninformative_logs_have_distinct_warnings() {
     let fitted = |rows: &[(f64, f64, f64)]| {
         let log = Observations::new(rows.iter().copied()).unwrap();
         fit(&log, Choice::Auto, &Options { budget: Some(100.0), ..Options::default() }).unwrap()

@@ -226,7 +226,7 @@ fn an_outcome_is_taken_once() {
 }
 
 #[test]
-fn too_little_feedback_is_refused_at_construction() {
+fn too_little_feedback_is_rejected_at_construction() {
     let (_, problem) = problems().swap_remove(1);
     for entry in LEARNERS {
         let learner: LearnerSpec = entry.name.parse().unwrap();
@@ -363,7 +363,7 @@ fn damaged_states_do_not_panic() {
 }
 
 #[test]
-fn states_of_other_problems_and_versions_are_refused() {
+fn states_of_other_problems_and_versions_are_rejected() {
     let (power, mixed) = (problems().swap_remove(1).1, problems().swap_remove(5).1);
     let state = campaign(&power, &"kl-ucb-plus".parse().unwrap()).save();
     let message = Campaign::load(&mixed, &state).unwrap_err().to_string();

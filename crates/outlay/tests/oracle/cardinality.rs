@@ -89,7 +89,7 @@ fn correlated_steps_are_certified_to_a_millionth() {
 /// With equal values, `n` jumps that cost the whole budget are worth `0.2 n` plus 0.8 times the
 /// budget in their unit; the largest `n` is the number of cheapest jumps that fit.
 #[test]
-fn equal_values_are_worth_what_counting_says() {
+fn equal_values_match_the_count() {
     for seed in 0..20 {
         let mut random = Random::new(100 + seed);
         let tasks = 400;

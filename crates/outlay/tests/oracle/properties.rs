@@ -94,7 +94,7 @@ proptest! {
     }
 
     #[test]
-    fn a_task_worth_nothing_changes_nothing(seed in 0u64..1_000_000, tasks in 1usize..12) {
+    fn a_worthless_task_changes_nothing(seed in 0u64..1_000_000, tasks in 1usize..12) {
         let mut random = Random::new(seed);
         let (problem, values) = random_problem(&mut random, Mix::Anything, tasks);
         let (plain, _) = solve(&problem, &values, 1.0);
@@ -361,7 +361,7 @@ fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
 }
 
 #[test]
-fn bad_calls_are_refused_by_a_warm_oracle_too() {
+fn invalid_calls_are_rejected_by_a_warm_oracle() {
     for curve in [Curve::power(0.5, 1.0).unwrap(), Curve::threshold(0.3).unwrap()] {
         let problem = problem_of(vec![curve; 5], 1.0);
         let mut oracle = Oracle::new(&problem);
@@ -483,7 +483,7 @@ fn spare_budget_is_reported_or_spent_as_asked() {
 }
 
 #[test]
-fn bad_calls_are_refused() {
+fn invalid_calls_are_rejected() {
     let problem = problem_of(vec![Curve::saturating(1.0).unwrap(); 2], 1.0);
     let mut oracle = Oracle::new(&problem);
     let mut refused = |values: &[f64], budget: f64, tolerance: f64| {
@@ -537,7 +537,7 @@ fn nothing_to_gain_and_nothing_to_spend() {
 }
 
 #[test]
-fn limits_are_counted_and_told() {
+fn limits_are_counted_and_reported() {
     // Strongly correlated steps: the hard class of knapsacks.
     let mut random = Random::new(5);
     let curves = (0..200).map(|_| {
@@ -574,7 +574,7 @@ fn two_groups_of_equal_thresholds_beside_smooth_curves() {
 }
 
 #[test]
-fn the_price_is_what_one_more_unit_is_worth_where_one_task_takes_all() {
+fn the_price_is_the_marginal_value_if_one_task_takes_all() {
     let exponential = || Curve::exponential(10.0).unwrap();
     for curves in [
         vec![exponential(), exponential()],

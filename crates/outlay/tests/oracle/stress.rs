@@ -232,7 +232,7 @@ fn stress(seed: u64, steps_only: bool) -> Option<bool> {
     let context = format!("{context}\n{answer:?}");
     honest(&problem, &values, &answer, &options, &context);
     let cells = if steps_only { 1 } else { [40, 40, 16, 8][tasks - 1] };
-    let truth = telling_optimum(&problem, &values, asked, cells).expect("feasible");
+    let truth = candidate_optimum(&problem, &values, asked, cells).expect("feasible");
     let promise = promised_gap(&problem);
     // Where curves are steep, the last digit of spend is worth more than the last digit of value.
     let rounding =
@@ -388,7 +388,7 @@ fn budgets_of_any_size() {
                         "GAP {:e}: {context}",
                         answer.gap()
                     );
-                    let truth = telling_optimum(&problem, &values, budget, 50).unwrap();
+                    let truth = candidate_optimum(&problem, &values, budget, 50).unwrap();
                     assert!(
                         answer.value >= truth * (1.0 - 1e-6),
                         "VALUE {} below {truth}: {context}",
@@ -412,7 +412,7 @@ fn answer_of(tasks: Vec<TaskSpec>, budget: f64, options: &Options) -> Allocation
     let answer = Oracle::new(&problem).allocate(&values, budget, options).unwrap().clone();
     let context = format!("{:?}\n{answer:?}", problem.tasks());
     honest(&problem, &values, &answer, options, &context);
-    let truth = telling_optimum(&problem, &values, budget, 20).unwrap();
+    let truth = candidate_optimum(&problem, &values, budget, 20).unwrap();
     assert!(
         answer.upper_bound >= truth * (1.0 - 1e-12),
         "BOUND {} below {truth}: {context}",
@@ -476,7 +476,7 @@ fn a_flat_start_is_not_a_slope() {
 }
 
 #[test]
-fn where_nothing_can_be_decided_the_gap_is_zero_in_any_unit() {
+fn without_a_choice_the_gap_is_zero_in_any_unit() {
     let curves = [
         Curve::threshold(2.0),
         Curve::exponential(2.0),

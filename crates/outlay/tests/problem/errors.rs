@@ -196,7 +196,7 @@ fn environments() {
 }
 
 #[test]
-fn tasks_that_are_none() {
+fn missing_tasks() {
     assert_complaints(
         &NoFiles,
         &[

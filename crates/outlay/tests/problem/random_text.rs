@@ -196,7 +196,7 @@ proptest! {
 
     /// Whatever is read can be written and read back.
     #[test]
-    fn what_is_read_is_written_and_read_back(text in mutated(DOCUMENT)) {
+    fn valid_problems_can_be_written_and_read_back(text in mutated(DOCUMENT)) {
         let files = OneText(TABLE.to_owned());
         if let Ok(problem) = Problem::from_toml(&text, &files) {
             let written = problem.to_toml().expect("it was read from TOML");
@@ -212,7 +212,7 @@ fn the_document_that_is_mutated_is_good() {
 }
 
 #[test]
-fn deep_nesting_is_refused() {
+fn deep_nesting_is_rejected() {
     let files = OneText(String::new());
     let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
     assert!(Problem::from_json(&format!("{{\"budget\": {open}{close}}}"), &files).is_err());

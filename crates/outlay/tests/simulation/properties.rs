@@ -172,7 +172,7 @@ fn no_delay_is_a_delay_of_zero() {
 /// Mean delays of 0, 10, 100 and 500 rounds cost about as much as an independent implementation has
 /// measured.
 #[test]
-fn delays_cost_what_they_should() {
+fn delays_cost_the_reference_regret() {
     for (problem, means) in
         [("power", [75.0, 75.0, 79.0, 95.0]), ("m-set", [378.0, 389.0, 406.0, 458.0])]
     {

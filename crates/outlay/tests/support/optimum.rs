@@ -54,7 +54,7 @@ pub(crate) fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f6
 }
 
 /// The spends of a curve that an optimum is likely to use: its jumps, corners and steepest point.
-fn telling_spends(curve: &Curve) -> Vec<f64> {
+fn candidate_spends(curve: &Curve) -> Vec<f64> {
     use outlay::curve::{Family, Shape};
     match curve.family() {
         Family::Threshold(threshold) => vec![threshold.at()],
@@ -74,7 +74,7 @@ fn telling_spends(curve: &Curve) -> Vec<f64> {
 /// parts of the budget) in which one task takes the residual; `None` if no combination is feasible.
 /// It is a lower bound on the optimum, and the optimum itself for step and piecewise linear curves:
 /// a vertex solution has at most one task off its breakpoints.
-pub(crate) fn telling_optimum(
+pub(crate) fn candidate_optimum(
     problem: &Problem,
     values: &[f64],
     budget: f64,
@@ -90,7 +90,7 @@ pub(crate) fn telling_optimum(
     let options: Vec<Vec<(f64, f64)>> = (0..problem.tasks().len())
         .map(|task| {
             let bounds = problem.tasks()[task].bounds();
-            let mut spends = telling_spends(problem.tasks()[task].curve());
+            let mut spends = candidate_spends(problem.tasks()[task].curve());
             spends.extend([0.0, bounds.min, bounds.max, bounds.at_least]);
             spends.extend(
                 (1..=cells).map(|cell| (budget * (cell as f64 / cells as f64)).min(budget)),

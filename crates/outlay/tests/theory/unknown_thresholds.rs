@@ -35,7 +35,7 @@ fn a_bisection_in_floats_stands_still() {
 }
 
 #[test]
-fn nobody_else_learns_more_than_a_bisection() {
+fn no_strategy_learns_more_than_bisection() {
     for (name, strategy) in ThresholdStrategy::ALL {
         let game = unknown_thresholds(strategy, 200, 4);
         let exact = unknown_thresholds(ThresholdStrategy::Bisection, 200, 4);

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_what_the_flags_say() {
+    fn a_file_is_equivalent_to_the_same_flags() {
         let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['algorithm-1', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
             replications = 3\nseed = 0\nfeedback = 'full'\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
         let file = ExperimentFile::parse(text, Path::new("folder")).unwrap();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_told_with_its_key() {
+    fn every_error_names_its_key() {
         let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['kl-ucb-plsu', 'algorithm-1', 'algorithm-1']\nreplications = 0\nseed = 'one'\n\
             feedback = 'much'\ngrid = { parameter = 3, value = [1] }\n";
         let expected = [
