@@ -166,7 +166,7 @@ class Custom(Curve):
         return rising
 
     def _refuse(self, declared: str, low: float, high: float) -> None:
-        raise ProblemError(f"custom curve: {declared}, but it is not so around spends {low} to {high}")
+        raise ProblemError(f"custom curve: {declared}, but this is violated between spends {low} and {high}")
 
 
 def hull(spend: list[float], success: list[float]) -> tuple[list[float], list[float]]:

@@ -61,7 +61,7 @@ class Learner(_outlay.Learner):
         if not isinstance(record, dict) or record.get("form") != FORM:
             raise StateError("state: is not a saved learner")
         if record.get("version") != 1:
-            raise StateError(f"state: version {record.get('version')} is not known here, only 1: a newer outlay wrote it")
+            raise StateError(f"state: unsupported version {record.get('version')}, expected 1: a newer outlay wrote it")
         if not isinstance(record.get("problem"), dict) or not isinstance(record.get("state"), dict):
             raise StateError("state: has no problem or no state")
         problem, state = Problem.from_json(json.dumps(record["problem"])), record["state"]

@@ -61,10 +61,10 @@ def test_ceilings_apply() -> None:
         (lambda: Custom(lambda x: x)(1.0, budget=5.0), "custom curve: must be between 0 and 1, but is "),
         (lambda: Custom(lambda x: math.nan)(1.0), "custom curve: must be between 0 and 1, but is nan at spend "),
         (lambda: Custom(lambda x: 1.0 - x / 9.0)(1.0), "custom curve: falls from "),
-        (lambda: Custom(lambda x: x**3 / (x**3 + 1.0), "concave")(1.0), "custom curve: declared concave, but it is not so around spends "),
+        (lambda: Custom(lambda x: x**3 / (x**3 + 1.0), "concave")(1.0), "custom curve: declared concave, but this is violated between spends "),
         (
             lambda: Custom(lambda x: min(1.0, x), "lipschitz", lipschitz=0.5)(1.0),
-            "custom curve: declared Lipschitz with constant 0.5, but it is not so around spends ",
+            "custom curve: declared Lipschitz with constant 0.5, but this is violated between spends ",
         ),
     ],
 )

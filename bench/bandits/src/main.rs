@@ -104,7 +104,7 @@ fn outlay_as_a_bandit(learner: &str, arms: &Arms, horizon: u64) -> f64 {
     for round in 1..=horizon {
         let split = &campaign.allocate(1.0, None).expect("a split").allocation.spend;
         let task = split.iter().position(|spend| *spend > 0.0).expect("an arm");
-        let reward = if arms.reward(round, task) > 0.0 { Reward::MOST } else { Reward::NONE };
+        let reward = if arms.reward(round, task) > 0.0 { Reward::MAX } else { Reward::ZERO };
         campaign.observe_completed(round, &[Completion { task, reward }]).expect("an open round");
         regret += arms.regret(task);
     }

@@ -332,9 +332,7 @@ fn amounts(request: &Request, logs: &[TaskLog]) -> PyResult<(f64, f64)> {
     };
     let seen = logs.iter().filter_map(largest_amount).fold(0.0, f64::max);
     if seen == 0.0 && request.budget.is_none() {
-        return Err(FitError::new_err(
-            "no row spends anything: say with budget what one round may spend",
-        ));
+        return Err(FitError::new_err("every spend is zero: give the budget of one round"));
     }
     let reward = logs.iter().map(|log| log.rewards.largest()).fold(0.0, f64::max);
     if let Some(given) = request.reward_max.filter(|&given| given < reward) {

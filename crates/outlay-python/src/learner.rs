@@ -393,7 +393,7 @@ impl Learner {
     }
 }
 
-/// What was told of a round, one entry a task.
+/// The reported outcomes of a round, one entry per task.
 struct Told<'a> {
     completed: &'a [bool],
     reward: Option<&'a [f64]>,
@@ -482,7 +482,7 @@ impl Learner {
     ) -> PyResult<Vec<Outcome>> {
         if self.spec.entry().feedback == Feedback::Bandit {
             return Err(ObservationError::new_err(
-                "this learner is told the gain of a round, not the outcome of a task",
+                "this learner needs the gain of a round, not the outcome of a task",
             ));
         }
         let mut outcomes = vec![Outcome::Missing; self.problem.tasks().len()];

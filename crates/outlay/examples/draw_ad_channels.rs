@@ -1,4 +1,4 @@
-//! Draws the picture of the README: each channel's curve, what is spent today, and the best split.
+//! Draws the picture of the README: each channel's curve, its current spend, and the best split.
 //!
 //! `cargo run --release --example draw_ad_channels > docs/figures/ad-channels.svg`
 

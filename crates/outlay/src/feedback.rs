@@ -10,9 +10,9 @@ use crate::names::names;
 pub enum Feedback {
     /// Which tasks completed, and the rewards of those.
     Censored,
-    /// Which tasks completed, and every reward, also those forgone.
+    /// Which tasks completed, and every reward, including forgone ones.
     Full,
-    /// Only the sum of the rewards gained.
+    /// Only the total reward of the round.
     Bandit,
 }
 
@@ -33,29 +33,29 @@ impl Feedback {
 
 /// A reward as a share of the largest possible one, in billionths.
 ///
-/// Whole numbers: sums do not depend on the order in which outcomes arrive, so a simulation, a
-/// service and a replay of its log agree to the last bit.
+/// Rewards are integers, so sums do not depend on the order of arrival: a simulation, a service and
+/// a replay of its log agree bit for bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Reward(u64);
 
 impl Reward {
-    /// Nothing.
-    pub const NONE: Self = Self(0);
+    /// The reward zero.
+    pub const ZERO: Self = Self(0);
     /// The largest reward.
-    pub const MOST: Self = Self(Self::UNITS);
-    /// The units of the largest reward.
+    pub const MAX: Self = Self(Self::UNITS);
+    /// The number of units in the largest reward.
     pub const UNITS: u64 = 1_000_000_000;
 
-    /// The nearest reward to a share of the largest one; outside `[0, 1]` the nearer end, NaN
-    /// nothing.
+    /// The reward nearest to a share of the largest one. Shares are clamped to `[0, 1]`; NaN is
+    /// zero.
     #[must_use]
     pub fn from_share(share: f64) -> Self {
-        // Adding a half and cutting is rounding, without a call.
+        // Adding a half and truncating rounds without a function call.
         Self((share.clamp(0.0, 1.0) * Self::UNITS as f64 + 0.5) as u64)
     }
 
-    /// A reward in billionths of the largest reward; more than these are the largest reward.
+    /// A reward in billionths of the largest reward, capped at the largest reward.
     #[must_use]
     pub fn from_units(units: u64) -> Self {
         Self(units.min(Self::UNITS))
@@ -74,27 +74,27 @@ impl Reward {
     }
 }
 
-/// The outcome of one task in one round, as far as it is known.
+/// The known part of the outcome of one task in one round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
-    /// The task failed; what it would have brought stays unknown.
+    /// The task failed; its forgone reward is unknown.
     Failed,
-    /// The task failed, but what it would have brought is known (full feedback).
+    /// The task failed; its forgone reward is known (full feedback).
     Forgone(Reward),
-    /// The task completed and brought this.
+    /// The task completed with this reward.
     Done(Reward),
-    /// Unknown: nothing has been reported. Not the same as a reward of zero.
+    /// Not reported. This is not the same as a reward of zero.
     Missing,
 }
 
 impl Outcome {
-    /// What was gained.
+    /// The reward gained: zero unless the task completed.
     #[must_use]
     pub fn gain(self) -> Reward {
         match self {
             Self::Done(reward) => reward,
-            Self::Failed | Self::Forgone(_) | Self::Missing => Reward::NONE,
+            Self::Failed | Self::Forgone(_) | Self::Missing => Reward::ZERO,
         }
     }
 }

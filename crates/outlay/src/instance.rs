@@ -1,5 +1,5 @@
-//! Problems by name, usable wherever a problem file is: the paper's instances and a few to try
-//! things on.
+//! Named problems, accepted wherever a problem file is: the instances of the paper and a few
+//! examples.
 //!
 //! ```
 //! use outlay::instance::Instance;
@@ -64,14 +64,14 @@ pub enum InstanceError {
     },
 }
 
-/// What there is to know of an instance.
+/// The description of an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InstanceEntry {
     /// Its name.
     pub name: &'static str,
     /// Its parameters with their defaults.
     pub parameters: &'static str,
-    /// What it is.
+    /// A description.
     pub about: &'static str,
 }
 
@@ -80,7 +80,7 @@ pub const INSTANCES: [InstanceEntry; 8] = [
     InstanceEntry {
         name: "power",
         parameters: "tasks=5",
-        about: "power curves with exponents .3 to .7: strong diminishing returns (Theorem 1)",
+        about: "power curves with exponents 0.3 to 0.7: strong diminishing returns (Theorem 1)",
     },
     InstanceEntry {
         name: "square-roots",
@@ -105,25 +105,25 @@ pub const INSTANCES: [InstanceEntry; 8] = [
     InstanceEntry {
         name: "theorem-2",
         parameters: "horizon=the run's",
-        about: "two square roots, means 1/2 ± T^(-1/4)/6: bandit feedback needs √T there",
+        about: "two square roots, means 1/2 ± T^(-1/4)/6: regret √T under bandit feedback",
     },
     InstanceEntry {
         name: "theorem-4",
         parameters: "pairs=2,gap=1,horizon=the run's",
-        about: "pairs of thresholds, one task of each better by gap/√T, drawn by the seed: K√T for everybody",
+        about: "pairs of thresholds, one task of each better by gap/√T, drawn by the seed: regret K√T for any learner",
     },
     InstanceEntry {
         name: "unknown-thresholds",
         parameters: "bits=20",
-        about: "thresholds b and 1 − b, drawn by the seed (Appendix A): no regret if they are known, T if not",
+        about: "thresholds b and 1 − b, drawn by the seed (Appendix A): no regret if known, regret T if not",
     },
 ];
 
-/// The largest number of tasks or pairs that a name may ask for.
-const MOST_TASKS: u64 = 100_000;
-/// Longer binary fractions b are not exact in a float together with 1 − b.
-const MOST_BITS: u64 = 52;
-/// No horizon is long enough for a wider gap of `theorem-4`.
+/// The largest number of tasks or pairs of an instance.
+const MAX_TASKS: u64 = 100_000;
+/// The longest binary fraction b for which b and 1 − b are both exact floats.
+const MAX_BITS: u64 = 52;
+/// The largest gap of `theorem-4`; no horizon is long enough for a larger one.
 const WIDEST_GAP: f64 = 1e10;
 
 /// A problem by name. Some depend on the horizon; `theorem-4` and `unknown-thresholds` on the seed.
@@ -165,14 +165,14 @@ fn parse(text: &str) -> Result<Kind, ParameterError> {
     let count =
         |number: Option<u64>, default: usize| number.map_or(default, |number| number as usize);
     let kind = match named.name {
-        "power" => Kind::Power { tasks: count(named.whole("tasks", 1..=MOST_TASKS)?, 5) },
+        "power" => Kind::Power { tasks: count(named.whole("tasks", 1..=MAX_TASKS)?, 5) },
         "square-roots" => Kind::SquareRoots {
             means: named.numbers("means", 0.0..=1.0)?.unwrap_or_else(|| vec![0.6, 0.4]),
         },
         "m-set" | "k-armed" => {
-            let tasks = count(named.whole("tasks", 1..=MOST_TASKS)?, 10);
+            let tasks = count(named.whole("tasks", 1..=MAX_TASKS)?, 10);
             let plays = if named.name == "m-set" {
-                count(named.whole("plays", 1..=MOST_TASKS)?, 3)
+                count(named.whole("plays", 1..=MAX_TASKS)?, 3)
             } else {
                 1
             };
@@ -189,12 +189,12 @@ fn parse(text: &str) -> Result<Kind, ParameterError> {
         }
         "theorem-2" => Kind::Theorem2 { horizon: named.whole("horizon", 4..=u64::MAX)? },
         "theorem-4" => Kind::Theorem4 {
-            pairs: count(named.whole("pairs", 1..=MOST_TASKS)?, 2),
+            pairs: count(named.whole("pairs", 1..=MAX_TASKS)?, 2),
             gap: named.positive("gap", WIDEST_GAP)?.unwrap_or(1.0),
             horizon: named.whole("horizon", 16..=u64::MAX)?,
         },
         _ => Kind::UnknownThresholds {
-            bits: named.whole("bits", 1..=MOST_BITS)?.map_or(20, |bits| bits as u32),
+            bits: named.whole("bits", 1..=MAX_BITS)?.map_or(20, |bits| bits as u32),
         },
     };
     named.finish()?;
@@ -211,7 +211,7 @@ impl Instance {
     /// The problem for a horizon and a seed. The budget is 1.
     ///
     /// # Errors
-    /// If the horizon is too short for the instance, or for its gap.
+    /// If the horizon is too short for the instance or its gap.
     pub fn problem(&self, horizon: u64, seed: u64) -> Result<Problem, InstanceError> {
         let instance = || one_line(&self.text);
         let shortest = match self.kind {
@@ -306,14 +306,14 @@ fn theorem_4_gap(gap: f64, horizon: u64) -> f64 {
     gap * (horizon as f64).powf(-0.5)
 }
 
-/// A binary fraction between 0 and 1 of exactly so many bits, at most 52: 1 minus it is exact too,
-/// and so is their sum.
+/// A binary fraction between 0 and 1 with exactly `bits` bits, at most 52. One minus it is exact,
+/// too.
 fn drawn_threshold(bits: u32, seed: u64) -> f64 {
     let drawn = Draws::new(seed, Purpose::Instance).round(1).bits(0) >> (64 - bits);
     (drawn | 1) as f64 / (1_u64 << bits) as f64
 }
 
-/// Exponents .3 to .7; the steeper the start, the better the task.
+/// Exponents 0.3 to 0.7; tasks with smaller exponents have larger means.
 fn power_task(position: usize, tasks: usize) -> (f64, f64) {
     const FIVE: [(f64, f64); 5] = [(0.3, 0.9), (0.4, 0.7), (0.5, 0.5), (0.6, 0.4), (0.7, 0.2)];
     if tasks == FIVE.len() {
@@ -323,13 +323,13 @@ fn power_task(position: usize, tasks: usize) -> (f64, f64) {
     (0.3 + 0.4 * place, 0.9 - 0.7 * place)
 }
 
-/// As many good tasks as can be played, all else alike. The good ones come last: ties go to the
-/// first, and must not help anybody.
+/// The last `plays` tasks are better, all others are alike. The better ones come last because ties
+/// go to the first task and must not help any learner.
 fn gap_means(tasks: usize, plays: usize, gap: f64) -> Vec<f64> {
     (0..tasks).map(|position| if position + plays >= tasks { 0.5 + gap } else { 0.5 }).collect()
 }
 
-/// Means between .2 and .8; ten of them in a fixed disorder, other numbers evenly spaced.
+/// Means between 0.2 and 0.8: a fixed shuffled list for ten tasks, otherwise evenly spaced.
 fn m_set_means(tasks: usize) -> Vec<f64> {
     const TEN: [f64; 10] = [0.30, 0.70, 0.45, 0.60, 0.20, 0.55, 0.80, 0.40, 0.65, 0.50];
     if tasks == TEN.len() {
@@ -365,7 +365,7 @@ mod tests {
     fn drawn_thresholds_fill_the_budget_exactly() {
         let instance: Instance = "unknown-thresholds".parse().unwrap();
         assert!(instance.depends_on_seed());
-        for bits in 1..=MOST_BITS as u32 {
+        for bits in 1..=MAX_BITS as u32 {
             for seed in 0..50 {
                 let b = drawn_threshold(bits, seed);
                 assert!(b > 0.0 && b < 1.0 && b + (1.0 - b) == 1.0 && 1.0 - (1.0 - b) == b);

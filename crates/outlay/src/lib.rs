@@ -70,7 +70,7 @@
 //! | [`oracle`] | optimal allocations with certificates, and their independent proof |
 //! | [`plan`] | evaluation of a given allocation, other budgets, rounding to units |
 //! | [`fit`] | curves fitted to logs of spends and successes |
-//! | [`feedback`] | outcomes, rewards, and the part of them that a learner sees |
+//! | [`feedback`] | outcomes, rewards, and the part of them that a learner observes |
 //! | [`learner`] | policies that choose the next allocation from outcomes, one per file |
 //! | [`campaign`] | a learner in use: issued rounds, outcomes, saved state |
 //! | [`ledger`] | the history of a campaign: rounds, outcomes, repeated reports, corrections |

@@ -1,5 +1,5 @@
-//! Text that people type and read: names, suggestions for misspelt names, and names with
-//! parameters such as `epsilon-greedy:epsilon=0.1`.
+//! Text for users: suggestions for misspelt names, lists of names, and names with parameters such
+//! as `epsilon-greedy:epsilon=0.1`.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,5 @@
-//! Verdicts are computed: they stand with the learners that the claims are about, and fall when a
-//! broken one takes a place.
+//! Verdicts depend on the results: they hold for the learners of the claims and fail for broken
+//! ones.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -26,15 +26,14 @@ fn play(experiment: &Experiment) -> Results {
             results[job.case][job.learner].push(run)
         })
         .unwrap();
-    // They come as they end.
+    // Results arrive in the order of completion.
     results.iter_mut().flatten().for_each(|runs: &mut Vec<_>| {
         runs.sort_by_key(|run: &outlay::simulation::Replication| run.seed)
     });
     results
 }
 
-/// The quick experiments with at most so many replications of each: enough to tell a broken
-/// learner.
+/// The quick experiments with a limited number of replications: enough to detect a broken learner.
 fn judge(claim: &Claim, subjects: Subjects, replications: u64) -> (Verdict, Finding) {
     let setting = Setting { subjects, ..Setting::new(Scale::Quick) };
     let mut experiments = claim.experiments(&setting).unwrap();

@@ -1,4 +1,4 @@
-//! One suite that every curve family passes: what the oracle and the learners rely on.
+//! One suite for every curve family: the properties that the oracle and the learners rely on.
 
 use std::sync::Arc;
 
@@ -114,7 +114,7 @@ fn slope_is_the_derivative() {
 }
 
 #[test]
-fn shape_is_what_it_says() {
+fn the_shape_matches_the_curve() {
     for (name, curve) in every_curve() {
         let grid: Vec<f64> = (0..400).map(|step| curve.success(f64::from(step) * 0.05)).collect();
         let second = |at: usize| grid[at + 1] - 2.0 * grid[at] + grid[at - 1];
@@ -210,7 +210,7 @@ fn success_near_zero_keeps_its_digits() {
 }
 
 #[test]
-fn every_bad_parameter_is_refused_by_name() {
+fn every_invalid_parameter_is_rejected_by_name() {
     let bad = |curve: Result<Curve, outlay::curve::CurveError>, field: &str| {
         let error = curve.expect_err(field);
         assert_eq!(error.field, field, "{error}");
@@ -251,7 +251,7 @@ fn every_bad_parameter_is_refused_by_name() {
 }
 
 #[test]
-fn diminishing_returns_hold_where_the_paper_says_and_nowhere_else() {
+fn diminishing_returns_hold_exactly_as_in_the_paper() {
     let holds = |curve: Curve| curve.diminishing_returns_failures(10.0).is_empty();
     assert!(holds(Curve::power(0.5, 10.0).unwrap()));
     assert!(holds(Curve::power(0.5, 20.0).unwrap()));

@@ -1,4 +1,4 @@
-//! Dependencies between the modules of the library, and on the world outside of it.
+//! Dependencies between the modules of the library, and on the operating system.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,13 +5,13 @@ use outlay::feedback::{Feedback, Outcome, Reward};
 #[test]
 fn rewards_are_whole_billionths() {
     assert_eq!(Reward::from_share(0.25).units(), 250_000_000);
-    assert_eq!(Reward::from_share(1.0), Reward::MOST);
-    assert_eq!(Reward::from_share(-0.1), Reward::NONE);
-    assert_eq!(Reward::from_share(7.0), Reward::MOST);
-    assert_eq!(Reward::from_share(f64::NAN), Reward::NONE);
-    assert_eq!(Reward::MOST.share(), 1.0);
+    assert_eq!(Reward::from_share(1.0), Reward::MAX);
+    assert_eq!(Reward::from_share(-0.1), Reward::ZERO);
+    assert_eq!(Reward::from_share(7.0), Reward::MAX);
+    assert_eq!(Reward::from_share(f64::NAN), Reward::ZERO);
+    assert_eq!(Reward::MAX.share(), 1.0);
     assert_eq!(Reward::from_units(17).units(), 17);
-    assert_eq!(Reward::from_units(u64::MAX), Reward::MOST);
+    assert_eq!(Reward::from_units(u64::MAX), Reward::MAX);
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn kinds_of_feedback_are_read_as_they_are_written() {
 }
 
 #[test]
-fn richer_feedback_serves_who_needs_less() {
+fn richer_feedback_covers_poorer_feedback() {
     assert!(
         Feedback::Full.covers(Feedback::Censored) && Feedback::Censored.covers(Feedback::Bandit)
     );
@@ -37,8 +37,8 @@ fn richer_feedback_serves_who_needs_less() {
 }
 
 #[test]
-fn only_what_completed_is_gained() {
-    assert_eq!(Outcome::Done(Reward::MOST).gain(), Reward::MOST);
-    assert_eq!(Outcome::Forgone(Reward::MOST).gain(), Reward::NONE);
-    assert_eq!(Outcome::Missing.gain(), Reward::NONE);
+fn only_completions_have_a_gain() {
+    assert_eq!(Outcome::Done(Reward::MAX).gain(), Reward::MAX);
+    assert_eq!(Outcome::Forgone(Reward::MAX).gain(), Reward::ZERO);
+    assert_eq!(Outcome::Missing.gain(), Reward::ZERO);
 }

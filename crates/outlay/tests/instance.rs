@@ -31,7 +31,7 @@ fn theorem_4_scales_its_gap() {
 }
 
 #[test]
-fn gaps_that_do_not_fit_are_told() {
+fn invalid_gaps_are_reported() {
     for (text, message) in [
         ("m-set:gap=0", "instance `m-set:gap=0`: gap must be above 0"),
         (

@@ -1,4 +1,4 @@
-//! The daily loop: what a ledger remembers, refuses and takes back.
+//! The daily loop: records, rejected reports and undo.
 
 use outlay::campaign::{Campaign, CampaignOptions, Guards};
 use outlay::feedback::{Feedback, Outcome, Reward};
@@ -36,8 +36,7 @@ fn shop() -> Problem {
     .unwrap()
 }
 
-/// What comes back in the world of this test: decided by the round and the task alone, given the
-/// chance of success.
+/// A simulated outcome: a function of the round, the task and the success probability.
 fn comes_back(round: u64, task: usize, success: f64, sees_all: bool) -> Entry {
     let draws = Draws::new(7, Purpose::Completion).round(round);
     let completed = draws.uniform(task) < success;
@@ -57,8 +56,8 @@ fn opened(learner: LearnerSpec, guards: Guards) -> Ledger {
     Ledger::new(&shop(), Settings { learner, guards, ..Settings::default() }).unwrap()
 }
 
-/// Plays rounds in which the outcomes of the last task come two rounds late, and hands each state
-/// to `between`, which may swap it.
+/// Plays rounds in which the outcomes of the last task are two rounds late, and passes each state
+/// to `between`, which may replace it.
 fn play(mut ledger: Ledger, rounds: u64, mut between: impl FnMut(Ledger) -> Ledger) -> Ledger {
     let sees_all = ledger.settings().learner.entry().feedback == Feedback::Full;
     let mut late: Vec<Entry> = Vec::new();
@@ -108,9 +107,9 @@ fn guarded_ledgers_too_go_on_bit_for_bit() {
     }
 }
 
-/// The ledger adds memory, not opinions: its splits are those of the campaign it keeps.
+/// The allocations of a ledger are those of its campaign.
 #[test]
-fn a_ledger_hands_out_what_the_campaign_alone_would() {
+fn a_ledger_allocates_as_its_campaign_alone() {
     for learner in every_learner() {
         let problem = shop();
         let mut ledger = opened(learner, Guards::default());
@@ -154,7 +153,7 @@ fn undo_leaves_no_trace() {
         assert_ne!(ledger.to_json(), before);
         assert_eq!(ledger.undo().unwrap().new, 3);
         assert_eq!(ledger.to_json(), before, "{learner}");
-        // What goes on afterwards is what would have gone on without the slip.
+        // After the undo everything continues as if the report had not been made.
         let slipped = play(ledger, 8, |ledger| ledger);
         let straight = play(Ledger::from_json(&before).unwrap(), 8, |ledger| ledger);
         assert_eq!(slipped.to_json(), straight.to_json(), "{learner}");
@@ -162,7 +161,7 @@ fn undo_leaves_no_trace() {
 }
 
 #[test]
-fn rounds_handed_out_after_what_is_taken_back_stay() {
+fn rounds_issued_after_an_undone_report_stay() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
     ledger.report(&[Entry { round: 1, task: 0, completed: true, reward: Some(5.0) }]).unwrap();
@@ -180,7 +179,7 @@ fn rounds_handed_out_after_what_is_taken_back_stay() {
 }
 
 #[test]
-fn what_is_told_twice_counts_once() {
+fn repeated_reports_count_once() {
     let mut ledger = opened(LearnerSpec::default(), Guards::default());
     ledger.next(None, &[]).unwrap();
     let entry = Entry { round: 1, task: 0, completed: true, reward: Some(2.5) };
@@ -188,7 +187,7 @@ fn what_is_told_twice_counts_once() {
     let once = ledger.to_json();
     assert_eq!(ledger.report(&[entry]).map(|told| (told.new, told.repeated)), Ok((0, 1)));
     assert_eq!(ledger.to_json(), once, "a repeated row must leave no trace");
-    // A zero beside a failure says nothing.
+    // A reward of zero for a failure is ignored.
     let failed = Entry { round: 1, task: 1, completed: false, reward: Some(0.0) };
     assert_eq!(
         ledger
@@ -237,7 +236,7 @@ fn the_standing_adds_up() {
     let ledger = play(opened(LearnerSpec::default(), Guards::default()), 30, |ledger| ledger);
     let standing = ledger.status().unwrap();
     assert_eq!(standing.rounds, 30);
-    // The last task is told two rounds late.
+    // The last task is reported two rounds late.
     assert_eq!(standing.open, [(29, 1), (30, 1)]);
     let shares: f64 = standing.tasks.iter().filter_map(|task| task.share).sum();
     assert!((shares - 1.0).abs() < 1e-12);
@@ -251,12 +250,12 @@ fn the_standing_adds_up() {
         assert!(task.bonus.unwrap() > 0.0, "kl-ucb-plus is an upper confidence bound");
         assert_eq!(task.misfit, None, "the curves are right here");
     }
-    // Looking changes nothing.
+    // The status has no side effects.
     assert_eq!(ledger.status().unwrap(), standing);
     assert_eq!(ledger.rounds(), 30);
 }
 
-/// Right curves are hardly ever doubted, wrong ones soon are.
+/// Right curves hardly ever cause a warning, wrong ones soon do.
 #[test]
 fn completions_that_disagree_with_the_curves_are_doubted() {
     let doubted = |seed: u64, chance: f64| {
@@ -279,7 +278,7 @@ fn completions_that_disagree_with_the_curves_are_doubted() {
 }
 
 #[test]
-fn damaged_records_are_refused_with_a_reason() {
+fn damaged_records_are_rejected_with_a_reason() {
     let kept =
         play(opened(LearnerSpec::default(), Guards::default()), 3, |ledger| ledger).to_json();
     let refuses = |from: &str, to: &str, expected: &str| {
@@ -294,7 +293,7 @@ fn damaged_records_are_refused_with_a_reason() {
     refuses("\"budget\":100", "\"budget\":-1", "budget");
     refuses("\"kl-ucb-plus\"", "\"blunt\"", "blunt");
     assert!(Ledger::from_json("{").unwrap_err().to_string().contains("is not JSON"));
-    // Any cut of the file is refused, none panics.
+    // Every truncated file is rejected; none panics.
     for end in (0..kept.len()).step_by(7).filter(|end| kept.is_char_boundary(*end)) {
         assert!(Ledger::from_json(&kept[..end]).is_err());
     }
@@ -303,7 +302,7 @@ fn damaged_records_are_refused_with_a_reason() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, rng_seed: RngSeed::Fixed(5), ..ProptestConfig::default() })]
 
-    /// Whatever the guards, they hold: no jump, no starving, no fidgeting, no overspending.
+    /// Guards always hold: `max_change`, `floor`, `min_move` and the budget.
     #[test]
     fn guards_hold(
         max_change in prop::option::of(0.5..40.0_f64),
@@ -325,7 +324,7 @@ proptest! {
                 let before = base[task] * (budget / base_budget);
                 let moved = (spend[task] - before).abs();
                 let slack = 1e-9 * budget;
-                // A bound of the problem goes before the guards.
+                // Bounds of the problem take precedence over guards.
                 if let Some(most) = max_change.filter(|_| !report.gave_way && before <= 60.0 || task != 2) {
                     prop_assert!(report.gave_way || moved <= most + slack, "moved {moved}, at most {most}");
                 }
@@ -372,7 +371,7 @@ fn guards_that_do_not_bind_cost_nothing_and_those_that_do_cost_something() {
 }
 
 #[test]
-fn guards_that_cannot_hold_are_refused() {
+fn unsatisfiable_guards_are_rejected() {
     let refuses = |learner: &str, guards: Guards, expected: &str| {
         let error = Ledger::new(
             &shop(),
@@ -385,7 +384,7 @@ fn guards_that_cannot_hold_are_refused() {
     refuses(
         "kl-ucb-plus",
         Guards { floor: Some(40.0), ..none },
-        "floor: with it the tasks need 120, more than the budget 100",
+        "floor: the tasks need 120 with it, but the budget is 100",
     );
     refuses(
         "kl-ucb-plus",
@@ -400,7 +399,7 @@ fn guards_that_cannot_hold_are_refused() {
     refuses(
         "kl-ucb-plus",
         Guards { max_change: Some(1.0), min_move: Some(2.0), ..none },
-        "nothing could ever move",
+        "no spend could ever change",
     );
     refuses(
         "uniform",
@@ -409,9 +408,9 @@ fn guards_that_cannot_hold_are_refused() {
     );
 }
 
-/// The list of learners that name their own splits is kept by hand.
+/// The list of learners that choose their allocation is maintained by hand.
 #[test]
-fn who_chooses_allocation_is_known() {
+fn the_list_of_learners_that_choose_is_complete() {
     for learner in every_learner() {
         let mut campaign = Campaign::new(&shop(), options(learner)).unwrap();
         let allocation = campaign.allocate(100.0, None).unwrap().allocation;

@@ -1,5 +1,5 @@
-//! Replays: exact gains on rows worked out by hand, rows in their order, rows of tries; what
-//! dependence costs, and when it is found.
+//! Replays: exact gains on rows computed by hand, recorded order, outcome rows, the cost of
+//! dependence and its detection.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::AtomicBool;
@@ -44,7 +44,7 @@ fn played(replay: &Replay<'_>, threads: usize) -> Vec<Vec<ReplayRun>> {
     results.into_iter().map(|runs| runs.into_iter().map(Option::unwrap).collect()).collect()
 }
 
-/// Two tasks, a budget of 4: what needs much of the first brings much.
+/// Two tasks, a budget of 4; in the first, higher thresholds have higher rewards.
 fn by_hand() -> (Problem, Record) {
     let problem = problem(
         4.0,
@@ -118,9 +118,9 @@ fn rows_in_their_order_by_hand() {
     );
 }
 
-/// The model prefers the first task, which brings something only if it is given all.
+/// The model prefers the first task, which gains only if it gets the whole budget.
 #[test]
-fn what_dependence_costs_by_hand() {
+fn the_cost_of_dependence_by_hand() {
     let problem = problem(
         2.0,
         vec![Curve::empirical(vec![1.0, 3.0]).unwrap(), Curve::empirical(vec![2.0]).unwrap()],
@@ -224,9 +224,9 @@ fn the_same_bits_for_any_number_of_threads() {
         replay.check().unwrap();
         let one = played(&replay, 1);
         assert_eq!(one, played(&replay, 3));
-        // Where rows are drawn, another seed has other luck; in their order they are the same.
+        // Drawn rows depend on the seed; rows in recorded order do not.
         let other = played(&Replay { seed: 50, ..replay }, 2);
-        // All but `thompson`, which draws.
+        // All but `thompson`, which is randomised.
         let differ = |one: &[Vec<ReplayRun>], other: &[Vec<ReplayRun>], place: usize| {
             (0..learners.len())
                 .filter(|learner| *learner != 2)
@@ -240,12 +240,12 @@ fn the_same_bits_for_any_number_of_threads() {
     }
 }
 
-/// Uniform numbers that go on for ever.
+/// An infinite stream of uniform numbers.
 fn stream(seed: u64) -> ManyBits {
     Draws::new(seed, Purpose::Instance).round(1).many(0)
 }
 
-/// Thresholds with chance min(1, √x) each, rewards by `reward(threshold, uniform)`.
+/// Thresholds with distribution function min(1, √x), rewards by `reward(threshold, uniform)`.
 fn synthetic(
     seed: u64,
     tasks: usize,
@@ -265,8 +265,7 @@ fn synthetic(
     (problem, record)
 }
 
-/// Rewards that have nothing to do with thresholds: the best split is the model's, within noise,
-/// and brings what the model says.
+/// Rewards independent of thresholds: the best split and its gain are the model's, within noise.
 #[test]
 fn independent_rows_agree_with_the_model() {
     const ROWS: usize = 4000;
@@ -305,8 +304,8 @@ fn independent_rows_agree_with_the_model() {
     assert!(chance.p_value > LEVEL && chance.mean > 0.0, "{chance:?}");
 }
 
-/// A task that brings something only if it needs more than half the budget: the model's split gives
-/// it less than that, for nothing.
+/// A task whose rewards are positive only above half the budget: the model's split gives it less,
+/// in vain.
 #[test]
 fn dependence_costs_and_is_found() {
     let planted = |task: usize, threshold: f64, _: f64| match task {
@@ -324,7 +323,7 @@ fn dependence_costs_and_is_found() {
             dependence.rank_correlation > 0.5 && dependence.adjusted_p_value < 1e-6,
             "{dependence:?}"
         );
-        // What all rows bring is no question where they bring the same.
+        // Equal rewards cannot be tested for dependence.
         assert_eq!(found[1].dependence, None);
     }
     let (problem, record) = synthetic(1, 2, 300, planted);
@@ -341,8 +340,7 @@ fn dependence_costs_and_is_found() {
     let splits = replay.splits().unwrap();
     assert!(replay.lost_by_chance(&splits).unwrap().unwrap().p_value <= 0.01);
     let summary = replay.summary(&splits, &played(&replay, 2)).unwrap();
-    // Who sees every reward learns the model's split; who sees those of successes only is less
-    // mistaken.
+    // A learner with full feedback learns the model's split; with censored feedback it errs less.
     assert!(
         (summary.learners[1].late_gain.mean - splits.model.gain).abs() < 0.05 * splits.best.gain,
         "{summary:?}"
@@ -351,7 +349,7 @@ fn dependence_costs_and_is_found() {
     assert!(summary.learners.iter().all(|learner| learner.regret.mean > 0.0));
 }
 
-/// What is found at level 5 % in one task.
+/// Significant findings at level 5 % in one task.
 fn findings(found: &TaskAssumptions) -> [bool; 4] {
     [
         found.dependence.is_some_and(|found| found.p_value <= LEVEL),
@@ -361,7 +359,7 @@ fn findings(found: &TaskAssumptions) -> [bool; 4] {
     ]
 }
 
-/// All tasks are asked the same questions, and one false alarm among them counts.
+/// The level is family-wise over all tasks.
 #[test]
 fn findings_allow_for_the_number_of_tasks() {
     let (problem, record) = synthetic(7, 12, 60, |_, _, uniform| 10.0 * uniform);
@@ -378,9 +376,9 @@ fn findings_allow_for_the_number_of_tasks() {
     assert_eq!((adjusted, p_values.len()), (outlay::replay::rank_tests::holm(&p_values), 24));
 }
 
-/// Where nothing is to be found, each test finds something about once in twenty.
+/// Under the null hypothesis each test rejects about once in twenty.
 #[test]
-fn nothing_is_found_where_nothing_is() {
+fn independent_rows_have_no_findings() {
     const SEEDS: u64 = 300;
     for rows in [40, 120] {
         let mut found = [0; 4];
@@ -417,8 +415,8 @@ fn drift_is_found_where_it_is() {
     }
 }
 
-/// Tries at random spends: gains follow the truth from below, dependence shows in the successes,
-/// and certainty is never claimed beyond what was tried.
+/// Outcomes at random spends: gains approach the truth from below, dependence shows in the
+/// successes, and spends outside the range are marked as unknown.
 #[test]
 fn tries_follow_the_truth() {
     const ROWS: usize = 6000;
@@ -426,7 +424,7 @@ fn tries_follow_the_truth() {
     let mut row = || {
         let (threshold, spend) = (bits.next_uniform(), 0.8 * bits.next_uniform());
         let success = threshold <= spend;
-        // What needs more brings more: with spend x, x · 5x on average.
+        // Rewards increase with thresholds: with spend x, x · 5x on average.
         OutcomeRow { spend, success, reward: success.then_some(10.0 * threshold) }
     };
     let rows: Vec<OutcomeRow> = (0..ROWS).map(|_| row()).collect();

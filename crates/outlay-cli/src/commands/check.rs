@@ -16,7 +16,7 @@ use outlay_report::number::{Precision, plain};
 const FAR_BELOW: f64 = 0.01;
 
 /// Largest number of notes in the table output.
-const MOST_NOTES: usize = 20;
+const MAX_NOTES: usize = 20;
 
 pub(crate) fn run(arguments: &CheckArgs) -> Result<CommandOutput, Failure> {
     let problem = problem_source::problem(&arguments.problem)?;
@@ -262,13 +262,13 @@ fn text(problem: &Problem, rows: &[Row<'_>], guarantee: &Guarantee, notes: &[Str
         table.render() + &hidden_line(hidden, "more")
     );
     text.push_str(&wrapped(&guarantee.to_string()));
-    for note in notes.iter().take(MOST_NOTES) {
+    for note in notes.iter().take(MAX_NOTES) {
         text.push_str(&wrapped(&format!("note: {note}")));
     }
-    if notes.len() > MOST_NOTES {
+    if notes.len() > MAX_NOTES {
         text.push_str(&format!(
             "{} more notes are not shown; --format json lists all\n",
-            notes.len() - MOST_NOTES
+            notes.len() - MAX_NOTES
         ));
     }
     text

@@ -130,11 +130,11 @@ fn tasks_that_say_little_are_told_and_nothing_is_not_a_number() {
     let result = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(
-        result.contains("only failures in 2 trials: a guess, as if half of one had succeeded"),
+        result.contains("only failures in 2 trials: a guess that assumes half a success"),
         "{result}"
     );
     assert!(
-        result.contains("only successes in 2 trials: a guess, as if half of one more had failed"),
+        result.contains("only successes in 2 trials: a guess that assumes half a failure"),
         "{result}"
     );
     assert!(result.contains("only 2 trials"), "{result}");

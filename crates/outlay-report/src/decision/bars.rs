@@ -10,7 +10,7 @@ use super::{DecisionPage, TaskView};
 use crate::selection::{heaviest, left_out};
 
 /// Largest number of rows. The figure of marginal returns has the same rows.
-pub(super) const MOST_ROWS: usize = 20;
+pub(super) const MAX_ROWS: usize = 20;
 
 pub(super) const BEFORE: Colour = Colour::Others;
 pub(super) const AFTER: Colour = Colour::Series(0);
@@ -20,8 +20,7 @@ const GAP: f64 = 4.0;
 
 /// The tasks that are shown, by descending spend, and the number of tasks left out.
 pub(super) fn rows(page: &DecisionPage<'_>) -> (Vec<usize>, usize) {
-    let (mut rows, hidden) =
-        heaviest(page.tasks.len(), MOST_ROWS, |task| page.tasks[task].weight());
+    let (mut rows, hidden) = heaviest(page.tasks.len(), MAX_ROWS, |task| page.tasks[task].weight());
     // The sort is stable: equal spends stay in the order of the previous spends.
     rows.sort_by(|&one, &other| {
         page.tasks[other].outcome.spend.total_cmp(&page.tasks[one].outcome.spend)

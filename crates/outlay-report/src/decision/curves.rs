@@ -16,7 +16,7 @@ use crate::selection::{heaviest, left_out};
 
 const HEADING: &str = "Curves: success probability against spend";
 /// Four rows of three.
-const MOST_PANELS: usize = 12;
+const MAX_PANELS: usize = 12;
 const PANEL_HEIGHT: f64 = 228.0;
 const TITLE_HEIGHT: f64 = 36.0;
 /// Marks the previous spend.
@@ -24,7 +24,7 @@ pub(super) const BEFORE: Colour = Colour::Series(1);
 const SHADE: f64 = 0.28;
 
 pub(super) fn figure(page: &DecisionPage<'_>) -> Figure {
-    let (shown, hidden) = heaviest(page.tasks.len(), MOST_PANELS, |task| page.tasks[task].weight());
+    let (shown, hidden) = heaviest(page.tasks.len(), MAX_PANELS, |task| page.tasks[task].weight());
     if shown.is_empty() {
         return Figure::missing(HEADING, "There is no task.");
     }
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_allowed_is_ruled_out() {
+    fn infeasible_spends_are_shaded() {
         let of = |min, max, at_least| ruled_out(Bounds { min, max, at_least }, 100.0);
         let unbounded = f64::INFINITY;
         assert_eq!(of(0.0, unbounded, 0.0), []);

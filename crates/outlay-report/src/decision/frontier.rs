@@ -15,9 +15,9 @@ const PRICES: &str = "Shadow price: value of one more unit of budget";
 /// Number of budgets below and above the given one.
 const EACH_SIDE: usize = 10;
 /// Largest number of points that are marked with dots.
-const MOST_DOTS: usize = 40;
+const MAX_DOTS: usize = 40;
 /// Largest number of points of a line.
-const MOST_POINTS: usize = 500;
+const MAX_POINTS: usize = 500;
 /// Relative gaps below this are not visible.
 const VISIBLE_GAP: f64 = 1e-4;
 /// Prices above this multiple of the median are cut off.
@@ -65,7 +65,7 @@ impl Frontier {
     }
 
     fn shown(&self) -> impl Iterator<Item = &Allocation> {
-        thinned(self.points.len(), MOST_POINTS).into_iter().map(|position| &self.points[position])
+        thinned(self.points.len(), MAX_POINTS).into_iter().map(|position| &self.points[position])
     }
 
     /// The budget axis, which includes all marks.
@@ -191,7 +191,7 @@ impl Frontier {
 
 /// Dots at the computed points, if there are few.
 fn dots(lines: &mut LineChart, points: &[(f64, f64)]) {
-    if points.len() <= MOST_DOTS {
+    if points.len() <= MAX_DOTS {
         for place in points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect::<Vec<_>>()
         {
             lines.draw(dot(place, 2.0, Colour::Muted));

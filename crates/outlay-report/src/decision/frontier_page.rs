@@ -10,7 +10,7 @@ use super::{Frontier, digits, headline, shares};
 use crate::selection::thinned;
 
 /// Largest number of rows in the table.
-const MOST_ROWS: usize = 50;
+const MAX_ROWS: usize = 50;
 
 /// Optimal splits for a range of budgets.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl FrontierPage<'_> {
 
     fn table(&self) -> Element {
         let points = &self.frontier.points;
-        let shown = thinned(points.len(), MOST_ROWS);
+        let shown = thinned(points.len(), MAX_ROWS);
         let head = COLUMNS.iter().map(|(name, about, _)| {
             Element::new("th").class("number").attribute("title", *about).text(name)
         });

@@ -268,7 +268,7 @@ mod tests {
         ProblemSpec { budget: 100.0, tasks: vec![task], ..ProblemSpec::default() }.check().unwrap()
     }
 
-    /// The task given `spend`, of which a success is worth 0.5.
+    /// A task with this spend, whose success has the value 0.5.
     fn view(problem: &Problem, spend: f64) -> TaskView<'_> {
         TaskView::all(problem, &[0.5], &[None], &outcomes(problem, &[0.5], 100.0, &[spend], 0.0))
             .remove(0)
@@ -287,7 +287,7 @@ mod tests {
             rates(20.0),
             Rates { more: Some(0.5 * 0.4 / 20.0), less: Some(0.5 * 0.6 / 20.0) }
         );
-        // From nothing the second step is the best buy.
+        // From zero the second step gains most per unit.
         assert_eq!(rates(0.0), Rates { more: Some(0.5 * 0.6 / 20.0), less: None });
     }
 
@@ -299,7 +299,7 @@ mod tests {
             max: Some(30.0),
             ..TaskSpec::new("capped", curve())
         });
-        // No more steps below 30, and less than 10 may not be.
+        // No further steps below 30, and spends below 10 are not allowed.
         let rates = Rates::of(&view(&capped, 20.0), 100.0);
         assert!(
             rates.more == Some(0.0) && (rates.less.unwrap() - 0.5 * 0.4 / 10.0).abs() < 1e-15,
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_a_task_is_named() {
+    fn the_binding_reason_is_named() {
         let piecewise = Curve::piecewise(vec![0.0, 10.0, 20.0], vec![0.0, 0.7, 0.8]).unwrap();
         let kinked = problem(TaskSpec { max: Some(15.0), ..TaskSpec::new("kinked", piecewise) });
         let held = |spend| held_by(&view(&kinked, spend)).unwrap_or_default();

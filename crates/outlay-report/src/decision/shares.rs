@@ -13,13 +13,13 @@ use crate::selection::{heaviest, thinned};
 
 const HEADING: &str = "Where each budget goes";
 /// Number of tasks with their own colour.
-const MOST_TASKS: usize = 8;
-const MOST_COLUMNS: usize = 40;
+const MAX_TASKS: usize = 8;
+const MAX_COLUMNS: usize = 40;
 const HEIGHT: f64 = 320.0;
 
 pub(super) fn figure(problem: &Problem, points: &[Allocation]) -> Figure {
     let columns: Vec<&Allocation> =
-        thinned(points.len(), MOST_COLUMNS).into_iter().map(|position| &points[position]).collect();
+        thinned(points.len(), MAX_COLUMNS).into_iter().map(|position| &points[position]).collect();
     let (Some(first), Some(last)) = (columns.first(), columns.last()) else {
         return Figure::missing(HEADING, "No budget was evaluated.");
     };
@@ -30,7 +30,7 @@ pub(super) fn figure(problem: &Problem, points: &[Allocation]) -> Figure {
     let share = |point: &Allocation, task: usize| {
         if point.budget > 0.0 { point.spend[task] / point.budget } else { 0.0 }
     };
-    let (mut named, hidden) = heaviest(tasks.len(), MOST_TASKS, |task| {
+    let (mut named, hidden) = heaviest(tasks.len(), MAX_TASKS, |task| {
         columns.iter().map(|point| share(point, task)).sum()
     });
     named.sort_unstable();

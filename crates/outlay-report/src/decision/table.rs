@@ -1,5 +1,5 @@
-//! The table above the pictures: one row a task, at most fifteen columns, those without anything in
-//! them left out.
+//! The table above the figures: one row per task and at most fifteen columns. Empty columns are
+//! omitted.
 
 use crate::number::percent;
 use crate::selection::hidden_line;
@@ -8,12 +8,12 @@ use crate::svg::Element;
 use super::{DecisionPage, TaskView, digits};
 use crate::selection::heaviest;
 
-/// More rows than this make a page slow to open.
-const MOST_ROWS: usize = 1000;
+/// The largest number of rows; more would make the page slow to open.
+const MAX_ROWS: usize = 1000;
 
-/// A column: its name, what it says, the cell of a task, and its sum where there is one.
+/// A column: its name, its description, the cell of a task, and the total if there is one.
 pub(super) struct Column {
-    /// `current` in it is replaced by what the page calls the spends before.
+    /// `current` is replaced by the page's name for the previous spends.
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     is_word: bool,
@@ -21,29 +21,31 @@ pub(super) struct Column {
     total: fn(&DecisionPage<'_>) -> Option<String>,
 }
 
-/// All there are, in the order they stand; docs/reports.md tells of each.
+/// All columns in their order; docs/reports.md describes each.
 pub(super) const COLUMNS: [Column; 15] = [
     Column {
         is_word: true,
         total: |_| Some("total".to_owned()),
-        ..column("task", "Its name.", |_, task| Some(task.name.to_owned()))
+        ..column("task", "Name of the task.", |_, task| Some(task.name.to_owned()))
     },
-    column("value", "What a success counts for: known, or a learner's index.", |_, task| {
+    column("value", "Value of a success: known, or a learner's index.", |_, task| {
         Some(digits(task.value))
     }),
-    column("mean", "The mean of the rewards seen.", |_, task| task.learned?.mean.map(digits)),
-    column("bonus", "What the index adds to the mean because little has been seen.", |_, task| {
+    column("mean", "Mean of the observed rewards.", |_, task| task.learned?.mean.map(digits)),
+    column("bonus", "Exploration bonus: the index minus the mean.", |_, task| {
         task.learned?.bonus.map(digits)
     }),
-    column("completions", "Rewards seen.", |_, task| Some(task.learned?.completions.to_string())),
+    column("completions", "Number of observed rewards.", |_, task| {
+        Some(task.learned?.completions.to_string())
+    }),
     column(
         "expected completions",
-        "How many the curve lets expect for what was spent.",
+        "Number of completions the curve predicts for the amount spent.",
         |_, task| Some(digits(task.learned?.expected_completions)),
     ),
     Column {
         total: |page| sum(page, |task| task.before).map(|total| page.precision.amount(total)),
-        ..column("current", "What it got before.", |page, task| {
+        ..column("current", "Previous spend.", |page, task| {
             Some(page.precision.amount(task.before?))
         })
     },
@@ -51,7 +53,7 @@ pub(super) const COLUMNS: [Column; 15] = [
         total: |page| {
             sum(page, |task| Some(task.outcome.spend)).map(|total| page.precision.amount(total))
         },
-        ..column("spend", "What it gets.", |page, task| {
+        ..column("spend", "Spend in the split.", |page, task| {
             Some(page.precision.amount(task.outcome.spend))
         })
     },
@@ -106,14 +108,14 @@ const fn column(
     Column { name, about, is_word: false, cell, total: |_| None }
 }
 
-/// Over all tasks, also those that are not shown; nothing if one has nothing to add.
+/// The sum over all tasks, including those not shown; `None` if a task has no number.
 fn sum(page: &DecisionPage<'_>, part: impl Fn(&TaskView<'_>) -> Option<f64>) -> Option<f64> {
     page.tasks.iter().map(part).sum()
 }
 
 pub(super) fn element(page: &DecisionPage<'_>) -> Element {
     let (mut shown, hidden) =
-        heaviest(page.tasks.len(), MOST_ROWS, |task| page.tasks[task].weight());
+        heaviest(page.tasks.len(), MAX_ROWS, |task| page.tasks[task].weight());
     shown.sort_unstable();
     let says_something =
         |column: &&Column| page.tasks.iter().any(|task| (column.cell)(page, task).is_some());

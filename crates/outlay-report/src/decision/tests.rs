@@ -1,4 +1,4 @@
-//! The pages of ordinary and of awkward decisions.
+//! The pages of ordinary decisions and of edge cases.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use outlay::{Allocation, Options, Oracle, ProblemSpec, TaskSpec};
 use super::*;
 use crate::svg::balanced;
 
-/// A problem with what is decided about it.
+/// A problem with its decision.
 struct Case {
     problem: Problem,
     values: Vec<f64>,
@@ -18,7 +18,7 @@ struct Case {
 }
 
 impl Case {
-    /// Every success is worth one less the task's place in hundredths; nothing was spent before.
+    /// The value of task k is 1 - k/100; there are no previous spends.
     fn of(budget: f64, tasks: Vec<TaskSpec>) -> Self {
         let values = (0..tasks.len()).map(|place| 1.0 / (1.0 + 0.1 * place as f64)).collect();
         let before = vec![None; tasks.len()];
@@ -132,7 +132,7 @@ fn bounded() -> Vec<TaskSpec> {
     ]
 }
 
-/// Names that would be markup, or would not fit.
+/// Names that look like markup or do not fit.
 fn named() -> Vec<TaskSpec> {
     let names = ["<script>alert(1)</script>", "\"quoted\" & 'so'", "广告渠道", "inf", "]]>"];
     let long = "a name that is far too long for the margin of any picture, ".repeat(9);
@@ -140,7 +140,7 @@ fn named() -> Vec<TaskSpec> {
     names.map(|name| TaskSpec::new(name, Curve::power(0.5, 9.0).unwrap())).collect()
 }
 
-/// Every decision a page must stand.
+/// All cases that a page must handle.
 fn cases() -> Vec<(&'static str, Case)> {
     let power = |name: &str| TaskSpec::new(name, Curve::power(0.5, 10.0).unwrap());
     let flat =
@@ -182,7 +182,7 @@ fn cases() -> Vec<(&'static str, Case)> {
     ]
 }
 
-/// With a learner's columns, of which some are not known.
+/// With the columns of a learner, some of them empty.
 fn learned(case: &Case) -> DecisionPage<'_> {
     let mut page = case.page();
     for (place, task) in page.tasks.iter_mut().enumerate() {
@@ -218,12 +218,12 @@ fn pages_are_balanced_and_without_missing_numbers() {
         {
             assert!(!html.contains(forbidden), "{name} has {forbidden}");
         }
-        // A task may be named inf.
+        // A task may have the name inf.
         assert!(name.starts_with("awkward") || !html.contains(">inf"), "{name} has inf");
     }
 }
 
-/// No coordinate may be out of the picture by more than a rounding, whatever the unit.
+/// No coordinate may be outside the figure by more than rounding, whatever the unit.
 #[test]
 fn places_are_inside_their_pictures() {
     for (name, html) in all_pages() {
@@ -242,7 +242,7 @@ fn the_same_decision_gives_the_same_bytes() {
 }
 
 #[test]
-fn pages_reach_for_nothing_outside() {
+fn pages_load_no_external_resources() {
     for (name, html) in all_pages() {
         for forbidden in ["http:", "https:", "@import", "url(", "src=", "<link"] {
             assert!(!html.contains(forbidden), "{name} has {forbidden}");
@@ -262,7 +262,7 @@ fn names_are_text_and_never_markup() {
             html.contains("广告渠道") && html.contains("&quot;quoted&quot; &amp; &#39;so&#39;")
         );
     }
-    // In pictures a long name is cut; the whole is there to be asked for.
+    // Figures shorten long names; the tooltip has the full name.
     assert!(case.page().html().contains("<title>a name that is far too long"));
 }
 
@@ -323,7 +323,7 @@ fn each_panel_has_its_point_on_its_curve() {
                     [0]
             };
             let (x, y) = (coordinate("cx"), coordinate("cy"));
-            // Jumps less than a third of a pixel apart are one.
+            // Jumps less than a third of a pixel apart are drawn as one.
             let is_near =
                 |point: &[f64]| (point[0] - x).abs() < 0.35 && (point[1] - y).abs() < 0.02;
             assert!(curve.chunks(2).any(is_near), "{name}: {x},{y} is not on {curve:?}");
@@ -349,7 +349,7 @@ fn columns_are_at_most_fifteen_and_documented() {
     for name in table::COLUMNS.iter().map(|column| column.name).filter(|&name| name != "bound") {
         assert!(html.contains(&format!(">{name}</th>")), "{name}");
     }
-    // Columns without anything in them are left out.
+    // Empty columns are omitted.
     let bare = cases().remove(0).1.page().html();
     assert!(
         !bare.contains(">mean</th>")
@@ -367,7 +367,7 @@ impl outlay::problem::Files for Folder {
     }
 }
 
-/// The picture in docs/reports.md: that of the marginal returns of the auctions.
+/// The figure in docs/reports.md: the marginal returns of the auctions.
 fn docs_picture() -> (PathBuf, String) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = root.join("examples/auctions");
@@ -383,7 +383,7 @@ fn docs_picture() -> (PathBuf, String) {
 }
 
 #[test]
-fn the_picture_of_the_docs_is_what_the_report_draws() {
+fn the_figure_in_the_docs_is_up_to_date() {
     let (path, drawn) = docs_picture();
     // The last digit of a coordinate may differ from machine to machine.
     let without_digits = |text: &str| {
@@ -392,7 +392,7 @@ fn the_picture_of_the_docs_is_what_the_report_draws() {
     assert_eq!(without_digits(&std::fs::read_to_string(path).unwrap()), without_digits(&drawn));
 }
 
-/// `cargo test -p outlay-report -- --ignored picture_for_the_docs` draws it anew.
+/// `cargo test -p outlay-report -- --ignored picture_for_the_docs` redraws it.
 #[test]
 #[ignore = "writes a file of the docs"]
 fn picture_for_the_docs() {

@@ -1,18 +1,18 @@
-//! A curve as points to draw: jumps stay jumps, and what is marked on the curve lies on it.
+//! A curve as a polyline: jumps are vertical, and marked points lie on the line.
 
 use outlay::Curve;
 use outlay::curve::Family;
 
-/// Samples of a smooth curve; panels are about 300 pixels wide.
+/// The number of samples of a smooth curve; panels are about 300 pixels wide.
 const SAMPLES: usize = 160;
 /// Jumps closer than this share of the axis are drawn as one: less than a third of a pixel.
 const FINEST: f64 = 0.001;
-/// A smooth curve rises by no more than this from point to point, unless they are that close.
+/// The largest increase of a smooth curve from point to point, unless the points are that close.
 const HIGHEST_STEP: f64 = 0.03;
-/// A curve is followed until this share of its rise.
-const MOST_OF_IT: f64 = 0.98;
+/// A curve is drawn up to this share of its height.
+const DRAWN_SHARE: f64 = 0.98;
 
-/// Where the curve jumps, if it is constant but for that.
+/// The jumps of a step curve.
 pub(super) fn jumps(curve: &Curve) -> Option<Vec<f64>> {
     match curve.family() {
         Family::Threshold(threshold) => Some(vec![threshold.at()]),
@@ -22,7 +22,7 @@ pub(super) fn jumps(curve: &Curve) -> Option<Vec<f64>> {
     }
 }
 
-/// Where the slope of a curve without jumps is broken.
+/// The kinks of a curve without jumps.
 pub(super) fn kinks(curve: &Curve) -> Vec<f64> {
     match curve.family() {
         Family::Piecewise(piecewise) => {
@@ -33,14 +33,14 @@ pub(super) fn kinks(curve: &Curve) -> Vec<f64> {
     }
 }
 
-/// The spend beyond which hardly anything is to be seen of the curve.
+/// The spend beyond which the curve hardly increases.
 pub(super) fn reach(curve: &Curve) -> f64 {
     if curve.saturates_at().is_finite() {
         return curve.saturates_at();
     }
-    let target = curve.floor() + MOST_OF_IT * (curve.ceiling() - curve.floor());
+    let target = curve.floor() + DRAWN_SHARE * (curve.ceiling() - curve.floor());
     let (mut low, mut high) = (0.0, 1.0);
-    // Units are the user's own: the reach may be 1e-9 as well as 1e9.
+    // Units are arbitrary: the spend may be 1e-9 or 1e9.
     while curve.success(high) < target && high < 1e200 {
         (low, high) = (high, 4.0 * high);
     }
@@ -58,7 +58,7 @@ pub(super) fn reach(curve: &Curve) -> f64 {
     high
 }
 
-/// The curve from spend 0 to `end`, through what is to be marked on it.
+/// The curve from spend 0 to `end`, through the marked points.
 pub(super) fn trace(curve: &Curve, end: f64, marked: &[f64]) -> Vec<(f64, f64)> {
     match jumps(curve) {
         Some(jumps) => staircase(curve, end, &jumps),
@@ -103,8 +103,8 @@ fn smooth(curve: &Curve, end: f64, marked: &[f64]) -> Vec<(f64, f64)> {
     points
 }
 
-/// Adds points between two, until neither the eye nor the picture could tell more of them apart:
-/// S-curves may rise like a jump.
+/// Adds points between two until further ones would be invisible: S-shaped curves may be as steep
+/// as a jump.
 fn between(
     curve: &Curve,
     from: (f64, f64),
@@ -142,7 +142,7 @@ mod tests {
                 "{drawn:?}"
             );
         }
-        // A jump at zero has happened before anything is spent.
+        // A jump at zero is part of the value at zero spend.
         assert_eq!(trace(&Curve::threshold(0.0).unwrap(), 1.0, &[]), [(0.0, 1.0), (1.0, 1.0)]);
     }
 
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_marked_lies_on_the_curve() {
+    fn marked_points_lie_on_the_curve() {
         let curves = [
             Curve::hill(180.0, 3.0).unwrap().with_ceiling(0.9).unwrap(),
             Curve::power(0.5, 100.0).unwrap(),
@@ -180,7 +180,7 @@ mod tests {
             assert!((3.9..4.1).contains(&reach_of), "{reach_of}");
             assert_eq!(reach(&Curve::threshold(unit).unwrap()), unit);
         }
-        // One that never gets there ends somewhere all the same.
+        // A curve that never reaches its ceiling has a finite end, too.
         assert!(reach(&Curve::hill(1.0, 0.001).unwrap()).is_finite());
         assert!(reach(&Curve::exponential(1.0).unwrap().with_floor(1.0).unwrap()).is_finite());
     }

@@ -1,18 +1,18 @@
-//! What was lost to whom, and what a record says about the model's assumptions, in sentences.
+//! Losses and tests of the model's assumptions as sentences.
 
 use outlay::replay::assumptions::{Dependence, Drift, LEVEL, TaskAssumptions};
 use outlay::replay::{Record, ReplaySummary, TaskRows};
 
 use crate::number::figure;
 
-/// More findings of a kind than this are counted, not told.
-const TOLD: usize = 3;
+/// The largest number of findings of a kind that are spelled out.
+const MAX_FINDINGS: usize = 3;
 
-/// One paragraph an assumption.
+/// One paragraph per assumption.
 pub fn findings(record: &Record, assumptions: &[TaskAssumptions]) -> Vec<String> {
     let are_outcomes =
         record.tasks().iter().any(|task| matches!(task.rows(), TaskRows::Outcomes(_)));
-    let understated = "Rows say what came of one spend each: a spend in between counts as the nearest below that was tried, so gains are \
+    let understated = "Each row has the outcome at one spend. A spend in between counts as the nearest smaller spend that was tried, so gains are \
                        understated, those of learners more than those of the best split.";
     let first = are_outcomes.then(|| understated.to_owned());
     first
@@ -25,7 +25,7 @@ pub fn findings(record: &Record, assumptions: &[TaskAssumptions]) -> Vec<String>
         .collect()
 }
 
-/// What the model costs, and what learning costs.
+/// The cost of the model and the cost of learning.
 pub fn losses(summary: &ReplaySummary) -> Vec<String> {
     let per_round = |loss: f64| {
         if is_nothing(summary, loss) {
@@ -40,7 +40,7 @@ pub fn losses(summary: &ReplaySummary) -> Vec<String> {
     } else if is_nothing(summary, model - dependence) {
         ", all of it due to dependence".to_owned()
     } else if summary.lost_by_chance.is_none() {
-        // Rows of tries do not tell dependence from chance in the few rows at each spend.
+        // With few rows at each spend, outcome rows do not distinguish dependence from chance.
         format!("; with the recorded curves {}, due to dependence or chance", per_round(dependence))
     } else if is_nothing(summary, dependence) {
         ", all of it due to curves that differ from the record".to_owned()
@@ -161,7 +161,7 @@ fn of_tasks(count: usize, all: usize) -> String {
 }
 
 fn told(sentences: impl Iterator<Item = String>) -> String {
-    sentences.take(TOLD).collect::<Vec<_>>().join(". ")
+    sentences.take(MAX_FINDINGS).collect::<Vec<_>>().join(". ")
 }
 
 fn independence(are_outcomes: bool, assumptions: &[TaskAssumptions]) -> String {

@@ -112,8 +112,8 @@ fn gains(replayed: &Replayed) -> Figure {
         }
         content.extend(frame.x(row.gain).map(|x| dot((x, y), 4.5, row.colour)));
     }
-    let caption = "The dashed line is the most that any fixed split brings. Between it and the model’s best lies what the model’s \
-                   assumptions cost, between that and a learner what learning costs.";
+    let caption = "The dashed line is the largest gain of any fixed split. Its distance from the model’s best is the cost of the model’s \
+                   assumptions; the distance from there to a learner is the cost of learning.";
     Figure::half(
         "Gain per round",
         "gain",

@@ -15,7 +15,7 @@ const MOST: usize = 4;
 /// Amounts that differ by more than this factor need a logarithmic axis.
 const WIDE: f64 = 30.0;
 /// Largest number of dots.
-const MOST_DOTS: usize = 1500;
+const MAX_DOTS: usize = 1500;
 
 pub(super) fn figures(replayed: &Replayed) -> Vec<Figure> {
     let mut figures = scatters(replayed);
@@ -56,9 +56,9 @@ fn pairs(record: &TaskRecord) -> (Vec<(f64, f64)>, &'static str) {
     }
 }
 
-/// At most [`MOST_DOTS`] evenly spaced items.
+/// At most [`MAX_DOTS`] evenly spaced items.
 fn thinned<T: Copy>(numbers: &[T]) -> Vec<T> {
-    let step = numbers.len().div_ceil(MOST_DOTS).max(1);
+    let step = numbers.len().div_ceil(MAX_DOTS).max(1);
     numbers.iter().copied().step_by(step).collect()
 }
 

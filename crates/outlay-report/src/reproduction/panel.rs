@@ -6,7 +6,7 @@ use crate::page::{Figure, LineChart};
 use crate::svg::{Axis, Colour, Entry, Scale, Stroke, Swatch, dot, extent};
 
 /// Largest number of measured points that are marked.
-const MOST_DOTS: usize = 20;
+const MAX_DOTS: usize = 20;
 
 /// Style of a line: measurements in colour, predictions dashed in the same colour, references in
 /// grey.
@@ -67,7 +67,7 @@ pub(super) fn figure(panel: &Panel, file: &str) -> Figure {
     for (line, stroke) in panel.lines.iter().zip(&strokes) {
         let drawn = lines.frame().line(&line.points, *stroke, &line.name);
         lines.draw(drawn);
-        if line.kind == LineKind::Measured && line.points.len() <= MOST_DOTS {
+        if line.kind == LineKind::Measured && line.points.len() <= MAX_DOTS {
             let places: Vec<_> =
                 line.points.iter().filter_map(|&(x, y)| lines.frame().at(x, y)).collect();
             places.into_iter().for_each(|place| lines.draw(dot(place, 2.6, stroke.colour)));

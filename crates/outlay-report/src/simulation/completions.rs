@@ -10,7 +10,7 @@ use crate::svg::{Area, Axis, Element, Entry, Frame, Picture, Scale, Swatch, lege
 use super::series::LearnerSeries;
 
 const HEADING: &str = "Completions per task";
-const MOST_TASKS: usize = 20;
+const MAX_TASKS: usize = 20;
 
 pub(super) fn figure(summary: &Summary, learners: &[LearnerSeries<'_>]) -> Figure {
     let means: Vec<Vec<f64>> =
@@ -91,7 +91,7 @@ fn tasks(means: &[Vec<f64>], count: usize) -> Vec<usize> {
     let total = |task: usize| means.iter().map(|means| means[task]).sum::<f64>();
     let mut tasks: Vec<usize> = (0..count).collect();
     tasks.sort_by(|&one, &other| total(other).total_cmp(&total(one)));
-    tasks.truncate(MOST_TASKS);
+    tasks.truncate(MAX_TASKS);
     tasks.sort_unstable();
     tasks
 }

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn slopes_skip_what_is_not_positive() {
+    fn slopes_skip_nonpositive_numbers() {
         assert!(slopes(&curve(|_| 0.0)).is_empty());
         let slopes = slopes(&curve(|round| if round < 100.0 { -1.0 } else { round }));
         assert!(

@@ -14,7 +14,7 @@ const SPAN: f64 = 1e6;
 const NEAR_LINEAR: f64 = 1.5;
 const NEAR_LOGARITHMIC: f64 = 1e4;
 /// Largest number of bounds that are listed.
-const MOST_BOUNDS: usize = 6;
+const MAX_BOUNDS: usize = 6;
 
 pub(super) fn figures(learners: &[LearnerSeries<'_>], horizon: u64) -> Vec<Figure> {
     vec![linear(learners, horizon), logarithmic(learners)]
@@ -167,7 +167,7 @@ fn entries(learners: &[LearnerSeries<'_>], shown: &[Shown<'_>]) -> Vec<Entry> {
     let mut entries: Vec<Entry> = learners.iter().map(LearnerSeries::entry).collect();
     let bound =
         |name: String, stroke: Stroke, series| Entry { name, swatch: Swatch::Line(stroke), series };
-    if shown.len() > MOST_BOUNDS {
+    if shown.len() > MAX_BOUNDS {
         let stroke = Stroke { colour: Colour::Muted, ..Stroke::companion(0, 0) };
         entries.push(bound("bounds, in the colour of their learner".to_owned(), stroke, None));
     } else {
@@ -206,11 +206,11 @@ fn bands(learners: &[LearnerSeries<'_>]) -> &'static str {
 
 /// A sentence on bounds that are not drawn.
 fn above(beyond: &[Shown<'_>]) -> String {
-    let listed = beyond.iter().take(MOST_BOUNDS).filter_map(|shown| {
+    let listed = beyond.iter().take(MAX_BOUNDS).filter_map(|shown| {
         Some(format!("{} ({} at the end)", shown.name(), figure(shown.last()?)))
     });
     let listed = listed.collect::<Vec<_>>().join(", ");
-    let more = beyond.len().saturating_sub(MOST_BOUNDS);
+    let more = beyond.len().saturating_sub(MAX_BOUNDS);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     if beyond.is_empty() { listed } else { format!(" Far above the picture: {listed}{more}.") }
 }

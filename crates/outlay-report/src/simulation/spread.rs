@@ -11,7 +11,7 @@ use super::series::LearnerSeries;
 
 const HEADING: &str = "Spread of the final regret";
 /// Largest number of dots.
-const MOST_DOTS: usize = 200;
+const MAX_DOTS: usize = 200;
 /// Ranges wider than this factor get a logarithmic axis.
 const WIDE: f64 = 20.0;
 
@@ -128,18 +128,16 @@ fn thinned(learner: &LearnerSeries<'_>) -> Vec<f64> {
         .filter(|regret| regret.is_finite())
         .collect();
     regrets.sort_unstable_by(f64::total_cmp);
-    if regrets.len() <= MOST_DOTS {
+    if regrets.len() <= MAX_DOTS {
         return regrets;
     }
-    (0..MOST_DOTS)
-        .map(|position| regrets[position * (regrets.len() - 1) / (MOST_DOTS - 1)])
-        .collect()
+    (0..MAX_DOTS).map(|position| regrets[position * (regrets.len() - 1) / (MAX_DOTS - 1)]).collect()
 }
 
 fn caption(learners: &[LearnerSeries<'_>]) -> String {
     let most = learners.iter().map(|learner| learner.result.replications.len()).max().unwrap_or(0);
-    let dots = if most > MOST_DOTS {
-        format!("Dots are {MOST_DOTS} of the {most} replications, evenly spaced by rank")
+    let dots = if most > MAX_DOTS {
+        format!("Dots are {MAX_DOTS} of the {most} replications, evenly spaced by rank")
     } else {
         "A dot is a replication".to_owned()
     };

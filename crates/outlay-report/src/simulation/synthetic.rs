@@ -1,11 +1,11 @@
-//! Made-up summaries: curves that grow as learners' regrets do, with noise from a fixed seed.
+//! Synthetic summaries: regret curves like those of learners, with noise from a fixed seed.
 
 use outlay::feedback::Feedback;
 use outlay::simulation::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };
 
-/// Numbers between 0 and 1 that look random and are always the same.
+/// Reproducible pseudo-random numbers between 0 and 1.
 pub(super) struct Noise(u64);
 
 impl Noise {
@@ -25,12 +25,12 @@ impl Noise {
     }
 }
 
-/// What is to be made up.
+/// The parameters of a synthetic summary.
 pub(super) struct Made {
     pub(super) tasks: Vec<String>,
     pub(super) horizon: u64,
     pub(super) replications: u64,
-    /// Name, what is shown, mean regret after so many rounds.
+    /// Name, feedback, and mean regret as a function of the rounds.
     pub(super) learners: Vec<(String, Feedback, Growth)>,
     pub(super) bounds: bool,
 }
@@ -38,7 +38,7 @@ pub(super) struct Made {
 pub(super) type Growth = fn(f64) -> f64;
 
 impl Made {
-    /// The usual: five learners that grow differently.
+    /// The default: five learners with different growth.
     pub(super) fn usual() -> Self {
         let learners: [(&str, Feedback, Growth); 5] = [
             ("algorithm-1", Feedback::Censored, |round| 3.2 * (1.0 + round / 8.0).ln().powi(2)),
@@ -166,7 +166,7 @@ impl Made {
     }
 }
 
-/// The regret of one replication: growth at a pace of its own, with steps.
+/// The regret of one replication: growth at a random rate, with steps.
 fn path(rounds: &[u64], growth: Growth, seed: u64) -> Vec<f64> {
     let mut noise = Noise::new(seed);
     let pace = (0.25 * noise.bell()).exp();

@@ -1,4 +1,4 @@
-//! The page of ordinary and of awkward simulations.
+//! The page of ordinary simulations and of edge cases.
 
 use outlay::feedback::Feedback;
 use outlay::simulation::{Statistics, Summary};
@@ -7,7 +7,7 @@ use super::synthetic::Made;
 use super::*;
 use crate::svg::balanced;
 
-/// Every simulation a page must stand.
+/// All cases that a page must handle.
 fn cases() -> Vec<(&'static str, Vec<Summary>)> {
     let usual = Made::usual;
     let only = |count: usize| Made { learners: usual().learners[..count].to_vec(), ..usual() };
@@ -93,7 +93,7 @@ fn awkward_names() -> Summary {
     Summary { problem: "<&\"'> problem\u{1}".to_owned(), ..made.summary() }
 }
 
-/// What no simulation should give, but a page must not show.
+/// Numbers that no simulation should return and a page must not show.
 fn not_numbers() -> Summary {
     let mut summary = Made::usual().summary();
     summary.optimum.value = f64::NAN;
@@ -134,7 +134,7 @@ fn grid() -> Vec<Summary> {
         }
         summary
     };
-    // Out of order, as grids may come.
+    // Unsorted, as grids may be.
     [8, 2, 4, 16, 64, 32].map(member).to_vec()
 }
 
@@ -191,7 +191,7 @@ fn the_same_summary_gives_the_same_bytes() {
 }
 
 #[test]
-fn pages_reach_for_nothing_outside() {
+fn pages_load_no_external_resources() {
     let html = page_of(&grid()).html;
     for forbidden in ["http:", "https:", "@import", "url(", "src=", "<link"] {
         assert!(!html.contains(forbidden), "{forbidden}");
@@ -238,7 +238,7 @@ fn an_ordinary_page_has_every_picture_and_the_numbers() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn missing_figures_have_a_reason() {
     let html =
         |case: &str| page_of(&cases().into_iter().find(|(name, _)| *name == case).unwrap().1).html;
     assert!(html("no-regret").contains("No regret is positive"));

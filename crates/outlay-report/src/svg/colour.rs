@@ -23,8 +23,8 @@ pub(crate) enum Colour {
 /// Number of area colours.
 pub(crate) const AREAS: usize = 12;
 
-/// On light ground and on dark ground: the hues of Okabe and Ito, moved apart until the nearest two
-/// differ clearly (by more than 20 in CIELAB) for the three kinds of dichromats as well.
+/// For light and for dark backgrounds: the hues of Okabe and Ito, adjusted until the nearest two
+/// differ by more than 20 in CIELAB, also for the three kinds of dichromacy.
 const SERIES: [(&str, &str); 8] = [
     ("#204ceb", "#3979ff"),
     ("#a21400", "#ff5d39"),
@@ -36,18 +36,17 @@ const SERIES: [(&str, &str); 8] = [
     ("#555555", "#c4c0ae"),
 ];
 
-/// Six hues strong, then pale; apart from each other in the same way, by about 19.
+/// Six hues, strong and then pale, which differ in the same way by about 19.
 const STACK: [&str; AREAS] = [
     "#1158d7", "#d46a17", "#0a9657", "#a32c72", "#cac11c", "#5e3388", //
     "#6bb6ff", "#f4b669", "#7fb79b", "#c082b0", "#eeedbe", "#c0d1e6",
 ];
 
-/// Learners differ by colour and by these; a thing nine places on has the same colour, but not the
-/// same dash.
+/// Series differ by colour and dash: colours repeat after nine series, but with another dash.
 const DASHES: [&str; 4] = ["", "9 3", "3 2.5", "10 3 2.5 3"];
 
 impl Colour {
-    /// The name its classes end with.
+    /// The suffix of its CSS classes.
     pub(crate) fn name(self) -> String {
         match self {
             Self::Ink => "ink".to_owned(),
@@ -85,12 +84,12 @@ impl Colour {
     }
 }
 
-/// How a line is drawn.
+/// The style of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Stroke {
     pub(crate) colour: Colour,
     pub(crate) width: f64,
-    /// As SVG has it; empty for a line without gaps.
+    /// The SVG dash array; empty for a solid line.
     pub(crate) dash: &'static str,
 }
 
@@ -99,13 +98,13 @@ impl Stroke {
         Self { colour, width, dash: "" }
     }
 
-    /// The line of the thing at a position.
+    /// The line of the series at a position.
     pub(crate) fn series(position: usize) -> Self {
         let dash = DASHES[(position + position / SERIES.len()) % DASHES.len()];
         Self { colour: Colour::Series(position), width: 1.8, dash }
     }
 
-    /// A thin line that accompanies the thing at a position; it may have several.
+    /// A thin line that accompanies the series at a position; there may be several.
     pub(crate) fn companion(position: usize, which: usize) -> Self {
         const DASHES: [&str; 3] = ["2 3.5", "6 4", "6 3 1.5 3"];
         Self { colour: Colour::Series(position), width: 1.1, dash: DASHES[which % DASHES.len()] }
@@ -131,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thirty_two_lines_can_be_told_apart() {
+    fn thirty_two_lines_are_distinguishable() {
         let look =
             |position| (Stroke::series(position).colour.light(), Stroke::series(position).dash);
         for one in 0..32 {

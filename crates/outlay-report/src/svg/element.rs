@@ -5,7 +5,7 @@ use std::fmt;
 use super::colour::{Colour, Stroke};
 use super::text::escape;
 
-/// Shapes are closed at once; for everything else `<p/>` would open a paragraph in HTML.
+/// Only shapes are self-closing, because in HTML `<p/>` would open a paragraph.
 const SHAPES: [&str; 7] = ["line", "rect", "circle", "polyline", "polygon", "path", "ellipse"];
 
 /// An element of SVG or HTML.
@@ -70,7 +70,7 @@ impl Element {
         }
     }
 
-    /// Where a text's `x` is: `middle` or `end` of it.
+    /// The anchor of a text at its `x`: `middle` or `end`.
     pub(crate) fn anchor(self, anchor: &'static str) -> Self {
         self.attribute("text-anchor", anchor)
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Element {
 
 /// A coordinate: two decimals are a hundredth of a pixel.
 pub(crate) fn number(value: f64) -> String {
-    // No coordinate may be missing from a picture, whatever was computed.
+    // Every coordinate must be a number, whatever was computed.
     let value = if value.is_finite() { value } else { 0.0 };
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -132,14 +132,14 @@ pub(crate) fn coordinates(points: &[(f64, f64)]) -> String {
         .join(" ")
 }
 
-/// Whether every tag that opens is closed in order; otherwise what is wrong.
+/// Checks that all tags are balanced; otherwise returns the error.
 #[cfg(test)]
 pub(crate) fn balanced(markup: &str) -> Result<(), String> {
     let mut open: Vec<String> = Vec::new();
     let mut rest = markup;
     while let Some(start) = rest.find('<') {
         rest = &rest[start + 1..];
-        let end = rest.find('>').ok_or("a tag without its end")?;
+        let end = rest.find('>').ok_or("unterminated tag")?;
         let (tag, behind) = rest.split_at(end);
         rest = &behind[1..];
         if tag.matches('"').count() % 2 != 0 || tag.contains('<') {
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn the_check_of_balance_sees_what_is_wrong() {
+    fn the_check_of_balance_detects_errors() {
         assert!(balanced("<a><b/>x</a>").is_ok());
         for wrong in ["<a>", "<a></b>", "<a", "</a>", "<a x=\"></a>", "<a><b></a></b>"] {
             assert!(balanced(wrong).is_err(), "{wrong}");

@@ -1,4 +1,4 @@
-//! The rectangle numbers are drawn in, with its axes.
+//! The plot area with its axes.
 
 use super::colour::{Colour, Stroke};
 use super::element::{Element, coordinates, number};
@@ -6,11 +6,11 @@ use super::scale::Scale;
 use super::text::{shorten, width_of};
 use super::ticks::{Tick, ticks};
 
-/// The size of the numbers along an axis.
+/// The font size of the labels of an axis.
 const SMALL: f64 = 11.0;
 /// Between the plot and the labels of its ticks.
 const GAP: f64 = 6.0;
-/// The most room that names along an axis may take.
+/// The largest width of names along an axis.
 const WIDEST_NAMES: f64 = 190.0;
 
 /// A rectangle of the picture.
@@ -22,7 +22,7 @@ pub(crate) struct Area {
     pub(crate) height: f64,
 }
 
-/// What one axis shows.
+/// One axis: its scale and labels.
 #[derive(Debug, Clone)]
 pub(crate) struct Axis {
     scale: Scale,
@@ -37,17 +37,17 @@ impl Axis {
         Self { scale, title: title.into(), whole: false, percent: false, names: None }
     }
 
-    /// Of a count.
+    /// An axis of counts.
     pub(crate) fn whole(self) -> Self {
         Self { whole: true, ..self }
     }
 
-    /// Of shares, shown in percent.
+    /// An axis of shares, shown in percent.
     pub(crate) fn percent(self) -> Self {
         Self { percent: true, ..self }
     }
 
-    /// One row a name, the first on top; row `n` reaches from `n` to `n + 1`.
+    /// One row per name, the first on top; row `n` extends from `n` to `n + 1`.
     pub(crate) fn rows(names: Vec<String>) -> Self {
         let scale = Scale::linear(names.len().max(1) as f64, 0.0);
         Self { names: Some(names), ..Self::new(scale, "") }
@@ -72,11 +72,11 @@ impl Axis {
     }
 }
 
-/// Axes around a plot, and where numbers are in it.
+/// The axes around a plot, and the mapping from numbers to coordinates.
 #[derive(Debug, Clone)]
 pub(crate) struct Frame {
     plot: Area,
-    /// Where the outer area ends.
+    /// The lower end of the outer area.
     right: f64,
     across: Axis,
     up: Axis,
@@ -94,7 +94,7 @@ impl Frame {
         let widest = up_ticks.iter().map(|tick| width_of(&tick.label, SMALL)).fold(0.0, f64::max);
         let left = title(&up) + widest + GAP + 2.0;
         let across_ticks = across.ticks(((outer.width - left) / 68.0) as usize);
-        // The label of the last tick may stand out by half its width.
+        // The label of the last tick may extend beyond the plot by half its width.
         let right =
             across_ticks.last().map_or(8.0, |tick| (0.5 * width_of(&tick.label, SMALL)).max(8.0));
         let width = (outer.width - left - right).max(10.0);
@@ -106,12 +106,12 @@ impl Frame {
         self.plot
     }
 
-    /// Where the frame ends with its labels.
+    /// The lower end of the frame including its labels.
     pub(crate) fn right(&self) -> f64 {
         self.right
     }
 
-    /// Where a point is, if it is in the plot.
+    /// The coordinates of a point, if it is in the plot.
     pub(crate) fn at(&self, x: f64, y: f64) -> Option<(f64, f64)> {
         Some((self.x(x)?, self.y(y)?))
     }
@@ -134,7 +134,7 @@ impl Frame {
             (left + width, bottom),
             Stroke::plain(Colour::Muted, 1.0),
         ));
-        // Above and below zero are different things.
+        // A line separates positive and negative numbers.
         if let Some(zero) = self
             .y(0.0)
             .filter(|&zero| self.up.names.is_none() && zero > top + 1.0 && zero < bottom - 1.0)
@@ -163,7 +163,7 @@ impl Frame {
         axes
     }
 
-    /// What a program needs to find numbers back from places in the plot.
+    /// Attributes from which a script can compute numbers from coordinates.
     pub(crate) fn readable(&self, content: Element) -> Element {
         let Area { left, top, width, height } = self.plot;
         let describe = |scale: &Scale, start: f64, end: f64| {
@@ -194,7 +194,7 @@ impl Frame {
             marks.push(segment((x, top), (x, bottom), Stroke::plain(Colour::Grid, 1.0)));
             marks.push(segment((x, bottom), (x, bottom + 4.0), Stroke::plain(Colour::Muted, 1.0)));
             let half = 0.5 * width_of(&tick.label, SMALL);
-            // Labels that would run into each other are left out.
+            // Labels that would overlap are omitted.
             if x - half >= taken {
                 marks.push(small(x, bottom + 16.0, &tick.label).anchor("middle"));
                 taken = x + half + 5.0;
@@ -227,8 +227,8 @@ impl Frame {
         marks
     }
 
-    /// A line through the points that are in the plot, with gaps where they are not; a dot where a
-    /// point has no neighbour.
+    /// A line through the points that are in the plot, with gaps between; a point without
+    /// neighbours becomes a dot.
     pub(crate) fn line(&self, points: &[(f64, f64)], stroke: Stroke, name: &str) -> Element {
         let places = points.iter().map(|&(x, y)| self.at(x, y));
         let pieces = runs(places).into_iter().map(|piece| match piece[..] {
@@ -243,8 +243,8 @@ impl Frame {
         Element::group().children(pieces)
     }
 
-    /// The area between a lower and an upper number: `(x, low, high)`. What leaves the plot ends at
-    /// its edge; a bar where a point has no neighbour.
+    /// The area between a lower and an upper number: `(x, low, high)`. It is clipped at the edge of
+    /// the plot; a point without neighbours becomes a bar.
     pub(crate) fn band(&self, points: &[(f64, f64, f64)], colour: Colour, opacity: f64) -> Element {
         let places = points.iter().map(|&(x, low, high)| {
             let scale = &self.up.scale;
@@ -270,7 +270,7 @@ impl Frame {
     }
 }
 
-/// A straight line between two places.
+/// A straight line between two points.
 pub(crate) fn segment(from: (f64, f64), to: (f64, f64), stroke: Stroke) -> Element {
     Element::new("line")
         .number("x1", from.0)
@@ -280,7 +280,7 @@ pub(crate) fn segment(from: (f64, f64), to: (f64, f64), stroke: Stroke) -> Eleme
         .stroke(stroke)
 }
 
-/// A dot at a place.
+/// A dot at a point.
 pub(crate) fn dot(at: (f64, f64), radius: f64, colour: Colour) -> Element {
     Element::new("circle").number("cx", at.0).number("cy", at.1).number("r", radius).fill(colour)
 }
@@ -305,7 +305,7 @@ pub(crate) fn small(x: f64, y: f64, text: &str) -> Element {
     Element::label(x, y, text).fill(Colour::Muted).number("font-size", SMALL)
 }
 
-/// Stretches without a gap.
+/// Runs of consecutive points.
 fn runs<T>(places: impl Iterator<Item = Option<T>>) -> Vec<Vec<T>> {
     let mut runs = vec![Vec::new()];
     for place in places {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_have_gaps_where_there_is_nothing_to_draw() {
+    fn lines_have_gaps_at_missing_points() {
         let frame = frame(Scale::logarithmic(1.0, 100.0));
         let points = [(1.0, 0.0), (2.0, 3.0), (3.0, 4.0), (4.0, -1.0), (5.0, f64::NAN), (6.0, 7.0)];
         let text = frame.line(&points, Stroke::series(0), "a").to_string();

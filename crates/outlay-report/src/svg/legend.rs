@@ -9,15 +9,15 @@ use super::text::{shorten, width_of};
 const ROW: f64 = 19.0;
 const SAMPLE: f64 = 26.0;
 const BOX: f64 = 11.0;
-/// No name takes more than this.
+/// The largest width of a name.
 const WIDEST: f64 = 250.0;
 
-/// What stands in front of a name.
+/// The symbol before a name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Swatch {
     Line(Stroke),
     Box(Colour),
-    /// As pale as a band is drawn.
+    /// A pale box, as for a band.
     Band(Colour, f64),
     Dot(Colour),
     /// A dot that is not filled.
@@ -29,7 +29,7 @@ pub(crate) enum Swatch {
 pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) swatch: Swatch,
-    /// Which series it shows and hides on a page that can do so.
+    /// The series that the entry toggles on interactive pages.
     pub(crate) series: Option<usize>,
 }
 
@@ -107,7 +107,7 @@ mod tests {
             330.0,
         );
         assert!(one < 2.0 * ROW && three > 3.0 * ROW);
-        // The whole name is there to be asked for.
+        // The tooltip has the full name.
         assert!(long.to_string().contains(&"a".repeat(500)));
         assert_eq!(legend(&[], 0.0, 0.0, 500.0).1, 0.0);
     }

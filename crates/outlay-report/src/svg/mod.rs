@@ -47,7 +47,7 @@ impl Picture {
         Self { width, height, label: label.into(), content }
     }
 
-    /// For a page that holds [`dark_style`] once.
+    /// The element for a page, which includes [`dark_style`] once.
     pub(crate) fn inline(&self) -> Element {
         let area = Area { left: 0.0, top: 0.0, width: self.width, height: self.height };
         root(area)
@@ -56,7 +56,7 @@ impl Picture {
             .children(self.content.iter().cloned())
     }
 
-    /// As a file.
+    /// The SVG as a separate file.
     pub(crate) fn file(&self) -> String {
         let outer = Area {
             left: -MARGIN,

@@ -1,10 +1,9 @@
 //! Linear and logarithmic scales.
 
-/// Numbers beyond this are not drawn: their differences overflow.
+/// The largest number that is drawn: differences of larger ones overflow.
 const LARGEST: f64 = 1e300;
 
-/// The numbers an axis shows, from its start to its end; `low` may be the larger one on a linear
-/// scale.
+/// The range of an axis from its start to its end; on a linear scale `low` may be the larger end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
     pub(crate) logarithmic: bool,
@@ -12,7 +11,7 @@ pub(crate) struct Scale {
     pub(crate) high: f64,
 }
 
-/// The least and the largest number, without those that cannot be drawn.
+/// The smallest and the largest number that can be drawn.
 pub(crate) fn extent(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
     let drawable = numbers.into_iter().filter(|number| number.abs() < LARGEST);
     drawable.fold(None, |extent, number| match extent {
@@ -22,9 +21,9 @@ pub(crate) fn extent(numbers: impl IntoIterator<Item = f64>) -> Option<(f64, f64
 }
 
 impl Scale {
-    /// From `low` to `high`; where they are the same there is room on both sides.
+    /// A linear scale from `low` to `high`, widened on both sides if they are equal.
     pub(crate) fn linear(low: f64, high: f64) -> Self {
-        // Numbers that no power of ten can be taken out of are zero to the eye.
+        // Tiny numbers are drawn as zero.
         let [low, high] =
             [low, high].map(|number| if number.abs() < 1.0 / LARGEST { 0.0 } else { number });
         let room = if (high - low).abs() > 1e-12 * high.abs().max(low.abs()) {
@@ -33,20 +32,21 @@ impl Scale {
             0.5 * low.abs()
         };
         let room = if low == 0.0 && high == 0.0 { 1.0 } else { room };
-        // Zero stays where it was: an axis that starts there still does.
+        // An axis that starts at zero still does.
         let low_room = if low == 0.0 { 0.0 } else { room };
         Self { logarithmic: false, low: low - low_room, high: high + room }
     }
 
-    /// From `low` to `high`, both positive; where they are the same there is room on both sides.
+    /// A logarithmic scale from `low` to `high`, both positive, widened on both sides if they are
+    /// equal.
     pub(crate) fn logarithmic(low: f64, high: f64) -> Self {
         assert!(low > 0.0 && high >= low);
         let room = if high / low > 1.0 + 1e-9 { 1.0 } else { 1.5 };
         Self { logarithmic: true, low: low / room, high: high * room }
     }
 
-    /// A logarithmic scale over the positive of the numbers, if there are any. Those below `high /
-    /// span` are left out: a few rounding errors near zero would take all the room.
+    /// A logarithmic scale over the positive numbers, if there are any. Those below `high / span`
+    /// are omitted: a few rounding errors near zero would dominate the axis.
     pub(crate) fn over_positive(numbers: impl IntoIterator<Item = f64>, span: f64) -> Option<Self> {
         let positive: Vec<f64> =
             numbers.into_iter().filter(|&number| number > 1.0 / LARGEST).collect();
@@ -55,7 +55,8 @@ impl Scale {
         Some(Self::logarithmic(low, high))
     }
 
-    /// With a share of its length added at its end, and at its start unless that is zero.
+    /// The scale extended by a share of its length at its end, and at its start unless that is
+    /// zero.
     pub(crate) fn padded(self, share: f64) -> Self {
         if self.logarithmic {
             let factor = (self.high / self.low).powf(share);
@@ -67,7 +68,7 @@ impl Scale {
         Self { low: self.low - low_room, high: self.high + high_room, ..self }
     }
 
-    /// Where a number is; nothing for one that is not on the scale.
+    /// The position of a number; `None` if it is not on the scale.
     pub(crate) fn place(&self, number: f64) -> Option<f64> {
         const ROUNDING: f64 = 1e-9;
         if self.logarithmic && number <= 0.0 {
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_logarithmic_scale_skips_what_is_not_positive() {
+    fn a_logarithmic_scale_skips_nonpositive_numbers() {
         let scale =
             Scale::over_positive([-3.0, 0.0, 1.0, 100.0, f64::NAN, f64::INFINITY], 1e6).unwrap();
         assert_eq!((scale.low, scale.high), (1.0, 100.0));

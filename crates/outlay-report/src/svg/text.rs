@@ -1,6 +1,6 @@
 //! Text in figures: escaping and estimated width.
 
-/// For text and attributes of XML and HTML alike.
+/// Escapes text and attributes of XML and HTML.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -10,7 +10,7 @@ pub(crate) fn escape(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // XML has no way to write these.
+            // XML cannot represent these.
             '\0'..='\x08' | '\x0b' | '\x0c' | '\x0e'..='\x1f' | '\u{fffe}' | '\u{ffff}' => {
                 escaped.push('\u{fffd}')
             }
@@ -25,7 +25,7 @@ pub(crate) fn width_of(text: &str, size: f64) -> f64 {
     1.06 * size * text.chars().map(width_of_character).sum::<f64>()
 }
 
-/// In ems of DejaVu Sans, which is wider than most sans-serif fonts.
+/// The width in ems of DejaVu Sans, which is wider than most sans-serif fonts.
 fn width_of_character(character: char) -> f64 {
     match character {
         'i' | 'j' | 'l' | '\'' | '|' => 0.3,
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_means_something_to_markup_is_left() {
+    fn markup_characters_are_escaped() {
         assert_eq!(escape("<&\"'>"), "&lt;&amp;&quot;&#39;&gt;");
         assert_eq!(escape("Ünïcode 广告"), "Ünïcode 广告");
         assert_eq!(escape("a\u{7}b\nc"), "a\u{fffd}b\nc");

@@ -3,15 +3,15 @@
 use super::scale::Scale;
 use crate::number::grouped;
 
-/// A mark on an axis.
+/// A tick of an axis.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Tick {
     pub(crate) at: f64,
-    /// Empty for the small marks between the decades.
+    /// Empty for the minor ticks between decades.
     pub(crate) label: String,
 }
 
-/// About `most` round numbers on a scale; `whole` for counts, which have no halves.
+/// About `most` round numbers on a scale; `whole` restricts them to integers.
 pub(crate) fn ticks(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     if scale.logarithmic {
         logarithmic(scale, most.max(2), whole)
@@ -32,15 +32,15 @@ fn linear(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     numbers.map(|at| Tick { at, label: label(at, step, largest) }).collect()
 }
 
-/// The least of 1, 2, 5 times a power of ten that is not below `rough`.
+/// The smallest of 1, 2, 5 times a power of ten that is at least `rough`.
 fn round_step(rough: f64) -> f64 {
     let power = 10_f64.powf(rough.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * power);
     steps.into_iter().find(|&step| step >= rough * (1.0 - 1e-9)).unwrap_or(rough)
 }
 
-/// Decades with the marks between them; fewer than two decades need more labels, and less than half
-/// a one linear ticks.
+/// Decades with minor ticks between them. Fewer than two decades get more labels, less than half a
+/// decade linear ticks.
 fn logarithmic(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     let (first, last) = (scale.low.log10() - 1e-9, scale.high.log10() + 1e-9);
     let decades = last.floor() - first.ceil() + 1.0;
@@ -55,8 +55,8 @@ fn logarithmic(scale: &Scale, most: usize, whole: bool) -> Vec<Tick> {
     marks(scale, &[1], every)
 }
 
-/// The marks of a logarithmic scale; every so many decades those at `labelled` times the power of
-/// ten have a label.
+/// The ticks of a logarithmic scale; every few decades those at `labelled` times the power of ten
+/// have a label.
 fn marks(scale: &Scale, labelled: &[i32], every: i32) -> Vec<Tick> {
     let (first, last) = (scale.low.log10().floor() as i32, scale.high.log10().ceil() as i32);
     let mut marks = Vec::new();
@@ -67,7 +67,7 @@ fn marks(scale: &Scale, labelled: &[i32], every: i32) -> Vec<Tick> {
                 continue;
             }
             let named = labelled.contains(&factor) && power.rem_euclid(every) == 0;
-            // Between decades that are far apart small marks are only noise.
+            // Minor ticks between dense decades would be clutter.
             if every > 1 && !named {
                 continue;
             }
@@ -90,7 +90,7 @@ fn power_label(factor: i32, power: i32) -> String {
     }
 }
 
-/// A number on a linear axis with as many digits as its step has.
+/// A number on a linear axis with the digits of its step.
 fn label(number: f64, step: f64, largest: f64) -> String {
     let places = (step.log10() + 1e-9).floor() as i32;
     let number = if number.abs() < step * 1e-6 { 0.0 } else { number };
@@ -108,7 +108,7 @@ fn label(number: f64, step: f64, largest: f64) -> String {
     format!("{text}×10{}", raised(power)).replace('-', "−")
 }
 
-/// A power as it stands on a ten.
+/// An exponent as superscript digits.
 fn raised(power: i32) -> String {
     let raise = |character| match character {
         '-' => '⁻',
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn logarithmic_ticks_are_decades_or_what_there_is_room_for() {
+    fn logarithmic_ticks_are_decades_if_they_fit() {
         assert_eq!(
             labels(&Scale::logarithmic(1.0, 10_000.0), 6),
             ["1", "10", "100", "1,000", "10,000"]

@@ -9,22 +9,22 @@ use crate::oracle::{Allocation, AllocationError, Options, Oracle, covers};
 use crate::problem::{Bounds, Problem};
 
 /// Limits on how the allocation of a round may differ from that of the round before. Amounts are in
-/// the budget's unit; absent: no such guard.
+/// the unit of the budget; `None` means no such guard.
 ///
-/// In the first round the tasks' `current` spends are the allocation before. It is scaled with the
-/// budget when that changes.
+/// The first round is compared with the tasks' `current` spends. The reference allocation is scaled
+/// with the budget.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Guards {
-    /// No task's spend moves by more than this. The gap between nothing and a task's `at_least`
+    /// No task's spend moves by more than this. The jump between zero and a task's `at_least`
     /// counts as one step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_change: Option<f64>,
-    /// Every task that is there gets at least this; not more than its `max`, and reached in steps
+    /// Every available task gets at least this, but not more than its `max`. It is reached in steps
     /// of `max_change`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<f64>,
-    /// A task whose spend would move by less than this keeps what it had.
+    /// A task whose spend would move by less than this keeps its spend.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_move: Option<f64>,
 }
@@ -36,7 +36,7 @@ impl Guards {
         *self == Self::default()
     }
 
-    /// The three, by the names that files and flags use.
+    /// The three guards with their names in files and flags.
     #[must_use]
     pub fn named(&self) -> [(&'static str, Option<f64>); 3] {
         [("max_change", self.max_change), ("floor", self.floor), ("min_move", self.min_move)]
@@ -69,7 +69,7 @@ impl Guards {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GuardError {
-    /// A guard is not a finite amount of at least zero.
+    /// A guard is negative or not finite.
     #[error("{guard}: must be finite and not negative, not {amount}")]
     Amount {
         /// The guard.
@@ -77,8 +77,8 @@ pub enum GuardError {
         /// The amount given.
         amount: f64,
     },
-    /// No move is both small and large enough.
-    #[error("min_move {min_move} is above max_change {max_change}: nothing could ever move")]
+    /// No change satisfies both `min_move` and `max_change`.
+    #[error("min_move {min_move} is above max_change {max_change}: no spend could ever change")]
     NothingMoves {
         /// The smallest move.
         min_move: f64,
@@ -86,7 +86,7 @@ pub enum GuardError {
         max_change: f64,
     },
     /// The floors need more than the budget.
-    #[error("floor: with it the tasks need {needed}, more than the budget {budget}")]
+    #[error("floor: the tasks need {needed} with it, but the budget is {budget}")]
     Floor {
         /// The sum of the floors.
         needed: f64,
@@ -101,20 +101,20 @@ pub enum GuardError {
 /// The effect of the guards on a round.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct GuardReport {
-    /// What lifting `max_change` alone would bring in this round, by the learner's weights; absent:
-    /// no such guard.
+    /// The value that this round would gain without `max_change`, by the learner's weights. `None`
+    /// means no such guard.
     pub max_change: Option<f64>,
     /// The same for `floor`.
     pub floor: Option<f64>,
     /// The same for `min_move`.
     pub min_move: Option<f64>,
-    /// Tasks that kept their spend because the move was too small.
+    /// The number of tasks that kept their spend because the move was too small.
     pub kept: usize,
-    /// The guards asked for more than the budget has, and were loosened as far as it takes.
+    /// Whether the guards needed more than the budget and were relaxed just enough.
     pub gave_way: bool,
 }
 
-/// The guards of a campaign and the reference allocation with which they compare the next one.
+/// The guards of a campaign and the reference allocation for the next one.
 #[derive(Debug, Clone)]
 pub(super) struct GuardState {
     problem: Problem,
@@ -129,12 +129,12 @@ pub(super) struct GuardState {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct SavedGuardState {
     guards: Guards,
-    /// What each task had in the last round that it was there.
+    /// The spend of each task in the last round in which it was available.
     base: Vec<Option<f64>>,
     base_budget: f64,
 }
 
-/// A round as the guards see it.
+/// The inputs of a guarded round.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Round<'a> {
     pub(super) weights: &'a [f64],
@@ -203,9 +203,8 @@ impl GuardState {
         Ok(())
     }
 
-    /// What the guards cost in the round whose split is in `answer`, found by lifting one after the
-    /// other.
-    pub(super) fn count_costs(&mut self, round: &Round<'_>) -> Result<(), AllocationError> {
+    /// Computes the cost of each guard in the round whose split is in `answer` by lifting it alone.
+    pub(super) fn compute_costs(&mut self, round: &Round<'_>) -> Result<(), AllocationError> {
         let gain = |lifted: Guards| -> Result<f64, AllocationError> {
             Ok((self.solve_with(lifted, round)?.allocation.value - self.answer.value).max(0.0))
         };
@@ -228,8 +227,8 @@ impl GuardState {
     pub(super) fn set_reference(&mut self, budget: f64, available: Option<&[bool]>, spend: &[f64]) {
         let scale = self.scale(budget);
         for (task, (base, &spend)) in self.base.iter_mut().zip(spend).enumerate() {
-            let is_there = available.is_none_or(|available| available[task]);
-            *base = if is_there { Some(spend) } else { base.map(|base| base * scale) };
+            let is_available = available.is_none_or(|available| available[task]);
+            *base = if is_available { Some(spend) } else { base.map(|base| base * scale) };
         }
         self.base_budget = budget;
     }
@@ -245,7 +244,7 @@ impl GuardState {
         let mut bounds: Vec<Bounds> = (0..base.len())
             .map(|task| self.bounds(task, &guards, base[task], round.available))
             .collect();
-        let mut gave_way = self.make_room(&mut bounds, round);
+        let mut gave_way = self.relax_to_budget(&mut bounds, round);
         let mut is_kept = vec![false; base.len()];
         loop {
             let problem = self.problem.with_bounds(&bounds);
@@ -253,7 +252,7 @@ impl GuardState {
                 Oracle::new(&problem).allocate(round.weights, round.budget, round.options)?.clone();
             let least = guards.min_move.unwrap_or(0.0);
             let moves_too_little = |task: &usize| {
-                // Where the other guards or the problem ask for a small move, it is made.
+                // A small move is made if the other guards or the problem require it.
                 let is_small = |base: f64| {
                     (allocation.spend[*task] - base).abs() < least
                         && bounds[*task].allows(base, 0.0)
@@ -280,7 +279,7 @@ impl GuardState {
         }
     }
 
-    /// What a task may be given in this round.
+    /// The bounds of a task in this round.
     fn bounds(
         &self,
         task: usize,
@@ -294,7 +293,7 @@ impl GuardState {
         }
         let (mut low, mut high) = (own.min, own.max);
         if let (Some(most), Some(base)) = (guards.max_change, base) {
-            // What the problem says goes before what the guards say.
+            // The bounds of the problem take precedence over the guards.
             low = (base - most).clamp(own.min, own.max);
             high = (base + most).clamp(own.min, own.max);
         }
@@ -309,16 +308,16 @@ impl GuardState {
         Bounds { min: 0.0, max: high, at_least: own.at_least }
     }
 
-    /// Lowers what the guards ask for until the budget covers it; what the problem itself asks for
-    /// stays.
-    fn make_room(&self, bounds: &mut [Bounds], round: &Round<'_>) -> bool {
+    /// Relaxes the lower bounds of the guards until the budget covers them; those of the problem
+    /// stay.
+    fn relax_to_budget(&self, bounds: &mut [Bounds], round: &Round<'_>) -> bool {
         let needed: f64 = bounds.iter().map(|bounds| bounds.min).sum();
         if needed <= round.budget {
             return false;
         }
         let own = |task: usize| self.problem.tasks()[task].bounds();
         let least: f64 = (0..bounds.len()).map(|task| own(task).min.min(bounds[task].min)).sum();
-        // A hair less than what fits, so that rounding does not make it one too much.
+        // Slightly less than fits, so that rounding cannot exceed the budget.
         let share = ((round.budget - least) / (needed - least) * (1.0 - 1e-12)).max(0.0);
         for (task, bounds) in bounds.iter_mut().enumerate() {
             let own = own(task);

@@ -36,17 +36,17 @@ use crate::oracle::{Allocation, AllocationError};
 use crate::problem::Problem;
 use open_rounds::OpenRounds;
 
-/// The largest number of rounds that may wait for outcomes at the same time.
-pub const MOST_OPEN_ROUNDS: usize = 10_000_000;
+/// The largest number of open rounds.
+pub const MAX_OPEN_ROUNDS: usize = 10_000_000;
 
-/// The settings of a campaign, beside its problem.
+/// The settings of a campaign, in addition to its problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CampaignOptions {
     /// The learner.
     pub learner: LearnerChoice,
-    /// The number of rounds, for learners that need it; absent: the problem's.
+    /// The number of rounds, for learners that need it. `None`: the horizon of the problem.
     pub horizon: Option<u64>,
-    /// The feedback that the learner gets; absent: the feedback that it needs.
+    /// The feedback that the learner receives. `None`: the feedback that it needs.
     pub feedback: Option<Feedback>,
     /// The seed of the learner's own random draws.
     pub seed: u64,
@@ -85,7 +85,7 @@ pub enum CampaignError {
     #[error(transparent)]
     State(#[from] StateError),
     /// A task with a positive lower bound is unavailable.
-    #[error("task {task} is not available in round {round}, but must be given at least {min}")]
+    #[error("task {task} is not available in round {round}, but its spend must be at least {min}")]
     Needed {
         /// The task.
         task: String,
@@ -99,9 +99,9 @@ pub enum CampaignError {
     Count {
         /// Which list.
         what: &'static str,
-        /// Tasks of the problem.
+        /// The number of tasks of the problem.
         expected: usize,
-        /// Entries given.
+        /// The number of entries.
         got: usize,
     },
     /// The round is not open.
@@ -126,7 +126,7 @@ pub enum CampaignError {
         /// The round.
         round: u64,
     },
-    /// The outcomes are of another kind than the learner needs.
+    /// The learner needs another kind of outcomes.
     #[error("{0}")]
     WrongFeedback(&'static str),
     /// The gain is not a possible sum of rewards.
@@ -155,7 +155,7 @@ pub enum CampaignError {
     },
     /// Too many rounds are open.
     #[error(
-        "{MOST_OPEN_ROUNDS} rounds wait for their outcomes: report some before asking for more"
+        "{MAX_OPEN_ROUNDS} rounds are open: report some of their outcomes before asking for more"
     )]
     TooManyOpen,
 }
@@ -194,8 +194,8 @@ impl Campaign {
         let (horizon, seed) = (options.horizon, options.seed);
         let feedback = options.feedback.unwrap_or_else(|| options.learner.feedback());
         let planner = RoundPlanner::new(problem, options)?;
-        let keeps_splits = planner.sees_gains || planner.learner.needs_spends();
-        let open = OpenRounds::new(problem.tasks().len(), keeps_splits);
+        let keeps_allocations = planner.sees_gains || planner.learner.needs_spends();
+        let open = OpenRounds::new(problem.tasks().len(), keeps_allocations);
         Ok(Self {
             horizon,
             seed,
@@ -236,7 +236,7 @@ impl Campaign {
         self.open.len()
     }
 
-    /// Everything that the learner has learned.
+    /// The state of the learner.
     #[must_use]
     pub fn learner_state(&self) -> LearnerState {
         self.planner.learner.save()
@@ -248,7 +248,7 @@ impl Campaign {
         self.planner.weights()
     }
 
-    /// Issues the next round. `available` marks the available tasks; absent: all.
+    /// Issues the next round. `available` marks the available tasks; `None` means all.
     ///
     /// # Errors
     /// If the budget does not cover the lower bounds, or too many rounds are open. No round is
@@ -272,13 +272,13 @@ impl Campaign {
     }
 
     fn check_room(&self) -> Result<(), CampaignError> {
-        if self.open.len() >= MOST_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
+        if self.open.len() >= MAX_OPEN_ROUNDS { Err(CampaignError::TooManyOpen) } else { Ok(()) }
     }
 
     /// Learns from the outcome of one task in one round. [`Outcome::Missing`] changes nothing.
     ///
     /// # Errors
-    /// If the outcome is not missing; nothing changes then.
+    /// If the outcome is not missing in an open round. Nothing changes then.
     pub fn observe(
         &mut self,
         round: u64,
@@ -287,7 +287,7 @@ impl Campaign {
     ) -> Result<(), CampaignError> {
         if self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(
-                "this learner is told the gain of a round, not the outcome of a task",
+                "this learner needs the gain of a round, not the outcome of a task",
             ));
         }
         if task >= self.planner.names.len() {
@@ -324,7 +324,7 @@ impl Campaign {
             let gain: u64 = outcomes.iter().map(|outcome| outcome.gain().units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
-        if self.open.keeps_splits() {
+        if self.open.keeps_allocations() {
             return self.observe_round_spent(round, outcomes);
         }
         self.open.record_fresh();
@@ -359,7 +359,7 @@ impl Campaign {
             let gain: u64 = completed.iter().map(|completion| completion.reward.units()).sum();
             return self.observe_gain(round, gain as f64 / Reward::UNITS as f64);
         }
-        if self.open.keeps_splits() {
+        if self.open.keeps_allocations() {
             return self.observe_rest_spent(round, completed);
         }
         // A round without reported outcomes has no record, so repeated tasks must be looked for.
@@ -382,7 +382,7 @@ impl Campaign {
     pub fn observe_gain(&mut self, round: u64, gain: f64) -> Result<(), CampaignError> {
         if !self.planner.sees_gains {
             return Err(CampaignError::WrongFeedback(
-                "this learner is told the outcome of each task, not the gain of a round",
+                "this learner needs the outcome of each task, not the gain of a round",
             ));
         }
         let most = self.planner.names.len() as f64;

@@ -36,10 +36,10 @@ impl OpenRound {
     }
 
     /// Marks an outcome as reported.
-    fn mark(&mut self, task: usize) -> Result<(), Refusal> {
+    fn mark(&mut self, task: usize) -> Result<(), RejectedOutcome> {
         match self.waits[task] {
-            Wait::Reported => return Err(Refusal::Reported),
-            Wait::Unavailable => return Err(Refusal::Unavailable),
+            Wait::Reported => return Err(RejectedOutcome::Reported),
+            Wait::Unavailable => return Err(RejectedOutcome::Unavailable),
             Wait::Open => self.waits[task] = Wait::Reported,
         }
         Ok(())
@@ -49,7 +49,7 @@ impl OpenRound {
     fn mark_all(
         &mut self,
         tasks: impl Iterator<Item = usize> + Clone,
-    ) -> Result<(), (usize, Refusal)> {
+    ) -> Result<(), (usize, RejectedOutcome)> {
         for (marked, task) in tasks.clone().enumerate() {
             if let Err(refusal) = self.mark(task) {
                 // The tasks before it were open; a repeated task was marked by this call.
@@ -75,12 +75,12 @@ pub(super) enum Wait {
 
 /// The reason why an outcome is rejected.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Refusal {
+pub(super) enum RejectedOutcome {
     Reported,
     Unavailable,
 }
 
-impl Refusal {
+impl RejectedOutcome {
     pub(super) fn about(self, task: &str, round: u64) -> CampaignError {
         let task = task.to_owned();
         match self {
@@ -100,26 +100,26 @@ pub(super) struct OpenRounds {
     rounds: VecDeque<OpenRound>,
     spare: Vec<OpenRound>,
     tasks: usize,
-    keeps_splits: bool,
+    keeps_allocations: bool,
     /// The number of complete rounds in the queue behind an open one.
     closed: usize,
 }
 
 impl OpenRounds {
-    pub(super) fn new(tasks: usize, keeps_splits: bool) -> Self {
+    pub(super) fn new(tasks: usize, keeps_allocations: bool) -> Self {
         Self {
             fresh: None,
             rounds: VecDeque::new(),
             spare: Vec::new(),
             tasks,
-            keeps_splits,
+            keeps_allocations,
             closed: 0,
         }
     }
 
-    /// Whether it keeps the allocations.
-    pub(super) fn keeps_splits(&self) -> bool {
-        self.keeps_splits
+    /// Whether it stores the allocations.
+    pub(super) fn keeps_allocations(&self) -> bool {
+        self.keeps_allocations
     }
 
     /// The number of open rounds.
@@ -135,7 +135,7 @@ impl OpenRounds {
 
     pub(super) fn open(&mut self, round: u64, available: Option<&[bool]>, allocation: &Allocation) {
         self.record_fresh();
-        if available.is_none() && !self.keeps_splits {
+        if available.is_none() && !self.keeps_allocations {
             self.fresh = Some(round);
         } else {
             self.record(round, available, Some(allocation));
@@ -170,7 +170,7 @@ impl OpenRounds {
             *wait = Wait::Unavailable;
             record.waiting -= 1;
         }
-        if let Some(allocation) = allocation.filter(|_| self.keeps_splits) {
+        if let Some(allocation) = allocation.filter(|_| self.keeps_allocations) {
             record.spend.clone_from(&allocation.spend);
             record.success.clone_from(&allocation.success);
         }
@@ -195,7 +195,7 @@ impl OpenRounds {
         (self.rounds[place].waiting > 0).then_some(place)
     }
 
-    pub(super) fn report(&mut self, place: usize, task: usize) -> Result<(), Refusal> {
+    pub(super) fn report(&mut self, place: usize, task: usize) -> Result<(), RejectedOutcome> {
         self.rounds[place].mark(task)?;
         self.reduce_waiting(place, 1);
         Ok(())
@@ -206,7 +206,7 @@ impl OpenRounds {
         &mut self,
         place: usize,
         outcomes: &[Outcome],
-    ) -> Result<(), (usize, Refusal)> {
+    ) -> Result<(), (usize, RejectedOutcome)> {
         let reported = outcomes.iter().enumerate().filter(|(_, o)| **o != Outcome::Missing);
         let tasks = reported.map(|(task, _)| task);
         self.rounds[place].mark_all(tasks.clone())?;
@@ -220,7 +220,7 @@ impl OpenRounds {
         &mut self,
         place: usize,
         completed: &[Completion],
-    ) -> Result<(), (usize, Refusal)> {
+    ) -> Result<(), (usize, RejectedOutcome)> {
         self.rounds[place].mark_all(completed.iter().map(|completion| completion.task))?;
         self.close(place);
         Ok(())

@@ -8,7 +8,7 @@ impl Campaign {
     /// whatever the learner would decide now. Returns the round.
     ///
     /// # Errors
-    /// If the numbers do not fit the tasks; nothing changes then.
+    /// If the number of entries differs from the number of tasks. Nothing changes then.
     pub fn replay_round(
         &mut self,
         budget: f64,
@@ -36,8 +36,8 @@ impl Campaign {
         Ok(round)
     }
 
-    /// The warm start of the next search. A rebuilt campaign that
-    /// [starts from it](Campaign::set_warm_start) gives bit-identical answers.
+    /// The warm start of the next search. A rebuilt campaign that [starts from
+    /// it](Campaign::set_warm_start) gives bit-identical allocations.
     pub(crate) fn warm_start(&self) -> WarmStart {
         self.planner.oracle.warm_start()
     }

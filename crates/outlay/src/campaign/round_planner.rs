@@ -1,7 +1,7 @@
 //! The decision of a round: a learner, the oracle that turns its weights into an allocation, and
 //! the guards that restrict the allocation.
 //!
-//! A planner does not know open rounds. A [`Campaign`](super::Campaign) keeps these in memory, the
+//! A planner does not track open rounds. A [`Campaign`](super::Campaign) keeps them in memory, the
 //! service in its store.
 
 use super::guards::{self, GuardReport, GuardState, Guards};
@@ -23,9 +23,9 @@ pub struct RoundPlanner {
     curves: Vec<Curve>,
     bounds: Vec<Bounds>,
     pub(super) learner: Box<dyn Learner>,
-    /// The learner gets the total reward of a round only (bandit feedback).
+    /// Whether the learner receives only the total reward of a round (bandit feedback).
     pub(super) sees_gains: bool,
-    reconsiders: bool,
+    revises_weights: bool,
     pub(super) oracle: Oracle,
     options: Options,
     always_cold: bool,
@@ -40,7 +40,7 @@ pub struct RoundPlanner {
 /// The relative excess over the budget that rounding may cause in an allocation of a learner.
 const ROUNDING: f64 = 1e-9;
 
-/// The place of the last allocation.
+/// Where the last allocation is stored.
 #[derive(Debug, Clone, Copy)]
 enum Source {
     Oracle,
@@ -64,7 +64,7 @@ impl RoundPlanner {
             curves: problem.tasks().iter().map(|task| task.curve().clone()).collect(),
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
             sees_gains: choice.feedback() == Feedback::Bandit,
-            reconsiders: learner.reconsiders(),
+            revises_weights: learner.revises_weights(),
             choice,
             learner,
             oracle: Oracle::new(problem),
@@ -133,8 +133,8 @@ impl RoundPlanner {
     /// decide it without an error.
     ///
     /// # Errors
-    /// If there is not one entry a task, a task that must be given something is not there, or the
-    /// budget does not cover the lower bounds.
+    /// If there is not one entry per task, a task with a positive lower bound is unavailable, or
+    /// the budget does not cover the lower bounds.
     #[inline]
     pub fn check(
         &self,
@@ -171,9 +171,9 @@ impl RoundPlanner {
         }
     }
 
-    /// The split of a round, which has been [checked](Self::check). `available` says which tasks
-    /// are there; absent: all. If the learner names it itself, `value`, `upper_bound` and `price`
-    /// are zero: it maximises nothing.
+    /// The allocation of a round that was [checked](Self::check). `available` marks the available
+    /// tasks; `None` means all. If the learner chooses the allocation itself, `value`,
+    /// `upper_bound` and `price` are zero.
     ///
     /// # Errors
     /// If the budget does not cover the lower bounds.
@@ -209,7 +209,8 @@ impl RoundPlanner {
         Ok(self.last())
     }
 
-    /// The answer that [`RoundPlanner::decide`] would give, without any effect on later rounds.
+    /// The allocation that [`RoundPlanner::decide`] would return, without any effect on later
+    /// rounds.
     ///
     /// # Errors
     /// As [`RoundPlanner::check`].
@@ -241,7 +242,7 @@ impl RoundPlanner {
     /// and the guards compare the next allocation with this one.
     ///
     /// # Errors
-    /// If the numbers do not fit the tasks; nothing changes then.
+    /// If the number of entries differs from the number of tasks. Nothing changes then.
     pub fn replay_round(
         &mut self,
         round: u64,
@@ -315,7 +316,7 @@ impl RoundPlanner {
     /// Leaves the best allocation for the learner's weights in the oracle.
     #[inline(always)]
     fn maximise(&mut self, budget: f64, available: Option<&[bool]>) -> Result<(), AllocationError> {
-        if available.is_none() && !self.reconsiders {
+        if available.is_none() && !self.revises_weights {
             return self.oracle.allocate(&self.weights, budget, &self.options).map(|_| ());
         }
         self.maximise_repeatedly(budget, available)
@@ -339,8 +340,8 @@ impl RoundPlanner {
                 *weight = if *there { *weight } else { 0.0 };
             }
             let allocation = self.oracle.allocate(&self.weights, budget, &options)?;
-            if !(self.reconsiders
-                && self.learner.reconsider(&allocation.success, &mut self.weights))
+            if !(self.revises_weights
+                && self.learner.revise_weights(&allocation.success, &mut self.weights))
             {
                 return Ok(());
             }
@@ -358,13 +359,13 @@ impl RoundPlanner {
             let round =
                 guards::Round { weights: &self.weights, budget, available, options: &self.options };
             state.solve(&round)?;
-            if !(self.reconsiders
-                && self.learner.reconsider(&state.answer.success, &mut self.weights))
+            if !(self.revises_weights
+                && self.learner.revise_weights(&state.answer.success, &mut self.weights))
             {
                 break;
             }
         }
-        state.count_costs(&guards::Round {
+        state.compute_costs(&guards::Round {
             weights: &self.weights,
             budget,
             available,

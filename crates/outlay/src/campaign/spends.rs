@@ -1,5 +1,5 @@
-//! Outcomes for learners that need the spend with each outcome: it is that of the outcome's own
-//! round, however late the outcome is.
+//! Outcomes for learners that need the spend with each outcome: the spend in the round of the
+//! outcome, however late it arrives.
 
 use super::open_rounds::Wait;
 use super::{Campaign, CampaignError};
@@ -30,7 +30,7 @@ impl Campaign {
         Ok(())
     }
 
-    /// As [`Campaign::observe_completed`], with the spends: here failures must be named, too.
+    /// As [`Campaign::observe_completed`], with the spends and with explicit failures.
     pub(super) fn observe_rest_spent(
         &mut self,
         round: u64,

@@ -128,11 +128,11 @@ impl Campaign {
 /// The open rounds of a state, checked.
 fn restored(campaign: &Campaign, state: &CampaignState) -> Result<OpenRounds, StateError> {
     let tasks = campaign.planner.names.len();
-    let keeps_splits = campaign.open.keeps_splits();
-    let mut open = OpenRounds::new(tasks, keeps_splits);
+    let keeps_allocations = campaign.open.keeps_allocations();
+    let mut open = OpenRounds::new(tasks, keeps_allocations);
     let mut last = 0;
     for record in &state.open {
-        let split = if keeps_splits { tasks } else { 0 };
+        let split = if keeps_allocations { tasks } else { 0 };
         let fits = record.waits.len() == tasks
             && record.spend.len() == split
             && record.success.len() == split;

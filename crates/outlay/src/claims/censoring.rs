@@ -9,11 +9,11 @@ use crate::simulation::{Experiment, ExperimentError};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "censoring",
-    title: "What it costs that only successes show their reward",
+    title: "The price of censoring: only successes reveal their reward",
     source: "Theorems 3 and 4 together",
-    statement: "Seeing every reward does not help in the worst case beyond a factor: the lower \
-                bound K√T holds under full feedback, and Algorithm 1 is within a logarithm of it \
-                without.",
+    statement: "In the worst case, observing every reward helps by at most a factor: the lower \
+                bound K√T holds under full feedback; Algorithm 1 is within a logarithmic factor of \
+                it without.",
     criterion: "On Theorem 4's pairs `full` and Algorithm 1 both grow with an exponent between 0.4 \
                 and 0.6, and at every horizon Algorithm 1 loses between 1 and 4 times what `full` \
                 loses. (On easy instances the factor is larger: the table shows it.)",

@@ -19,18 +19,18 @@ pub(super) const CLAIM: Claim = Claim {
     source: "Corollary cor:Hoeffding:gains, Lemma lemma:LB:bernoullis",
     statement: "With probability at least 1 - 1/(KT) no index of Algorithm 1 is ever below its \
                 task's mean, nor above it by more than twice its width; with probability at least \
-                1 - K/T a task whose chances of success add up to 100 log² T has completed at \
+                1 - K/T a task whose success probabilities sum to 100 log² T has completed at \
                 least half that often.",
-    criterion: "Both events are looked for in every round of every run. The number of runs in \
+    criterion: "Both events are checked in every round of every run. The number of runs in \
                 which one fails is no more than the stated probability allows (99.9 % quantile of \
-                the binomial law).",
+                the binomial distribution).",
     strength: Strength::Trend,
     needs_traces: false,
     plan: |_| Ok(Vec::new()),
     judge,
 };
 
-/// What to watch: an instance, its horizon, and how many runs.
+/// The instances to monitor, each with its horizon and number of runs.
 fn watched(setting: &Setting) -> &'static [(&'static str, u64, u64)] {
     setting.choose(
         &[("power", 1_000, 300), ("m-set", 1_000, 300), ("power", 100_000, 10)][..],
@@ -43,13 +43,12 @@ fn watched(setting: &Setting) -> &'static [(&'static str, u64, u64)] {
     )
 }
 
-/// What went wrong in a run, and by how much it nearly did.
+/// The failures of a run and its smallest margin.
 #[derive(Default)]
 struct Watch {
     index_failed: bool,
     completions_failed: bool,
-    /// The least distance of an index above its mean, as a share of the width that it has beyond
-    /// the mean of what was seen.
+    /// The smallest distance of an index above its mean, as a share of its width.
     least_room: f64,
 }
 
@@ -118,12 +117,12 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     Ok(finding)
 }
 
-/// More failures than this have a probability below a thousandth.
+/// The 99.9 % quantile of the number of failures.
 fn most_failures(runs: u64, probability: f64) -> f64 {
     Binomial::new(probability.min(1.0), runs).map_or(f64::NAN, |law| law.inverse_cdf(0.999) as f64)
 }
 
-/// Plays a run and looks at every index before every round.
+/// Plays a run and checks every index before every round.
 fn watch(
     problem: &Problem,
     learner: &LearnerSpec,
@@ -154,7 +153,7 @@ fn watch(
             let room = (weight - mean) / width.max(f64::MIN_POSITIVE);
             watch.least_room = watch.least_room.min(room);
             // Two-sided: the index is above the mean, and by at most twice its width. Before the
-            // first completion it says nothing.
+            // first completion there is no claim.
             watch.index_failed |=
                 weight < mean || (seen.completions > 0.0 && *weight > mean + 2.0 * width);
             watch.completions_failed |= seen.mass >= enough && seen.completions < 0.5 * seen.mass;
@@ -171,7 +170,7 @@ fn watch(
     Ok(watch)
 }
 
-/// What has come back of one task.
+/// The observations of one task.
 #[derive(Debug, Clone, Copy, Default)]
 struct Seen {
     completions: f64,

@@ -9,10 +9,10 @@ use crate::simulation::{Experiment, ExperimentError, Statistics};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "delays",
-    title: "Delays: what comes late costs a sum, not a factor",
+    title: "Delays: late outcomes add regret instead of multiplying it",
     source: "docs/extensions.md",
-    statement: "A learner that uses what has arrived loses, with outcomes that are late by d \
-                rounds on average, about what it would lose anyway and something in proportion to \
+    statement: "A learner that uses the outcomes as they arrive, with a mean delay of d rounds, \
+                loses about as much as without delay, plus a term proportional to \
                 d.",
     criterion: "Algorithm 1, geometric delays with mean 50, 100 and 500 over 5000 rounds: the \
                 regret that a delay adds, run by run on the same draws, is at most half of what \

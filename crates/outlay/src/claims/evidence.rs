@@ -9,7 +9,7 @@ use crate::simulation::{
     Case, Experiment, ExperimentError, Replication, Source, Statistics, trace_rounds,
 };
 
-/// How much is played.
+/// The number and length of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Two minutes on two cores.
@@ -18,29 +18,29 @@ pub enum Scale {
     Full,
 }
 
-/// Who stands for the learners that the claims are about. Tests put a broken one in a place to see
-/// that the verdict notices.
+/// The learners that the claims are about. Tests replace one by a broken learner to check that the
+/// verdict fails.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Subjects {
     /// Algorithm 1.
     pub algorithm_1: LearnerSpec,
-    /// The same with a smaller confidence set.
+    /// Algorithm 1 with a smaller confidence set.
     pub kl_ucb_mixture: LearnerSpec,
     /// The default learner.
     pub kl_ucb_plus: LearnerSpec,
 }
 
-/// How claims are tried.
+/// The setting of the experiments.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
-    /// How much is played.
+    /// The number and length of the runs.
     pub scale: Scale,
-    /// Who plays.
+    /// The learners.
     pub subjects: Subjects,
 }
 
 impl Setting {
-    /// With the learners that the claims are about.
+    /// A setting with the learners that the claims are about.
     #[must_use]
     pub fn new(scale: Scale) -> Self {
         let subjects = Subjects {
@@ -51,7 +51,7 @@ impl Setting {
         Self { scale, subjects }
     }
 
-    /// One of two, by the scale.
+    /// One of two values, by the scale.
     pub(super) fn choose<T>(&self, quick: T, full: T) -> T {
         match self.scale {
             Scale::Quick => quick,
@@ -63,14 +63,14 @@ impl Setting {
 /// Replications by case, learner and number.
 pub type Results = Vec<Vec<Vec<Replication>>>;
 
-/// What came out of a claim's experiments.
+/// The results of a claim's experiments.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
-    /// How it was tried.
+    /// The setting.
     pub setting: &'a Setting,
-    /// What was played: [`super::Claim::experiments`] for the same setting.
+    /// The experiments: [`super::Claim::experiments`] for the same setting.
     pub experiments: &'a [Experiment],
-    /// What came out, experiment by experiment.
+    /// The results of each experiment.
     pub results: &'a [Results],
 }
 
@@ -85,13 +85,13 @@ impl<'a> Evidence<'a> {
         cell.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Their regrets.
+    /// Statistics of their regrets.
     pub(super) fn regret(&self, experiment: usize, case: usize, learner: usize) -> Statistics {
         statistics(self.runs(experiment, case, learner), |run| run.regret)
     }
 }
 
-/// Something of every replication.
+/// Statistics of a number of each replication.
 pub(super) fn statistics(runs: &[Replication], number: impl Fn(&Replication) -> f64) -> Statistics {
     Statistics::of(&runs.iter().map(number).collect::<Vec<f64>>())
 }
@@ -143,7 +143,7 @@ pub(super) fn regret_after(run: &Replication, horizon: u64, rounds: f64) -> f64 
     at(below) + (at(above) - at(below)) * (rounds.ln() - low) / (high - low)
 }
 
-/// An instance in another environment than its own, which is still. For instances without bounds.
+/// A case of an instance without bounds in a varying environment.
 pub(super) fn case_in(
     instance: &str,
     label: &str,

@@ -29,7 +29,7 @@ pub enum Verdict {
 names!(Verdict, "verdict", Holds = "holds", Consistent = "consistent", NotShown = "not shown",);
 
 impl Verdict {
-    /// The verdict that follows from the checks; without checks nothing is shown.
+    /// The verdict that follows from the checks; "not shown" without checks.
     #[must_use]
     pub fn of(strength: Strength, checks: &[Check]) -> Self {
         match strength {
@@ -130,7 +130,7 @@ pub struct Panel {
 pub enum LineKind {
     /// Simulated runs.
     Measured,
-    /// A model's prediction for the measured line of the same colour, which is the one before it.
+    /// A model's prediction for the measured line before it, which has the same colour.
     Predicted,
     /// A bound or a rate to compare with.
     Reference,
@@ -145,7 +145,7 @@ pub struct Line {
     pub kind: LineKind,
     /// Its points.
     pub points: Vec<(f64, f64)>,
-    /// Intervals around them: place, lower end, upper end.
+    /// Intervals around them: position, lower end, upper end.
     pub intervals: Vec<(f64, f64, f64)>,
 }
 
@@ -154,7 +154,7 @@ impl Line {
         Self { name: name.into(), kind, points, intervals: Vec::new() }
     }
 
-    /// Adds a mean with its interval, both divided by something.
+    /// Adds a mean with its interval, both divided by a number.
     pub(super) fn add(&mut self, place: f64, sample: &Statistics, divisor: f64) {
         self.points.push((place, sample.mean / divisor));
         self.intervals.extend(
@@ -171,14 +171,14 @@ impl Line {
 pub struct Table {
     /// Headings.
     pub columns: Vec<String>,
-    /// Rows, one value a heading.
+    /// Rows, with one value per heading.
     pub rows: Vec<Vec<Value>>,
 }
 
 /// One value of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// Words.
+    /// A text.
     Text(String),
     /// A number.
     Number(f64),

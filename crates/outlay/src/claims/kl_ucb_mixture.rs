@@ -22,7 +22,7 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-/// Those after the third are close or easy: there the two may be equal.
+/// Instances after the third are close or easy; there the two may be equal.
 const INSTANCES: [&str; 7] =
     ["power", "m-set", "k-armed", "square-roots", "saturating-jobs", "theorem-2", "theorem-4"];
 const CLEAR: usize = 3;
@@ -36,7 +36,7 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     experiments(&INSTANCES, horizons, &learners)
 }
 
-/// What `kl-ucb-mixture` loses more than Algorithm 1, run by run: both have met the same draws.
+/// The regret of `kl-ucb-mixture` minus that of Algorithm 1, run by run on the same draws.
 fn difference(evidence: &Evidence<'_>, position: usize, case: usize) -> Statistics {
     let pairs = evidence.runs(position, case, 0).iter().zip(evidence.runs(position, case, 1));
     Statistics::of(

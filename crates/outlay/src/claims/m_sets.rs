@@ -27,7 +27,7 @@ const PLAYS: [usize; 4] = [1, 2, 4, 8];
 /// The gap in multiples of √(K/(MT)): about the worst one for Algorithm 1.
 const GAP: f64 = 4.0;
 
-/// The number of tasks for so many plays: one experiment in proportion, one with a fixed number.
+/// The number of tasks: proportional to the plays in one experiment, fixed in the other.
 fn tasks(experiment: usize, plays: usize) -> usize {
     if experiment == 0 { 8 * plays } else { 32 }
 }

@@ -1,4 +1,4 @@
-//! A related system: saturating lines of unknown steepness (Lattimore, Crammer and Szepesvári
+//! A related system: saturating linear curves of unknown slope (Lattimore, Crammer and Szepesvári
 //! 2014).
 
 use super::evidence::experiments;
@@ -10,7 +10,7 @@ use crate::simulation::{Experiment, ExperimentError};
 
 pub(super) const CLAIM: Claim = Claim {
     name: "saturating-jobs",
-    title: "Unknown lines can be learnt, unlike unknown jumps",
+    title: "Unknown linear curves can be learned, unlike unknown jumps",
     source: "Lattimore, Crammer and Szepesvári 2014; docs/related-work.md",
     statement: "Jobs with F(x) = min(1, x/ν) and rewards of 1: with ν unknown an optimistic rule \
                 has regret of order log² T. With ν known, as in our model, there is nothing to \

@@ -1,4 +1,4 @@
-//! Mean regrets over the horizons of a claim's experiments, one horizon an experiment.
+//! Mean regrets over the horizons of a claim's experiments, one horizon per experiment.
 
 use super::Evidence;
 use super::evidence::half;
@@ -17,8 +17,7 @@ pub(super) fn horizons(evidence: &Evidence<'_>) -> Vec<f64> {
         .collect()
 }
 
-/// The mean regret of a learner on a case at each horizon, divided by something that depends on the
-/// horizon.
+/// The mean regret of a learner on a case at each horizon, divided by a function of the horizon.
 pub(super) fn line(
     evidence: &Evidence<'_>,
     name: &str,
@@ -68,7 +67,7 @@ pub(super) fn exponent(points: &[(f64, f64)]) -> f64 {
     }
 }
 
-/// The largest of the numbers; not a number if one of them is not, or if there are none.
+/// The largest of the numbers; NaN if one of them is NaN or there are none.
 pub(super) fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {
     numbers
         .into_iter()
@@ -76,7 +75,7 @@ pub(super) fn largest(numbers: impl IntoIterator<Item = f64>) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// The smallest of the numbers; not a number if one of them is not, or if there are none.
+/// The smallest of the numbers; NaN if one of them is NaN or there are none.
 pub(super) fn smallest(numbers: impl IntoIterator<Item = f64>) -> f64 {
     -largest(numbers.into_iter().map(|number| -number))
 }

@@ -14,10 +14,10 @@ pub(super) const CLAIM: Claim = Claim {
     name: "theorem-1",
     title: "Diminishing returns: regret grows like log² T",
     source: "Theorem 1 (thm:boost)",
-    statement: "With curves that start with infinite slope and bend strongly, Algorithm 1 has a \
+    statement: "With strongly concave curves of infinite slope at zero, Algorithm 1 has a \
         regret of order log² T.",
     criterion: "The exponent d log R ÷ d log T falls from decade to decade and ends below 0.3 \
-                (0.45 in the quick version); the fluid model, which has no chance in it, is within \
+                (0.45 in the quick version); the fluid model, which is deterministic, is within \
                 10 % (square roots: 15 %) of the mean regret and its interval from 10⁴ rounds on, \
                 and its exponent ends below 0.12 at 10¹⁵ rounds; no run is above the theorem's \
                 bound.",
@@ -28,12 +28,12 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const INSTANCES: [&str; 2] = ["power", "square-roots"];
-/// How near the fluid model must be. On square roots the widths of the indices nearly cancel, as
-/// only ratios of weights matter, so that chance, which the model leaves out, adds a tenth.
+/// The tolerance of the fluid model. On square roots the widths of the indices nearly cancel, as
+/// only ratios of weights matter, so the randomness that the model ignores adds a tenth.
 const FLUID_ROOM: [f64; 2] = [0.1, 0.15];
 
-/// Horizons with replications. The learner knows its horizon, so that each point of the curve is an
-/// experiment of its own.
+/// Horizons with replications. The learner knows its horizon, so each point of the curve is a
+/// separate experiment.
 fn horizons(setting: &Setting) -> &'static [(u64, u64)] {
     setting.choose(
         &[(1_000, 400), (10_000, 200), (100_000, 60)][..],
@@ -54,7 +54,7 @@ struct Growth {
     regrets: Vec<Statistics>,
     /// The fluid model at the horizons and beyond, if the learner has one.
     fluid: Vec<(f64, f64)>,
-    /// The largest share that a run's regret has of the theorem's bound.
+    /// The largest regret of a run as a share of the theorem's bound.
     bound_used: f64,
 }
 
@@ -93,7 +93,7 @@ fn growth(evidence: &Evidence<'_>, case: usize) -> Result<Growth, ExperimentErro
     })
 }
 
-/// The bound of `thm:boost`; what is not a number fails every check.
+/// The bound of `thm:boost`; NaN, which fails every check, if there is none.
 fn bound(problem: &Problem, horizon: u64) -> f64 {
     let means: Option<Vec<f64>> = means(problem).into_iter().collect();
     let returns = DiminishingReturns::new(problem).ok();
@@ -102,7 +102,7 @@ fn bound(problem: &Problem, horizon: u64) -> f64 {
     bound.map_or(f64::NAN, |bound| bound.regret)
 }
 
-/// The fluid model at horizons from 10³ to 10¹⁵, four a decade.
+/// The fluid model at horizons from 10³ to 10¹⁵, four per decade.
 fn fluid_regrets(
     instance: &Instance,
     learner: &LearnerSpec,
@@ -131,7 +131,7 @@ impl Growth {
         self.fluid.iter().find(near).map_or(f64::NAN, |point| point.1)
     }
 
-    /// How far the fluid model is from the interval of a mean, as a share.
+    /// The largest relative distance of the fluid model from the interval of a mean.
     fn largest_fluid_error(&self) -> f64 {
         let late =
             self.horizons.iter().zip(&self.regrets).filter(|(horizon, _)| **horizon >= 10_000);

@@ -1,4 +1,4 @@
-//! Theorem 2: with bandit feedback regret is of order √T, where censored feedback allows log² T.
+//! Theorem 2: regret is of order √T under bandit feedback, but log² T under censored feedback.
 
 use super::evidence::experiments;
 use super::finding::{Axis, Check, Finding, Line, LineKind, Panel, Strength, Table, Wanted};
@@ -10,7 +10,7 @@ use crate::theory::theorem_2_lower;
 
 pub(super) const CLAIM: Claim = Claim {
     name: "theorem-2",
-    title: "Bandit feedback alone cannot do it",
+    title: "Bandit feedback alone: regret of order √T",
     source: "Theorem 2",
     statement: "Two square-root curves with means ½ ± T^(-1/4)/6: every learner that sees only the \
                 round's gain loses at least √T/140 on one of the two orders of the means. \

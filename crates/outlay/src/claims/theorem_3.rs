@@ -13,7 +13,7 @@ pub(super) const CLAIM: Claim = Claim {
     title: "Any curves: regret stays below the worst-case bound",
     source: "Theorem 3, corrected (docs/errata.md)",
     statement: "Whatever the curves, the regret of Algorithm 1 is at most 1 + 4 √(K L Σ F), with L \
-        = log(2 K² T²) and Σ F the sum of all chances of success: of order K √(T log T). The same \
+        = log(2 K² T²) and Σ F the sum of all success probabilities: of order K √(T log T). The same \
         holds for `kl-ucb-mixture`, `hoeffding` and `full`; `kl-ucb-plus` has 11.6 K√T + K.",
     criterion: "Every run of every learner, on every instance and at every horizon, has a regret \
         below its bound, taken from the run's own sum of chances.",
@@ -46,14 +46,13 @@ fn plan(setting: &Setting) -> Result<Vec<Experiment>, ExperimentError> {
     experiments(&INSTANCES, horizons, &learners)
 }
 
-/// The place of `kl-ucb-plus`, whose bound needs no sum of chances.
-const SHARP: usize = 4;
+/// The position of `kl-ucb-plus`, whose bound does not need the success mass.
+const KL_UCB_PLUS: usize = 4;
 
-/// The bound for a run: that of the learner whose place it is in, also when a test puts another
-/// there.
+/// The bound for a run, by the position of its learner, even if a test replaces the learner.
 fn bound(run: &Replication, horizon: u64, learner: usize) -> f64 {
     let tasks = run.completions.len();
-    if learner == SHARP {
+    if learner == KL_UCB_PLUS {
         kl_ucb_plus_bound(tasks, horizon as f64, KL_UCB_PLUS_FACTOR)
     } else {
         worst_case_bound(tasks, horizon, run.success_mass)

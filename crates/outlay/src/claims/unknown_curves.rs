@@ -11,8 +11,8 @@ pub(super) const CLAIM: Claim = Claim {
     title: "Unknown curves: regret can be T",
     source: "Appendix A",
     statement: "Two tasks with rewards of 1 and thresholds b and 1 − b that add up to the budget. \
-                Who knows b completes both in every round; who does not loses 1 in every round, \
-                for some b, whatever the rule.",
+                A learner that knows b completes both in every round; any other loses 1 in every \
+                round for some b.",
     criterion: "In exact arithmetic, with thresholds of more bits than there are rounds, the \
                 regret of every strategy, bisection included, is exactly T; with thresholds of 52 \
                 bits bisection finds b and its regret stops; with known curves Algorithm 1 has \
@@ -23,7 +23,7 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-/// Bits of a threshold that floating point can hold.
+/// The number of bits of a threshold that a float can represent.
 const FLOAT_BITS: u64 = 52;
 
 fn rounds(setting: &Setting) -> u64 {
@@ -89,8 +89,7 @@ fn judge(evidence: &Evidence<'_>) -> Result<Finding, ExperimentError> {
     Ok(finding)
 }
 
-/// Bisection against a threshold of so many digits: the regret after 1, 2, 5, 10, … rounds, each
-/// played.
+/// Bisection against a threshold of `bits` digits: the regret after 1, 2, 5, 10, … rounds.
 fn bisection(name: &str, rounds: u64, bits: u64) -> Line {
     let powers = (0..).map(|power| 10u64.pow(power)).take_while(|power| *power < rounds);
     let lengths = powers
@@ -110,8 +109,8 @@ fn bisection(name: &str, rounds: u64, bits: u64) -> Line {
 fn panel(rounds: u64) -> Panel {
     Panel {
         heading: "Regret with unknown thresholds",
-        caption: "Bisection loses 1 in every round for ever; with thresholds as short as floating \
-            point has them it finds them and stops."
+        caption: "Bisection loses 1 in every round. With thresholds that floats can represent \
+            it finds them, and the regret stops."
             .to_owned(),
         across: Axis { title: "rounds", logarithmic: true },
         up: Axis { title: "regret", logarithmic: true },

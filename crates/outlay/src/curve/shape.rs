@@ -32,7 +32,7 @@ impl std::fmt::Display for Shape {
             Self::Steps { jumps: 1 } => write!(formatter, "1 step"),
             Self::Steps { jumps } => write!(formatter, "{jumps} steps"),
             Self::PiecewiseMixed => write!(formatter, "piecewise linear, not concave"),
-            Self::Declared(declared) => write!(formatter, "own function, {declared}"),
+            Self::Declared(declared) => write!(formatter, "custom function, {declared}"),
         }
     }
 }

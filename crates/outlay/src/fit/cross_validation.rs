@@ -80,8 +80,7 @@ impl Folds {
         &self,
         fitted: impl Fn(&Observations) -> Result<Curve, FitError>,
     ) -> Result<Losses, FitError> {
-        // A curve may exclude what then happens; it is charged as if it had expected it once in
-        // twice as many rows as there are.
+        // A curve may give an event probability zero; it is charged as if it were about 1/(2 rows).
         let least = 1.0 / (2.0 * self.trials + 2.0);
         let mut losses = Vec::with_capacity(self.parts.len());
         for (fold, part) in self.parts.iter().enumerate() {
@@ -159,7 +158,7 @@ pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> V
             judged.push((form, losses, loss));
         }
     }
-    judged.sort_by(|one, other| told_apart(one.2).total_cmp(&told_apart(other.2)));
+    judged.sort_by(|one, other| rounded_loss(one.2).total_cmp(&rounded_loss(other.2)));
     let Some((_, best, _)) = judged.first() else { return Vec::new() };
     let candidate = |(form, losses, log_loss): &(Form, Losses, f64)| {
         let difference = |fold: usize, position: usize| {
@@ -178,14 +177,13 @@ pub(super) fn candidates(forms: &[Form], folds: &Folds, log: &Observations) -> V
     judged.iter().map(candidate).collect()
 }
 
-/// A loss without the digits that only the search's rounding decides. Forms that agree wherever
-/// there are rows keep the order in which they were asked for; else the unit of money would choose
-/// among them.
-fn told_apart(loss: f64) -> f64 {
+/// A loss without the digits that depend on rounding in the search. Forms that agree at all rows
+/// then keep their order; otherwise the unit of money would decide.
+fn rounded_loss(loss: f64) -> f64 {
     (loss * 1e7).round()
 }
 
-/// How many numbers a form fits; a nondecreasing curve as many as it has levels.
+/// The number of parameters of a form; for a nondecreasing curve, its levels.
 pub(super) fn parameter_count(form: Form, log: &Observations) -> usize {
     match model(form.family, form.ceiling, form.floor) {
         Some(model) => model.parameter_count(),
@@ -194,9 +192,9 @@ pub(super) fn parameter_count(form: Form, log: &Observations) -> usize {
     }
 }
 
-/// The simplest form whose loss is not beyond chance of the least: by one standard error of the
-/// difference, or by less than one unit of log-likelihood in all (forms that agree wherever there
-/// are rows differ only by rounding). Of equally simple ones the one that loses less.
+/// The simplest form whose loss is within one standard error of the smallest, or within one unit of
+/// total log-likelihood (forms that agree at all rows differ only by rounding). Of equally simple
+/// forms, the one with the smaller loss.
 pub(super) fn simplest(candidates: &[Candidate], trials: f64) -> Option<&Candidate> {
     let good = candidates
         .iter()
@@ -209,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_simplest_within_chance_is_taken() {
+    fn the_simplest_within_one_standard_error_is_selected() {
         let candidate = |family, parameters, worse_by, error| Candidate {
             form: Form { family, ceiling: false, floor: false },
             parameters,
@@ -244,7 +242,7 @@ mod tests {
                 (group.trials, group.successes)
             );
         }
-        // By luck, not in equal shares.
+        // At random, not in equal shares.
         assert!(folds.parts.iter().any(|part| part[1].trials != 250.0));
     }
 }

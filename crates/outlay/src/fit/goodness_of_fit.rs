@@ -56,7 +56,7 @@ pub fn bins(log: &Observations, most: usize) -> Vec<Bin> {
     let mut bins: Vec<Bin> = Vec::new();
     let (mut seen, mut last) = (0.0, None);
     for group in log.groups() {
-        // By the middle of the group, so that a large one has a bin of its own.
+        // By the middle of the group, so that a large group has its own bin.
         let key = ((seen + 0.5 * group.trials) / total * most as f64) as usize;
         seen += group.trials;
         match bins.last_mut() {
@@ -98,8 +98,8 @@ pub fn calibration(log: &Observations, curve: &Curve, parameters: usize) -> Opti
             })
             .sum();
         if expected.min(bin.trials - expected) < LEAST_EXPECTED {
-            // Nearly certain bins are no normal law: only what is impossible counts against the
-            // curve.
+            // In nearly certain bins the normal approximation fails, so only impossible counts
+            // matter.
             if (bin.successes - expected).abs() > 4.0 * (variance.sqrt() + LEAST_EXPECTED) {
                 return Some(0.0);
             }
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wilson_is_the_textbooks() {
+    fn wilson_matches_the_textbook() {
         let (low, high) = wilson(10.0, 3.0);
         assert!((low - 0.107_8).abs() < 5e-5 && (high - 0.603_2).abs() < 5e-5, "{low} {high}");
         assert_eq!(wilson(5.0, 0.0).0, 0.0);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_beyond_chance_is_seen_and_a_small_one_is_not() {
+    fn only_a_significant_decrease_is_reported() {
         let log = |shares: [f64; 3]| {
             Observations::new(
                 [0, 1, 2].map(|bin| (bin as f64, 1000.0, (1000.0 * shares[bin]).round())),

@@ -43,8 +43,8 @@ impl Likelihood {
         Self { model, rows, limits: model.limits(log_least) }
     }
 
-    /// The same rows with other counts, for resampling: `weights` are successes and failures, a
-    /// pair a row.
+    /// The same rows with other counts, for resampling: `weights` has one pair of successes and
+    /// failures per row.
     pub(super) fn reweighted(&self, weights: &[(f64, f64)]) -> Self {
         let rows = self.rows.iter().zip(weights).map(|(row, &(successes, failures))| Row {
             successes,

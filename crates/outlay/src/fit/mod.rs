@@ -227,14 +227,14 @@ impl Fitted {
         let count = self.candidates.len();
         Some(if chosen.form == best.form {
             format!(
-                "{form}: the least log-loss of {count}, {:.4}, and nothing simpler comes within \
-                 chance of it",
+                "{form}: the smallest log-loss of {count}, {:.4}; all simpler forms are \
+                 significantly worse",
                 best.log_loss
             )
         } else {
             format!(
-                "{form}: log-loss {:.4}; {} has {:.4}, the least of {count}, but that is not \
-                 beyond chance and has more parameters ({} against {})",
+                "{form}: log-loss {:.4}; {} has {:.4}, the smallest of {count}, but the \
+                 difference is not significant and it has more parameters ({} against {})",
                 chosen.log_loss, best.form, best.log_loss, best.parameters, chosen.parameters
             )
         })
@@ -264,13 +264,13 @@ pub enum FitError {
         successes: f64,
     },
     /// The log is empty.
-    #[error("there are no data")]
+    #[error("the log is empty")]
     NoData,
     /// Every spend is zero.
-    #[error("no row spends anything")]
+    #[error("every spend is zero")]
     NoSpend,
     /// The log has zero likelihood under the family.
-    #[error("the family excludes what the log shows")]
+    #[error("the log has zero likelihood under this family")]
     Impossible,
     /// The fitted parameters are invalid, which should not happen.
     #[error("the fitted curve is invalid: {0}")]

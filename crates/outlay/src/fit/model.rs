@@ -6,7 +6,7 @@ use crate::curve::{Curve, CurveError};
 
 use super::{Family, Parameter};
 
-/// Two of the shape, the ceiling, the floor.
+/// Two for the shape, one for the ceiling, one for the floor.
 pub(super) const MAX_COORDINATES: usize = 4;
 pub(super) type Point = [f64; MAX_COORDINATES];
 pub(super) const CEILING: usize = 2;
@@ -34,8 +34,8 @@ pub(super) enum Shape {
     Logistic,
 }
 
-/// The chance of success at a point, that of failure (without cancellation), and the derivatives of
-/// the first.
+/// The probability of success at a point, that of failure (without cancellation), and the
+/// derivatives of the former.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Chance {
     pub(super) success: f64,
@@ -63,8 +63,8 @@ impl Shape {
         }
     }
 
-    /// The coordinate of the spend at which success reaches one in a kink, if it does: there the
-    /// likelihood has no second derivative.
+    /// The coordinate of the spend at which the curve has a kink, if it has one: the likelihood is
+    /// not twice differentiable there.
     pub(super) fn kink(self) -> Option<usize> {
         match self {
             Self::Power => Some(1),
@@ -158,7 +158,7 @@ fn sigmoid(t: f64) -> f64 {
 }
 
 impl Model {
-    /// Which coordinates are fitted.
+    /// The fitted coordinates.
     pub(super) fn free(&self) -> [bool; MAX_COORDINATES] {
         [true, self.shape.count() == 2, self.ceiling, self.floor]
     }
@@ -184,8 +184,8 @@ impl Model {
         }
     }
 
-    /// Between which limits each coordinate is searched, for spends whose least positive one has
-    /// this logarithm. Beyond them the data cannot tell one curve from another.
+    /// The search limits of each coordinate, given the logarithm of the smallest positive spend.
+    /// Beyond them the data cannot distinguish curves.
     pub(super) fn limits(&self, log_least: f64) -> [(f64, f64); MAX_COORDINATES] {
         const FAR: f64 = 40.0;
         let amount = (log_least - 7.0, 14.0);
@@ -199,7 +199,7 @@ impl Model {
         [shape[0], shape[1], (1e-9, 1.0), (0.0, 1.0 - 1e-9)]
     }
 
-    /// The curve at a point; `unit` is what spends were divided by.
+    /// The curve at a point; `unit` is the divisor of the spends.
     pub(super) fn curve(&self, at: &Point, unit: f64) -> Result<Curve, CurveError> {
         let amount = |log: f64| (unit * log.exp()).clamp(f64::MIN_POSITIVE, f64::MAX);
         let curve = match self.shape {
@@ -213,14 +213,14 @@ impl Model {
         curve.with_ceiling(ceiling)?.with_floor(at[FLOOR].clamp(0.0, ceiling))
     }
 
-    /// The parameters that are fitted, with the coordinates they belong to.
+    /// The fitted parameters with their coordinates.
     pub(super) fn coordinates(&self) -> impl Iterator<Item = usize> + use<> {
         let free = self.free();
         (0..MAX_COORDINATES).filter(move |&coordinate| free[coordinate])
     }
 
     /// A parameter in the user's unit from coordinates of its best value and the ends of its
-    /// interval; an end is missing where the data set none.
+    /// interval; an end is missing if the data do not determine it.
     pub(super) fn parameter(
         &self,
         coordinate: usize,
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn no_coordinate_within_the_limits_is_too_much() {
+    fn all_coordinates_within_the_limits_are_finite() {
         for (shape, _) in SHAPES {
             let model = Model { shape, ceiling: true, floor: true };
             let limits = model.limits(-30.0);

@@ -7,7 +7,7 @@ use crate::numeric::isotonic::pool_adjacent_violators;
 
 /// The levels of the isotonic regression, one group per level at the mean of its spends.
 pub(super) fn levels(log: &Observations) -> Vec<Group> {
-    // Levels of equal success are one level too.
+    // Levels of equal success are merged, too.
     let rises = |before: &Group, last: &Group| {
         before.successes * last.trials < last.successes * before.trials
     };
@@ -30,7 +30,7 @@ pub(super) fn curve(log: &Observations) -> Result<Curve, FitError> {
         (Vec::with_capacity(levels.len() + 1), Vec::with_capacity(levels.len() + 1));
     let at_zero = log.groups().first().filter(|group| group.spend == 0.0);
     if levels.first().is_some_and(|level| level.spend > 0.0) {
-        // What was seen at zero spend belongs to the first level if that fell afterwards.
+        // Trials at zero spend belong to the first level if success decreased after it.
         let height = at_zero.map_or(0.0, |_| levels[0].successes / levels[0].trials);
         spend.push(0.0);
         success.push(height);
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn falling_neighbours_are_joined() {
+    fn decreasing_neighbours_are_merged() {
         let levels =
             levels(&log(&[(1.0, 10.0, 2.0), (2.0, 10.0, 6.0), (3.0, 10.0, 4.0), (4.0, 10.0, 9.0)]));
         let shares: Vec<f64> = levels.iter().map(|level| level.successes / level.trials).collect();
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(levels[1].spend, 2.5);
     }
 
-    /// The most likely nondecreasing levels over every way to cut the groups into neighbours.
+    /// The most likely nondecreasing levels over all partitions into consecutive groups.
     fn brute_force(log: &Observations) -> f64 {
         let groups = log.groups();
         let mut best = f64::NEG_INFINITY;
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_nondecreasing_is_more_likely() {
+    fn no_nondecreasing_curve_is_more_likely() {
         for seed in 0..200 {
             let draws = Draws::new(seed, Purpose::Instance).round(1);
             let rows: Vec<(f64, f64, f64)> = (0..9)
@@ -111,10 +111,10 @@ mod tests {
     }
 
     #[test]
-    fn the_curve_starts_with_nothing_unless_zero_was_tried() {
+    fn the_curve_starts_at_zero_unless_zero_was_tried() {
         assert_eq!(curve(&log(&[(2.0, 2.0, 1.0)])).unwrap().success(0.0), 0.0);
         assert_eq!(curve(&log(&[(0.0, 2.0, 1.0), (2.0, 2.0, 2.0)])).unwrap().success(0.0), 0.5);
-        // Success fell after zero: both are one level.
+        // Success decreased after zero: both are one level.
         assert_eq!(curve(&log(&[(0.0, 2.0, 2.0), (2.0, 2.0, 1.0)])).unwrap().success(0.0), 0.75);
     }
 }

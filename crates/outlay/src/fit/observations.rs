@@ -41,7 +41,7 @@ impl Observations {
             if !(successes >= 0.0 && successes <= trials && trials.is_finite()) {
                 return Err(FitError::Successes { row, trials, successes });
             }
-            // Adding zero makes one zero of two.
+            // Adding zero turns -0 into 0.
             groups.push(Group { spend: spend + 0.0, trials, successes });
         }
         Ok(Self::joined(groups))
@@ -57,7 +57,7 @@ impl Observations {
         )
     }
 
-    /// Sorts and joins; sums of whole numbers do not depend on the order.
+    /// Sorts and merges; sums of integers do not depend on the order.
     fn joined(mut groups: Vec<Group>) -> Self {
         groups.retain(|group| group.trials > 0.0);
         groups.sort_unstable_by(|one, other| one.spend.total_cmp(&other.spend));
@@ -72,7 +72,7 @@ impl Observations {
         Self { groups }
     }
 
-    /// Groups that are sorted already, those without trials left out.
+    /// From sorted groups, without those that have no trials.
     pub(super) fn of_sorted(groups: impl IntoIterator<Item = Group>) -> Self {
         Self { groups: groups.into_iter().filter(|group| group.trials > 0.0).collect() }
     }
@@ -109,8 +109,8 @@ impl Observations {
 
     /// The same log with at most about `most` groups: neighbours are merged at their mean spend.
     ///
-    /// Half of the limits between groups are evenly spaced in the spend's logarithm, half lie so
-    /// that groups have equal trials, so that neither a long tail nor a dense region is blurred.
+    /// Half of the limits between groups are evenly spaced in the logarithm of the spend, half give
+    /// groups of equal size, so that neither a long tail nor a dense region is blurred.
     pub(super) fn pooled(&self, most: usize) -> Self {
         let (Some((_, largest)), true) = (self.range(), self.groups.len() > most) else {
             return self.clone();
@@ -123,7 +123,7 @@ impl Observations {
             .unwrap_or(largest);
         let half = (most / 2).max(1) as f64;
         let (span, total) = ((largest / least).ln().max(f64::MIN_POSITIVE), self.trials());
-        // No curve may be certain at the last failure: it stays where it was.
+        // No curve may be certain at the last failure, so its spend is not merged.
         let last_failure = self
             .groups
             .iter()
@@ -155,9 +155,9 @@ impl Observations {
         Self { groups }
     }
 
-    /// The same log with spends as multiples of `unit`, to about twelve digits: the rounding of the
-    /// division, which differs from one currency to another, must not decide where a search in a
-    /// flat likelihood ends.
+    /// The same log with spends as multiples of `unit`, rounded to about twelve digits: rounding
+    /// errors, which differ between currencies, must not decide where a search in a flat likelihood
+    /// ends.
     pub(super) fn in_units_of(&self, unit: f64) -> Self {
         const HALF: u64 = 1 << 11;
         let rounded = |number: f64| f64::from_bits((number.to_bits() + HALF) & !(2 * HALF - 1));
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_of_equal_spend_are_joined_in_any_order() {
+    fn rows_of_equal_spend_are_merged_in_any_order() {
         let one = Observations::of_outcomes([
             (2.0, true),
             (1.0, false),
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_rows_are_refused() {
+    fn invalid_rows_are_rejected() {
         for row in [
             (-1.0, 1.0, 0.0),
             (f64::NAN, 1.0, 0.0),

@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn only_successes_promise_nothing_below_what_was_seen() {
+    fn only_successes_are_linear_below_the_smallest_spend() {
         let log = Observations::new([(10.0, 4.0, 4.0), (20.0, 3.0, 3.0)]).unwrap();
         let curve = nothing_failed(&log).unwrap();
         assert!(

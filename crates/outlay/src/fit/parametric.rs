@@ -13,8 +13,8 @@ const GROUPS: usize = 4096;
 const START_GROUPS: usize = 256;
 /// The number of starting points for the search.
 const STARTS: usize = 3;
-/// Twice the fall of the log-likelihood at the ends of a 95 % interval: the quantile of chi-square
-/// with one degree of freedom.
+/// Twice the decrease of the log-likelihood at the ends of a 95 % interval: the quantile of
+/// chi-square with one degree of freedom.
 const FALL: f64 = 3.841_458_820_694_124;
 
 /// A model fitted to a log.
@@ -49,7 +49,7 @@ impl ParametricFit {
         let free = model.free();
         let climbed = starts.iter().take(STARTS).map(|&(_, at)| {
             let near = fisher_scoring(&rough, at, free).at;
-            // Pooled spends may hide that the last failure lies beyond a corner.
+            // Pooled spends may hide a failure beyond a kink.
             fisher_scoring(
                 &likelihood,
                 if likelihood.value(&near).is_finite() { near } else { at },
@@ -69,7 +69,7 @@ impl ParametricFit {
         Ok(self.likelihood.model.curve(&self.maximize.at, self.unit)?)
     }
 
-    /// The curve for other counts at the same spends, found from here.
+    /// The curve for other counts at the same spends, searched from this fit.
     pub(super) fn refitted(&self, weights: &[(f64, f64)]) -> Result<Curve, FitError> {
         let likelihood = self.likelihood.reweighted(weights);
         let mut start = self.maximize.at;
@@ -92,7 +92,7 @@ impl ParametricFit {
         model.coordinates().map(parameter).collect()
     }
 
-    /// By Fisher's information: where the search for an interval's ends begins.
+    /// Standard errors by Fisher's information, the starting points for the ends of the intervals.
     fn standard_errors(&self) -> Point {
         let mut information = self.likelihood.terms(&self.maximize.at).information;
         let free = self.likelihood.model.free();
@@ -116,8 +116,8 @@ impl ParametricFit {
         })
     }
 
-    /// Where the profile likelihood has fallen as far as a 95 % interval allows; nothing if it does
-    /// not within the limits, unless the limit is the parameter's own.
+    /// The end of the 95 % interval by profile likelihood; `None` if it is beyond the limits,
+    /// unless the limit is natural to the parameter.
     fn end(&self, coordinate: usize, upper: bool, width: f64) -> Option<f64> {
         let limit = if upper {
             self.likelihood.limits[coordinate].1
@@ -127,7 +127,7 @@ impl ParametricFit {
         let best = self.maximize.at[coordinate];
         let mut free = self.likelihood.model.free();
         free[coordinate] = false;
-        // Twice the fall, with the other coordinates at their best; each search starts where the
+        // Twice the decrease, maximised over the other coordinates; each search starts where the
         // last one ended.
         let mut at = self.maximize.at;
         let fall = |to: f64, at: &mut Point| {
@@ -156,9 +156,8 @@ impl ParametricFit {
     }
 }
 
-/// Where the fall is as large as an interval allows, between a point inside and one outside. Its
-/// root is nearly straight: the next guess is where a line through both ends gets there, and the
-/// middle if one end stays.
+/// The point where the decrease reaches the limit, between a point inside and one outside. Its
+/// square root is nearly linear, so regula falsi is used, with bisection if one end stays.
 fn narrowed(
     mut inside: (f64, f64),
     mut outside: (f64, f64),
@@ -185,7 +184,7 @@ fn narrowed(
 }
 
 /// A coarse grid of points: amounts along the spends and beyond, shapes from flat to steep,
-/// ceilings near what is seen.
+/// ceilings near the observed success.
 fn starts(model: &Model, log: &Observations) -> Vec<Point> {
     let highest = log
         .pooled(10)

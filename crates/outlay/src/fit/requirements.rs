@@ -82,7 +82,7 @@ impl Requirements {
         self.requirements.iter().map(|requirement| requirement.exact + requirement.censored).sum()
     }
 
-    /// How many of them are exact.
+    /// The number of exact rows.
     #[must_use]
     pub fn exact(&self) -> f64 {
         self.requirements.iter().map(|requirement| requirement.exact).sum()
@@ -100,7 +100,7 @@ impl Requirements {
         self.requirements.last().is_some_and(|requirement| requirement.censored > 0.0)
     }
 
-    /// The distribution function. Rows stopped at an amount count as at risk there.
+    /// The distribution function. Rows censored at an amount are at risk there.
     pub(super) fn jumps(&self) -> Vec<Jump> {
         let (mut at_risk, mut left, mut greenwood) = (self.count(), 1.0, 0.0);
         let mut jumps = Vec::new();
@@ -122,7 +122,7 @@ impl Requirements {
         jumps
     }
 
-    /// The samples themselves if all are exact, else steps; of very many jumps every so many.
+    /// The samples themselves if all are exact, else steps, thinned if there are too many jumps.
     pub(super) fn curve(&self) -> Result<Curve, FitError> {
         let censored = self.requirements.iter().any(|requirement| requirement.censored > 0.0);
         let count = self.count();
@@ -193,7 +193,7 @@ mod tests {
     /// Remission times of the 21 patients on 6-MP (Freireich et al. 1963), the example of most
     /// textbooks.
     #[test]
-    fn kaplan_and_meier_of_the_textbook() {
+    fn kaplan_meier_matches_the_textbook() {
         let exact = [6.0, 6.0, 6.0, 7.0, 10.0, 13.0, 16.0, 22.0, 23.0].map(|time| (time, true));
         let censored = [6.0, 9.0, 10.0, 11.0, 17.0, 19.0, 20.0, 25.0, 32.0, 32.0, 34.0, 35.0]
             .map(|time| (time, false));

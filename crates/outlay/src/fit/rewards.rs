@@ -64,7 +64,7 @@ mod tests {
         }
         assert_eq!((rewards.mean(), rewards.largest()), (Some(3.0), 5.0));
         assert!((rewards.error().unwrap() - (10.0_f64 / 3.0 / 4.0).sqrt()).abs() < 1e-12);
-        // Rows that differ say how far their mean may be off, not the trials behind them.
+        // The error comes from the differences between rows, not from the number of trials.
         let mut grouped = Rewards::default();
         grouped.add(30.0, 1.0);
         grouped.add(10.0, 3.0);

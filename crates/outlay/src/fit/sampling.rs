@@ -2,15 +2,15 @@
 
 use crate::random::ManyBits;
 
-/// From this mean on, the normal approximation is used.
-const MANY: f64 = 60.0;
+/// The mean from which on the normal approximation is used.
+const NORMAL_FROM: f64 = 60.0;
 
 /// A Poisson draw with the given mean.
 pub(super) fn poisson(mean: f64, bits: &mut ManyBits) -> f64 {
     if mean <= 0.0 {
         return 0.0;
     }
-    if mean >= MANY {
+    if mean >= NORMAL_FROM {
         return (mean + mean.sqrt() * normal(bits)).round().max(0.0);
     }
     // The number of uniform factors whose product stays above e^-mean.
@@ -25,12 +25,12 @@ pub(super) fn poisson(mean: f64, bits: &mut ManyBits) -> f64 {
 
 /// A binomial draw.
 pub(super) fn binomial(trials: f64, chance: f64, bits: &mut ManyBits) -> f64 {
-    if trials < MANY {
+    if trials < NORMAL_FROM {
         return (0..trials as u64).filter(|_| bits.next_uniform() < chance).count() as f64;
     }
     let rare = chance.min(1.0 - chance);
-    if trials * rare < MANY {
-        // Rare ones are counted by the gaps between them.
+    if trials * rare < NORMAL_FROM {
+        // Rare events are counted by the gaps between them.
         let rare_count = by_gaps(trials, rare, bits);
         return if chance <= 0.5 { rare_count } else { trials - rare_count };
     }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
     use crate::random::{Draws, Purpose};
 
-    /// That mean and variance of many draws are within five standard errors of what they should be.
+    /// Checks that mean and variance of many draws are within five standard errors.
     fn has_moments(draw: impl Fn(&mut ManyBits) -> f64, mean: f64, variance: f64) {
         const DRAWS: usize = 40_000;
         let mut bits = Draws::new(3, Purpose::Fit).round(1).many(0);

@@ -19,8 +19,8 @@ pub(super) struct Step {
 
 const NOTHING: Group = Group { spend: 0.0, trials: 0.0, successes: 0.0 };
 
-/// Every cut with its likelihood, in one pass: the groups below it and those from it on have a
-/// chance each, the first not the higher one.
+/// Every cut with its likelihood, in one pass. The groups below it and those from it on have one
+/// probability each, of which the first is not larger.
 fn cuts(groups: &[Group]) -> impl Iterator<Item = Step> + '_ {
     let add = |one: Group, other: &Group| Group {
         spend: 0.0,
@@ -73,9 +73,8 @@ impl Step {
         Ok(Curve::threshold(self.at)?.with_ceiling(ceiling)?.with_floor(floor)?)
     }
 
-    /// Where the step is, and the chances on both sides. Which cuts are as good as the best is
-    /// asked of logs drawn from the step itself: the likelihood of a jump does not follow
-    /// chi-square.
+    /// The position of the step and the probabilities on both sides. The interval of the position
+    /// uses simulated logs, because the likelihood ratio of a jump is not chi-square.
     pub(super) fn parameters(&self, log: &Observations, seed: u64) -> Vec<Parameter> {
         let groups = log.groups();
         let fall = self.usual_fall(groups, seed);
@@ -101,8 +100,8 @@ impl Step {
         parameters
     }
 
-    /// How much more likely than the true step the best one is, in 95 of 100 logs drawn from this
-    /// step.
+    /// The 95 % quantile of the log-likelihood ratio of the best to the true step, over logs drawn
+    /// from this step.
     fn usual_fall(&self, groups: &[Group], seed: u64) -> f64 {
         const LOGS: u64 = 200;
         let (floor, ceiling) = self.heights();
@@ -123,15 +122,15 @@ impl Step {
             })
             .collect();
         falls.sort_by(f64::total_cmp);
-        // Values of equal cuts differ in their last digit.
+        // The likelihoods of equal cuts differ in their last digit.
         falls[falls.len() * 95 / 100] + 1e-9 * (1.0 + self.value.abs())
     }
 }
 
-/// Which of a round's draws the steps take; resampling takes others.
+/// The random stream of the steps; resampling uses another one.
 const STEP_STREAM: usize = usize::MAX;
 
-/// Of equals the last: the one that spends more.
+/// The best cut; of equal ones the last, with the larger spend.
 fn best(groups: &[Group]) -> Option<Step> {
     cuts(groups).max_by(|one, other| one.value.total_cmp(&other.value))
 }

@@ -71,7 +71,7 @@ pub enum Warning {
     StaysBelow {
         /// The largest success of the curve.
         height: f64,
-        /// From here on.
+        /// The spend from which on it is constant.
         from: f64,
     },
 }

@@ -2,7 +2,7 @@
 //! (COLT 2026).
 //!
 //! Index: `m + sqrt(L / (1 + N))` with `L = log(2/δ)`, `δ = 1/(KT)²`; `sqrt(L)` before the first
-//! completion, and not clipped at 1: clipping would lose the order of tasks that were tried little.
+//! completion, and not clipped at 1: clipping would lose the order of rarely tried tasks.
 //!
 //! Guarantee: the paper's Theorem 1, O(log² T) under strong diminishing returns, and Theorem 3,
 //! Õ(K√T) for any curves.

@@ -1,7 +1,7 @@
-//! A draw from a Beta law, from two Gamma draws by the method of Marsaglia and Tsang (2000).
+//! Draws from a Beta distribution: the ratio of two Gamma draws (Marsaglia and Tsang 2000).
 //!
-//! Written here rather than taken from a crate because a seed must give the same run for years:
-//! crates that draw may change how.
+//! It is implemented here because a seed must reproduce the same run for years, and crates may
+//! change their sampling algorithms.
 
 use crate::random::ManyBits;
 
@@ -18,14 +18,14 @@ fn draw_gamma(shape: f64, bits: &mut ManyBits) -> f64 {
     loop {
         let normal = draw_normal(bits);
         let v = (1.0 + c * normal).powi(3);
-        // Each trial is taken with a chance above 0.95.
+        // Each trial is accepted with probability above 0.95.
         if v > 0.0 && bits.next_uniform().ln() < 0.5 * normal * normal + d * (1.0 - v + v.ln()) {
             return d * v;
         }
     }
 }
 
-/// A standard normal draw, by Marsaglia's polar method; its twin is thrown away.
+/// A standard normal draw, by Marsaglia's polar method; the second draw is discarded.
 fn draw_normal(bits: &mut ManyBits) -> f64 {
     loop {
         let (x, y) = (2.0 * bits.next_uniform() - 1.0, 2.0 * bits.next_uniform() - 1.0);
@@ -61,7 +61,7 @@ mod tests {
                 .enumerate()
                 .map(|(place, share)| (share - place as f64 / 20_000.0).abs())
                 .fold(0.0, f64::max);
-            // Kolmogorov and Smirnov: 1.95/sqrt(n) is exceeded once in a thousand seeds.
+            // Kolmogorov–Smirnov: one seed in a thousand exceeds 1.95/sqrt(n).
             assert!(distance < 1.95 / 20_000f64.sqrt(), "Beta({a}, {b}): {distance}");
         }
     }

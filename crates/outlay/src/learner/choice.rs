@@ -1,4 +1,4 @@
-//! The learner of a campaign or experiment: a built-in one by name, or one of your own.
+//! The learner of a campaign or experiment: a built-in one by name, or a custom one.
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use super::{Learner, LearnerError, LearnerSpec};
 use crate::feedback::Feedback;
 use crate::problem::Problem;
 
-/// A built-in learner or one of your own.
+/// A built-in learner or a custom one.
 ///
 /// ```
 /// use outlay::learner::LearnerChoice;
@@ -22,17 +22,17 @@ pub enum LearnerChoice {
     /// A built-in learner.
     BuiltIn(LearnerSpec),
     /// A learner that is defined outside this library.
-    Own(OwnLearner),
+    Custom(CustomLearner),
 }
 
-/// The data from which a learner is built.
+/// The inputs from which a learner is built.
 #[derive(Debug, Clone, Copy)]
 pub struct LearnerInputs<'a> {
-    /// The problem. A learner must not look at the rewards in it.
+    /// The problem. A learner must not use the rewards in it.
     pub problem: &'a Problem,
     /// The number of rounds, if it is known.
     pub horizon: Option<u64>,
-    /// The feedback that the learner will get.
+    /// The feedback that the learner will receive.
     pub feedback: Feedback,
     /// The seed of the learner's own random draws.
     pub seed: u64,
@@ -43,30 +43,30 @@ type Build = dyn Fn(&LearnerInputs<'_>) -> Box<dyn Learner> + Send + Sync;
 
 /// A learner that is defined outside this library, by its name and the function that builds it.
 #[derive(Clone)]
-pub struct OwnLearner {
+pub struct CustomLearner {
     name: Arc<str>,
     feedback: Feedback,
     build: Arc<Build>,
 }
 
 impl LearnerChoice {
-    /// A learner of your own that needs censored feedback. `build` is called once per campaign or
+    /// A custom learner that needs censored feedback. `build` is called once per campaign or
     /// replication.
-    pub fn own<L: Learner + 'static>(
+    pub fn custom<L: Learner + 'static>(
         name: impl Into<Arc<str>>,
         build: impl Fn(&LearnerInputs<'_>) -> L + Send + Sync + 'static,
     ) -> Self {
-        Self::own_with_feedback(name, Feedback::Censored, build)
+        Self::custom_with_feedback(name, Feedback::Censored, build)
     }
 
-    /// A learner of your own that needs the given feedback.
-    pub fn own_with_feedback<L: Learner + 'static>(
+    /// A custom learner that needs the given feedback.
+    pub fn custom_with_feedback<L: Learner + 'static>(
         name: impl Into<Arc<str>>,
         feedback: Feedback,
         build: impl Fn(&LearnerInputs<'_>) -> L + Send + Sync + 'static,
     ) -> Self {
         let build: Arc<Build> = Arc::new(move |inputs| Box::new(build(inputs)));
-        Self::Own(OwnLearner { name: name.into(), feedback, build })
+        Self::Custom(CustomLearner { name: name.into(), feedback, build })
     }
 
     /// The built-in learner, if it is one.
@@ -74,7 +74,7 @@ impl LearnerChoice {
     pub fn built_in(&self) -> Option<&LearnerSpec> {
         match self {
             Self::BuiltIn(spec) => Some(spec),
-            Self::Own(_) => None,
+            Self::Custom(_) => None,
         }
     }
 
@@ -83,7 +83,7 @@ impl LearnerChoice {
     pub fn feedback(&self) -> Feedback {
         match self {
             Self::BuiltIn(spec) => spec.entry().feedback,
-            Self::Own(own) => own.feedback,
+            Self::Custom(custom) => custom.feedback,
         }
     }
 
@@ -94,10 +94,12 @@ impl LearnerChoice {
     pub fn build(&self, inputs: &LearnerInputs<'_>) -> Result<Box<dyn Learner>, LearnerError> {
         match self {
             Self::BuiltIn(spec) => spec.build(inputs),
-            Self::Own(own) if inputs.feedback.covers(own.feedback) => Ok((own.build)(inputs)),
-            Self::Own(own) => Err(LearnerError::Feedback {
+            Self::Custom(custom) if inputs.feedback.covers(custom.feedback) => {
+                Ok((custom.build)(inputs))
+            }
+            Self::Custom(custom) => Err(LearnerError::Feedback {
                 learner: self.to_string(),
-                needed: own.feedback,
+                needed: custom.feedback,
                 given: inputs.feedback,
             }),
         }
@@ -129,20 +131,20 @@ impl Display for LearnerChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::BuiltIn(spec) => spec.fmt(formatter),
-            Self::Own(own) => formatter.write_str(&own.name),
+            Self::Custom(custom) => formatter.write_str(&custom.name),
         }
     }
 }
 
 /// The same name and the same function.
-impl PartialEq for OwnLearner {
+impl PartialEq for CustomLearner {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name && Arc::ptr_eq(&self.build, &other.build)
     }
 }
 
-impl fmt::Debug for OwnLearner {
+impl fmt::Debug for CustomLearner {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("OwnLearner").field("name", &self.name).finish_non_exhaustive()
+        formatter.debug_struct("CustomLearner").field("name", &self.name).finish_non_exhaustive()
     }
 }

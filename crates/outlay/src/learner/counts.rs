@@ -15,7 +15,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Completions and sums of their rewards in billionths of the largest reward.
+    /// Counts from completions and sums of rewards, in billionths of the largest reward.
     #[must_use]
     pub fn from_parts(completions: Vec<u64>, reward_sum: Vec<u64>) -> Self {
         Self { completions, reward_sum }
@@ -55,7 +55,7 @@ impl Counts {
         if completions == 0.0 { 0.0 } else { mean }
     }
 
-    /// Whether these can be the counts of `tasks` tasks.
+    /// Checks that these can be the counts of `tasks` tasks.
     pub(crate) fn check(&self, tasks: usize) -> Result<(), StateError> {
         for (field, found) in
             [("completions", self.completions.len()), ("reward_sum", self.reward_sum.len())]

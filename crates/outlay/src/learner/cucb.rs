@@ -1,8 +1,8 @@
 //! `cucb`: the combinatorial upper confidence bound of Chen, Wang and Yuan (ICML 2013).
 //!
-//! Index in round `t`: `m + sqrt(3 log t / 2N)`. Before the first completion 1 plus the width of a
-//! single one, which no tried task exceeds: untried tasks come first, as there (but for ties with a
-//! task whose only reward was the largest).
+//! Index in round `t`: `m + sqrt(3 log t / 2N)`. Before the first completion it is 1 plus the width
+//! of a single completion, which no tried task exceeds. Untried tasks thus come first, as in the
+//! original, except for ties with a task whose only reward was the largest.
 //!
 //! Guarantee: O(log T) on semi-bandits, that is on M-sets (equal thresholds); none is known for
 //! other curves.
@@ -48,13 +48,13 @@ impl Index for Cucb {
     }
 }
 
-/// So many rounds' widths are found together.
+/// The number of rounds whose widths are computed together.
 const BLOCK: usize = 32;
 
-/// The width of a single completion, `sqrt(3 log t / 2)`, for a block of rounds: together they cost
-/// much less than one by one.
+/// The width of a single completion, `sqrt(3 log t / 2)`, for a block of rounds, which is much
+/// cheaper than one by one.
 ///
-/// A width depends on its round alone: it does not matter where a campaign starts or goes on.
+/// A width depends on its round alone, not on where a campaign starts or resumes.
 #[derive(Debug, Clone)]
 struct Widths {
     /// A multiple of the block's length.
@@ -89,7 +89,7 @@ struct Fill<'a> {
     widths: &'a mut [f64; BLOCK],
 }
 
-/// From this round on the logarithms of a block are a short series around that of its first round.
+/// From this round on, the logarithms of a block are a short series around that of its first round.
 const SERIES_FROM: f64 = 2048.0;
 
 impl Loop for Fill<'_> {
@@ -106,7 +106,7 @@ impl Loop for Fill<'_> {
         }
         let (log, inverse) = (ln(first), 1.0 / first);
         for (place, width) in widths.iter_mut().enumerate() {
-            // log(1 + x) for x below 1/66: the rest is below 1e-19.
+            // log(1 + x) for x below 1/66: the remainder is below 1e-19.
             let x = place as f64 * inverse;
             let tail =
                 1.0 / 5.0 - x * (1.0 / 6.0 - x * (1.0 / 7.0 - x * (1.0 / 8.0 - x * (1.0 / 9.0))));
@@ -120,15 +120,15 @@ impl Loop for Fill<'_> {
 mod tests {
     use super::*;
 
-    fn telling_rounds() -> impl Iterator<Item = u64> {
+    fn rounds_near_block_ends() -> impl Iterator<Item = u64> {
         let ends = (6..64).flat_map(|power| (1u64 << power) - 40..(1 << power) + 40);
         (1..5000).chain(ends).chain(u64::MAX - 100..=u64::MAX)
     }
 
     #[test]
-    fn widths_are_their_definition() {
+    fn widths_match_their_definition() {
         let mut widths = Widths::new();
-        for round in telling_rounds() {
+        for round in rounds_near_block_ends() {
             let definition = (1.5 * (round as f64).ln()).sqrt();
             let width = widths.of(round);
             assert!(
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn widths_do_not_depend_on_the_rounds_before() {
         let mut widths = Widths::new();
-        for round in telling_rounds() {
+        for round in rounds_near_block_ends() {
             assert_eq!(widths.of(round).to_bits(), Widths::new().of(round).to_bits(), "{round}");
         }
     }

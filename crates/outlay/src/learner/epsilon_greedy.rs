@@ -1,10 +1,9 @@
-//! `epsilon-greedy`: `greedy`, but with chance `epsilon` a round is spent on exploring, by the best
-//! split for random weights.
+//! `epsilon-greedy`: `greedy`, but each round explores with probability `epsilon`: it plays the
+//! best split for random weights.
 //!
-//! Random weights rather than an even split: an even split reaches no threshold above the budget's
-//! K-th part.
+//! The weights are random because an even split reaches no threshold above B/K.
 //!
-//! Guarantee: none; a constant share of exploring costs a constant share of the optimum.
+//! Guarantee: none; exploring a constant share of the rounds costs a constant share of the optimum.
 
 use super::Learner;
 use super::counts::Counts;

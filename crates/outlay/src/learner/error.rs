@@ -1,7 +1,7 @@
 //! Errors of learners and of their saved states.
 
 use super::LearnerSpec;
-use super::grid_ucb::MOST_ARMS;
+use super::grid_ucb::MAX_ARMS;
 use crate::feedback::Feedback;
 use crate::text::one_line;
 use crate::{JsonError, ParameterError};
@@ -18,14 +18,14 @@ pub enum LearnerError {
         /// The reason.
         error: ParameterError,
     },
-    /// The learner needs more feedback than it would get.
-    #[error("learner `{learner}`: needs {needed} feedback and would get {given} feedback only")]
+    /// The learner needs more feedback than it would receive.
+    #[error("learner `{learner}`: needs {needed} feedback, but would get only {given} feedback")]
     Feedback {
         /// The learner.
         learner: String,
         /// The feedback that it needs.
         needed: Feedback,
-        /// The feedback that it would get.
+        /// The feedback that it would receive.
         given: Feedback,
     },
     /// The learner needs a horizon, and neither the caller nor the problem gives one.
@@ -36,13 +36,13 @@ pub enum LearnerError {
     NoHorizon(LearnerSpec),
     /// The grid of `grid-ucb` is too fine.
     #[error(
-        "grid-ucb: {units} units over {tasks} tasks make more than {MOST_ARMS} splits: \
+        "grid-ucb: {units} units over {tasks} tasks make more than {MAX_ARMS} splits: \
          take fewer units"
     )]
     GridTooFine {
-        /// Parts into which the budget is divided.
+        /// The number of parts into which the budget is divided.
         units: u32,
-        /// Tasks of the problem.
+        /// The number of tasks of the problem.
         tasks: usize,
     },
     /// No point of the grid of `grid-ucb` is feasible.
@@ -61,7 +61,7 @@ pub enum StateError {
     #[error("state: has no version, so it is not the state of a campaign")]
     NoVersion,
     /// A newer version wrote the document.
-    #[error("state: version {found} is not known here, only {known}: a newer outlay wrote it")]
+    #[error("state: unsupported version {found}, expected {known}: a newer outlay wrote it")]
     Version {
         /// The version of the document.
         found: u64,
@@ -77,7 +77,9 @@ pub enum StateError {
         expected: Vec<String>,
     },
     /// An open round is inconsistent.
-    #[error("state: open round {round} does not fit: rounds rise up to {last}, one entry a task")]
+    #[error(
+        "state: open round {round} is invalid: rounds must increase up to {last}, with one entry per task"
+    )]
     OpenRound {
         /// The round.
         round: u64,
@@ -85,7 +87,7 @@ pub enum StateError {
         last: u64,
     },
     /// The reference allocation of the guards is invalid.
-    #[error("state: what the guards compare with is damaged")]
+    #[error("state: the reference allocation of the guards is invalid")]
     Guards,
     /// The state of the learner cannot be read.
     #[error("learner: {0}")]
@@ -109,7 +111,7 @@ pub enum StateError {
         field: &'static str,
         /// Its length.
         found: usize,
-        /// Tasks of the problem.
+        /// The number of tasks of the problem.
         tasks: usize,
     },
     /// A sum of rewards is larger than the completions allow.
@@ -122,7 +124,7 @@ pub enum StateError {
         task: usize,
         /// The sum in billionths of the largest reward.
         sum: u64,
-        /// Completions of the task.
+        /// The number of completions of the task.
         completions: u64,
     },
     /// The learner's state consists of more than counts.

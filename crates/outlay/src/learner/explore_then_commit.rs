@@ -1,11 +1,11 @@
-//! `explore-then-commit`: for a while each task in turn gets all the weight, then the means seen
-//! decide for good.
+//! `explore-then-commit`: first each task in turn gets all the weight, then the observed means
+//! decide every later round.
 //!
-//! It explores in the first `rounds` rounds, by default T^(2/3) of them; a task that never
-//! completed then counts as 0.
+//! It explores in the first `rounds` rounds, by default T^(2/3) of them; a task without completions
+//! then has mean 0.
 //!
-//! Guarantee: none for any curves; where the whole budget makes every task complete, the usual
-//! O(T^(2/3)).
+//! Guarantee: none for general curves; the usual O(T^(2/3)) if the whole budget completes every
+//! task.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ pub(super) struct ExploreThenCommit {
 pub struct ExploreThenCommitState {
     #[serde(flatten)]
     counts: Counts,
-    /// The means when the exploring ended.
+    /// The means at the end of the exploration.
     committed: Option<Vec<f64>>,
 }
 

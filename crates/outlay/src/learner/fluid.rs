@@ -2,7 +2,7 @@
 
 use super::{LearnerSpec, kl, log_term};
 
-/// The index of a task with this mean after so many completions; `None` if the learner's rule has
+/// The index of a task with this mean after this many completions; `None` if the learner's rule has
 /// no such form.
 pub(crate) fn fluid_index(
     learner: &LearnerSpec,

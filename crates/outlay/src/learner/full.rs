@@ -1,9 +1,8 @@
-//! `full`: Algorithm 1 fed with every reward, also of tasks that failed. Needs full feedback.
+//! `full`: Algorithm 1 with every reward, including those of failed tasks. Needs full feedback.
 //!
-//! Not for use but for comparison: its distance from `algorithm-1` is the price of censoring.
+//! It is a benchmark: its advantage over `algorithm-1` is the price of censoring.
 //!
-//! Guarantee: that of `algorithm-1`; its confidence intervals are those of the round's number,
-//! whatever is played.
+//! Guarantee: that of `algorithm-1`; every task has one observation per round, whatever is played.
 
 use super::Learner;
 use super::algorithm_1::Algorithm1;

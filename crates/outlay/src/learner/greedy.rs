@@ -1,4 +1,4 @@
-//! `greedy`: the best split for the means seen so far; a task that never completed counts as 1.
+//! `greedy`: the best split for the observed means; a task without completions has mean 1.
 //!
 //! Guarantee: none. On thresholds its regret is linear: a task whose first reward was 0 is never
 //! tried again.

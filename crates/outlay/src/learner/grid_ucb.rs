@@ -1,11 +1,11 @@
-//! `grid-ucb`: UCB1 (Auer, Cesa-Bianchi and Fischer 2002) on a grid of splits, each an arm of its
-//! own. Sees the round's gain only.
+//! `grid-ucb`: UCB1 (Auer, Cesa-Bianchi and Fischer 2002) on a grid of splits, each of which is an
+//! arm. It observes only the gain of the round.
 //!
-//! The arms are the splits in `units` equal parts that meet the bounds; index: mean gain + K sqrt(2
-//! log t / plays), as a gain is at most K.
+//! The arms are the splits into `units` equal parts that satisfy the bounds. Index: mean gain + K
+//! sqrt(2 log t / plays), since a gain is at most K.
 //!
-//! Guarantee: UCB1's O(sqrt(arms · T log T)) against the best arm of the grid; the grid's own error
-//! is added to that in full.
+//! Guarantee: UCB1's O(sqrt(arms · T log T)) against the best arm of the grid, plus the
+//! discretisation error of the grid.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,16 +13,16 @@ use super::{Decision, Learner, LearnerError, LearnerState, PlayedRound, RoundCon
 use crate::feedback::Outcome;
 use crate::problem::{Bounds, Problem};
 
-/// More arms than this are not learnt in any horizon.
-pub(super) const MOST_ARMS: usize = 10_000;
-/// Without `units` the grid is as fine as this many arms allow.
+/// The largest number of arms; more cannot be learned in any realistic horizon.
+pub(super) const MAX_ARMS: usize = 10_000;
+/// The largest number of arms if `units` is not given.
 const DEFAULT_ARMS: usize = 200;
-/// Nor finer than this.
+/// The largest number of units if `units` is not given.
 const FINEST: u32 = 100;
 
 #[derive(Debug, Clone)]
 pub(super) struct GridUcb {
-    /// Whole parts a task, arm by arm.
+    /// The units that each arm gives to each task.
     arms: Vec<Vec<u32>>,
     units: u32,
     tasks: f64,
@@ -43,7 +43,7 @@ impl GridUcb {
     ) -> Result<Box<dyn Learner>, LearnerError> {
         let tasks = problem.tasks().len();
         let units = units.unwrap_or_else(|| finest_grid(tasks));
-        if count_arms(tasks, units) > MOST_ARMS as f64 {
+        if count_arms(tasks, units) > MAX_ARMS as f64 {
             return Err(LearnerError::GridTooFine { units, tasks });
         }
         let bounds: Vec<Bounds> = problem.tasks().iter().map(|task| task.bounds()).collect();
@@ -56,7 +56,7 @@ impl GridUcb {
         Ok(Box::new(Self { arms, units, tasks: tasks as f64, state }))
     }
 
-    /// The arm that a split is: its parts, counted in the largest sum that was split.
+    /// The arm of this split.
     fn arm_of(&self, spend: &[f64]) -> Option<usize> {
         let unit = spend.iter().sum::<f64>() / f64::from(self.units);
         if !(unit > 0.0) {
@@ -67,7 +67,7 @@ impl GridUcb {
     }
 }
 
-/// Splits of `units` over `tasks`, as a number that cannot overflow.
+/// The number of splits of `units` over `tasks`, as a float, which cannot overflow.
 fn count_arms(tasks: usize, units: u32) -> f64 {
     (1..tasks).map(|step| (f64::from(units) + step as f64) / step as f64).product()
 }
@@ -76,8 +76,8 @@ fn finest_grid(tasks: usize) -> u32 {
     (1..=FINEST).rev().find(|&units| count_arms(tasks, units) <= DEFAULT_ARMS as f64).unwrap_or(1)
 }
 
-/// Every way to hand out the parts that are left to the tasks that are left, in the order of the
-/// lists themselves.
+/// Lists all ways to distribute the remaining units over the remaining tasks, in lexicographic
+/// order.
 fn list_arms(
     bounds: &[Bounds],
     unit: f64,

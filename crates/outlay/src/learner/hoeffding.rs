@@ -1,5 +1,4 @@
-//! `hoeffding`: Algorithm 1 with the width that Hoeffding's inequality asks for and no more,
-//! clipped at 1.
+//! `hoeffding`: Algorithm 1 with exactly the width of Hoeffding's inequality, clipped at 1.
 //!
 //! Index: `min(1, m + sqrt(L / 2N))`, 1 before the first completion, `L = log(2/δ)`, `δ = 1/(KT)²`.
 //!

@@ -1,12 +1,12 @@
-//! Learners that weigh a task by an index of its completions and rewards.
+//! Index policies: the weight of a task is an index of its completions and rewards.
 
 use super::counts::Counts;
 use super::{Decision, Learner, LearnerState, RoundContext, StateError};
 use crate::feedback::{Completion, Outcome};
 
-/// What a task may be worth, from what was seen of it.
+/// An optimistic estimate of each task's mean reward from its counts.
 pub(super) trait Index: std::fmt::Debug + Clone + Send + 'static {
-    /// A task's counts have changed.
+    /// Updates the index of a task whose counts have changed.
     fn update(&mut self, task: usize, counts: &Counts);
 
     /// The indices for a round.
@@ -30,7 +30,7 @@ impl<I: Index> IndexPolicy<I> {
         learner
     }
 
-    /// Counts every reward, also the forgone ones.
+    /// Counts every reward, including forgone ones.
     pub(super) fn with_full_feedback(tasks: usize, index: I) -> Self {
         Self { uses_forgone: true, ..Self::new(tasks, index) }
     }
@@ -78,11 +78,11 @@ impl<I: Index> Learner for IndexPolicy<I> {
 
 /// An index that depends on a task's counts alone, not on the round.
 pub(super) trait CountIndex: std::fmt::Debug + Clone + Send + 'static {
-    /// From completions and the mean of their rewards, zero before the first.
+    /// The index from completions and their mean reward, which is zero before the first.
     fn index(&self, completions: f64, mean: f64) -> f64;
 }
 
-/// Such an index, computed once a completion instead of once a round.
+/// A [`CountIndex`], computed once per completion instead of once per round.
 #[derive(Debug, Clone)]
 pub(super) struct CachedIndex<I> {
     rule: I,

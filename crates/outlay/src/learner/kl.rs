@@ -1,15 +1,15 @@
 //! Upper confidence bounds by the Bernoulli divergence.
 //!
-//! The bound is the largest `q` with `kl(mean, q) <= level`. Where the level is small it is a short
-//! series away from the mean, and one or two steps of Halley's method leave nothing but rounding;
-//! elsewhere three steps from an upper bound do. Several tasks are worked on side by side, but a
-//! bound depends on its own task alone, to the last bit.
+//! The bound is the largest `q` with `kl(mean, q) <= level`. At small levels a short series around
+//! the mean and one or two steps of Halley's method are accurate to rounding; elsewhere three steps
+//! from an upper bound are. Tasks are vectorised, but each bound depends on its own task alone, bit
+//! for bit.
 
 use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::{exp, ln};
 
-/// Steps of Halley's method, from a start that the tests have found good enough for them: the
-/// series at small and at moderate widths, upper bounds at large ones.
+/// Steps of Halley's method that the tests found sufficient: from the series at small and at
+/// moderate widths, from an upper bound at large ones.
 const STEPS: [f64; 3] = [1.0, 2.0, 3.0];
 /// Widths, in units of the variance, up to which the series is followed by one step, and by two.
 const SMALL_WIDTH: f64 = 0.4;
@@ -52,7 +52,7 @@ fn series(mean: f64, level: f64) -> (f64, f64) {
     (q, if relative <= SMALL_WIDTH { STEPS[0] } else { steps })
 }
 
-/// An upper bound on the bound: the least of what four lower bounds on the divergence allow.
+/// An upper bound on `q`: the smallest of four, each from a lower bound on the divergence.
 #[inline(always)]
 fn upper_bound(mean: f64, level: f64) -> f64 {
     let rest = 1.0 - mean;
@@ -69,21 +69,21 @@ fn upper_bound(mean: f64, level: f64) -> f64 {
 #[inline(always)]
 fn step(q: f64, mean: f64, level: f64) -> f64 {
     let (rest, other) = (1.0 - mean, 1.0 - q);
-    // A mean at an end takes no part in the divergence; its logarithm must only be a number.
+    // A mean of 0 or 1 has no part in the divergence; its logarithm must only be finite.
     let risen = ln(q / if mean > 0.0 { mean } else { 1.0 });
     let fallen = ln(other / if rest > 0.0 { rest } else { 1.0 });
     let excess = -mean * risen - rest * fallen - level;
-    // The slope in q is d / (q (1-q)), the bend m/q^2 + (1-m)/(1-q)^2; written with one division.
+    // The first derivative in q is d / (q (1-q)), the second m/q^2 + (1-m)/(1-q)^2.
     let inverse = 1.0 / (q - mean);
     let newton = excess * q * other * inverse;
     let bend = excess * (mean * other * other + rest * q * q) * (inverse * inverse);
-    // Far away the correction would overshoot.
+    // Far from the root the correction would overshoot.
     let next = q - newton / (1.0 - 0.5 * bend).clamp(0.3, 3.0);
     let next = if next > mean { next } else { 0.5 * (q + mean) };
     next.min(BELOW_ONE)
 }
 
-/// What no step is to decide: nothing beyond the mean at level 0, and nothing beyond 1.
+/// The exact ends: the mean at level 0, and never above 1.
 #[inline(always)]
 fn finish(q: f64, mean: f64, level: f64) -> f64 {
     let q = if level > 0.0 { q } else { mean };
@@ -117,7 +117,7 @@ impl Loop for UpperAll<'_> {
         let count = self.uppers.len();
         let mut from = 0;
         while from < count {
-            // Wide blocks hide the steps' latency; a narrow one wastes no lanes on the rest.
+            // Wide blocks hide latency; a narrow one wastes no lanes on the remainder.
             from += match count - from {
                 13.. => self.block::<8>(from),
                 9..=12 => self.block::<12>(from),
@@ -196,7 +196,7 @@ mod tests {
                 }
                 let expected = -(0.5 * (low + high)).exp_m1();
                 let bound = upper(mean, level);
-                // The divergence itself is known to 1e-16, which is 1e-16/slope in the bound.
+                // The divergence is accurate to 1e-16, hence the bound to 1e-16/slope.
                 let blur = 4e-16 * expected * (1.0 - expected) / (expected - mean).max(1e-16);
                 assert!(
                     (bound - expected).abs() <= 1e-14 + blur,

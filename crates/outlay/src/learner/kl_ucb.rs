@@ -14,7 +14,7 @@ use crate::numeric::exp_log_scalar::ln;
 #[derive(Debug, Clone)]
 pub(super) struct KlUcb {
     means: Vec<f64>,
-    /// `1 / N`; zero before the first completion, when the mean stands at 1.
+    /// `1 / N`; zero before the first completion, when the mean is set to 1.
     scales: Vec<f64>,
     levels: Vec<f64>,
 }

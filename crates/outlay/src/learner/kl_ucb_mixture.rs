@@ -18,10 +18,10 @@ pub(super) struct KlUcbMixture {
     /// `log(K²T)`.
     base: f64,
     indices: Vec<f64>,
-    /// Tasks with news since the last round; their bounds are found together.
+    /// Tasks with new outcomes since the last round; their bounds are computed together.
     changed: Vec<usize>,
     is_changed: Vec<bool>,
-    /// One place a changed task.
+    /// One entry per changed task.
     means: Vec<f64>,
     levels: Vec<f64>,
     uppers: Vec<f64>,
@@ -85,16 +85,16 @@ fn base(tasks: usize, horizon: f64) -> f64 {
     2.0 * (tasks as f64).ln() + horizon.ln()
 }
 
-/// What `N kl(m, q)` may reach, after at least one completion.
+/// The bound on `N kl(m, q)` after at least one completion.
 pub(super) fn level(tasks: usize, horizon: f64, completions: f64, reward_sum: f64) -> f64 {
     base(tasks, horizon) + mixture_cost(completions, reward_sum)
 }
 
-/// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, what mixing over all means costs: at most
-/// `log(N+1)`.
+/// `- log B(S+1, N-S+1) + S log m + (N-S) log(1-m)`, the cost of the mixture over all means: at
+/// most `log(N+1)`.
 fn mixture_cost(completions: f64, reward_sum: f64) -> f64 {
     let failures = (completions - reward_sum).max(0.0);
-    if !is_series_good(completions, reward_sum) {
+    if !is_series_accurate(completions, reward_sum) {
         return ln(completions + 1.0) + excess_over_power(completions)
             - excess_over_power(reward_sum)
             - excess_over_power(failures);
@@ -102,12 +102,12 @@ fn mixture_cost(completions: f64, reward_sum: f64) -> f64 {
     series_cost(completions, reward_sum)
 }
 
-/// Whether completions with and without reward are many enough for [`series_cost`].
-fn is_series_good(completions: f64, reward_sum: f64) -> bool {
+/// Whether there are enough completions with and without reward for [`series_cost`].
+fn is_series_accurate(completions: f64, reward_sum: f64) -> bool {
     reward_sum.min((completions - reward_sum).max(0.0)) >= SERIES_FROM
 }
 
-/// The same with the four logarithms in one: nearly every round comes this way.
+/// The same with one logarithm instead of four; nearly every round takes this path.
 #[inline(always)]
 fn series_cost(completions: f64, reward_sum: f64) -> f64 {
     let failures = (completions - reward_sum).max(0.0);
@@ -116,10 +116,10 @@ fn series_cost(completions: f64, reward_sum: f64) -> f64 {
     0.5 * ln(ratio) + stirling(completions) - stirling(reward_sum) - stirling(failures)
 }
 
-/// Stirling's series is good to the last digit from here on.
+/// From here on Stirling's series is accurate to the last digit.
 const SERIES_FROM: f64 = 16.0;
 
-/// `log Γ(x+1) - x log x + x`: what the factorial has beyond the power, made small so that
+/// `log Γ(x+1) - x log x + x`: the excess of the factorial over the power, kept small so that
 /// differences keep their digits.
 fn excess_over_power(x: f64) -> f64 {
     if x < SERIES_FROM {
@@ -129,7 +129,7 @@ fn excess_over_power(x: f64) -> f64 {
     0.5 * ln(std::f64::consts::TAU * x) + stirling(x)
 }
 
-/// What Stirling's series adds to `log √(2πx)`.
+/// The correction of Stirling's series to `log √(2πx)`.
 #[inline(always)]
 fn stirling(x: f64) -> f64 {
     let inverse = 1.0 / x;
@@ -147,7 +147,7 @@ mod tests {
     use statrs::function::gamma::ln_gamma;
 
     #[test]
-    fn the_cost_is_the_definition() {
+    fn the_cost_matches_its_definition() {
         for completions in [1.0f64, 2.0, 7.0, 15.0, 16.0, 40.0, 1000.0, 1e6] {
             for share in [0.0, 1e-3, 0.25, 0.5, 0.7, 0.999, 1.0] {
                 let sum = share * completions;

@@ -15,15 +15,15 @@ use super::kl;
 use crate::numeric::dispatch::{Loop, vectorised};
 use crate::numeric::exp_log_scalar::ln;
 
-/// The factor `c` of the level, picked by measurement.
+/// The factor `c` of the level, chosen by measurement.
 pub(crate) const DEFAULT_FACTOR: f64 = 1.1;
 
-/// What can be said before the round is known, task by task.
+/// The parts of each task's index that do not depend on the round.
 #[derive(Debug, Clone)]
 pub(super) struct KlUcbPlus {
     factor: f64,
     means: Vec<f64>,
-    /// `1 / N`; zero before the first completion, when the mean stands at 1.
+    /// `1 / N`; zero before the first completion, when the mean is set to 1.
     shares: Vec<f64>,
     levels: Vec<f64>,
 }
@@ -72,7 +72,7 @@ impl Loop for Levels<'_> {
     #[inline(always)]
     fn run(self) {
         for (level, &share) in self.levels.iter_mut().zip(self.shares) {
-            // Without a share the logarithm is none, and its maximum with 0 is 0.
+            // At share 0 the logarithm is -∞ or NaN, and its maximum with 0 is 0.
             *level = self.factor * share * ln(self.round * share).max(0.0);
         }
     }

@@ -1,22 +1,22 @@
-//! `lattimore`: saturating lines of unknown steepness, after T. Lattimore, K. Crammer and C.
+//! `lattimore`: saturating linear curves of unknown slope, after T. Lattimore, K. Crammer and C.
 //! Szepesvári, "Optimal resource allocation with semi-bandit feedback" (UAI 2014, arXiv:1406.3840).
 //!
-//! Assumes curves min(1, x/ν) and rewards of 1, with ν unknown: it never looks at the problem's
-//! curves nor at rewards, only at who completed for how much. On other curves it stays within the
-//! budget and does something, but nothing speaks for it.
+//! Assumes curves min(1, x/ν) and rewards of 1, with ν unknown. It ignores the problem's curves and
+//! the rewards and uses only which tasks completed at which spend. On other curves its allocations
+//! are feasible, but there is no reason to use it.
 //!
-//! For each task it keeps bounds low <= ν <= high that only ever close in. A round gives, from the
-//! lowest `low` up, each task its `low` or what is left: the most hopeful split. As no spend x is
-//! above ν, a task completes with chance x/ν exactly, so that
+//! For each task it keeps bounds low <= ν <= high that only tighten. In increasing order of `low`,
+//! each task gets its `low` or the remaining budget: the optimistic split. As no spend x is above
+//! ν, a task completes with probability exactly x/ν, so that
 //!
 //! ```text
 //! 1/ν  is within  Σ w B / Σ w x  ±  f / Σ w x,      w = 1 / (1 − x/high)
 //! f = a + sqrt(2 (V + 1) l + a²),   a = (R + 1) l / 3,   l = log(6 (R + 1)² (V + 1)² (T K)²),   R = max w,   V = Σ w x / low
 //! ```
 //!
-//! with high probability, B being 1 where it completed. The weights are about the inverse
-//! variances: close to ν a completion is almost certain, a failure tells much, and the bounds close
-//! in like 1/t instead of 1/√t.
+//! with high probability, where B is 1 for a completion. The weights are close to the inverse
+//! variances: near ν a completion is almost certain, a failure is informative, and the bounds
+//! tighten like 1/t instead of 1/√t.
 //!
 //! The principle is that of the paper; the start-up phase is ours. A task without a `low` receives a
 //! K-th of the budget, then half of the last sufficient spend, until it fails: a failure at x means
@@ -37,13 +37,13 @@ use super::{Decision, Learner, LearnerState, RoundContext, StateError};
 use crate::feedback::Outcome;
 use crate::problem::{Bounds, Problem};
 
-/// No outcome weighs more than this: where the bounds have met, the weight would be infinite.
-/// Lighter weights are as valid.
-const HEAVIEST: f64 = 1e6;
-/// The first trials do not go below this share of the budget.
-const LEAST_TRIAL: f64 = 1e-18;
-/// What is left is shared out if it is at least this part of what the tasks have got.
-const WORTH_SHARING: f64 = 0.25;
+/// The largest weight of an outcome: where the bounds meet, the weight would be infinite. Smaller
+/// weights are valid, too.
+const MAX_WEIGHT: f64 = 1e6;
+/// The smallest first trial, as a share of the budget.
+const MIN_TRIAL: f64 = 1e-18;
+/// The residual budget is distributed if it is at least this share of the allocated one.
+const MIN_RESIDUAL: f64 = 0.25;
 
 #[derive(Debug, Clone)]
 pub(super) struct Lattimore {
@@ -59,19 +59,20 @@ pub(super) struct Lattimore {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LattimoreState {
     tasks: Vec<Difficulty>,
-    /// What came back since the last decision. It is taken up at the next one, sorted, so that the
-    /// order of arrival is without effect.
-    news: Vec<News>,
+    /// Outcomes since the last decision. The next decision processes them sorted, so that the order
+    /// of arrival has no effect.
+    #[serde(rename = "news")]
+    pending: Vec<Observation>,
 }
 
-/// What is known of the spend ν from which on a task always completes.
+/// Estimates of ν, the spend at which a task always completes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Difficulty {
     /// ν is at least this; 0 until the first failure.
     low: f64,
-    /// ν is at most this; absent: nothing is known.
+    /// ν is at most this; absent: unknown.
     high: Option<f64>,
-    /// The least spend that sufficed.
+    /// The smallest spend with a completion.
     sufficed: Option<f64>,
     /// Σ w B.
     completions: f64,
@@ -84,13 +85,13 @@ struct Difficulty {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-struct News {
+struct Observation {
     task: usize,
     spend: f64,
     completed: bool,
 }
 
-impl News {
+impl Observation {
     fn order(&self, other: &Self) -> Ordering {
         let by_spend = || self.spend.total_cmp(&other.spend);
         self.task.cmp(&other.task).then_with(by_spend).then(self.completed.cmp(&other.completed))
@@ -98,12 +99,12 @@ impl News {
 }
 
 impl Difficulty {
-    /// Takes up everything that came back since the last decision.
-    fn learn(&mut self, news: &[News], log_confidence: f64) {
-        // Which outcomes count, and how much, was settled before any of them was seen: else the
-        // luckier ones would count more.
+    /// Learns from the outcomes of this task since the last decision.
+    fn learn(&mut self, observations: &[Observation], log_confidence: f64) {
+        // Which outcomes count, and with which weight, is fixed before any of them is used:
+        // otherwise lucky ones would count more.
         let (low, high) = (self.low, self.high);
-        for &News { spend, completed, .. } in news {
+        for &Observation { spend, completed, .. } in observations {
             if spend <= low {
                 self.count(spend, completed, low, high);
             }
@@ -113,19 +114,19 @@ impl Difficulty {
                 self.low = self.low.max(spend);
             }
         }
-        self.close_in(log_confidence);
+        self.tighten(log_confidence);
     }
 
     fn count(&mut self, spend: f64, completed: bool, low: f64, high: Option<f64>) {
         let chance = high.map_or(0.0, |high| spend / high);
-        let weight = 1.0 / (1.0 - chance).max(1.0 / HEAVIEST);
+        let weight = 1.0 / (1.0 - chance).max(1.0 / MAX_WEIGHT);
         self.completions += if completed { weight } else { 0.0 };
         self.spend += weight * spend;
         self.variance += weight * spend / low;
         self.largest_weight = self.largest_weight.max(weight);
     }
 
-    fn close_in(&mut self, log_confidence: f64) {
+    fn tighten(&mut self, log_confidence: f64) {
         let (slope, width) = (self.completions / self.spend, self.width(log_confidence));
         let (least, most) = (1.0 / (slope + width), 1.0 / (slope - width));
         if least.is_finite() {
@@ -136,22 +137,22 @@ impl Difficulty {
         }
     }
 
-    /// How far from the truth the estimated slope 1/ν may be.
+    /// The confidence width of the estimated slope 1/ν.
     fn width(&self, log_confidence: f64) -> f64 {
         let log = log_confidence + 2.0 * self.largest_weight.ln_1p() + 2.0 * self.variance.ln_1p();
         let jump = (self.largest_weight + 1.0) * log / 3.0;
         (jump + (2.0 * (self.variance + 1.0) * log + jump * jump).sqrt()) / self.spend
     }
 
-    /// The most that is sure not to be wasted; before the first failure a trial.
-    fn wants(&self, share: f64, least_trial: f64) -> f64 {
+    /// The largest spend that is certainly at most ν; before the first failure a trial.
+    fn demand(&self, share: f64, min_trial: f64) -> f64 {
         if self.low > 0.0 {
             return self.low;
         }
-        self.sufficed.map_or(share, |least| share.min(0.5 * least)).max(least_trial)
+        self.sufficed.map_or(share, |least| share.min(0.5 * least)).max(min_trial)
     }
 
-    fn is_sound(&self) -> bool {
+    fn is_valid(&self) -> bool {
         let numbers = [self.low, self.completions, self.spend, self.variance, self.largest_weight];
         let spends = [self.high, self.sufficed].into_iter().flatten();
         numbers.into_iter().all(is_amount)
@@ -173,23 +174,26 @@ impl Lattimore {
         Self {
             bounds: problem.tasks().iter().map(|task| task.bounds()).collect(),
             log_confidence: 6.0_f64.ln() + 2.0 * ((horizon as f64).ln() + (tasks as f64).ln()),
-            state: LattimoreState { tasks: vec![Difficulty::default(); tasks], news: Vec::new() },
+            state: LattimoreState {
+                tasks: vec![Difficulty::default(); tasks],
+                pending: Vec::new(),
+            },
             order: (0..tasks).collect(),
         }
     }
 
-    fn take_up_news(&mut self) {
-        let LattimoreState { tasks, news } = &mut self.state;
-        news.sort_unstable_by(News::order);
-        for of_one_task in news.chunk_by(|one, other| one.task == other.task) {
+    fn learn_pending(&mut self) {
+        let LattimoreState { tasks, pending } = &mut self.state;
+        pending.sort_unstable_by(Observation::order);
+        for of_one_task in pending.chunk_by(|one, other| one.task == other.task) {
             tasks[of_one_task[0].task].learn(of_one_task, self.log_confidence);
         }
-        news.clear();
+        pending.clear();
     }
 
-    /// Shares what is left among the tasks that have failed before, in proportion to what they
-    /// have.
-    fn share_out(&self, left: f64, spends: &mut [f64]) {
+    /// Distributes the residual budget over the tasks that have failed before, in proportion to
+    /// their spends.
+    fn distribute_residual(&self, left: f64, spends: &mut [f64]) {
         let has_failed = |task: usize| self.state.tasks[task].low > 0.0;
         let given: f64 = spends
             .iter()
@@ -197,7 +201,7 @@ impl Lattimore {
             .filter(|(task, _)| has_failed(*task))
             .map(|(_, spend)| spend)
             .sum();
-        if !(given > 0.0 && left >= WORTH_SHARING * given) {
+        if !(given > 0.0 && left >= MIN_RESIDUAL * given) {
             return;
         }
         let more = 1.0 + left / given;
@@ -215,7 +219,7 @@ impl Learner for Lattimore {
     }
 
     fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision {
-        self.take_up_news();
+        self.learn_pending();
         let tasks = &self.state.tasks;
         self.order.sort_unstable_by(|&one, &other| {
             tasks[one].low.total_cmp(&tasks[other].low).then(one.cmp(&other))
@@ -228,15 +232,15 @@ impl Learner for Lattimore {
         let share = context.budget / tasks.len() as f64;
         for &task in self.order.iter().filter(|task| context.has(**task)) {
             let Bounds { min, max, at_least } = self.bounds[task];
-            let wanted =
-                tasks[task].wants(share, LEAST_TRIAL * context.budget).max(at_least).min(max);
-            let spend = wanted.min(min + left);
+            let demand =
+                tasks[task].demand(share, MIN_TRIAL * context.budget).max(at_least).min(max);
+            let spend = demand.min(min + left);
             if spend > min && spend >= at_least {
                 numbers[task] = spend;
                 left -= spend - min;
             }
         }
-        self.share_out(left, numbers);
+        self.distribute_residual(left, numbers);
         Decision::Allocation
     }
 
@@ -248,15 +252,15 @@ impl Learner for Lattimore {
             Outcome::Failed | Outcome::Forgone(_) => false,
             Outcome::Missing => return,
         };
-        // Who was given nothing tells nothing.
+        // A task without spend is uninformative.
         if spend > 0.0 && spend.is_finite() && task < self.state.tasks.len() {
-            self.state.news.push(News { task, spend, completed });
+            self.state.pending.push(Observation { task, spend, completed });
         }
     }
 
     fn save(&self) -> LearnerState {
         let mut state = self.state.clone();
-        state.news.sort_unstable_by(News::order);
+        state.pending.sort_unstable_by(Observation::order);
         LearnerState::Lattimore(state)
     }
 
@@ -266,13 +270,13 @@ impl Learner for Lattimore {
             other => other.read()?,
         };
         let tasks = self.bounds.len();
-        let are_news_sound = state
-            .news
+        let is_pending_valid = state
+            .pending
             .iter()
-            .all(|news| news.task < tasks && is_amount(news.spend) && news.spend > 0.0);
+            .all(|seen| seen.task < tasks && is_amount(seen.spend) && seen.spend > 0.0);
         if state.tasks.len() != tasks
-            || !state.tasks.iter().all(Difficulty::is_sound)
-            || !are_news_sound
+            || !state.tasks.iter().all(Difficulty::is_valid)
+            || !is_pending_valid
         {
             return Err(StateError::SlopeBounds(tasks));
         }
@@ -297,7 +301,7 @@ mod tests {
         Lattimore::new(&instance.problem(horizon, 1).unwrap(), horizon)
     }
 
-    /// Plays to the horizon; `look` is shown every state and split.
+    /// Plays to the horizon; `look` is called with every state and split.
     fn play(
         learner: &mut Lattimore,
         full_at: &[f64],
@@ -315,14 +319,14 @@ mod tests {
                 learner.observe_spent(
                     task,
                     spend,
-                    if completes { Outcome::Done(Reward::MOST) } else { Outcome::Failed },
+                    if completes { Outcome::Done(Reward::MAX) } else { Outcome::Failed },
                 );
             }
         }
     }
 
     #[test]
-    fn the_bounds_hold_the_truth_and_only_close_in() {
+    fn the_bounds_contain_the_truth_and_only_tighten() {
         for full_at in [FULL_AT.as_slice(), &[0.1, 0.2, 0.3], &[1.5, 3.0], &[1e-6, 0.7, 40.0]] {
             for seed in 1..=40 {
                 let mut bounds = vec![(0.0, f64::INFINITY); full_at.len()];
@@ -344,10 +348,9 @@ mod tests {
         }
     }
 
-    /// Funded tasks are known to a few percent in the end: bounds that hold the truth by being
-    /// empty of content would not do.
+    /// In the end ν is known to a few percent for funded tasks: the bounds are not trivially wide.
     #[test]
-    fn the_bounds_of_funded_tasks_close_in() {
+    fn the_bounds_of_funded_tasks_tighten() {
         let mut learner = learner(&FULL_AT, 20_000);
         play(&mut learner, &FULL_AT, 20_000, 1, |_, _, _| {});
         for task in [1, 3, 4] {
@@ -368,12 +371,12 @@ mod tests {
         for trial in [0.5, 0.25, 0.125] {
             learner.decide(&context, &mut spend);
             assert_eq!(spend, [trial; 2]);
-            (0..2).for_each(|task| learner.observe_spent(task, trial, Outcome::Done(Reward::MOST)));
+            (0..2).for_each(|task| learner.observe_spent(task, trial, Outcome::Done(Reward::MAX)));
         }
         learner.observe_spent(0, 0.0625, Outcome::Failed);
         learner.observe_spent(1, 0.0625, Outcome::Missing);
         learner.decide(&context, &mut spend);
-        // The second still tries; the first gets all the rest, as it has little to be sure of.
+        // The second still tries; the first gets the whole residual, as its `low` is small.
         assert_eq!(spend, [0.9375, 0.0625]);
         assert_eq!((learner.state.tasks[0].low, learner.state.tasks[1].low), (0.0625, 0.0));
     }
@@ -388,13 +391,13 @@ mod tests {
                 &mut spend,
             );
             assert!(spend[0] > 0.0 && spend[1] == 0.0);
-            learner.observe_spent(0, spend[0], Outcome::Done(Reward::MOST));
+            learner.observe_spent(0, spend[0], Outcome::Done(Reward::MAX));
         }
         assert!(spend[0] < 1e-317);
     }
 
     #[test]
-    fn unsound_states_are_refused() {
+    fn invalid_states_are_rejected() {
         let mut learner = learner(&FULL_AT, 100);
         play(&mut learner, &FULL_AT, 20, 1, |_, _, _| {});
         let sound = learner.save();

@@ -7,10 +7,9 @@
 //!
 //! # A learner of your own
 //!
-//! Implement [`Learner`] in your own crate and pass it to a
-//! [`Campaign`](crate::campaign::Campaign) or an [`Experiment`](crate::simulation::Experiment) as a
-//! [`LearnerChoice::own`]. Only [`decide`](Learner::decide) and [`observe`](Learner::observe) are
-//! required.
+//! Implement [`Learner`] in your own crate and pass it to a [`Campaign`](crate::campaign::Campaign)
+//! or an [`Experiment`](crate::simulation::Experiment) as a [`LearnerChoice::custom`]. Only
+//! [`decide`](Learner::decide) and [`observe`](Learner::observe) are required.
 //!
 //! ```
 //! use outlay::campaign::{Campaign, CampaignOptions};
@@ -43,7 +42,7 @@
 //!
 //! let tasks = vec![TaskSpec::new("search", Curve::exponential(90.0)?)];
 //! let problem = ProblemSpec { budget: 100.0, tasks, ..ProblemSpec::default() }.check()?;
-//! let learner = LearnerChoice::own("optimistic-mean", |inputs| {
+//! let learner = LearnerChoice::custom("optimistic-mean", |inputs| {
 //!     let ones = vec![1.0; inputs.problem.tasks().len()];
 //!     OptimisticMean { completions: ones.clone(), rewards: ones }
 //! });
@@ -85,7 +84,7 @@ mod thompson;
 mod uniform;
 
 pub use algorithm_1::log_term;
-pub use choice::{LearnerChoice, LearnerInputs, OwnLearner};
+pub use choice::{CustomLearner, LearnerChoice, LearnerInputs};
 pub use counts::Counts;
 pub use error::{LearnerError, StateError};
 pub use explore_then_commit::ExploreThenCommitState;
@@ -141,7 +140,7 @@ pub struct PlayedRound<'a> {
 
 /// A policy that chooses the next allocation from the outcomes so far.
 ///
-/// See the [module documentation](self) for an example.
+/// The [module documentation](self) has an example.
 pub trait Learner: std::fmt::Debug + Send + CloneLearner {
     /// Decides a round: writes one number per task, weights or spends, and returns which.
     fn decide(&mut self, context: &RoundContext<'_>, numbers: &mut [f64]) -> Decision;
@@ -179,25 +178,26 @@ pub trait Learner: std::fmt::Debug + Send + CloneLearner {
         self.observe(task, outcome);
     }
 
-    /// Whether it may change its weights after an allocation: see [`Learner::reconsider`].
-    fn reconsiders(&self) -> bool {
+    /// Whether it may change its weights after an allocation: see [`Learner::revise_weights`].
+    fn revises_weights(&self) -> bool {
         false
     }
 
     /// Called with the oracle's allocation for [`Decision::Weights`] if the learner
-    /// [`reconsiders`](Learner::reconsiders). It may write other weights and return `true` for
-    /// another allocation. `success` is the success probability of each task under the allocation.
-    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
+    /// [`revises_weights`](Learner::revises_weights). It may write other weights and return `true`
+    /// for another allocation. `success` is the success probability of each task under the
+    /// allocation.
+    fn revise_weights(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
         let _ = (success, weights);
         false
     }
 
-    /// Everything that it has learned. The default is [`LearnerState::Empty`].
+    /// The state to save. The default is [`LearnerState::Empty`].
     fn save(&self) -> LearnerState {
         LearnerState::Empty
     }
 
-    /// Replaces what it has learned by a saved state.
+    /// Restores a saved state.
     ///
     /// # Errors
     /// If the state belongs to another kind of learner or to another problem. The default returns

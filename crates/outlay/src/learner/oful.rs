@@ -1,11 +1,12 @@
 //! `oful`: optimism in the face of uncertainty for linear bandits (Dani, Hayes and Kakade 2008;
-//! Abbasi-Yadkori, Pál and Szepesvári 2011) on the feature F(x). Sees the round's gain only.
+//! Abbasi-Yadkori, Pál and Szepesvári 2011) on the feature F(x). It observes only the gain of the
+//! round.
 //!
 //! Ridge regression of the gains on the features gives the ellipsoid |θ - θ̂|_V <= β; the split
-//! maximises <θ̂, F> + β |F|_V⁻¹. That is not separable, so it is climbed: the best θ of the
-//! ellipsoid for a split, the best split for that θ, and so on until nothing moves, from several
-//! starts. A climb never goes down, but may end below the top: the bound is then the one for an
-//! approximate oracle.
+//! maximises <θ̂, F> + β |F|_V⁻¹. This is not separable, so it is maximised by alternating from
+//! several starts: the best θ of the ellipsoid for a split, the best split for that θ, until
+//! neither changes. The objective never decreases, but may stop at a local optimum; the regret
+//! bound is then that of an approximate oracle.
 //!
 //! Guarantee: Õ(K√T) under bandit feedback; the paper's Theorem 2 says that √T cannot be beaten
 //! there.
@@ -15,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use super::{Decision, Learner, LearnerState, PlayedRound, RoundContext, StateError};
 use crate::feedback::Outcome;
 
-/// A climb that gains less than this share has arrived.
-const ARRIVED: f64 = 1e-9;
-/// No climb takes more steps than this.
-const MOST_STEPS: u32 = 30;
+/// An ascent whose relative gain is below this has converged.
+const CONVERGED: f64 = 1e-9;
+/// The largest number of steps of an ascent.
+const MAX_STEPS: u32 = 30;
 
 #[derive(Debug, Clone)]
 pub(super) struct Oful {
@@ -28,8 +29,8 @@ pub(super) struct Oful {
     state: OfulState,
     estimate: Vec<f64>,
     radius: f64,
-    climb: Climb,
-    /// A place for products and for the weights in hand.
+    ascent: Ascent,
+    /// A buffer for products and for the current weights.
     scratch: Vec<f64>,
 }
 
@@ -44,9 +45,9 @@ pub struct OfulState {
     response: Vec<f64>,
 }
 
-/// The search for the most hopeful split of one round.
+/// The search for the optimistic split of one round.
 #[derive(Debug, Clone, Default)]
-struct Climb {
+struct Ascent {
     start: usize,
     steps: u32,
     last: f64,
@@ -65,7 +66,7 @@ impl Oful {
             state: OfulState { inverse, log_determinant: 0.0, response: vec![0.0; tasks] },
             estimate: vec![0.0; tasks],
             radius: 0.0,
-            climb: Climb { best_weights: vec![0.0; tasks], ..Climb::default() },
+            ascent: Ascent { best_weights: vec![0.0; tasks], ..Ascent::default() },
             scratch: vec![0.0; tasks],
         })
     }
@@ -81,9 +82,9 @@ impl Oful {
         total
     }
 
-    /// The best parameters of the ellipsoid for a feature, as weights; none below zero. Returns the
-    /// feature's hoped-for gain.
-    fn hope(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
+    /// The best parameters of the ellipsoid for a feature, as nonnegative weights. Returns the
+    /// optimistic gain of the feature.
+    fn optimistic_gain(&self, feature: impl Fn(usize) -> f64, weights: &mut [f64]) -> f64 {
         let norm = self.multiply(&feature, weights).max(0.0).sqrt();
         let step = if norm > 0.0 { self.radius / norm } else { 0.0 };
         let mut gain = self.radius * norm;
@@ -96,9 +97,12 @@ impl Oful {
 
     /// The starts: all tasks together, then each alone.
     fn begin(&mut self, weights: &mut [f64]) {
-        let start = self.climb.start;
-        (self.climb.steps, self.climb.last) = (0, f64::NEG_INFINITY);
-        self.hope(|task| if start == 0 || task + 1 == start { 1.0 } else { 0.0 }, weights);
+        let start = self.ascent.start;
+        (self.ascent.steps, self.ascent.last) = (0, f64::NEG_INFINITY);
+        self.optimistic_gain(
+            |task| if start == 0 || task + 1 == start { 1.0 } else { 0.0 },
+            weights,
+        );
     }
 }
 
@@ -112,39 +116,39 @@ impl Learner for Oful {
         let tasks = self.tasks as f64;
         self.radius = 0.5 * (tasks * (self.state.log_determinant + self.log_confidence)).sqrt()
             + tasks.sqrt();
-        self.climb = Climb {
+        self.ascent = Ascent {
             best: f64::NEG_INFINITY,
-            best_weights: std::mem::take(&mut self.climb.best_weights),
-            ..Climb::default()
+            best_weights: std::mem::take(&mut self.ascent.best_weights),
+            ..Ascent::default()
         };
         self.begin(numbers);
         Decision::Weights
     }
 
-    fn reconsiders(&self) -> bool {
+    fn revises_weights(&self) -> bool {
         true
     }
 
-    fn reconsider(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
-        if self.climb.is_over {
+    fn revise_weights(&mut self, success: &[f64], weights: &mut [f64]) -> bool {
+        if self.ascent.is_over {
             return false;
         }
         self.scratch.copy_from_slice(weights);
-        let gain = self.hope(|task| success[task], weights);
-        if gain > self.climb.best {
-            self.climb.best = gain;
-            self.climb.best_weights.copy_from_slice(&self.scratch);
+        let gain = self.optimistic_gain(|task| success[task], weights);
+        if gain > self.ascent.best {
+            self.ascent.best = gain;
+            self.ascent.best_weights.copy_from_slice(&self.scratch);
         }
-        self.climb.steps += 1;
-        let has_arrived =
-            gain <= self.climb.last + ARRIVED * gain.abs() || self.climb.steps >= MOST_STEPS;
-        self.climb.last = gain;
-        if has_arrived && self.climb.start < self.tasks {
-            self.climb.start += 1;
+        self.ascent.steps += 1;
+        let has_converged =
+            gain <= self.ascent.last + CONVERGED * gain.abs() || self.ascent.steps >= MAX_STEPS;
+        self.ascent.last = gain;
+        if has_converged && self.ascent.start < self.tasks {
+            self.ascent.start += 1;
             self.begin(weights);
-        } else if has_arrived {
-            self.climb.is_over = true;
-            weights.copy_from_slice(&self.climb.best_weights);
+        } else if has_converged {
+            self.ascent.is_over = true;
+            weights.copy_from_slice(&self.ascent.best_weights);
         }
         true
     }

@@ -34,7 +34,7 @@ pub struct LearnerEntry {
     pub feedback: Feedback,
     /// Whether it needs to know the horizon.
     pub needs_horizon: bool,
-    /// What is proved about it in this model.
+    /// The regret guarantee that is proved in this model.
     pub guarantee: &'static str,
 }
 
@@ -137,7 +137,7 @@ learners! {
         epsilon: f64 = DEFAULT_EPSILON
     } => LearnerEntry {
         parameters: "epsilon=0.05",
-        ..entry("epsilon-greedy", "none; explores for ever")
+        ..entry("epsilon-greedy", "none; never stops exploring")
     };
     /// Exploring rounds first, then fixed means.
     ExploreThenCommit {
@@ -183,7 +183,7 @@ learners! {
         needs_horizon: true,
         ..entry(
             "lattimore",
-            "none; of the original O(log² T) for rewards 1 and min(1, x/ν), ν unknown",
+            "none; the original has O(log² T) for rewards 1 and min(1, x/ν), ν unknown",
         )
     };
 }
@@ -208,9 +208,10 @@ impl LearnerSpec {
         let names = LEARNERS.iter().map(|entry| entry.name);
         let aliases = LEARNERS.iter().flat_map(|entry| entry.aliases).copied();
         let mut named = NameWithParameters::parse(text, &names.chain(aliases).collect::<Vec<_>>())?;
-        let is_meant =
+        let matches_name =
             |entry: &LearnerEntry| entry.name == named.name || entry.aliases.contains(&named.name);
-        let spec = DEFAULTS.into_iter().find(|spec| is_meant(&spec.entry())).unwrap_or_default();
+        let spec =
+            DEFAULTS.into_iter().find(|spec| matches_name(&spec.entry())).unwrap_or_default();
         let spec = spec.with_parameters(&mut named)?;
         named.finish()?;
         Ok(spec)
@@ -271,7 +272,7 @@ impl LearnerSpec {
     /// Builds the learner. If the inputs have no horizon, the problem's is used.
     ///
     /// # Errors
-    /// If it needs more feedback than it will get, needs a horizon that is not given, or has an
+    /// If it needs more feedback than it will receive, needs a horizon that is not given, or has an
     /// unsuitable grid.
     pub fn build(&self, inputs: &LearnerInputs<'_>) -> Result<Box<dyn Learner>, LearnerError> {
         let LearnerInputs { problem, horizon, feedback, seed } = *inputs;

@@ -1,12 +1,12 @@
 //! `thompson`: Thompson sampling (Thompson 1933; Agrawal and Goyal 2012) in the allocation rule of
 //! the paper.
 //!
-//! Weight: a draw from Beta(1 + S, 1 + N - S). The draws are the learner's own stream, by round and
-//! task.
+//! Weight: a draw from Beta(1 + S, 1 + N - S). The draws come from the learner's own random stream,
+//! by round and task.
 //!
 //! Guarantee: the bound of the paper's Theorem 3 on the *Bayesian* regret under its uniform prior,
-//! for Bernoulli rewards: given the past, its split and the best one have the same law, so both can
-//! be compared with any valid index. For a fixed problem none is known here.
+//! for Bernoulli rewards: given the past, its split and the best one have the same distribution, so
+//! both can be compared with any valid index. For a fixed problem no bound is known here.
 
 use super::Learner;
 use super::beta_draw::draw_beta;

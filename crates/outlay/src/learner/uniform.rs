@@ -1,6 +1,6 @@
 //! `uniform`: the even split, within the tasks' bounds. It learns nothing.
 //!
-//! Guarantee: none; it is what everybody can do without a tool.
+//! Guarantee: none; it is the baseline that needs no tool.
 
 use super::{Decision, Learner, LearnerState, RoundContext, StateError};
 use crate::feedback::Outcome;
@@ -34,11 +34,11 @@ impl Learner for Uniform {
     }
 }
 
-/// Gives every task that is there the same, as far as its bounds allow: one level for all, raised
-/// to a task's `min` and lowered to its `max`. A task whose share stays below its `at_least` gets
-/// nothing, and the others share what that leaves.
+/// Splits the budget evenly over the available tasks: one level for all, clamped to each task's
+/// `min` and `max`. A task whose share is below its `at_least` gets nothing, and the others share
+/// the residual.
 ///
-/// The slices have one place a task; lower bounds must fit into the budget, as they do in a checked
+/// The slices have one entry per task. The lower bounds must fit into the budget, as in a checked
 /// problem.
 pub fn even_split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>, spend: &mut [f64]) {
     let has = |task: usize| available.is_none_or(|available| available[task]);
@@ -51,29 +51,30 @@ pub fn even_split(bounds: &[Bounds], budget: f64, available: Option<&[bool]>, sp
         let share = |task: usize| level.clamp(bounds[task].min, bounds[task].max);
         let too_little =
             |task: &usize| !spend[*task].is_nan() && share(*task) < bounds[*task].at_least;
-        // The neediest goes first, so that what it leaves may still lift the others.
-        let neediest = (0..spend.len())
+        // The largest `at_least` is dropped first, which may raise the others enough.
+        let most_demanding = (0..spend.len())
             .filter(too_little)
             .max_by(|&one, &other| bounds[one].at_least.total_cmp(&bounds[other].at_least));
-        let Some(neediest) = neediest else {
+        let Some(most_demanding) = most_demanding else {
             for (task, amount) in spend.iter_mut().enumerate() {
                 *amount = if amount.is_nan() { 0.0 } else { share(task) };
             }
             return;
         };
-        spend[neediest] = f64::NAN;
+        spend[most_demanding] = f64::NAN;
     }
 }
 
-/// The level at which the tasks that take part spend the budget; the largest maximum if they
-/// cannot.
+/// The level at which the participating tasks spend the budget; the largest maximum if they cannot.
 fn even_level(bounds: &[Bounds], budget: f64, marks: &[f64]) -> f64 {
-    let takers =
+    let participants =
         || bounds.iter().zip(marks).filter(|(_, mark)| !mark.is_nan()).map(|(bounds, _)| bounds);
-    let count = takers().count() as f64;
+    let count = participants().count() as f64;
     let spent =
-        |level: f64| takers().map(|bounds| level.clamp(bounds.min, bounds.max)).sum::<f64>();
-    if count == 0.0 || takers().all(|bounds| bounds.min == 0.0 && bounds.max * count >= budget) {
+        |level: f64| participants().map(|bounds| level.clamp(bounds.min, bounds.max)).sum::<f64>();
+    if count == 0.0
+        || participants().all(|bounds| bounds.min == 0.0 && bounds.max * count >= budget)
+    {
         return if count > 0.0 { budget / count } else { 0.0 };
     }
     // Between its breakpoints the spend is linear in the level: find the piece, then the point on
@@ -81,7 +82,7 @@ fn even_level(bounds: &[Bounds], budget: f64, marks: &[f64]) -> f64 {
     let mut low = 0.0;
     let mut high = budget;
     for point in
-        takers().flat_map(|bounds| [bounds.min, bounds.max]).filter(|point| *point < budget)
+        participants().flat_map(|bounds| [bounds.min, bounds.max]).filter(|point| *point < budget)
     {
         if spent(point) <= budget {
             low = f64::max(low, point)
@@ -106,7 +107,7 @@ mod tests {
     const FREE: Bounds = Bounds::NONE;
 
     #[test]
-    fn bounds_bend_the_even_split() {
+    fn bounds_change_the_even_split() {
         assert_eq!(split(&[FREE; 4], 1.0, None), [0.25; 4]);
         let capped = Bounds { max: 10.0, ..FREE };
         assert_eq!(split(&[capped, FREE, FREE], 100.0, None), [10.0, 45.0, 45.0]);
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_too_little_gets_nothing() {
+    fn a_task_below_its_least_spend_gets_nothing() {
         let needy = |at_least| Bounds { at_least, ..FREE };
         assert_eq!(split(&[needy(30.0), needy(40.0), FREE], 90.0, None), [45.0, 0.0, 45.0]);
         assert_eq!(split(&[needy(30.0), FREE], 100.0, Some(&[false, true])), [0.0, 100.0]);

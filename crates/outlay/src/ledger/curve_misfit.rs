@@ -3,19 +3,19 @@
 /// A number of completions that disagrees with the curve.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CurveMisfit {
-    /// If the curve is right, a deviation this large has at most this probability.
+    /// An upper bound on the probability of so large a deviation if the curve is right.
     pub probability: f64,
 }
 
 impl CurveMisfit {
-    /// The significance level, shared by the tasks: with right curves, at most one status in a
+    /// The significance level over all tasks: if the curves are right, at most one status in a
     /// thousand warns.
     pub const LEVEL: f64 = 0.001;
 }
 
 /// A bound on the probability of at least (or, below the mean, at most) `completions` successes in
-/// independent rounds with these chances; 1 if as many were to be expected. Chernoff: it holds for
-/// any number of rounds, unlike a normal approximation.
+/// independent rounds with these probabilities; 1 at the mean. Unlike a normal approximation,
+/// Chernoff's bound holds for any number of rounds.
 pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
     let expected: f64 = chances.iter().sum();
     let seen = completions as f64;
@@ -30,12 +30,12 @@ pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
     if completions == certain && seen < expected {
         return chances.iter().filter(|chance| **chance < 1.0).map(|chance| 1.0 - chance).product();
     }
-    // The exponent is convex in the tilt; its slope is the tilted mean less what was seen.
+    // The exponent is convex in the tilt; its slope is the tilted mean minus the completions.
     let tilted_mean = |tilt: f64| -> f64 {
         let factor = tilt.exp();
         chances.iter().map(|chance| chance * factor / (1.0 - chance + chance * factor)).sum()
     };
-    let (mut low, mut high) = if seen > expected { (0.0, MOST_TILT) } else { (-MOST_TILT, 0.0) };
+    let (mut low, mut high) = if seen > expected { (0.0, MAX_TILT) } else { (-MAX_TILT, 0.0) };
     for _ in 0..HALVINGS {
         let middle = 0.5 * (low + high);
         if tilted_mean(middle) < seen { low = middle } else { high = middle }
@@ -47,15 +47,15 @@ pub(super) fn tail_bound(chances: &[f64], completions: u64) -> f64 {
     exponent.min(0.0).exp()
 }
 
-/// Any tilt gives a bound; beyond this one nothing is gained.
-const MOST_TILT: f64 = 50.0;
+/// Any tilt gives a bound; larger ones gain nothing.
+const MAX_TILT: f64 = 50.0;
 const HALVINGS: u32 = 60;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// The exact probability of at least `count` successes, by adding one round after the other.
+    /// The exact probability of at least `count` successes, by dynamic programming over the rounds.
     fn at_least(chances: &[f64], count: usize) -> f64 {
         let mut law = vec![1.0];
         for chance in chances {
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bound_holds_and_is_not_far_off() {
+    fn the_bound_holds_and_is_tight() {
         let chances: Vec<f64> = (0..40).map(|round| 0.1 + 0.02 * f64::from(round % 30)).collect();
         let expected: f64 = chances.iter().sum();
         for count in 0..=chances.len() {
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_has_no_probability() {
+    fn impossible_counts_have_probability_zero() {
         assert_eq!(tail_bound(&[0.0, 0.0], 1), 0.0);
         assert_eq!(tail_bound(&[1.0, 0.5], 0), 0.0);
         assert_eq!(tail_bound(&[], 0), 1.0);

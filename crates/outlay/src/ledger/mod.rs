@@ -1,8 +1,8 @@
 //! The daily loop: a campaign with a record of all rounds and outcomes.
 //!
-//! A [`Campaign`] keeps only what its learner needs. A ledger keeps everything: repeated outcomes
-//! count once, contradictions are rejected, the last report can be undone, and the number of
-//! completions can be compared with the curves.
+//! A [`Campaign`] keeps only the state of its learner. A ledger keeps the whole history: repeated
+//! outcomes count once, contradictions are rejected, the last report can be undone, and the number
+//! of completions can be compared with the curves.
 //!
 //! ```
 //! use outlay::ledger::{Entry, Ledger, Settings};
@@ -44,7 +44,7 @@ use crate::text::one_line;
 pub struct Settings {
     /// The learner.
     pub learner: LearnerSpec,
-    /// The number of rounds, for learners that need it; absent: the problem's.
+    /// The number of rounds, for learners that need it. `None`: the horizon of the problem.
     pub horizon: Option<u64>,
     /// The seed of the learner's own random draws.
     pub seed: u64,

@@ -192,7 +192,7 @@ impl RoundRecord {
     }
 }
 
-/// Everything here can be written as JSON.
+/// Serialises a value that always has a JSON form.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! Replay of a record: loading, undo and looking ahead rebuild a ledger from its rounds and reports
-//! by the same code that made it.
+//! Replay of a record: loading, undo and previews rebuild a ledger from its rounds and reports with
+//! the code that created them.
 
 use super::{Ledger, LedgerError, RecordError, Report, Reported, Round};
 use crate::oracle::WarmStart;

@@ -12,8 +12,8 @@ pub struct Entry {
     pub task: usize,
     /// Whether it succeeded.
     pub completed: bool,
-    /// Its reward, in the unit of the problem's `reward_max`. For a failure only learners with full
-    /// feedback need the forgone reward; for the others it must be absent or zero.
+    /// Its reward, in the unit of the problem's `reward_max`. For a failure it is the forgone
+    /// reward, which only learners with full feedback need; otherwise it must be absent or zero.
     pub reward: Option<f64>,
 }
 
@@ -38,7 +38,7 @@ impl Ledger {
             match self.check(entry) {
                 Err(reason) => refused.push(InvalidEntry { position, reason }),
                 Ok(known) if self.known(entry) == Some(known) => {}
-                // On record at once, so that what the same call says again is held against it.
+                // Recorded at once, so that later entries of the same call are compared with it.
                 Ok(known) => {
                     self.put(entry, Some(known));
                     fresh.push(Entry { reward: known.reward, ..*entry });

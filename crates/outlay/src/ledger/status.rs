@@ -42,7 +42,7 @@ pub struct TaskStatus {
     /// The learner's index of the task, which decides the next allocation. Absent if the learner
     /// has no indices.
     pub index: Option<f64>,
-    /// The index less the mean: the exploration bonus. Absent without a mean.
+    /// The exploration bonus: the index minus the mean. Absent without a mean.
     pub bonus: Option<f64>,
     /// Its spend in the next round with the problem's budget; absent if there is no such round.
     pub next: Option<f64>,
@@ -110,7 +110,7 @@ impl Ledger {
             share: (total > 0.0).then(|| spend / total),
             reported: chances.len() as u64,
             completions,
-            // Nothing adds up to -0.
+            // An empty sum is -0.0.
             expected: chances.iter().sum::<f64>() + 0.0,
             gain,
             mean,

@@ -59,7 +59,7 @@ pub(super) struct Tree {
     low: Vec<f64>,
     high: Vec<f64>,
     touched: Vec<u32>,
-    /// The touched domains that are S-shaped and in flat arrays.
+    /// The narrowed domains that are S-shaped and in flat arrays.
     narrowed: Vec<u32>,
     /// The class and interval of each cached envelope. The envelopes follow those of the domains,
     /// in the same order.

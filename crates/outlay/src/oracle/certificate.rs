@@ -22,7 +22,7 @@ use crate::names::names;
 use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
 
-/// How good an allocation is known to be.
+/// The proved quality of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -69,7 +69,7 @@ pub struct Allocation {
     pub upper_bound: f64,
     /// The shadow price: the value of one more unit of budget, by the multiplier of the bound.
     pub price: f64,
-    /// How good the allocation is known to be.
+    /// The proved quality of the allocation.
     pub status: Status,
     /// Unspent budget.
     pub unspent: f64,

@@ -2,7 +2,7 @@
 
 use crate::curve::DeclaredShape;
 
-/// The reason why no allocation was made.
+/// An allocation that cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum AllocationError {
@@ -62,8 +62,8 @@ pub enum AllocationError {
         /// Success at a smaller spend.
         high: f64,
     },
-    /// A user's function does not have the shape it was declared to have.
-    #[error("task {task}: {shape}, but it is not so around spends {from} to {to}")]
+    /// A user's function does not have its declared shape.
+    #[error("task {task}: {shape}, but this is violated between spends {from} and {to}")]
     NotAsDeclared {
         /// Name of the task.
         task: String,

@@ -1,4 +1,4 @@
-//! Where spends are written at a multiplier, and what they add up to.
+//! The spends at a multiplier, and their sums.
 
 use crate::curve::Curve;
 use crate::numeric::compensated::Sum;
@@ -22,11 +22,11 @@ impl Output<'_> {
     }
 }
 
-/// What the assigned spends add up to, for the certificate.
+/// The sums over the assigned spends, for the certificate.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Evaluation {
-    /// Spend above the lower bounds: where these take nearly everything, the digits of the rest
-    /// would be lost in the total.
+    /// Spend above the lower bounds: if these take nearly the whole budget, the total would lose
+    /// the digits of the residual.
     pub(super) above: Sum,
     /// Value above that of the floors.
     pub(super) value: Sum,
@@ -36,7 +36,7 @@ pub(super) struct Evaluation {
 }
 
 impl Evaluation {
-    /// Keeps the task whose spend reacts most to the multiplier.
+    /// Keeps the task with the largest sensitivity.
     pub(super) fn offer(&mut self, task: usize, sensitivity: f64) {
         if sensitivity > self.sensitivity {
             (self.most_elastic, self.sensitivity) = (task, sensitivity);

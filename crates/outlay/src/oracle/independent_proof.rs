@@ -2,7 +2,7 @@
 //!
 //! If curves are not concave, the dual bound leaves a gap. Cutting the domain of one task in two
 //! and bounding each part with its own multiplier closes it. This module does so from the curves
-//! alone, by bisection: slow, simple and independent.
+//! alone, by bisection. It is slow, simple and independent.
 
 use super::Allocation;
 use super::certificate::best_surplus;

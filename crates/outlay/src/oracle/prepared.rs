@@ -271,8 +271,8 @@ fn power_of_two_near(number: f64) -> f64 {
     }
 }
 
-/// The largest spend of a task if all others get their lower bounds. Sums of decimals may miss a
-/// jump or `at_least` by their last digits; these are granted.
+/// The largest spend of a task if all others get their lower bounds. Sums of decimals that miss a
+/// jump or `at_least` by their last digits are rounded up to it.
 pub(super) fn max_spend(min: f64, residual: f64, budget: f64) -> f64 {
     min + residual + negligible(budget)
 }

@@ -1,4 +1,4 @@
-//! Tolerances that several parts of the oracle share, named by what they bound.
+//! Tolerances that several parts of the oracle share, named after the quantity that they bound.
 
 /// Relative rounding error of a sum of products: every upper bound is raised by it.
 pub(super) const BOUND_ROUNDING: f64 = 16.0 * f64::EPSILON;

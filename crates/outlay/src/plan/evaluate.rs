@@ -47,13 +47,13 @@ pub enum PlanError {
     /// The number of spends is not the number of tasks.
     #[error("plan: {got} spends for {expected} tasks")]
     SpendCount {
-        /// Tasks of the problem.
+        /// The number of tasks of the problem.
         expected: usize,
-        /// Spends given.
+        /// The number of spends.
         got: usize,
     },
     /// A spend is negative, NaN or infinite.
-    #[error("plan: {task} must spend a finite amount that is not negative, not {spend}")]
+    #[error("plan: the spend of {task} must be finite and not negative, not {spend}")]
     BadSpend {
         /// Name of the task.
         task: String,
@@ -162,7 +162,7 @@ mod tests {
     use crate::{Curve, ProblemSpec, TaskSpec};
 
     #[test]
-    fn what_the_search_missed_the_plan_provides() {
+    fn a_better_plan_replaces_the_search_result() {
         let missed = Allocation {
             budget: 8.0,
             spend: vec![2.0, 0.0],

@@ -13,7 +13,7 @@ use crate::problem::{Leftover, Problem};
 pub fn evenly_spaced(from: f64, to: f64, points: usize) -> Vec<f64> {
     let last = points.saturating_sub(1).max(1) as f64;
     let between = |point: usize| from + (to - from) * (point as f64 / last);
-    // The end is given, not computed: it must be what was asked for to the last digit.
+    // The last budget is copied, not computed, so that it is exact.
     (0..points)
         .map(|point| if point > 0 && point + 1 == points { to } else { between(point) })
         .collect()
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_smaller_budget_found_is_carried_on_with_the_rest_where_it_helps() {
+    fn the_result_of_a_smaller_budget_is_used_if_it_is_better() {
         let tasks = vec![
             TaskSpec { max: Some(3.0), ..TaskSpec::new("job", Curve::threshold(3.0).unwrap()) },
             TaskSpec::new("search", Curve::saturating(10.0).unwrap()),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_that_helps_nobody_is_kept_or_spent_as_asked() {
+    fn a_useless_leftover_is_kept_or_spent_as_configured() {
         let tasks = vec![
             TaskSpec {
                 at_least: Some(9.0),

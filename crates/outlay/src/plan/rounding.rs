@@ -155,7 +155,7 @@ impl Unit {
     }
 
     fn floor(self, amount: f64) -> i64 {
-        // No bound is an amount larger than any budget; a task can then use all there is.
+        // Without a bound the amount is infinite; the task can then use the whole budget.
         self.count(amount).floor().min(2.0 * MAX_UNITS) as i64
     }
 
@@ -185,8 +185,7 @@ impl Range {
         self.least <= count && count <= self.most && (count == 0 || count >= self.first)
     }
 
-    /// The allowed count next to `count`: down to the bounds, but up to the first count that is not
-    /// nothing.
+    /// The nearest allowed count: clamped to the bounds, or up to the smallest positive count.
     fn nearest(self, count: i64, is_something: bool) -> i64 {
         let within = count.clamp(self.least, self.most);
         if self.allows(within) {
@@ -276,7 +275,7 @@ impl<'a> Units<'a> {
                     self.shift(task, -1);
                     donors.push(task, self.loss(task));
                 }
-                // Nobody can give one unit: some task that gets its `at_least` goes without.
+                // No task can give up one unit, so a task at its `at_least` drops to zero.
                 None => match self.least_missed() {
                     Some(task) => self.shift(task, -self.counts[task]),
                     None => break,
@@ -294,8 +293,8 @@ impl<'a> Units<'a> {
             .min_by(|&one, &other| missed(one).total_cmp(&missed(other)))
     }
 
-    /// The spare units, one each: first to tasks that go by steps, by what the unit brings them,
-    /// then by falling remainder. What bounds still leave over goes to the first tasks with room.
+    /// Assigns spare units, one each: first to tasks with step curves by gain, then by decreasing
+    /// remainder. Units that bounds still leave over go to the first tasks with capacity.
     fn give_by_remainder(&mut self, spend: &[f64]) {
         let rank = |task: usize| {
             let is_step = matches!(self.problem.tasks()[task].curve().shape(), Shape::Steps { .. });
@@ -326,8 +325,7 @@ impl<'a> Units<'a> {
         }
     }
 
-    /// Moves single units, spare ones first, to where they bring most from where they are missed
-    /// least.
+    /// Moves single units, spare ones first, from where they cost least to where they gain most.
     fn improve(&mut self) {
         let noise = NOISE
             * (0..self.counts.len()).map(|task| self.worth(task, self.counts[task])).sum::<f64>();

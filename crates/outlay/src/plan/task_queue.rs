@@ -1,4 +1,4 @@
-//! Tasks in the order of what one more or one less unit changes.
+//! Tasks ordered by the gain or loss of one unit.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -1,27 +1,27 @@
-//! What a split breaks: the budget, or a task's bounds.
+//! Violations of the budget or of a task's bounds.
 
 use super::SLACK;
 use crate::numeric::compensated::sum;
 use crate::problem::{Bounds, Problem};
 
-/// One rule that a split breaks.
+/// A violated constraint.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Violation {
-    /// It spends more than the budget.
+    /// The total spend exceeds the budget.
     OverBudget {
-        /// What it spends.
+        /// The total spend.
         total: f64,
-        /// What it may spend.
+        /// The budget.
         budget: f64,
     },
-    /// A task gets something else than its bounds allow.
+    /// The spend of a task violates its bounds.
     OutOfBounds {
         /// The task's name.
         task: String,
-        /// What it gets.
+        /// Its spend.
         spend: f64,
-        /// What it may get.
+        /// Its bounds.
         bounds: Bounds,
     },
 }
@@ -46,7 +46,7 @@ impl std::fmt::Display for Violation {
                         write!(formatter, "more than its max {max}")
                     }
                     Bounds { at_least, .. } => {
-                        write!(formatter, "neither nothing nor at least {at_least}")
+                        write!(formatter, "but must spend 0 or at least {at_least}")
                     }
                 }
             }
@@ -54,8 +54,7 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// Everything that giving task `k` `spend[k]` breaks; the budget first, then the tasks in their
-/// order.
+/// All violations of an allocation: the budget first, then the tasks in their order.
 #[must_use]
 pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violation> {
     let total = sum(spend.iter().copied());
@@ -74,7 +73,7 @@ pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violatio
     over_budget.into_iter().chain(out_of_bounds).collect()
 }
 
-/// Whether a task may be given `spend`, up to rounding.
+/// Whether `spend` is within the bounds of a task, up to rounding.
 pub(super) fn allows(bounds: Bounds, spend: f64) -> bool {
     bounds.allows(spend, SLACK)
 }
@@ -96,7 +95,7 @@ mod tests {
         assert_eq!(broken(4.0, 0.0, 0.0, 0.0), "tv spends 4, but is excluded");
         assert_eq!(
             broken(4.0, 0.0, f64::INFINITY, 5.0),
-            "tv spends 4, neither nothing nor at least 5"
+            "tv spends 4, but must spend 0 or at least 5"
         );
         assert_eq!(
             Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(),

@@ -25,7 +25,8 @@ impl ProblemSpec {
     }
 }
 
-/// The problem, to be used only if there are no errors. ErrorList known before are not repeated.
+/// The problem, to be used only if there are no errors. Errors that are already known are not
+/// repeated.
 pub(super) fn check_into(spec: ProblemSpec, errors: &mut ErrorList) -> Problem {
     if !errors.has("budget") {
         require_positive(errors, "budget", spec.budget);
@@ -38,7 +39,7 @@ pub(super) fn check_into(spec: ProblemSpec, errors: &mut ErrorList) -> Problem {
     }
     if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path))
     {
-        errors.add("task", "there is none: a problem needs at least one task");
+        errors.add("task", "is missing: a problem needs at least one task");
     }
     check_names(&spec.tasks, errors);
     // Without a valid maximum no reward can be checked against it.

@@ -18,38 +18,36 @@ pub struct TaskAssumptions {
     pub task: String,
     /// The number of rows.
     pub rows: usize,
-    /// Whether rewards depend on thresholds; absent if there is nothing to see: fewer than three
-    /// rows, or all the same.
+    /// Whether rewards depend on thresholds. Absent with fewer than three rows or if all are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dependence: Option<Dependence>,
-    /// Whether thresholds change along the rows; of outcome rows, whether success does beyond what
-    /// the spends explain.
+    /// Whether thresholds change along the rows. For outcome rows, whether success changes beyond
+    /// the effect of the spends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threshold_drift: Option<Drift>,
-    /// Whether rewards change along the rows; of outcome rows, those of successes.
+    /// Whether rewards change along the rows. For outcome rows, those of successes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reward_drift: Option<Drift>,
-    /// How far the problem's curve is from the rows.
+    /// The distance of the problem's curve from the rows.
     pub fit: Fit,
 }
 
 /// Dependence of rewards on thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Dependence {
-    /// Spearman's rank correlation of threshold and reward; of outcome rows, of spend and reward of
-    /// the successes.
+    /// Spearman's rank correlation of threshold and reward; for outcome rows, of spend and reward
+    /// of the successes.
     pub rank_correlation: f64,
     /// The p-value under independence.
     pub p_value: f64,
     /// Holm's adjusted p-value over all tasks.
     pub adjusted_p_value: f64,
-    /// Where the model errs most: the spend, what successes bring there on average, and what it
-    /// takes them to bring. Absent for outcome rows.
+    /// The largest error of the independence assumption. Absent for outcome rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worst: Option<Mistake>,
 }
 
-/// The spend at which independence is furthest from the rows.
+/// The spend at which the independence assumption is furthest from the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Mistake {
     /// The spend.
@@ -65,7 +63,7 @@ pub struct Mistake {
 /// The largest change of a column along the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Drift {
-    /// After so many rows of the task.
+    /// The number of rows before the change.
     pub after: usize,
     /// The mean up to there.
     pub before_mean: f64,
@@ -80,12 +78,12 @@ pub struct Drift {
 /// The distance of a curve from the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Fit {
-    /// Of thresholds: the largest difference between the curve and the share of rows that succeed
-    /// (Kolmogorov and Smirnov). Of outcomes: the largest difference between successes seen and
-    /// expected up to a spend, over all rows.
+    /// For thresholds: the largest difference between the curve and the share of rows that succeed
+    /// (Kolmogorov–Smirnov). For outcomes: the largest difference between observed and expected
+    /// successes up to a spend, over all rows.
     pub distance: f64,
-    /// The chance of one as large if the rows follow the curve. It says nothing of a curve that was
-    /// made from these rows.
+    /// The p-value if the rows follow the curve. It is meaningless for a curve fitted to these
+    /// rows.
     pub p_value: f64,
 }
 
@@ -129,9 +127,9 @@ fn adjust<'a>(found: impl Iterator<Item = (f64, &'a mut f64)>) {
 
 /// The columns of a task's rows that can be compared.
 struct Seen {
-    /// Thresholds; of outcome rows, how much less they succeeded than rows with such a spend do.
+    /// Thresholds; for outcome rows, the expected minus the observed success at their spend.
     hardness: Vec<f64>,
-    /// Rewards that came, and what was needed or spent for them.
+    /// The observed rewards with their thresholds or spends.
     rewards: Vec<f64>,
     prices: Vec<f64>,
     /// The rows of these rewards.
@@ -173,7 +171,8 @@ impl Seen {
     }
 }
 
-/// Where the mean reward of successes, weighed by their share, is furthest from that of all rows.
+/// The spend at which the mean reward of successes, weighted by their share, is furthest from that
+/// of all rows.
 fn worst(rows: &[ThresholdRow]) -> Option<Mistake> {
     let mut sorted = rows.to_vec();
     sorted.sort_by(|one, other| one.threshold.total_cmp(&other.threshold));
@@ -198,7 +197,7 @@ fn worst(rows: &[ThresholdRow]) -> Option<Mistake> {
     worst.map(|(_, mistake)| mistake)
 }
 
-/// The largest change of a column; `places` says which rows its numbers are of.
+/// The largest change of a column; `places` are the rows of its numbers.
 fn drift(numbers: &[f64], places: Option<&[usize]>) -> Option<Drift> {
     let (after, p_value) = change(numbers)?;
     let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len().max(1) as f64;
@@ -222,8 +221,8 @@ fn fit_of_thresholds(curve: &Curve, rows: &[ThresholdRow]) -> Fit {
     for same in thresholds.chunk_by(|one, other| one == other) {
         let at = same[0];
         let share = below + same.len() as f64 / count;
-        // Both are constant or rising in between, so they are furthest apart at a threshold or just
-        // before it.
+        // Both are constant or increasing in between, so the largest distance is at a threshold or
+        // just before it.
         let just_before =
             if at > 0.0 { curve.success(at * JUMP_TOLERANCE * JUMP_TOLERANCE) } else { 0.0 };
         distance = distance.max((curve.success(at) - share).abs()).max((just_before - below).abs());
@@ -247,7 +246,7 @@ fn fit_of_outcomes(curve: &Curve, rows: &[OutcomeRow]) -> Fit {
     let p_value = match (largest > 0.0, variance > 0.0) {
         (false, _) => 1.0,
         (true, true) => motion_beyond(largest / variance.sqrt()),
-        // The curve was certain, and wrong.
+        // The curve was certain but wrong.
         (true, false) => 0.0,
     };
     Fit { distance: largest / sorted.len() as f64, p_value }

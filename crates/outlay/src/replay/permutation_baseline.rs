@@ -41,7 +41,7 @@ impl Replay<'_> {
         let (mut total, mut as_large) = (0.0, 1);
         for permutation in 1..=PERMUTATIONS {
             let record = permuted(self, permutation)?;
-            // Chances and mean rewards are what they were, so the model's split is, too.
+            // Success probabilities and mean rewards are unchanged, so the model's split is, too.
             let lost = Splits::best_gain_over(
                 self.problem,
                 &record,

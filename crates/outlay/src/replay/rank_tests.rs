@@ -29,7 +29,7 @@ pub fn ranks(numbers: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Deviations from the mean, scaled so that their squares add up to 1; nothing if all are the same.
+/// Deviations from the mean, scaled so that their squares sum to 1; `None` if all are equal.
 fn standardised(ranks: &[f64]) -> Option<Vec<f64>> {
     let mean = ranks.iter().sum::<f64>() / ranks.len() as f64;
     let squares: f64 = ranks.iter().map(|rank| (rank - mean).powi(2)).sum();
@@ -41,9 +41,8 @@ fn product(one: &[f64], other: &[f64]) -> f64 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
 
-/// Spearman's rank correlation of two columns, and the chance of one as strong (in either
-/// direction) if they are independent. Nothing if there are less than three rows or all numbers of
-/// a column are the same.
+/// Spearman's rank correlation of two columns, and its two-sided p-value under independence. `None`
+/// with fewer than three rows or a constant column.
 #[must_use]
 pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     let (one, other) = (standardised(&ranks(one))?, standardised(&ranks(other))?);
@@ -58,10 +57,9 @@ pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<(f64, f64)> {
     Some((correlation, p_value))
 }
 
-/// Where a column changes most: after so many rows, and the chance of a change as large if the
-/// order of the rows means nothing. By the largest sum of ranks away from what it should be (CUSUM;
-/// Pettitt's test, with ties). Nothing if there are less than three rows or all numbers are the
-/// same.
+/// The number of rows before the largest change of a column, and its p-value if the order of the
+/// rows does not matter. The statistic is the largest deviation of the cumulative sum of ranks
+/// (CUSUM; Pettitt's test, with ties). `None` with fewer than three rows or a constant column.
 #[must_use]
 pub fn change(numbers: &[f64]) -> Option<(usize, f64)> {
     let ranks = standardised(&ranks(numbers))?;
@@ -70,14 +68,14 @@ pub fn change(numbers: &[f64]) -> Option<(usize, f64)> {
     let p_value = if ranks.len() <= FEW {
         permuted(ranks, largest, |ranks| largest_sum(ranks).1)
     } else {
-        // A Brownian bridge, seen at whole rows only: that misses 0.5826 of a step (Siegmund).
+        // A Brownian bridge observed at discrete rows, with Siegmund's correction of 0.5826 steps.
         let bridge = largest * ((count - 1.0) / count).sqrt() + 0.5826 / count.sqrt();
         kolmogorov(bridge)
     };
     Some((after, p_value))
 }
 
-/// The largest partial sum in size, and after how many numbers.
+/// The largest absolute partial sum and its length.
 fn largest_sum(numbers: &[f64]) -> (usize, f64) {
     let (mut total, mut after, mut largest) = (0.0f64, 0, 0.0);
     for (place, number) in numbers.iter().enumerate() {
@@ -89,8 +87,7 @@ fn largest_sum(numbers: &[f64]) -> (usize, f64) {
     (after, largest)
 }
 
-/// The chance of a statistic at least as large after permuting the numbers. The order that was seen
-/// counts as one of them.
+/// The p-value of a statistic by permutation. The observed order counts as one permutation.
 fn permuted(mut numbers: Vec<f64>, seen: f64, statistic: impl Fn(&[f64]) -> f64) -> f64 {
     let mut bits = Draws::new(SEED, Purpose::Permutation).round(1).many(0);
     let mut as_large = 1;
@@ -101,7 +98,7 @@ fn permuted(mut numbers: Vec<f64>, seen: f64, statistic: impl Fn(&[f64]) -> f64)
     f64::from(as_large) / f64::from(PERMUTATIONS + 1)
 }
 
-/// Puts numbers in a random order.
+/// Shuffles the numbers.
 pub(super) fn shuffle(numbers: &mut [f64], bits: &mut ManyBits) {
     for last in (1..numbers.len()).rev() {
         // The upper half of a product with 64 bits: below `last + 1`, even to one part in 2⁵⁸ for
@@ -111,10 +108,11 @@ pub(super) fn shuffle(numbers: &mut [f64], bits: &mut ManyBits) {
     }
 }
 
-/// The chance that a Brownian bridge goes beyond this, in either direction: Kolmogorov's law.
+/// The probability that the absolute value of a Brownian bridge exceeds this: Kolmogorov's
+/// distribution.
 #[must_use]
 pub fn kolmogorov(beyond: f64) -> f64 {
-    // Below, the chance is 1 to twelve digits, and the series no longer converges.
+    // Below this the probability is 1 to twelve digits, and the series converges too slowly.
     if !(beyond > 0.2) {
         return 1.0;
     }
@@ -124,7 +122,8 @@ pub fn kolmogorov(beyond: f64) -> f64 {
     (1..=60).map(term).sum::<f64>().clamp(0.0, 1.0)
 }
 
-/// The chance that a Brownian motion goes beyond this within one unit of time, in either direction.
+/// The probability that the absolute value of a Brownian motion exceeds this within one unit of
+/// time.
 #[must_use]
 pub fn motion_beyond(beyond: f64) -> f64 {
     if !(beyond > 0.0) {
@@ -138,8 +137,7 @@ pub fn motion_beyond(beyond: f64) -> f64 {
     (1.0 - 4.0 / std::f64::consts::PI * (0..200).map(term).sum::<f64>()).clamp(0.0, 1.0)
 }
 
-/// Holm's p-values: each is the level at which its question is answered if all are asked and one
-/// false alarm among them counts.
+/// Holm's adjusted p-values, which control the family-wise error rate.
 #[must_use]
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
@@ -211,8 +209,8 @@ mod tests {
         assert!(holm(&[]).is_empty());
     }
 
-    /// Permutations for few rows and limit laws for many reject at their level if there is nothing
-    /// to find.
+    /// Under the null hypothesis, permutations for few rows and limit distributions for many reject
+    /// at their level.
     #[test]
     fn tests_keep_their_level() {
         for count in [12, 50, 51, 200] {

@@ -268,8 +268,8 @@ impl TaskRecord {
     /// The gain of an outcome row at the spend that was tried.
     fn gain_of(&self, row: usize) -> Reward {
         match &self.rows {
-            TaskRows::Outcomes(rows) if !rows[row].success => Reward::NONE,
-            _ => self.rewards[row].unwrap_or(Reward::NONE),
+            TaskRows::Outcomes(rows) if !rows[row].success => Reward::ZERO,
+            _ => self.rewards[row].unwrap_or(Reward::ZERO),
         }
     }
 

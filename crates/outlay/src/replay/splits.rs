@@ -106,7 +106,7 @@ impl Splits {
     }
 }
 
-/// The best split for step_functions of gain, and its gap.
+/// The best allocation for step functions of gain, and its gap.
 fn allocated<'a>(
     problem: &Problem,
     gains: impl Iterator<Item = &'a StepFunction>,
@@ -114,7 +114,7 @@ fn allocated<'a>(
     allocated_for(problem, gains, None)
 }
 
-/// The best split for step_functions, each worth a weight or as it is.
+/// The best allocation for step functions, optionally weighted.
 fn allocated_for<'a>(
     problem: &Problem,
     step_functions: impl Iterator<Item = &'a StepFunction>,

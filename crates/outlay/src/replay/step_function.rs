@@ -17,8 +17,8 @@ impl StepFunction {
         Self { at, height }
     }
 
-    /// What the parts up to a spend add up to, divided by `whole`: parts are `(spend, part)` in any
-    /// order. The parts must be whole numbers, so that sums are exact.
+    /// The sum of the parts up to a spend, divided by `whole`; parts are `(spend, part)` in any
+    /// order. The parts must be integers, so that sums are exact.
     pub(super) fn adding_up(mut parts: Vec<(f64, f64)>, whole: f64) -> Self {
         parts.sort_by(|one, other| one.0.total_cmp(&other.0));
         let mut step_function = Self { at: Vec::new(), height: Vec::new() };
@@ -47,14 +47,14 @@ impl StepFunction {
         &self.height
     }
 
-    /// The height at a spend; a jump is reached as a curve's is.
+    /// The height at a spend, with the jump tolerance of curves.
     #[must_use]
     pub fn value(&self, spend: f64) -> f64 {
         jumps_reached(&self.at, spend).checked_sub(1).map_or(0.0, |last| self.height[last])
     }
 
-    /// As a curve that ends at 1, and the height that it stands for. Where it falls, the curve
-    /// stays at the height before.
+    /// As a curve that ends at 1, with its largest height. Where the function decreases, the curve
+    /// stays constant.
     pub(super) fn curve(&self) -> Result<(Curve, f64), CurveError> {
         let most = self.height.iter().copied().fold(0.0, f64::max);
         if most <= 0.0 {
@@ -72,8 +72,8 @@ impl StepFunction {
     }
 }
 
-/// Pools of the rows `(spend, amount)` whose mean amounts rise with the spend: the nondecreasing
-/// fit of least squares. Each pool has its least spend and its rows in their order.
+/// Pools of the rows `(spend, amount)` with increasing mean amounts: isotonic least squares. Each
+/// pool has its smallest spend and its rows in their order.
 pub(super) fn isotonic_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by(|&one, &other| rows[one].0.total_cmp(&rows[other].0));
@@ -90,7 +90,7 @@ pub(super) fn isotonic_pools(rows: &[(f64, u64)]) -> Vec<(f64, Vec<usize>)> {
         }
     }
     type Pool = (f64, u128, Vec<usize>);
-    // Whole numbers compare exactly.
+    // Integers compare exactly.
     let rises = |before: &Pool, pool: &Pool| {
         before.1 * (pool.2.len() as u128) < pool.1 * before.2.len() as u128
     };
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_brings_nothing_is_worth_nothing() {
+    fn a_zero_function_has_value_zero() {
         let (_, most) = StepFunction::adding_up(vec![(1.0, 0.0)], 1.0).curve().unwrap();
         assert_eq!(most, 0.0);
         assert_eq!(StepFunction::new(std::iter::empty()).value(1.0), 0.0);

@@ -41,9 +41,9 @@ pub struct ReplaySummary {
     pub rows: Vec<usize>,
     /// The order of the rows.
     pub order: Order,
-    /// Rounds.
+    /// The number of rounds.
     pub rounds: u64,
-    /// Replications.
+    /// The number of replications.
     pub replications: u64,
     /// Seed of the first replication.
     pub seed: u64,
@@ -57,7 +57,7 @@ pub struct ReplaySummary {
     /// The part of that loss that is sampling noise; `None` for outcome rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lost_by_chance: Option<PermutationBaseline>,
-    /// The learners, in the order asked for.
+    /// The learners, in the order of the replay.
     pub learners: Vec<LearnerReplay>,
 }
 

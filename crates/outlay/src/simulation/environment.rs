@@ -81,7 +81,7 @@ impl Environment {
         &self.means
     }
 
-    /// Whether every task is there in every round.
+    /// Whether every task is available in every round.
     #[must_use]
     pub fn are_all_available(&self) -> bool {
         self.available >= 1.0
@@ -112,8 +112,8 @@ impl Environment {
         }
     }
 
-    /// Writes which tasks are there in a round; false, and nothing is written, if that is always
-    /// all of them.
+    /// Writes which tasks are available in a round. Returns false and writes nothing if all always
+    /// are.
     pub fn availability(&self, round: u64, available: &mut [bool]) -> bool {
         if self.available >= 1.0 {
             return false;
@@ -168,8 +168,8 @@ impl Environment {
         gain
     }
 
-    /// Plays a round: writes what happened to each task, given its chance of success. Forgone
-    /// rewards are drawn under full feedback only.
+    /// Plays a round: writes the outcome of each task, given its success probability. Forgone
+    /// rewards are drawn only under full feedback.
     pub fn play(&self, round: u64, success: &[f64], feedback: Feedback, outcomes: &mut [Outcome]) {
         let (completions, rewards) =
             (self.completion_draws.round(round), self.reward_draws.round(round));
@@ -185,14 +185,15 @@ impl Environment {
         }
     }
 
-    /// How many rounds after its own a task's outcome arrives.
+    /// The delay of a task's outcome in rounds.
     #[must_use]
     pub fn delay(&self, round: u64, task: usize) -> u64 {
         let uniform = || self.delay_draws.round(round).uniform(task);
         match &self.delay {
             None => 0,
             Some(DelayLaw::Constant { rounds }) => *rounds,
-            // By inverse transform: the chance of d rounds is p (1-p)^d with p = 1/(1 + mean).
+            // By inverse transform: a delay of d rounds has probability p (1-p)^d with p = 1/(1 +
+            // mean).
             Some(DelayLaw::Geometric { mean }) if *mean > 0.0 => {
                 ((-uniform()).ln_1p() / -(1.0 / mean).ln_1p()).floor().min(LONGEST_DELAY) as u64
             }

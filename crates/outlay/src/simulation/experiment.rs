@@ -43,7 +43,7 @@ pub struct Case {
     pub name: String,
     /// Its problem.
     pub source: Source,
-    /// Rounds.
+    /// The number of rounds.
     pub horizon: u64,
     /// The parameter of the grid and its value.
     pub parameter: Option<(String, f64)>,
@@ -56,7 +56,7 @@ pub struct Experiment {
     pub cases: Vec<Case>,
     /// The learners.
     pub learners: Vec<LearnerChoice>,
-    /// The feedback of all learners; absent: each gets the feedback that it needs.
+    /// The feedback of all learners. `None`: each receives the feedback that it needs.
     pub feedback: Option<Feedback>,
     /// The number of replications of each learner on each problem.
     pub replications: u64,
@@ -69,11 +69,11 @@ pub struct Experiment {
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
 )]
 pub struct Job {
-    /// Which case.
+    /// The position of the case.
     pub case: usize,
-    /// Which learner.
+    /// The position of the learner.
     pub learner: usize,
-    /// Which replication, from 0.
+    /// The replication, counted from 0.
     pub replication: u64,
 }
 
@@ -88,7 +88,7 @@ impl Experiment {
         })
     }
 
-    /// The feedback that a learner gets.
+    /// The feedback that a learner receives.
     #[must_use]
     pub fn feedback_of(&self, learner: &LearnerChoice) -> Feedback {
         self.feedback.unwrap_or_else(|| learner.feedback())
@@ -235,7 +235,7 @@ pub(crate) fn on_threads<J: Copy + Send + Sync, T: Send, E: Send>(
                         break;
                     }
                     let result = play(job);
-                    // The receiver is gone: an error has ended the run.
+                    // The receiver was dropped: an error has ended the run.
                     if sender.send((job, result)).is_err() {
                         break;
                     }

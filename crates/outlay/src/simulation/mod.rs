@@ -11,7 +11,7 @@ pub(crate) use experiment::on_threads;
 pub use experiment::{Case, Experiment, Job, Source};
 pub use reward::RewardDraw;
 
-pub use replication::{MOST_TRACED_TASKS, Play, Replication, trace_rounds};
+pub use replication::{MAX_TRACED_TASKS, Play, Replication, trace_rounds};
 pub use summary::{
     BoundCurve, CurvePoint, LearnerSummary, Optimum, ReplicationSummary, Statistics, Summary,
 };
@@ -21,23 +21,23 @@ use crate::instance::InstanceError;
 use crate::learner::LearnerError;
 use crate::oracle::AllocationError;
 
-/// Why an experiment cannot be run.
+/// An experiment that cannot be run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExperimentError {
-    /// A learner or its campaign.
+    /// The campaign rejects a request.
     #[error(transparent)]
     Campaign(#[from] CampaignError),
-    /// A problem that cannot be simulated.
+    /// A problem cannot be simulated.
     #[error(transparent)]
     Environment(#[from] EnvironmentError),
-    /// An instance that cannot be made.
+    /// An instance cannot be built.
     #[error(transparent)]
     Instance(#[from] InstanceError),
-    /// A learner that cannot be made.
+    /// A learner cannot be built.
     #[error(transparent)]
     Learner(#[from] LearnerError),
-    /// A budget that cannot be split.
+    /// The oracle rejects a budget.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
     /// The experiment has no problem, no learner or no replication.

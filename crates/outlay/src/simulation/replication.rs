@@ -15,7 +15,7 @@ use crate::oracle::{Options, Oracle};
 use crate::problem::Problem;
 
 /// The largest number of tasks for which the spend of each task is traced.
-pub const MOST_TRACED_TASKS: usize = 64;
+pub const MAX_TRACED_TASKS: usize = 64;
 /// The approximate number of points of a trace.
 const TRACE_POINTS: f64 = 200.0;
 /// The number of rounds between two checks of the stop flag.
@@ -43,7 +43,7 @@ pub struct Replication {
     /// Pseudo-regret after each of [`trace_rounds`].
     pub trace: Vec<f64>,
     /// The cumulative spend on each task at these rounds: `spend[point][task]`. Empty above
-    /// [`MOST_TRACED_TASKS`] tasks.
+    /// [`MAX_TRACED_TASKS`] tasks.
     pub spend: Vec<Vec<f64>>,
 }
 
@@ -89,7 +89,7 @@ impl Play<'_> {
             }
             run.play(round)?;
         }
-        run.deliver_late(self.horizon.saturating_add(1))?;
+        run.deliver_delayed(self.horizon.saturating_add(1))?;
         Ok(Some(run.finish(self)))
     }
 }
@@ -99,17 +99,17 @@ struct Run {
     campaign: Campaign,
     environment: Environment,
     feedback: Feedback,
-    sees_forgone: bool,
+    observes_forgone: bool,
     best: Best,
     available: Vec<bool>,
     /// Each task's success probability; zero for unavailable tasks.
-    present: Vec<f64>,
+    available_success: Vec<f64>,
     completed: Vec<Completion>,
     outcomes: Vec<Outcome>,
     has_delays: bool,
     /// No delays, all tasks available and no full feedback: completions are enough.
     is_plain: bool,
-    late: BinaryHeap<Reverse<Late>>,
+    delayed: BinaryHeap<Reverse<Delayed>>,
     completions: Vec<u64>,
     regret: Sum,
     optimum: Sum,
@@ -139,16 +139,16 @@ impl Run {
             campaign: Campaign::new(problem, options)?,
             best: Best::new(problem),
             feedback,
-            sees_forgone: learner.feedback() == Feedback::Full,
+            observes_forgone: learner.feedback() == Feedback::Full,
             available: vec![true; tasks],
-            present: Vec::with_capacity(tasks),
+            available_success: Vec::with_capacity(tasks),
             completed: Vec::with_capacity(tasks),
             has_delays: environment.has_delays(),
             is_plain: !environment.has_delays()
                 && environment.are_all_available()
                 && feedback != Feedback::Full,
             outcomes: vec![Outcome::Missing; tasks],
-            late: BinaryHeap::new(),
+            delayed: BinaryHeap::new(),
             completions: vec![0; tasks],
             regret: Sum::default(),
             optimum: Sum::default(),
@@ -157,7 +157,7 @@ impl Run {
             oracle_gap: 0.0,
             trace: Vec::with_capacity(rounds.len()),
             rounds,
-            spend: vec![0.0; if tasks <= MOST_TRACED_TASKS { tasks } else { 0 }],
+            spend: vec![0.0; if tasks <= MAX_TRACED_TASKS { tasks } else { 0 }],
             spend_trace: Vec::new(),
             environment,
         })
@@ -165,22 +165,24 @@ impl Run {
 
     fn play(&mut self, round: u64) -> Result<(), ExperimentError> {
         if self.has_delays {
-            self.deliver_late(round)?;
+            self.deliver_delayed(round)?;
         }
         let budget = self.environment.budget(round);
-        let any_away = self.environment.availability(round, &mut self.available);
-        let available = any_away.then_some(self.available.as_slice());
+        let any_unavailable = self.environment.availability(round, &mut self.available);
+        let available = any_unavailable.then_some(self.available.as_slice());
         let optimum =
             self.best.value(self.environment.means(), budget, available, &mut self.oracle_gap)?;
         let allocation = self.campaign.allocate(budget, available)?.allocation;
         self.oracle_gap = self.oracle_gap.max(allocation.gap());
         let mut success = &allocation.success;
-        if any_away {
+        if any_unavailable {
             // Unavailable tasks cannot complete, even if their curve has a floor.
-            let there = allocation.success.iter().zip(&self.available);
-            self.present.clear();
-            self.present.extend(there.map(|(success, there)| if *there { *success } else { 0.0 }));
-            success = &self.present;
+            let pairs = allocation.success.iter().zip(&self.available);
+            self.available_success.clear();
+            self.available_success.extend(
+                pairs.map(|(success, is_available)| if *is_available { *success } else { 0.0 }),
+            );
+            success = &self.available_success;
         }
         let (value, mass) = dot_and_sum(self.environment.means(), success);
         self.regret.add(optimum - value);
@@ -210,8 +212,12 @@ impl Run {
 
     /// Reports the outcomes of this round, or queues them if they are delayed.
     fn deliver(&mut self, round: u64) -> Result<(), ExperimentError> {
-        let away = self.outcomes.iter_mut().zip(&self.available).filter(|(_, there)| !**there);
-        away.for_each(|(outcome, _)| *outcome = Outcome::Missing);
+        let unavailable = self
+            .outcomes
+            .iter_mut()
+            .zip(&self.available)
+            .filter(|(_, is_available)| !**is_available);
+        unavailable.for_each(|(outcome, _)| *outcome = Outcome::Missing);
         self.gain += self.outcomes.iter().map(|outcome| outcome.gain().units()).sum::<u64>();
         // Without an available task there are no outcomes.
         if !self.available.contains(&true) {
@@ -219,21 +225,21 @@ impl Run {
         }
         if !self.has_delays {
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
-                *count += u64::from(is_seen(*outcome, self.sees_forgone));
+                *count += u64::from(is_observed(*outcome, self.observes_forgone));
             }
             return Ok(self.campaign.observe_round(round, &self.outcomes)?);
         }
         if self.campaign.learner().feedback() == Feedback::Bandit {
             // The gain of a round has the delay of the first task's outcome.
             let gain: u64 = self.outcomes.iter().map(|outcome| outcome.gain().units()).sum();
-            self.late.push(Reverse(Late {
+            self.delayed.push(Reverse(Delayed {
                 arrival: round + self.environment.delay(round, 0),
                 round,
                 task: 0,
-                news: News::Gain(gain),
+                report: Report::Gain(gain),
             }));
             for (count, outcome) in self.completions.iter_mut().zip(&self.outcomes) {
-                *count += u64::from(is_seen(*outcome, false));
+                *count += u64::from(is_observed(*outcome, false));
             }
             return Ok(());
         }
@@ -241,26 +247,32 @@ impl Run {
             self.outcomes.iter().enumerate().filter(|(_, outcome)| **outcome != Outcome::Missing)
         {
             let arrival = round + self.environment.delay(round, task);
-            self.late.push(Reverse(Late { arrival, round, task, news: News::Task(outcome) }));
+            self.delayed.push(Reverse(Delayed {
+                arrival,
+                round,
+                task,
+                report: Report::Outcome(outcome),
+            }));
         }
         Ok(())
     }
 
     /// Reports the outcomes that have arrived before a round.
-    fn deliver_late(&mut self, round: u64) -> Result<(), ExperimentError> {
-        while let Some(Reverse(late)) =
-            self.late.peek().filter(|Reverse(late)| late.arrival < round)
+    fn deliver_delayed(&mut self, round: u64) -> Result<(), ExperimentError> {
+        while let Some(Reverse(delayed)) =
+            self.delayed.peek().filter(|Reverse(delayed)| delayed.arrival < round)
         {
-            match late.news {
-                News::Task(outcome) => {
-                    self.completions[late.task] += u64::from(is_seen(outcome, self.sees_forgone));
-                    self.campaign.observe(late.round, late.task, outcome)?;
+            match delayed.report {
+                Report::Outcome(outcome) => {
+                    self.completions[delayed.task] +=
+                        u64::from(is_observed(outcome, self.observes_forgone));
+                    self.campaign.observe(delayed.round, delayed.task, outcome)?;
                 }
-                News::Gain(gain) => {
-                    self.campaign.observe_gain(late.round, gain as f64 / Reward::UNITS as f64)?
+                Report::Gain(gain) => {
+                    self.campaign.observe_gain(delayed.round, gain as f64 / Reward::UNITS as f64)?
                 }
             }
-            self.late.pop();
+            self.delayed.pop();
         }
         Ok(())
     }
@@ -277,7 +289,7 @@ impl Run {
             completions: self.completions,
             success_mass: self.success_mass,
             oracle_gap: self.oracle_gap,
-            pending: self.late.len() as u64,
+            pending: self.delayed.len() as u64,
             trace: self.trace.iter().map(|regret| regret * reward_max).collect(),
             spend: self.spend_trace,
         }
@@ -285,10 +297,10 @@ impl Run {
 }
 
 /// Whether the learner observes the reward.
-fn is_seen(outcome: Outcome, sees_forgone: bool) -> bool {
+fn is_observed(outcome: Outcome, observes_forgone: bool) -> bool {
     match outcome {
         Outcome::Done(_) => true,
-        Outcome::Forgone(_) => sees_forgone,
+        Outcome::Forgone(_) => observes_forgone,
         Outcome::Failed | Outcome::Missing => false,
     }
 }
@@ -299,7 +311,7 @@ struct Best {
     /// The budget of the last solution and its value.
     known: Option<(f64, f64)>,
     available: Vec<bool>,
-    all_there: bool,
+    all_available: bool,
     values: Vec<f64>,
 }
 
@@ -310,7 +322,7 @@ impl Best {
             oracle: Oracle::new(problem),
             known: None,
             available: vec![true; tasks],
-            all_there: true,
+            all_available: true,
             values: vec![0.0; tasks],
         }
     }
@@ -323,19 +335,20 @@ impl Best {
         gap: &mut f64,
     ) -> Result<f64, ExperimentError> {
         let same_tasks = match available {
-            None => self.all_there,
+            None => self.all_available,
             Some(available) => *available == *self.available,
         };
         if let Some((_, value)) = self.known.filter(|(known, _)| same_tasks && *known == budget) {
             return Ok(value);
         }
-        self.all_there = available.is_none();
+        self.all_available = available.is_none();
         match available {
             None => self.available.fill(true),
             Some(available) => self.available.copy_from_slice(available),
         }
-        for ((value, mean), there) in self.values.iter_mut().zip(means).zip(&self.available) {
-            *value = if *there { *mean } else { 0.0 };
+        for ((value, mean), is_available) in self.values.iter_mut().zip(means).zip(&self.available)
+        {
+            *value = if *is_available { *mean } else { 0.0 };
         }
         let best = self.oracle.allocate(&self.values, budget, &Options::default())?;
         *gap = gap.max(best.gap());
@@ -346,41 +359,41 @@ impl Best {
 
 /// A delayed outcome.
 #[derive(Debug, Clone, Copy)]
-struct Late {
+struct Delayed {
     /// The round after which it has arrived.
     arrival: u64,
     round: u64,
     task: usize,
-    news: News,
+    report: Report,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum News {
-    Task(Outcome),
+enum Report {
+    Outcome(Outcome),
     Gain(u64),
 }
 
-impl Late {
+impl Delayed {
     fn key(&self) -> (u64, u64, usize) {
         (self.arrival, self.round, self.task)
     }
 }
 
-impl PartialEq for Late {
+impl PartialEq for Delayed {
     fn eq(&self, other: &Self) -> bool {
         self.key() == other.key()
     }
 }
 
-impl Eq for Late {}
+impl Eq for Delayed {}
 
-impl PartialOrd for Late {
+impl PartialOrd for Delayed {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Late {
+impl Ord for Delayed {
     fn cmp(&self, other: &Self) -> Ordering {
         self.key().cmp(&other.key())
     }

@@ -1,29 +1,29 @@
-//! Rewards by inverse transform: one uniform number, one reward.
+//! Rewards by inverse transform: one uniform draw per reward.
 
 use statrs::distribution::{Beta, ContinuousCDF};
 
 use crate::feedback::Reward;
 use crate::problem::RewardLaw;
 
-/// A law of rewards, ready to draw from.
+/// A reward distribution, prepared for sampling.
 #[derive(Debug, Clone)]
 pub enum RewardDraw {
-    /// The largest reward below this, nothing from it on.
+    /// The largest reward if the uniform draw is below this, else zero.
     Bernoulli(f64),
-    /// Beta(a, 1): the uniform number to the power 1/a.
+    /// Beta(a, 1): the uniform draw to the power 1/a.
     Power(f64),
-    /// Any other Beta law.
+    /// Any other Beta distribution.
     Beta(Beta),
-    /// Always the same.
+    /// A constant reward.
     Constant(Reward),
-    /// Between two shares.
+    /// Uniform between two shares.
     Uniform(f64, f64),
-    /// Recorded rewards in rising order.
+    /// Recorded rewards in increasing order.
     Empirical(Vec<Reward>),
 }
 
 impl RewardDraw {
-    /// The law of a task, its rewards as shares of `reward_max`.
+    /// The reward distribution of a task, in shares of `reward_max`.
     #[must_use]
     pub fn new(law: &RewardLaw, reward_max: f64) -> Self {
         match law {
@@ -40,16 +40,16 @@ impl RewardDraw {
         }
     }
 
-    /// The reward at a uniform number in `[0, 1)`.
+    /// The reward at a uniform draw in `[0, 1)`.
     #[inline]
     #[must_use]
     pub fn reward(&self, uniform: f64) -> Reward {
         match self {
             Self::Bernoulli(mean) => {
                 if uniform < *mean {
-                    Reward::MOST
+                    Reward::MAX
                 } else {
-                    Reward::NONE
+                    Reward::ZERO
                 }
             }
             Self::Constant(reward) => *reward,
@@ -61,13 +61,13 @@ impl RewardDraw {
                 rewards
                     .get(place.min(rewards.len().saturating_sub(1)))
                     .copied()
-                    .unwrap_or(Reward::NONE)
+                    .unwrap_or(Reward::ZERO)
             }
         }
     }
 }
 
-/// A Beta law of this mean; at the ends of the range it is a point.
+/// A Beta distribution with this mean; a point mass at means 0 and 1.
 fn beta(mean: f64, concentration: Option<f64>) -> RewardDraw {
     if mean <= 0.0 || mean >= 1.0 {
         return RewardDraw::Constant(Reward::from_share(mean));
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
     use crate::random::{Draws, Purpose};
 
-    /// Every law has the mean that the problem says, and stays within the range.
+    /// Every distribution has its stated mean and stays within its range.
     #[test]
     fn means_are_as_stated() {
         let laws = [

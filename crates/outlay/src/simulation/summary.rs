@@ -25,16 +25,16 @@ pub struct Statistics {
     pub high95: Option<f64>,
     /// The median.
     pub median: f64,
-    /// A tenth of the replications are below this.
+    /// The 10 % quantile over the replications.
     pub q10: f64,
-    /// A tenth of the replications are above this.
+    /// The 90 % quantile over the replications.
     pub q90: f64,
 }
 
-/// The regret after some round, over the replications.
+/// The regret after a round, over the replications.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct CurvePoint {
-    /// Rounds played.
+    /// The round.
     pub round: u64,
     /// Mean regret.
     pub mean: f64,
@@ -42,16 +42,16 @@ pub struct CurvePoint {
     pub low95: Option<f64>,
     /// Its upper end.
     pub high95: Option<f64>,
-    /// A tenth of the replications are below this.
+    /// The 10 % quantile over the replications.
     pub q10: f64,
-    /// A tenth of the replications are above this.
+    /// The 90 % quantile over the replications.
     pub q90: f64,
 }
 
-/// A bound on the mean regret that holds for a learner, by a theorem.
+/// A proved bound on the mean regret of a learner.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BoundCurve {
-    /// Which: `Theorem 3`.
+    /// Its name, such as `Theorem 3`.
     pub name: String,
     /// The bound at each point of the curve.
     pub values: Vec<f64>,
@@ -60,26 +60,26 @@ pub struct BoundCurve {
 /// The summary of one learner on one problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LearnerSummary {
-    /// The learner as asked for: `kl-ucb-plus`, `epsilon-greedy:epsilon=0.05`.
+    /// The learner, such as `kl-ucb-plus` or `epsilon-greedy:epsilon=0.05`.
     pub learner: String,
-    /// The feedback that it got.
+    /// The feedback that it received.
     pub feedback: Feedback,
-    /// Pseudo-regret: means of what was played against the optimum.
+    /// Pseudo-regret: the optimum minus the mean rewards of the allocations.
     pub regret: Statistics,
-    /// The optimum against the rewards that were really drawn.
+    /// Realised regret: the optimum minus the rewards as drawn.
     pub realised_regret: Statistics,
-    /// The largest relative gap of any split that was played, by the oracle's own certificate.
+    /// The largest relative optimality gap of any allocation played.
     pub oracle_gap: f64,
-    /// Outcomes still under way at the end, on average.
+    /// The mean number of outcomes that had not arrived at the end.
     pub pending: f64,
     /// Every replication.
     pub replications: Vec<ReplicationSummary>,
     /// Pseudo-regret over time.
     pub curve: Vec<CurvePoint>,
-    /// Share of the spend of all rounds so far that each task got: `shares[point][task]`. Empty if
-    /// there are too many tasks.
+    /// Each task's share of the cumulative spend: `shares[point][task]`. Empty if there are too
+    /// many tasks.
     pub shares: Vec<Vec<f64>>,
-    /// Bounds that apply.
+    /// The regret bounds that apply.
     pub bounds: Vec<BoundCurve>,
 }
 
@@ -92,20 +92,20 @@ pub struct ReplicationSummary {
     pub regret: f64,
     /// Realised regret at the horizon.
     pub realised_regret: f64,
-    /// Rewards seen of each task: its completions; under full feedback every round.
+    /// The number of observed rewards of each task: completions, or under full feedback rounds.
     pub completions: Vec<u64>,
-    /// The sum over rounds and tasks of the chance of success.
+    /// The sum of the success probabilities over rounds and tasks.
     pub success_mass: f64,
 }
 
 /// The best allocation of the problem.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Optimum {
-    /// Expected reward per round; the mean over the rounds where budgets vary.
+    /// Expected reward per round, averaged over the rounds if budgets vary.
     pub value: f64,
-    /// The split, at the problem's budget.
+    /// The allocation at the problem's budget.
     pub spend: Vec<f64>,
-    /// Nothing is better than `value` by more than this share.
+    /// The relative optimality gap of `value`.
     pub gap: f64,
 }
 
@@ -114,27 +114,27 @@ pub struct Optimum {
 pub struct Summary {
     /// The problem's name.
     pub problem: String,
-    /// The grid's parameter and its value for this problem, if there is a grid.
+    /// The parameter of the grid and its value for this problem, if there is a grid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter: Option<(String, f64)>,
     /// Names of the tasks.
     pub tasks: Vec<String>,
-    /// Rounds.
+    /// The number of rounds.
     pub horizon: u64,
     /// Seed of the first replication.
     pub seed: u64,
-    /// Replications.
+    /// The number of replications.
     pub replications: u64,
-    /// The best split.
+    /// The best allocation.
     pub optimum: Optimum,
     /// Regret per round of the even split, in the first replication's problem.
     pub uniform_regret_per_round: f64,
-    /// The learners, in the order asked for.
+    /// The learners, in the order of the experiment.
     pub learners: Vec<LearnerSummary>,
 }
 
 impl Statistics {
-    /// Of a sample; all zero if it is empty.
+    /// The statistics of a sample; all zero if it is empty.
     #[must_use]
     pub fn of(sample: &[f64]) -> Self {
         let count = sample.len() as f64;
@@ -163,7 +163,7 @@ fn student_quantile(freedom: f64) -> f64 {
     StudentsT::new(0.0, 1.0, freedom).map_or(f64::INFINITY, |law| law.inverse_cdf(0.975))
 }
 
-/// The quantile of a sorted sample, linear between its members.
+/// The quantile of a sorted sample, interpolated linearly.
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return 0.0 };
     let place = share * last as f64;
@@ -172,7 +172,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     sorted[below] + (place - below as f64) * (sorted[above] - sorted[below])
 }
 
-/// All learners of one case.
+/// Summarises all learners of one case.
 pub(super) fn summarise(
     experiment: &Experiment,
     case: &Case,
@@ -293,7 +293,7 @@ impl About<'_> {
         (0..self.rounds.len()).map(at).collect()
     }
 
-    /// Bounds that apply; the theorems assume that outcomes arrive at once.
+    /// The regret bounds that apply; the theorems assume that outcomes arrive at once.
     fn bounds(&self, learner: &LearnerChoice) -> Vec<BoundCurve> {
         let tasks = self.problem.tasks().len();
         if self.problem.environment().delay.is_some() {

@@ -50,7 +50,7 @@ pub struct PolylogBound {
     pub strong_concavity: f64,
     /// The smallest probability of success there.
     pub least_success: f64,
-    /// Before that, some task that lags behind gets at least this share in enough rounds.
+    /// Before that, some under-explored task gets at least this share in enough rounds.
     pub early_share: f64,
     /// The smallest probability of success there.
     pub early_success: f64,
@@ -63,13 +63,13 @@ pub struct PolylogBound {
 pub struct Quantities {
     /// `ε`: the share.
     pub share: f64,
-    /// `M(ε)`: no curve is steeper from there on.
+    /// `M(ε)`: a Lipschitz constant of every curve from there on.
     pub lipschitz: f64,
     /// `α(ε)`: the strong concavity of every curve from there on.
     pub strong_concavity: f64,
-    /// `D_min(ε)`: no curve is flatter up to there.
+    /// `D_min(ε)`: the smallest slope of any curve up to there.
     pub d_min: f64,
-    /// `D_max(ε)`: the steepest slope of any curve from there on.
+    /// `D_max(ε)`: the largest slope of any curve from there on.
     pub d_max: f64,
     /// The smallest probability of success there.
     pub least_success: f64,
@@ -113,8 +113,8 @@ impl DiminishingReturns {
         self.curves.iter().map(move |curve| slope_before(curve, spend) * self.budget)
     }
 
-    /// `D_min(ε)`: the smallest slope of any curve up to the share ε. Slopes fall, so it is taken
-    /// at ε.
+    /// `D_min(ε)`: the smallest slope of any curve up to the share ε. Slopes decrease, so it is the
+    /// slope at ε.
     #[must_use]
     pub fn d_min(&self, share: f64) -> f64 {
         self.slopes(share).fold(f64::INFINITY, f64::min)
@@ -142,13 +142,13 @@ impl DiminishingReturns {
             .fold(f64::INFINITY, f64::min)
     }
 
-    /// `D_min⁻¹(y)`: the smallest share at which `D_min` is at most `y`; 1 if it nowhere is.
+    /// `D_min⁻¹(y)`: the smallest share at which `D_min` is at most `y`; 1 if there is none.
     #[must_use]
     pub fn d_min_inverse(&self, slope: f64) -> f64 {
         if self.d_min(1.0) > slope {
             return 1.0;
         }
-        // D_min falls: bisection in the logarithm of the share.
+        // D_min decreases: bisection in the logarithm of the share.
         let (mut low, mut high) = (f64::MIN_POSITIVE.ln(), 0.0f64);
         for _ in 0..200 {
             let middle = 0.5 * (low + high);
@@ -157,7 +157,7 @@ impl DiminishingReturns {
         high.exp()
     }
 
-    /// All of these at one share.
+    /// All constants at one share.
     #[must_use]
     pub fn quantities(&self, share: f64) -> Quantities {
         Quantities {
@@ -174,8 +174,8 @@ impl DiminishingReturns {
         self.curves.iter().map(|curve| curve.success(share * self.budget)).fold(1.0, f64::min)
     }
 
-    /// The bound of `thm:boost` for means (shares of the largest reward). None below three rounds,
-    /// if a mean is zero, or where the horizon is so short that the theorem's condition on δ fails.
+    /// The bound of `thm:boost` for means (shares of the largest reward). `None` below three
+    /// rounds, if a mean is zero, or if the horizon is too short for the theorem's condition on δ.
     #[must_use]
     pub fn polylog_bound(&self, means: &[f64], horizon: u64) -> Option<PolylogBound> {
         let least_mean = means.iter().copied().fold(f64::INFINITY, f64::min);
@@ -210,7 +210,7 @@ impl DiminishingReturns {
     }
 }
 
-/// The slope to the left of a spend: a power curve that ends at the budget has none to the right.
+/// The left derivative at a spend: beyond its end, a power curve is constant.
 fn slope_before(curve: &Curve, spend: f64) -> f64 {
     match curve.family() {
         Family::Power(power) => {
@@ -237,7 +237,7 @@ fn curvature_at(curve: &Curve, spend: f64) -> f64 {
     slope_before(curve, spend) * relative
 }
 
-/// The Proposition: the same bound for pure power curves on the whole budget, in closed form and
+/// The Proposition: the same bound for pure power curves on the whole budget, in closed form, but
 /// larger.
 #[must_use]
 pub fn power_proposition(exponents: &[f64], least_mean: f64, horizon: u64) -> Option<f64> {
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_said() {
+    fn every_failure_is_listed() {
         let tasks = vec![
             TaskSpec::new("fine", Curve::power(0.5, 1.0).unwrap()),
             TaskSpec { max: Some(0.5), ..TaskSpec::new("capped", Curve::power(0.5, 1.0).unwrap()) },
@@ -373,7 +373,7 @@ mod tests {
             .collect();
         assert_eq!(
             failures,
-            ["capped: has bounds of its own", "line: finite slope at zero, not strongly concave"]
+            ["capped: has bounds", "line: finite slope at zero, not strongly concave"]
         );
     }
 }

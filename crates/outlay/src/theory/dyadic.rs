@@ -1,4 +1,4 @@
-//! Binary fractions of any length, exact: enough arithmetic to bisect and to compare, and no more.
+//! Exact binary fractions of any length, with the arithmetic that bisection and comparison need.
 
 use std::cmp::Ordering;
 
@@ -15,10 +15,10 @@ use std::cmp::Ordering;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Dyadic {
-    /// Exactly 1; there are no digits then.
+    /// Whether the number is exactly 1; it has no digits then.
     is_one: bool,
-    /// The digits after the point, 64 a word, the first digit the highest bit of the first word.
-    /// The last word is never 0, so that equal numbers are written the same.
+    /// The digits after the point, 64 per word, starting with the highest bit of the first word.
+    /// The last word is never 0, so that equal numbers have equal words.
     words: Vec<u64>,
 }
 
@@ -28,7 +28,7 @@ impl Dyadic {
     /// 1.
     pub const ONE: Self = Self { is_one: true, words: Vec::new() };
 
-    /// The number with these digits after the point, 64 a word.
+    /// The number with these digits after the point, 64 per word.
     #[must_use]
     pub fn from_words(mut words: Vec<u64>) -> Self {
         while words.last() == Some(&0) {
@@ -37,7 +37,7 @@ impl Dyadic {
         Self { is_one: false, words }
     }
 
-    /// The float, exactly; below 0 and NaN give 0, above 1 gives 1.
+    /// The exact value of a float, clamped to `[0, 1]`; NaN gives 0.
     #[must_use]
     pub fn from_f64(number: f64) -> Self {
         if number >= 1.0 {
@@ -46,7 +46,7 @@ impl Dyadic {
         let mut rest = if number > 0.0 { number } else { 0.0 };
         let mut words = Vec::new();
         while rest > 0.0 {
-            // Moving the point by 64 places and cutting off whole numbers loses nothing.
+            // Shifting by 64 digits and removing the integer part is exact.
             let moved = rest * 18_446_744_073_709_551_616.0;
             words.push(moved as u64);
             rest = moved.fract();
@@ -54,21 +54,20 @@ impl Dyadic {
         Self::from_words(words)
     }
 
-    /// The nearest float, or one next to it.
+    /// The float, accurate to one unit in the last place.
     #[must_use]
     pub fn to_f64(&self) -> f64 {
         if self.is_one {
             return 1.0;
         }
-        // What lies beyond the smallest float is 0 in it. From the last word on, so that nothing is
-        // lost on the way.
+        // Digits beyond the smallest float count as 0. Summing from the last word loses no digits.
         let held = &self.words[..self.words.len().min(18)];
         held.iter()
             .rev()
             .fold(0.0, |behind, word| (behind + *word as f64) / 18_446_744_073_709_551_616.0)
     }
 
-    /// Digits after the point.
+    /// The number of digits after the point.
     #[must_use]
     pub fn bits(&self) -> u64 {
         self.words
@@ -92,7 +91,7 @@ impl Dyadic {
             .unwrap_or(0)
     }
 
-    /// Halfway between the two.
+    /// The midpoint of two numbers.
     #[must_use]
     pub fn middle(one: &Self, other: &Self) -> Self {
         let length = one.words.len().max(other.words.len());
@@ -105,7 +104,7 @@ impl Dyadic {
             sum[position] = total as u64;
             carry = total >> 64;
         }
-        // At most 2, as 1 has no digits; two ones make 1 after halving.
+        // At most 2, as 1 has no digits; half of two ones is 1.
         let mut above = u64::from(one.is_one) + u64::from(other.is_one) + carry as u64;
         if above == 2 {
             return Self::ONE;
@@ -116,7 +115,7 @@ impl Dyadic {
         Self::from_words(sum)
     }
 
-    /// How far apart the two are.
+    /// The distance of two numbers.
     #[must_use]
     pub fn distance(one: &Self, other: &Self) -> Self {
         let (small, large) = if one < other { (one, other) } else { (other, one) };
@@ -133,12 +132,12 @@ impl Dyadic {
             words[position] = less;
             borrow = under || under_again;
         }
-        // A borrow that is left comes out of the whole part: the large one is then 1 and the small
-        // one above 0.
+        // A remaining borrow comes from the integer part: the larger number is then 1 and the
+        // smaller one positive.
         Self::from_words(words)
     }
 
-    /// The largest n for which the number is at most 2 to minus n; none for 0.
+    /// The largest n for which the number is at most 2^-n; `None` for 0.
     #[must_use]
     pub fn halvings(&self) -> Option<u64> {
         if self.is_one {
@@ -146,15 +145,14 @@ impl Dyadic {
         }
         let first = self.words.iter().position(|word| *word != 0)?;
         let zeros = 64 * first as u64 + u64::from(self.words[first].leading_zeros());
-        // One more for a power of two, whose only digit is its last.
+        // One more for a power of two, whose only nonzero digit is its last.
         Some(zeros + u64::from(self.bits() == zeros + 1))
     }
 }
 
 impl Ord for Dyadic {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Words are compared like letters; a number that another one begins with is the smaller, as
-        // its last word is not 0.
+        // Lexicographic order; a proper prefix is smaller, as the last word is not 0.
         self.is_one.cmp(&other.is_one).then_with(|| self.words.cmp(&other.words))
     }
 }
@@ -171,7 +169,8 @@ mod tests {
 
     use super::*;
 
-    /// Numbers of up to 120 digits, as whole multiples of 2^-120, so that integers can check them.
+    /// Numbers of up to 120 digits, as integer multiples of 2^-120, so that integers can check
+    /// them.
     const SCALE: u32 = 120;
 
     fn number(multiple: u128) -> Dyadic {
@@ -225,7 +224,7 @@ mod tests {
         fn floats_go_in_exactly_and_come_back(number in prop_oneof![0.0..=1.0_f64, Just(f64::from_bits(1)), Just(f64::MIN_POSITIVE)]) {
             let exact = Dyadic::from_f64(number);
             prop_assert_eq!(exact.to_f64(), number);
-            // Its digits one by one, from the last.
+            // Its digits, starting with the last.
             let digit = |place: u64| f64::from(u8::from(exact.bit(place)));
             let bits = (0..exact.bits()).rev().fold(0.0, |behind, place| 0.5 * (behind + digit(place)));
             prop_assert_eq!(if number < 1.0 { bits } else { 1.0 }, number);

@@ -1,7 +1,7 @@
-//! The fluid model: the same rule without chance. Completions grow as their chance says, means are
-//! known, only the widths of the indices remain. On smooth curves it predicts the mean regret of a
-//! learner within a few percent, and it runs to T = 10¹⁵. (On thresholds chance itself decides
-//! between tasks that are close, and the prediction is rougher: within 15 % on M-sets.)
+//! The fluid model of a learner: completions grow deterministically at their success probability
+//! and the means are known, so only the widths of the indices remain. On smooth curves it predicts
+//! the mean regret within a few percent, and it runs to T = 10¹⁵. On thresholds randomness decides
+//! between close tasks, and the prediction is rougher: within 15 % on M-sets.
 
 use crate::learner::{LearnerSpec, fluid_index};
 use crate::oracle::{Options, Oracle};
@@ -9,10 +9,10 @@ use crate::problem::Problem;
 use crate::simulation::Environment;
 use crate::simulation::ExperimentError;
 
-/// The regret of the fluid model after some rounds.
+/// The regret of the fluid model after a number of rounds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FluidPoint {
-    /// Rounds.
+    /// The number of rounds.
     pub round: f64,
     /// Regret, in the problem's unit of reward.
     pub regret: f64,
@@ -21,8 +21,9 @@ pub struct FluidPoint {
 /// A step is at most this share of the rounds so far, and at least one round.
 const STEP: f64 = 0.01;
 
-/// The regret of the fluid model of a learner up to `horizon`, about a hundred points a decade;
-/// `None` for learners whose index has no fluid form (those that draw, commit or see totals only).
+/// The regret of the fluid model of a learner up to `horizon`, with about a hundred points per
+/// decade. `None` for learners without a fluid form: randomised ones, `explore-then-commit` and
+/// those with bandit feedback.
 ///
 /// # Errors
 /// If the problem cannot be simulated.
@@ -43,7 +44,7 @@ pub fn fluid(
     while round < horizon {
         let step = f64::min((STEP * round).floor().max(1.0), horizon - round);
         for ((weight, mean), completions) in weights.iter_mut().zip(means).zip(&completions) {
-            // In the middle of the step, as its rounds see it on average.
+            // At the middle of the step, the average over its rounds.
             let Some(index) = fluid_index(
                 learner,
                 *mean,

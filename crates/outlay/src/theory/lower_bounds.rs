@@ -8,8 +8,8 @@ pub fn theorem_2_lower(horizon: u64) -> Option<f64> {
 }
 
 /// Theorem 4 with its constant (docs/bound.md#theorem-4-with-a-constant): on `pairs` pairs of
-/// thresholds, with the better task of each pair drawn by a coin, every learner's mean regret is at
-/// least this, even if it sees all rewards. From T = 16 on.
+/// thresholds, with the better task of each pair drawn at random, every learner's mean regret is at
+/// least this, even under full feedback. From T = 16 on.
 ///
 /// ```
 /// let per_root = outlay::theory::theorem_4_lower(10, 1_000_000).unwrap() / 10.0 / 1000.0;
@@ -18,15 +18,15 @@ pub fn theorem_2_lower(horizon: u64) -> Option<f64> {
 #[must_use]
 pub fn theorem_4_lower(pairs: usize, horizon: u64) -> Option<f64> {
     let root = (horizon as f64).sqrt();
-    // How well T rounds of both tasks' rewards tell which is the better: their divergence, between
-    // 4 and 4 log 3.
+    // The divergence between the two cases over T rounds of both tasks' rewards: between 4 and 4
+    // log 3.
     let divergence = || 2.0 * root * (2.0 / root).atanh();
     (horizon >= 16).then(|| pairs as f64 * root / (3.0 * divergence()))
 }
 
-/// Theorem 4's instance with so many pairs: the mean regret of choosing one task of each pair at
-/// random. By the theorem no learner is better by more than a constant factor;
-/// [`theorem_4_lower`] has one. From T = 16 on.
+/// The mean regret of choosing one task of each pair at random on Theorem 4's instance. By the
+/// theorem no learner is better by more than a constant factor; [`theorem_4_lower`] has such a
+/// constant. From T = 16 on.
 #[must_use]
 pub fn theorem_4_random_choice(pairs: usize, horizon: u64) -> Option<f64> {
     // A wrong choice costs the gap 1/sqrt(T), and half of the choices are wrong.

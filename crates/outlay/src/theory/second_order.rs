@@ -1,9 +1,9 @@
 //! The asymptotic regret of `kl-ucb-plus` per decade of rounds under diminishing returns, to second
 //! order.
 //!
-//! Late in a run a task with chance of success `f` under the best split has about `f t`
-//! completions. Its index is then off by the error of the mean, of variance `μ(1-μ)/(f t)`, and by
-//! a width of about `sqrt(2 μ(1-μ) c log(1/f) / (f t))`. The loss of a split that is best for
+//! Late in a run a task with success probability `f` under the best split has about `f t`
+//! completions. Its index then deviates by the error of the mean, of variance `μ(1-μ)/(f t)`, and
+//! by a width of about `sqrt(2 μ(1-μ) c log(1/f) / (f t))`. The loss of a split that is best for
 //! slightly wrong weights is quadratic in their errors, so a round costs `C / t`, and a decade of
 //! rounds `C ln 10`.
 
@@ -12,12 +12,12 @@ use crate::problem::Problem;
 use crate::simulation::Environment;
 use crate::simulation::ExperimentError;
 
-/// How far weights are moved to measure the loss, as a share of their scale.
+/// The step of the finite differences, relative to the weights.
 const STEP: f64 = 1e-3;
 
 /// The regret that `kl-ucb-plus` with factor `c` adds per decade of rounds, in the problem's unit
-/// of reward, once there have been many. It says something under diminishing returns only, and
-/// where every task gets a part of the best split.
+/// of reward, in the limit of many rounds. It applies only under diminishing returns, and if the
+/// best split funds every task.
 ///
 /// # Errors
 /// If the problem cannot be simulated.
@@ -39,7 +39,7 @@ pub fn kl_ucb_plus_regret_per_decade(problem: &Problem, c: f64) -> Result<f64, E
     Ok(per_round * std::f64::consts::LN_10 * problem.reward_max())
 }
 
-/// The quadratic coefficient of the loss when the weights are off along a direction.
+/// The quadratic coefficient of the loss if the weights are perturbed along a direction.
 fn curvature(
     problem: &Problem,
     oracle: &mut Oracle,

@@ -3,8 +3,8 @@
 use crate::curve::{Curve, Family};
 use crate::problem::{Bounds, Problem};
 
-/// Thresholds are equal, and a share of the budget is a whole number, up to this relative error:
-/// 1/3 three times is not quite 1.
+/// The relative error within which thresholds are equal and fit the budget: three times 1/3 is not
+/// exactly 1.
 const ROUNDING: f64 = 1e-9;
 
 /// The exponents, if every curve is a pure power on the whole budget: `(x/budget)^exponent` with an
@@ -22,13 +22,13 @@ pub(super) fn pure_powers(problem: &Problem) -> Option<Vec<f64>> {
     tasks.map(|task| exponent(task.curve()).filter(|_| task.bounds() == Bounds::NONE)).collect()
 }
 
-/// Whether the problem is two square roots of the budget's share.
+/// Whether the problem consists of two square-root curves over the whole budget.
 pub(super) fn is_two_square_roots(problem: &Problem) -> bool {
     pure_powers(problem).is_some_and(|exponents| exponents == [0.5, 0.5])
 }
 
-/// How many tasks can succeed in a round, if all have the same threshold and no bounds (an M-set):
-/// between 1 and all of them.
+/// The number of tasks that can succeed in a round if all have the same threshold and no bounds (an
+/// M-set): between 1 and all of them.
 pub(super) fn plays(problem: &Problem) -> Option<usize> {
     let thresholds: Vec<f64> = problem
         .tasks()
@@ -44,7 +44,7 @@ pub(super) fn plays(problem: &Problem) -> Option<usize> {
         .collect::<Option<_>>()?;
     let first = *thresholds.first()?;
     let are_equal = thresholds.iter().all(|at| (at - first).abs() <= ROUNDING * first);
-    // A threshold at zero costs nothing: then there is nothing to choose.
+    // A threshold at zero costs nothing, so there is no choice.
     let fit = (problem.budget() / first * (1.0 + ROUNDING)).floor();
     (are_equal && first > 0.0 && fit >= 1.0).then(|| (fit as usize).min(thresholds.len()))
 }
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn thresholds_let_so_many_succeed() {
+    fn plays_is_the_number_of_thresholds_in_the_budget() {
         let thresholds = |at: f64, tasks: usize| vec![Curve::threshold(at).unwrap(); tasks];
         for plays_of in 1..=40 {
             assert_eq!(
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(
             plays(&problem(10.0, thresholds(4.0, 5))),
             Some(2),
-            "what is left of the budget buys nothing"
+            "the residual budget has no effect"
         );
         assert_eq!(plays(&problem(10.0, thresholds(1.0, 5))), Some(5));
         assert_eq!(plays(&problem(10.0, thresholds(11.0, 5))), None);

@@ -16,7 +16,7 @@ use super::dyadic::Dyadic;
 use crate::names::names;
 use crate::random::{Draws, Purpose};
 
-/// The threshold is longer than the rounds by so many digits, more than the longest guess of
+/// The number of digits of the threshold in excess of the rounds: more than the longest guess of
 /// [`ThresholdStrategy::Random`].
 const SPARE_BITS: u64 = 128;
 
@@ -45,24 +45,24 @@ names!(
 /// The result of a game.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownThresholds {
-    /// Rounds in which only one task completed: the regret, exactly.
+    /// The number of rounds in which only one task completed, which is the exact regret.
     pub regret: u64,
     /// The round in which both tasks completed for the first time.
     pub found: Option<u64>,
-    /// After each round until then: the threshold is known to lie in an interval no wider than 2 to
-    /// minus this.
+    /// After each round until then: the threshold lies in a known interval of width at most 2^-n,
+    /// for this n.
     pub width_bits: Vec<u64>,
-    /// Digits of the threshold.
+    /// The number of digits of the threshold.
     pub bits: u64,
 }
 
 /// Appendix A with unknown curves: two tasks with thresholds b and 1 − b and rewards of 1, where b
-/// has more digits than the rounds can find out. Only the split at b completes both tasks; any
-/// other completes one and shows on which side of it b lies. So the regret is one per round,
-/// whatever is played.
+/// has more digits than the rounds can reveal. Only the split at b completes both tasks; any other
+/// completes one and shows on which side b lies. So the regret is one per round, whatever is
+/// played.
 ///
-/// All numbers are exact. In floats the threshold would be found after some fifty bisections, and
-/// nothing lost from then on. Bisecting exactly takes time of the order of the rounds' square.
+/// All numbers are exact. With floats the threshold would be found after about fifty bisections,
+/// and the regret would stop. Exact bisection takes time quadratic in the rounds.
 ///
 /// ```
 /// use outlay::theory::{ThresholdStrategy, unknown_thresholds};
@@ -79,7 +79,7 @@ pub fn unknown_thresholds(
     unknown_thresholds_of(strategy, rounds, rounds.saturating_add(SPARE_BITS), seed)
 }
 
-/// The same against a threshold of exactly so many digits, at least one.
+/// The same against a threshold of exactly `bits` digits, at least one.
 #[must_use]
 pub fn unknown_thresholds_of(
     strategy: ThresholdStrategy,
@@ -98,7 +98,7 @@ pub fn unknown_thresholds_of(
         player.sees(side);
         match side {
             Ordering::Equal => {
-                // Nothing is left to find out, and nothing more is lost.
+                // The threshold is known, and the regret stops.
                 game.found = Some(round);
                 break;
             }
@@ -130,8 +130,8 @@ impl Threshold {
         }
     }
 
-    /// What the outcomes of a round tell: equal if both tasks completed; greater if only the second
-    /// did, which got 1 − play.
+    /// The outcome of a round: equal if both tasks completed; greater if only the second did, which
+    /// got 1 − play.
     fn compared_with(&self, play: &Dyadic) -> Ordering {
         if *play == Dyadic::ONE {
             return Ordering::Less;
@@ -144,7 +144,7 @@ impl Threshold {
     }
 }
 
-/// Who plays: what it remembers besides the exact interval.
+/// The state of a strategy beside the exact interval.
 struct Player {
     strategy: ThresholdStrategy,
     draws: Draws,

@@ -7,7 +7,7 @@ use crate::learner::log_term;
 /// Theorem 3 of the paper, corrected, at `δ = 1/(KT)²`: `1 + 4 sqrt(K L) sqrt(mass)`, for
 /// `algorithm-1`, `kl-ucb-mixture`, `hoeffding` and `full`.
 ///
-/// `mass` is the expected sum over rounds and tasks of the chance of success; the bound is in
+/// `mass` is the expected sum of the success probabilities over rounds and tasks; the bound is in
 /// multiples of the largest reward.
 ///
 /// ```
@@ -19,8 +19,8 @@ pub fn worst_case_bound(tasks: usize, horizon: u64, mass: f64) -> f64 {
     1.0 + 4.0 * (tasks as f64 * log_term(tasks, horizon)).sqrt() * mass.max(0.0).sqrt()
 }
 
-/// The Corollary of Theorem 3, at `δ = 1/(KT)²`: thresholds that let `plays` of the tasks succeed
-/// in a round (M-sets), for the same learners: `1 + 4 sqrt(K L M T)`.
+/// The Corollary of Theorem 3, at `δ = 1/(KT)²`: for the same learners on thresholds of which
+/// `plays` fit into a round (M-sets): `1 + 4 sqrt(K L M T)`.
 ///
 /// ```
 /// use outlay::theory::{m_set_bound, worst_case_bound};
@@ -47,8 +47,8 @@ pub fn kl_ucb_plus_bound(tasks: usize, rounds: f64, c: f64) -> f64 {
         + tasks
 }
 
-/// The `b` of the corollary to Lemma A (docs/proof-kl-ucb-plus.md): the expected underestimate in round
-/// `t` is at most `b / sqrt(t)`. The smallest over the width of the proof's blocks.
+/// The `b` of the corollary to Lemma A (docs/proof-kl-ucb-plus.md): the expected underestimate in
+/// round `t` is at most `b / sqrt(t)`. It is minimised over the width of the proof's blocks.
 fn underestimate_constant(c: f64) -> f64 {
     const STEPS: u32 = 2000;
     let bound = |eta: f64| {

@@ -1,4 +1,4 @@
-//! Whatever the log, the fitted curve is a curve; and nothing depends on the unit of money.
+//! For any log the fitted curve is a valid curve, and nothing depends on the unit of money.
 
 use outlay::Curve;
 use outlay::fit::{
@@ -28,8 +28,8 @@ fn logs() -> impl Strategy<Value = Vec<(f64, f64, f64)>> {
     })
 }
 
-/// That a curve is one: finite, within 0 and 1, never falling, and readable from the file it is
-/// written to.
+/// Checks that a curve is finite, within 0 and 1, nondecreasing, and equal after writing and
+/// reading it.
 fn is_sound(curve: &Curve, spends: &[f64]) -> Result<(), TestCaseError> {
     let mut places: Vec<f64> = spends
         .iter()
@@ -83,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_log_gives_a_curve_or_says_that_it_is_empty(rows in logs(), choice in choices(), ceiling: bool, floor: bool) {
+    fn every_log_gives_a_curve_or_is_empty(rows in logs(), choice in choices(), ceiling: bool, floor: bool) {
         let log = Observations::new(rows.iter().copied()).unwrap();
         let options = Options { ceiling, floor, folds: 3, bootstrap: 5, budget: Some(50.0), ..Options::default() };
         let Ok(fitted) = fit(&log, choice, &options) else {
@@ -128,7 +128,7 @@ proptest! {
 /// Three spends, four numbers to fit: several families pass through the same points, and their
 /// losses differ by rounding alone.
 #[test]
-fn forms_that_cannot_be_told_apart_are_not_chosen_by_the_unit() {
+fn the_unit_does_not_choose_between_indistinguishable_forms() {
     let rows = [
         (56.737334592962235, 1.0, 0.0),
         (94.97779616774027, 1.0, 1.0),
@@ -210,14 +210,14 @@ fn no_point_of_a_grid_is_more_likely() {
         let best = grid.iter().map(&likelihood).fold(f64::NEG_INFINITY, f64::max);
         let found = likelihood(&fitted.curve);
         assert!(found >= best - 1e-9, "{family:?}: {found} {best}");
-        // And the grid comes close, so it was a fair comparison.
+        // The grid comes close, so the comparison is meaningful.
         assert!(best > found - 0.05, "{family:?}: {found} {best}");
     }
 }
 
-/// Kinds of logs that people really have, and what must be said of them.
+/// Typical logs and their expected warnings.
 #[test]
-fn logs_that_say_little_are_told_apart() {
+fn uninformative_logs_have_distinct_warnings() {
     let fitted = |rows: &[(f64, f64, f64)]| {
         let log = Observations::new(rows.iter().copied()).unwrap();
         fit(&log, Choice::Auto, &Options { budget: Some(100.0), ..Options::default() }).unwrap()
@@ -227,11 +227,11 @@ fn logs_that_say_little_are_told_apart() {
     };
     assert_eq!(
         told(&[(10.0, 5.0, 0.0), (100.0, 5.0, 0.0)]),
-        "only failures in 10 trials: a guess, as if half of one had succeeded"
+        "only failures in 10 trials: a guess that assumes half a success"
     );
     assert_eq!(
         told(&[(10.0, 5.0, 5.0), (50.0, 5.0, 5.0)]),
-        "only successes in 10 trials: a guess, as if half of one more had failed; extrapolates from 50 on"
+        "only successes in 10 trials: a guess that assumes half a failure; extrapolates from 50 on"
     );
     assert!(
         told(&[(0.0, 50.0, 10.0), (100.0, 50.0, 30.0)])
@@ -240,10 +240,10 @@ fn logs_that_say_little_are_told_apart() {
     assert!(told(&[(40.0, 50.0, 10.0)]).contains("every trial spends 40: the shape is a guess"));
     assert!(
         told(&[(10.0, 500.0, 300.0), (50.0, 500.0, 400.0), (100.0, 500.0, 100.0)])
-            .contains("success falls between 50 and 100")
+            .contains("success decreases between 50 and 100")
     );
     assert_eq!(
         fit(&Observations::default(), Choice::Auto, &Options::default()).unwrap_err().to_string(),
-        "there are no data"
+        "the log is empty"
     );
 }

@@ -1,5 +1,4 @@
-//! Fits of simulated logs find the curve the logs came from, within their own intervals, as often
-//! as these promise.
+//! Fits of simulated logs recover the true curve, and their intervals have the stated coverage.
 
 use outlay::Curve;
 use outlay::fit::{
@@ -20,11 +19,11 @@ fn simulated(curve: &Curve, rows: usize, largest: f64, seed: u64) -> Observation
 }
 
 fn fitted(log: &Observations, family: Family, options: &Options) -> Fitted {
-    // Two folds: what is asked here are the parameters, not the loss.
+    // Two folds are enough, because only the parameters are tested.
     fit(log, Choice::One(family), &Options { folds: 2, ..options.clone() }).unwrap()
 }
 
-/// In how many seeds each parameter's interval holds its true value.
+/// The number of seeds for which each parameter's interval contains its true value.
 fn covered(truth: &[(&str, f64)], fit: impl Fn(u64) -> Fitted) -> Vec<usize> {
     let mut covered = vec![0; truth.len()];
     for seed in 0..SEEDS {
@@ -155,7 +154,7 @@ fn threshold() {
     );
 }
 
-/// Requirements with the law of an exponential, a third of them stopped early.
+/// Exponentially distributed requirements, a third of them censored.
 #[test]
 fn empirical() {
     let counts = covered(&[("median", 40.0 * std::f64::consts::LN_2)], |seed| {
@@ -173,8 +172,8 @@ fn empirical() {
     assert!((0.90..=0.99).contains(&share), "{share}");
 }
 
-/// With many rows the family that made the log is chosen: not one that follows every accident of
-/// it, nor one that is too simple.
+/// With many rows the true family is selected: neither one that overfits nor one that is too
+/// simple.
 #[test]
 fn auto_finds_the_family() {
     let truth = [
@@ -191,7 +190,7 @@ fn auto_finds_the_family() {
     ];
     for (family, ceiling, curve) in truth {
         let draws = Draws::new(7, Purpose::Completion);
-        // Rounded spends: rows are pooled, and every fold sees every spend.
+        // Rounded spends: rows are pooled, and every fold has every spend.
         let row = |row: u64| {
             let spend = (100.0 * draws.round(row).uniform(0)).round();
             (spend, draws.round(row).uniform(1) < curve.success(spend))

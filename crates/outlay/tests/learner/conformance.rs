@@ -26,7 +26,7 @@ fn learners() -> Vec<LearnerSpec> {
     plain.chain(tuned).map(|text| text.parse().unwrap()).collect()
 }
 
-/// Curves of every kind, bounds, money, rewards of every law.
+/// Curves of every kind, bounds, amounts of money, rewards of every distribution.
 const MIXED: &str = r#"
     budget = 100.0
     reward_max = 20.0
@@ -70,7 +70,7 @@ fn campaign(problem: &Problem, learner: &LearnerSpec) -> Campaign {
     Campaign::new(problem, options(learner, Some(HORIZON), learner.entry().feedback, 5)).unwrap()
 }
 
-/// Plays one round and tells everything at once; returns the spends.
+/// Plays one round and reports all outcomes at once; returns the spends.
 fn play_round(
     campaign: &mut Campaign,
     problem: &Problem,
@@ -113,8 +113,7 @@ fn every_split_is_feasible() {
     }
 }
 
-/// Stopping, writing everything down as text and going on is the same as never having stopped, bit
-/// for bit.
+/// A campaign that is saved as text and loaded continues bit for bit as without the interruption.
 #[test]
 fn a_saved_campaign_goes_on_as_if_it_had_never_stopped() {
     for (name, problem) in problems() {
@@ -143,7 +142,7 @@ fn a_saved_campaign_goes_on_as_if_it_had_never_stopped() {
     }
 }
 
-/// Outcomes that come late and in another order lead to the same state.
+/// Outcomes that arrive late and in another order lead to the same state.
 #[test]
 fn the_order_of_outcomes_does_not_matter() {
     let mut random = Random::new(21);
@@ -193,7 +192,7 @@ fn an_outcome_is_taken_once() {
     let mut campaign = campaign(&problem, &"algorithm-1".parse().unwrap());
     campaign.allocate(1.0, None).unwrap();
     campaign.allocate(1.0, Some(&[true, false, true, true, true])).unwrap();
-    let done = Outcome::Done(Reward::MOST);
+    let done = Outcome::Done(Reward::MAX);
     campaign.observe(1, 2, done).unwrap();
     let before = campaign.save();
     assert!(matches!(
@@ -218,7 +217,7 @@ fn an_outcome_is_taken_once() {
         Err(CampaignError::AlreadyReported { .. })
     ));
     assert!(matches!(campaign.observe_round(1, &[done; 4]), Err(CampaignError::Count { .. })));
-    // Missing says nothing.
+    // A missing outcome changes nothing.
     campaign.observe(1, 0, Outcome::Missing).unwrap();
     assert_eq!(campaign.save(), before);
     campaign.observe_round(1, &[done, done, Outcome::Missing, done, done]).unwrap();
@@ -227,7 +226,7 @@ fn an_outcome_is_taken_once() {
 }
 
 #[test]
-fn too_little_feedback_is_refused_at_construction() {
+fn too_little_feedback_is_rejected_at_construction() {
     let (_, problem) = problems().swap_remove(1);
     for entry in LEARNERS {
         let learner: LearnerSpec = entry.name.parse().unwrap();
@@ -242,7 +241,10 @@ fn too_little_feedback_is_refused_at_construction() {
     let message = Campaign::new(&problem, options(&LearnerSpec::Full, None, Feedback::Censored, 1))
         .unwrap_err()
         .to_string();
-    assert_eq!(message, "learner `full`: needs full feedback and would get censored feedback only");
+    assert_eq!(
+        message,
+        "learner `full`: needs full feedback, but would get only censored feedback"
+    );
 }
 
 /// Richer feedback than a learner needs changes nothing for it.
@@ -305,7 +307,7 @@ fn tasks_that_are_away_get_nothing() {
     }
 }
 
-/// Who asks for what cannot be is refused, and the learner has not noticed.
+/// Invalid requests are rejected, and the learner is unchanged.
 #[test]
 fn asking_in_vain_changes_nothing() {
     for (name, problem) in problems() {
@@ -330,7 +332,7 @@ fn asking_in_vain_changes_nothing() {
     }
 }
 
-/// Damaged states are refused or harmless; nothing panics.
+/// Damaged states are rejected or harmless; nothing panics.
 #[test]
 fn damaged_states_do_not_panic() {
     let mut random = Random::new(5);
@@ -354,14 +356,14 @@ fn damaged_states_do_not_panic() {
             for _ in 0..3 {
                 let Ok(ticket) = loaded.allocate(problem.budget(), None) else { break };
                 let round = ticket.round;
-                let _ = loaded.observe_round(round, &[Outcome::Done(Reward::MOST); 5]);
+                let _ = loaded.observe_round(round, &[Outcome::Done(Reward::MAX); 5]);
             }
         }
     }
 }
 
 #[test]
-fn states_of_other_problems_and_versions_are_refused() {
+fn states_of_other_problems_and_versions_are_rejected() {
     let (power, mixed) = (problems().swap_remove(1).1, problems().swap_remove(5).1);
     let state = campaign(&power, &"kl-ucb-plus".parse().unwrap()).save();
     let message = Campaign::load(&mixed, &state).unwrap_err().to_string();
@@ -371,10 +373,7 @@ fn states_of_other_problems_and_versions_are_refused() {
     );
     let newer = state.to_json().replace("\"version\":1", "\"version\":2");
     assert!(
-        CampaignState::from_json(&newer)
-            .unwrap_err()
-            .to_string()
-            .contains("version 2 is not known here")
+        CampaignState::from_json(&newer).unwrap_err().to_string().contains("unsupported version 2")
     );
     assert!(
         CampaignState::from_json("{}").is_err() && CampaignState::from_json("nonsense").is_err()
@@ -389,7 +388,7 @@ fn names_are_read_back() {
     for (text, message) in [
         (
             "kl-ucb-plsu",
-            "learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
+            "learner `kl-ucb-plsu`: unknown name `kl-ucb-plsu`: did you mean `kl-ucb-plus`?",
         ),
         (
             "kl-ucb-plus:c",

@@ -1,4 +1,4 @@
-//! What it is worth to know the curves.
+//! The value of knowing the curves.
 
 use std::sync::atomic::AtomicBool;
 
@@ -45,14 +45,13 @@ fn known_thresholds_cost_nothing() {
         ] {
             assert_eq!(regret(&instance, learner, 200, 10), 0.0, "{instance} {learner}");
         }
-        // One round a unit of regret for who does not look at the curves; b = 1/2 is the even split
-        // itself.
+        // A learner that ignores the curves loses 1 per round; b = 1/2 is the even split itself.
         assert_eq!(regret(&instance, "uniform", 200, 10), if bits == 1 { 0.0 } else { 200.0 });
     }
 }
 
-/// Saturating lines of unknown steepness: the regret of `lattimore` grows ever more slowly, that of
-/// the even split does not.
+/// Saturating linear curves of unknown slope: the regret of `lattimore` grows ever more slowly,
+/// unlike that of the even split.
 #[test]
 fn unknown_steepness_is_learnt() {
     let at = |learner: &str, horizon: u64| regret("saturating-jobs", learner, horizon, 8);
@@ -68,7 +67,7 @@ fn unknown_steepness_is_learnt() {
     assert!(at("algorithm-1", 100_000) < 0.05 * long);
 }
 
-/// With enough for everybody, the first failures say all there is to say.
+/// If the budget is enough for all tasks, the regret stops after the first failures.
 #[test]
 fn enough_for_everybody_is_found_early() {
     let regret = |horizon| regret("saturating-jobs:full_at=0.1;0.2;0.3", "lattimore", horizon, 8);
@@ -76,7 +75,7 @@ fn enough_for_everybody_is_found_early() {
     assert!(long < 60.0 && long - short < 20.0, "{short} {long}");
 }
 
-/// It assumes saturating lines; on anything else it only has to stay on its feet.
+/// It assumes saturating linear curves; on other curves it only must not fail.
 #[test]
 fn other_curves_do_no_harm() {
     for instance in [
@@ -117,13 +116,13 @@ fn lattimore() -> Campaign {
     .unwrap()
 }
 
-/// Each outcome goes with the spend of its own round: budgets differ, outcomes come late and
-/// backwards, one by one and in part.
+/// Each outcome is paired with the spend of its own round: budgets differ, and outcomes arrive
+/// late, in reverse order and in part.
 #[test]
 fn outcomes_find_the_spends_of_their_rounds() {
     let completes = |round: u64, task: usize| (round + task as u64).is_multiple_of(3);
     let outcome = |round: u64, task: usize| {
-        if completes(round, task) { Outcome::Done(Reward::MOST) } else { Outcome::Failed }
+        if completes(round, task) { Outcome::Done(Reward::MAX) } else { Outcome::Failed }
     };
     let told_by = |tell: &dyn Fn(&mut Campaign, u64)| {
         let mut campaign = lattimore();
@@ -147,8 +146,8 @@ fn outcomes_find_the_spends_of_their_rounds() {
     });
     let rest = told_by(&|campaign, round| {
         campaign.observe(round, 2, outcome(round, 2)).unwrap();
-        let done = |task| Completion { task, reward: Reward::MOST };
-        // A task that is named twice or was told before is refused, and nothing changes.
+        let done = |task| Completion { task, reward: Reward::MAX };
+        // A task that is repeated or already reported is rejected, and nothing changes.
         assert!(campaign.observe_completed(round, &[done(1), done(1)]).is_err());
         assert!(campaign.observe_completed(round, &[done(1), done(2)]).is_err());
         let completed: Vec<Completion> =

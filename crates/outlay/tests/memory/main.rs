@@ -1,7 +1,7 @@
 //! Allocations on the heap in rounds and in calls of the oracle.
 //!
-//! The counting allocator counts for the whole process, the test harness included. So these checks
-//! have a binary of their own, with a single test that runs them one after the other.
+//! The counting allocator counts for the whole process, the test harness included. These checks
+//! therefore have their own binary, with a single test that runs them in sequence.
 
 mod learner;
 mod oracle;

@@ -21,8 +21,8 @@ pub(crate) fn no_allocation_after_the_first_calls() {
         let (problem, values) = random_problem(&mut random, mix, tasks);
         plays_without_allocating(&format!("{mix:?}"), &problem, &values, 0.1, &Options::default());
     }
-    // One jump each, worth a fixed amount and so much per unit, and values that are nearly equal:
-    // jumps are counted.
+    // One jump each, worth a fixed amount plus a rate per unit, and nearly equal values: jumps are
+    // counted.
     let mut random = Random::new(4);
     let jump = |at: f64| Curve::steps(vec![at / 25.0], vec![0.2 + 0.8 * at]).unwrap();
     let curves = (0..200).map(|_| jump(random.between(0.01, 1.0))).collect();
@@ -50,8 +50,8 @@ fn plays_without_allocating(
             oracle.allocate(values, *budget, options).unwrap();
         }
     };
-    // Buffers grow to what the hardest round needs; a second pass over the same rounds needs
-    // nothing more.
+    // Buffers grow to the size of the hardest round; a second pass over the same rounds allocates
+    // nothing.
     play(&mut oracle);
     oracle.reset();
     play(&mut oracle);

@@ -1,4 +1,4 @@
-//! Users' own functions: the bound holds for the function, the value is the function's.
+//! Custom functions: bound and value are those of the function.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -60,7 +60,7 @@ fn declared_nothing() {
 }
 
 #[test]
-fn a_jump_nobody_declared_is_found() {
+fn an_undeclared_jump_is_found() {
     let jump = |x: f64| if x >= 0.37 { 0.8 } else { 0.1 };
     let known = vec![
         Curve::steps(vec![0.0, 0.37], vec![0.1, 0.8]).unwrap(),

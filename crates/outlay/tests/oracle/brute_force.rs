@@ -1,4 +1,5 @@
-//! The oracle against brute force: values are reached, bounds are true, gaps are what is promised.
+//! The oracle against brute force: values are attained, bounds are valid, gaps are within the
+//! tolerance.
 
 use outlay::{Curve, Status};
 

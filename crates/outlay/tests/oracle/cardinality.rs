@@ -1,11 +1,11 @@
-//! Steps that the price alone cannot tell apart: the bound that counts jumps is true, and it closes
-//! what the search leaves open.
+//! Steps that the price alone cannot distinguish: the cardinality bound is valid, and it closes the
+//! gap of the search.
 
 use outlay::{Curve, Options, Problem, Status};
 
 use crate::support::*;
 
-/// A staircase whose every jump is worth a fixed amount and so much per unit of spend.
+/// A step curve in which every jump is worth a fixed amount plus a rate per unit of spend.
 fn correlated_curve(random: &mut Random, share: f64, jumps: usize) -> Curve {
     let mut at: Vec<f64> = (0..jumps).map(|_| random.between(0.001, 1.0)).collect();
     at.sort_by(f64::total_cmp);
@@ -18,7 +18,7 @@ fn correlated_curve(random: &mut Random, share: f64, jumps: usize) -> Curve {
     Curve::steps(at.iter().map(|at| 8.0 * share * at).collect(), success).unwrap()
 }
 
-/// Values are equal but for the share `spread`.
+/// Values differ by up to the share `spread`.
 fn correlated(
     random: &mut Random,
     tasks: usize,
@@ -35,8 +35,8 @@ fn correlated(
     (problem_of(curves.clone(), 1.0), curves, values)
 }
 
-/// However early the search is cut short: the bounds are not below what every combination of jumps
-/// comes to, and counting does lower them.
+/// However early the search stops, the bounds are not below the best combination of jumps, and
+/// counting lowers them.
 #[test]
 fn counting_never_bounds_below_the_optimum() {
     let mut lowered = 0;
@@ -62,8 +62,8 @@ fn counting_never_bounds_below_the_optimum() {
     assert!(lowered > 300, "lowered {lowered} times");
 }
 
-/// Equal values, and nearly equal ones: within a millionth, where the price's bound leaves some
-/// ten-thousandths open.
+/// Equal and nearly equal values: the gap is within a millionth, where the dual bound leaves some
+/// ten-thousandths.
 #[test]
 fn correlated_steps_are_certified_to_a_millionth() {
     let options = Options { tolerance: 1e-6, ..Options::default() };
@@ -86,10 +86,10 @@ fn correlated_steps_are_certified_to_a_millionth() {
     }
 }
 
-/// Where values are equal, `n` jumps that together cost the budget are worth `0.2 n` and 0.8 times
-/// the budget in their unit: the largest `n` is how many of the cheapest fit.
+/// With equal values, `n` jumps that cost the whole budget are worth `0.2 n` plus 0.8 times the
+/// budget in their unit; the largest `n` is the number of cheapest jumps that fit.
 #[test]
-fn equal_values_are_worth_what_counting_says() {
+fn equal_values_match_the_count() {
     for seed in 0..20 {
         let mut random = Random::new(100 + seed);
         let tasks = 400;

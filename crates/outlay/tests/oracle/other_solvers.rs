@@ -1,6 +1,5 @@
-//! The oracle against solvers that know nothing of it: Clarabel (cones) where everything is
-//! concave, microlp (mixed integers) where curves are steps or linear pieces, and a grid where they
-//! are S-shaped.
+//! The oracle against other solvers: Clarabel (cones) for concave curves, microlp (mixed integers)
+//! for step and piecewise linear curves, and a grid for S-shaped ones.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{DefaultSettings, DefaultSolver, IPSolver, SolverStatus, SupportedConeT};
@@ -33,7 +32,7 @@ impl ConeProgram {
         self.gain.len() - 1
     }
 
-    /// Asks that the rows, in this order, lie in the cone.
+    /// Requires that the rows, in this order, lie in the cone.
     fn require(&mut self, cone: SupportedConeT<f64>, rows: &[Affine<'_>]) {
         for (constant, terms) in rows {
             let row = self.constants.len();
@@ -49,8 +48,8 @@ impl ConeProgram {
         self.require(SupportedConeT::NonnegativeConeT(1), &[row]);
     }
 
-    /// The optimal point, the dual objective, and the relative tolerance that both may be held to;
-    /// nothing if it gives up.
+    /// The optimal point, the dual objective, and the relative tolerance of both; `None` if the
+    /// solver gives up.
     fn solve(self) -> Option<(Vec<f64>, f64, f64)> {
         let (rows, columns) = (self.constants.len(), self.gain.len());
         let mut starts = vec![0];
@@ -63,8 +62,8 @@ impl ConeProgram {
         let matrix = CscMatrix::new(rows, columns, starts, places, factors);
         let cost: Vec<f64> = self.gain.iter().map(|gain| -gain).collect();
         let quadratic = CscMatrix::zeros((columns, columns));
-        // Curves that rise steeply from zero turn a residual of 1e-9 into 1e-5 of value: ask for
-        // less, where it can.
+        // Curves that are steep at zero turn a residual of 1e-9 into 1e-5 of value, so the
+        // tolerance is smaller if possible.
         let default = DefaultSettings { verbose: false, ..DefaultSettings::default() };
         let tight = DefaultSettings {
             tol_gap_abs: 1e-11,
@@ -168,7 +167,7 @@ fn clarabel(problem: &Problem, values: &[f64], budget: f64) -> Option<(Vec<f64>,
     let all: Vec<(usize, f64)> = spends.iter().map(|&spend| (spend, -1.0)).collect();
     program.require_nonnegative((budget, &all));
     let (point, dual, tolerance) = program.solve()?;
-    // Into the bounds, then towards the lower bounds until it fits.
+    // Clamped to the bounds, then scaled towards the lower bounds until it fits the budget.
     let inside = |spend: &usize, bounds: Bounds| point[*spend].clamp(bounds.min, bounds.max);
     let mut split: Vec<f64> = spends
         .iter()
@@ -276,7 +275,7 @@ fn concave_problems_agree_with_clarabel() {
 
 // ---- microlp ----
 
-/// What a staircase task may choose: spends with their success, only the cheapest of each success.
+/// The items of a step curve: spends with their success, only the cheapest of each success.
 fn choices(curve: &Curve, bounds: Bounds, budget: f64) -> Vec<(f64, f64)> {
     let jumps: &[f64] = match curve.family() {
         Family::Steps(steps) => steps.at(),
@@ -296,7 +295,8 @@ fn choices(curve: &Curve, bounds: Bounds, budget: f64) -> Vec<(f64, f64)> {
     spends.into_iter().map(|spend| (spend, curve.success(spend))).collect()
 }
 
-/// The optimum of a problem of staircases by a mixed-integer program: one binary a choice.
+/// The optimum of a problem of step curves by a mixed-integer program: one binary variable per
+/// item.
 fn steps_by_milp(problem: &Problem, values: &[f64], budget: f64) -> f64 {
     let mut variables = ProblemVariables::new();
     let mut rows = Vec::new();
@@ -372,8 +372,8 @@ fn steps_agree_with_a_mixed_integer_program() {
     }
 }
 
-/// The optimum of a problem of linear pieces by a mixed-integer program: a binary a piece, and how
-/// far along it.
+/// The optimum of a piecewise linear problem by a mixed-integer program: a binary variable per
+/// piece, and the position on it.
 fn pieces_by_milp(problem: &Problem, values: &[f64], budget: f64) -> f64 {
     let mut variables = ProblemVariables::new();
     let mut rows = Vec::new();
@@ -526,7 +526,7 @@ fn groups_of_equal_thresholds_among_smooth_curves() {
             .collect();
         let problem = ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap();
         let (found, _) = solve(&problem, &values, 1.0);
-        let truth = telling_optimum(&problem, &values, 1.0, 1).unwrap();
+        let truth = candidate_optimum(&problem, &values, 1.0, 1).unwrap();
         assert!(
             found.upper_bound >= truth * (1.0 - 1e-13),
             "seed {seed}: bound {} below {truth}\n{found:?}",
@@ -543,8 +543,8 @@ fn groups_of_equal_thresholds_among_smooth_curves() {
 
 // ---- limits ----
 
-/// A search that is cut short, or may stop early, still returns a feasible split and a true bound,
-/// and says so.
+/// A search that reaches its limit or stops early returns a feasible split, a valid bound and the
+/// right status.
 #[test]
 fn limits_and_coarse_tolerances_leave_true_bounds() {
     let mut cut_short = 0;

@@ -1,4 +1,4 @@
-//! What must not change the answer, and what must change it in one direction only.
+//! Invariances and monotonicity of the oracle.
 
 use outlay::{Curve, Leftover, Options, Oracle, ProblemSpec, Status, TaskSpec, UnspentReason};
 use proptest::prelude::*;
@@ -52,7 +52,7 @@ proptest! {
     fn units_of_money_and_reward_do_not_matter(seed in 0u64..1_000_000, tasks in 1usize..12, money in -6i32..10, reward in -6i32..7) {
         let mut random = Random::new(seed);
         let (problem, values) = random_problem(&mut random, Mix::Anything, tasks);
-        // Empirical curves join equal samples, so they are rebuilt from distinct ones on both
+        // Empirical curves merge equal samples, so they are rebuilt from distinct ones on both
         // sides.
         let curves: Vec<Curve> = curves_of(&problem).iter().map(|curve| in_unit(curve, 1.0)).collect();
         let (money, reward) = (10f64.powi(money) * 1.37, 10f64.powi(reward) * 0.91);
@@ -69,8 +69,8 @@ proptest! {
         }
     }
 
-    /// An oracle that takes over another's warmth answers as that one would, to the last bit,
-    /// whatever the budgets were.
+    /// An oracle with the warm start of another one gives bit-identical results, whatever the
+    /// budgets were.
     #[test]
     fn warmth_is_all_that_an_oracle_remembers(seed in 0u64..1_000_000, tasks in 1usize..8) {
         let mut random = Random::new(seed);
@@ -108,7 +108,7 @@ proptest! {
     }
 
     #[test]
-    fn a_task_worth_nothing_changes_nothing(seed in 0u64..1_000_000, tasks in 1usize..12) {
+    fn a_worthless_task_changes_nothing(seed in 0u64..1_000_000, tasks in 1usize..12) {
         let mut random = Random::new(seed);
         let (problem, values) = random_problem(&mut random, Mix::Anything, tasks);
         let (plain, _) = solve(&problem, &values, 1.0);
@@ -174,7 +174,7 @@ proptest! {
         let (bounded, _) = solve(&problem, &values, 1.0);
         prop_assert!(bounded.value <= free.upper_bound * (1.0 + 1e-12));
         let truth = grid_optimum(&problem, &values, 1.0, 60);
-        // Bounds off the grid make it miss splits, never invent them.
+        // With bounds off the grid it may miss splits, but all its splits are feasible.
         prop_assert!(bounded.upper_bound >= truth * (1.0 - 1e-12));
         prop_assert!(bounded.value >= truth * (1.0 - 1e-6), "{} below the grid's {truth}", bounded.value);
     }
@@ -183,8 +183,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(2), ..ProptestConfig::default() })]
 
-    /// Rounds as a learner has them: values move little, now and then a lot; some budgets leave
-    /// tasks at their bounds.
+    /// Rounds as in learning: values change little, sometimes a lot; some budgets leave tasks at
+    /// their bounds.
     #[test]
     fn rounds_of_power_curves_answer_as_a_cold_oracle(seed in 0u64..1_000_000, tasks in 1usize..24, unit in -6i32..9) {
         let mut random = Random::new(seed);
@@ -228,8 +228,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, rng_seed: RngSeed::Fixed(3), ..ProptestConfig::default() })]
 
-    /// Square roots alone are answered in closed form; beside a worthless task of another family
-    /// they are not.
+    /// Square roots alone are solved in closed form; with a worthless task of another family they
+    /// are not.
     #[test]
     fn square_roots_alone_are_answered_as_beside_a_worthless_task(seed in 0u64..1_000_000, tasks in 2usize..24, unit in -6i32..9) {
         let mut random = Random::new(seed);
@@ -266,7 +266,7 @@ proptest! {
     }
 }
 
-/// Thousands of spends do not add up by themselves: the remainder has to go somewhere.
+/// The sum of thousands of spends has rounding errors, which must be assigned.
 #[test]
 fn many_square_roots_add_up_to_the_budget() {
     let mut random = Random::new(17);
@@ -337,8 +337,8 @@ fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
             near(alone.value, with.value) && near(alone.upper_bound, with.upper_bound),
             "{alone:?} {with:?}"
         );
-        // What the last one funded pays, or what the first one that is not would pay, and anything
-        // in between.
+        // Between the gain per unit of the last funded task and that of the first one that is not
+        // funded.
         let curves = curves_of(&beside);
         let (mut last, mut next) = (f64::INFINITY, 0.0f64);
         for task in 0..tasks {
@@ -359,7 +359,7 @@ fn thresholds_alone_are_answered_as_beside_a_worthless_task() {
 }
 
 #[test]
-fn bad_calls_are_refused_by_a_warm_oracle_too() {
+fn invalid_calls_are_rejected_by_a_warm_oracle() {
     for curve in [Curve::power(0.5, 1.0).unwrap(), Curve::threshold(0.3).unwrap()] {
         let problem = problem_of(vec![curve; 5], 1.0);
         let mut oracle = Oracle::new(&problem);
@@ -481,7 +481,7 @@ fn spare_budget_is_reported_or_spent_as_asked() {
 }
 
 #[test]
-fn bad_calls_are_refused() {
+fn invalid_calls_are_rejected() {
     let problem = problem_of(vec![Curve::saturating(1.0).unwrap(); 2], 1.0);
     let mut oracle = Oracle::new(&problem);
     let mut refused = |values: &[f64], budget: f64, tolerance: f64| {
@@ -535,7 +535,7 @@ fn nothing_to_gain_and_nothing_to_spend() {
 }
 
 #[test]
-fn limits_are_counted_and_told() {
+fn limits_are_counted_and_reported() {
     // Strongly correlated steps: the hard class of knapsacks.
     let mut random = Random::new(5);
     let curves = (0..200).map(|_| {
@@ -572,7 +572,7 @@ fn two_groups_of_equal_thresholds_beside_smooth_curves() {
 }
 
 #[test]
-fn the_price_is_what_one_more_unit_is_worth_where_one_task_takes_all() {
+fn the_price_is_the_marginal_value_if_one_task_takes_all() {
     let exponential = || Curve::exponential(10.0).unwrap();
     for curves in [
         vec![exponential(), exponential()],

@@ -59,8 +59,7 @@ impl Samples {
         choices
     }
 
-    /// The exact optimum: lists of (spend, value) where nothing spends more for no more value.
-    /// Spends are whole numbers.
+    /// The exact optimum by lists of undominated (spend, value) pairs. Spends are integers.
     fn optimum(&self, values: &[f64], budget: u64) -> f64 {
         let mut list = vec![(0u64, 0.0f64)];
         for (group, value) in values.iter().enumerate() {
@@ -86,7 +85,7 @@ impl Samples {
         list.last().unwrap().1
     }
 
-    /// The optimum by a mixed-integer program: one binary a sample value within the budget.
+    /// The optimum by a mixed-integer program: one binary variable per sample within the budget.
     fn optimum_by_milp(&self, values: &[f64], budget: u64) -> f64 {
         let mut variables = ProblemVariables::new();
         let (mut objective, mut total) = (Expression::from(0.0), Expression::from(0.0));
@@ -164,7 +163,7 @@ fn agrees(samples: &Samples, spend: f64, seeds: u64, truth: impl Fn(&[f64], u64)
             found.value
         );
         assert!(found.gap() <= 1e-13 && found.status == Status::Optimal, "{context}: {found:?}");
-        // What is left reaches no further sample of any task.
+        // The residual reaches no further sample of any task.
         assert_eq!(found.unspent > 0.0, found.unspent_reason.is_some(), "{context}: {found:?}");
         assert!(
             matches!(found.unspent_reason, None | Some(UnspentReason::CurveFlat)),

@@ -1,5 +1,5 @@
 //! S-shaped curves, which are handled four at a time: against brute force, against the dual
-//! function computed one by one from the curves, and against themselves in other places of the
+//! function computed one by one from the curves, and against themselves at other positions in the
 //! problem.
 
 use outlay::oracle::dual_bound;
@@ -65,7 +65,7 @@ fn odd_s_curves_are_never_below_a_grid_and_bounds_never_below_it() {
         let (problem, values) = odd_problem(&mut random, tasks, budget);
         let (found, _) = solve(&problem, &values, budget);
         let truth = grid_optimum(&problem, &values, budget, 100);
-        // Bounds off the grid make it miss splits, never invent them.
+        // With bounds off the grid it may miss splits, but all its splits are feasible.
         assert!(
             found.upper_bound >= truth * (1.0 - 1e-13),
             "seed {seed}: bound {} below {truth}\n{found:?}",
@@ -80,8 +80,8 @@ fn odd_s_curves_are_never_below_a_grid_and_bounds_never_below_it() {
     }
 }
 
-/// Where the first relaxation settles it, the bound is the dual function at the price: the sum that
-/// `dual_bound` takes curve by curve. Elsewhere it is no larger.
+/// If the first relaxation is enough, the bound is the dual function at the price, which
+/// `dual_bound` computes curve by curve. Otherwise it is no larger.
 #[test]
 fn bounds_are_the_dual_function_computed_one_by_one() {
     let mut settled = 0;
@@ -147,7 +147,7 @@ fn the_place_of_a_task_does_not_matter() {
     }
 }
 
-/// Prices fall far below where the search began, so that tasks join which nobody looked at before.
+/// The price falls far below its start, so that further tasks become active.
 #[test]
 fn warm_calls_follow_budgets_and_values_up_and_down() {
     for seed in 0..40 {
@@ -172,8 +172,8 @@ fn warm_calls_follow_budgets_and_values_up_and_down() {
     }
 }
 
-/// Two tasks of which the budget pays for one, and nearly as good: neither may be forgotten because
-/// the other is within the tolerance.
+/// Two nearly equal tasks, of which the budget funds one: neither may be pruned because the other
+/// is within the tolerance.
 #[test]
 fn a_split_that_is_better_by_less_than_the_tolerance_stays_below_the_bound() {
     let mut searched = 0;
@@ -207,9 +207,9 @@ fn a_split_that_is_better_by_less_than_the_tolerance_stays_below_the_bound() {
     assert!(searched > 500, "only {searched}");
 }
 
-/// A node that cannot be cut any further keeps its bound, and with it the rounding of its sums:
-/// asked for no gap at all, the search ends at such nodes, and a bound equal to the value would
-/// claim more than was computed.
+/// A node that cannot be cut further keeps its bound with the rounding of its sums. With tolerance
+/// zero the search ends at such nodes, and a bound equal to the value would claim more than was
+/// computed.
 #[test]
 fn the_bound_of_a_node_that_cannot_be_cut_stays() {
     let mut searched = 0;

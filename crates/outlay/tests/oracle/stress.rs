@@ -1,5 +1,5 @@
-//! Thousands of small problems with odd parameters: no panic, true certificates, honest statuses,
-//! nothing better in sight.
+//! Thousands of small problems with unusual parameters: no panic, valid certificates, right
+//! statuses, no better split.
 
 use outlay::curve::Shape;
 use outlay::oracle::recheck;
@@ -15,8 +15,7 @@ fn magnitude(random: &mut Random, low: f64, high: f64) -> f64 {
     10f64.powf(random.between(low, high))
 }
 
-/// One of a few round numbers of budget shares, or any number around a share: round ones add up to
-/// the budget exactly.
+/// A round share of the budget or any number around it; round ones sum to the budget exactly.
 fn odd_spend(random: &mut Random, share: f64) -> f64 {
     match random.below(6) {
         0 => share,
@@ -136,7 +135,7 @@ fn odd_budget(random: &mut Random, unit: f64) -> f64 {
     }
 }
 
-/// What must hold of every answer whatever the problem.
+/// The properties of every allocation.
 fn honest(
     problem: &Problem,
     values: &[f64],
@@ -179,10 +178,10 @@ fn honest(
     }
 }
 
-/// The gap that is promised: exact steps, concave to rounding, mixtures of jumps and slopes to
-/// 1e-6. Smooth curves are promised to 1e-9; here 1e-8, for one odd case: equal logistic tasks
-/// whose middles add up to the budget are worth the same on a whole segment of splits, and the
-/// default limit leaves a few 1e-9 open.
+/// The guaranteed gap: rounding for steps and concave curves, 1e-6 for mixtures of jumps and
+/// slopes. Smooth curves are guaranteed to 1e-9; here 1e-8 for one special case: equal logistic
+/// tasks whose middles add up to the budget are worth the same on a whole segment of splits, and
+/// the default limit leaves a few 1e-9 open.
 fn promised_gap(problem: &Problem) -> f64 {
     let shapes: Vec<Shape> = problem.tasks().iter().map(|task| task.curve().shape()).collect();
     let gated = problem.tasks().iter().any(|task| task.bounds().at_least > 0.0);
@@ -198,8 +197,8 @@ fn promised_gap(problem: &Problem) -> f64 {
     }
 }
 
-/// Solves the problem of a seed and checks the answer. Whether it was feasible; nothing if the
-/// problem itself is refused.
+/// Solves the problem of a seed and checks the allocation. Returns whether it was feasible; `None`
+/// if the problem is invalid.
 fn stress(seed: u64, steps_only: bool) -> Option<bool> {
     let mut random = Random::new(seed);
     let tasks = 1 + random.below(4);
@@ -233,9 +232,9 @@ fn stress(seed: u64, steps_only: bool) -> Option<bool> {
     let context = format!("{context}\n{answer:?}");
     honest(&problem, &values, &answer, &options, &context);
     let cells = if steps_only { 1 } else { [40, 40, 16, 8][tasks - 1] };
-    let truth = telling_optimum(&problem, &values, asked, cells).expect("feasible");
+    let truth = candidate_optimum(&problem, &values, asked, cells).expect("feasible");
     let promise = promised_gap(&problem);
-    // A last digit of spend is worth more than a last digit of value where curves are steep.
+    // Where curves are steep, the last digit of spend is worth more than the last digit of value.
     let rounding =
         if steps_only { 1e-13 * truth } else { 1e-11 * truth + 1e-14 * values.iter().sum::<f64>() };
     assert!(
@@ -285,7 +284,7 @@ fn odd_steps_are_exact() {
     run(10_000..13_000, true);
 }
 
-/// Spends that add up to the budget in decimals but not in binary: everything that fits on paper
+/// Spends that sum to the budget in decimals but not in binary: everything that fits in decimals
 /// must be funded.
 #[test]
 fn decimal_sums_fit_the_budget() {
@@ -357,8 +356,7 @@ fn decimal_sums_fit_the_budget() {
     assert_eq!(value_of(curves, 0.3, both), 2.0);
 }
 
-/// Budgets far from the curves' own scale: a thousandth of a billionth of it, and a million times
-/// as much.
+/// Budgets far from the scale of the curves: 1e-12 and 1e6 times as large.
 #[test]
 fn budgets_of_any_size() {
     let curves = vec![
@@ -390,7 +388,7 @@ fn budgets_of_any_size() {
                         "GAP {:e}: {context}",
                         answer.gap()
                     );
-                    let truth = telling_optimum(&problem, &values, budget, 50).unwrap();
+                    let truth = candidate_optimum(&problem, &values, budget, 50).unwrap();
                     assert!(
                         answer.value >= truth * (1.0 - 1e-6),
                         "VALUE {} below {truth}: {context}",
@@ -407,14 +405,14 @@ fn budgets_of_any_size() {
     }
 }
 
-/// Solves cold with equal values of one, holds the answer to the promises, and returns it.
+/// Solves cold with all values 1, checks the guarantees, and returns the allocation.
 fn answer_of(tasks: Vec<TaskSpec>, budget: f64, options: &Options) -> Allocation {
     let problem = ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap();
     let values = vec![1.0; problem.tasks().len()];
     let answer = Oracle::new(&problem).allocate(&values, budget, options).unwrap().clone();
     let context = format!("{:?}\n{answer:?}", problem.tasks());
     honest(&problem, &values, &answer, options, &context);
-    let truth = telling_optimum(&problem, &values, budget, 20).unwrap();
+    let truth = candidate_optimum(&problem, &values, budget, 20).unwrap();
     assert!(
         answer.upper_bound >= truth * (1.0 - 1e-12),
         "BOUND {} below {truth}: {context}",
@@ -478,7 +476,7 @@ fn a_flat_start_is_not_a_slope() {
 }
 
 #[test]
-fn where_nothing_can_be_decided_the_gap_is_zero_in_any_unit() {
+fn without_a_choice_the_gap_is_zero_in_any_unit() {
     let curves = [
         Curve::threshold(2.0),
         Curve::exponential(2.0),
@@ -545,7 +543,7 @@ fn lower_bounds_that_take_the_whole_budget_leave_no_gap() {
             }
         }
     }
-    // Pieces whose corners add up to the budget, next to a smooth task.
+    // Linear pieces whose vertices sum to the budget, next to a smooth task.
     let pieces =
         || Curve::piecewise(vec![0.0, 0.25, 0.5, 0.5625], vec![0.0, 0.0, 0.43, 1.0]).unwrap();
     answer_of(
@@ -575,8 +573,7 @@ fn leftover_fills_tasks_to_their_maximum_and_no_further() {
     }
 }
 
-/// The check lets lower bounds exceed the budget by a rounding; the answer must then still pass its
-/// own recheck.
+/// Lower bounds may exceed the budget by rounding; the allocation must still pass the recheck.
 #[test]
 fn lower_bounds_a_rounding_above_the_budget() {
     for excess in [1e-15, 1e-14, 1e-13, 9e-13] {
@@ -601,8 +598,8 @@ fn lower_bounds_a_rounding_above_the_budget() {
     }
 }
 
-/// Larger odd problems have no brute force, but the same problem shuffled, with values in another
-/// unit, or with more budget must not be worth more than the bound, nor less than what was reached.
+/// Larger problems have no brute force, but the same problem shuffled, with values in another unit,
+/// or with more budget must not exceed the bound nor be worth less.
 #[test]
 fn shuffling_and_more_budget_never_beat_a_bound() {
     let mut solved = 0;
@@ -661,8 +658,8 @@ fn shuffling_and_more_budget_never_beat_a_bound() {
     assert!(solved > 1000, "only {solved} solved");
 }
 
-/// A ramp with "nothing or at least" has two chords in one line; where their prices round to one
-/// number both must be filled.
+/// A saturating curve with `at_least` has two collinear edges; if their multipliers round to the
+/// same number, both must be filled.
 #[test]
 fn ramps_with_at_least_are_filled_along_the_whole_line() {
     for seed in 0..20_000 {

@@ -51,7 +51,7 @@ fn a_plan_over_budget_is_compared_at_both_totals() {
 }
 
 #[test]
-fn a_plan_worth_nothing_has_no_relative_lift() {
+fn a_plan_of_value_zero_has_no_relative_lift() {
     let problem = two_jobs(8.0);
     let evaluation =
         evaluate(&problem, &[1.0, 2.0], 8.0, &[1.0, 1.0], &Options::default()).unwrap();
@@ -70,7 +70,7 @@ fn a_dearer_plan_of_equal_value_is_not_kept() {
 }
 
 #[test]
-fn plans_that_are_none_are_refused() {
+fn invalid_plans_are_rejected() {
     let problem = two_jobs(8.0);
     let refuse = |plan: &[f64]| {
         evaluate(&problem, &[1.0, 2.0], 8.0, plan, &Options::default()).unwrap_err().to_string()
@@ -78,10 +78,10 @@ fn plans_that_are_none_are_refused() {
     assert_eq!(refuse(&[1.0]), "plan: 1 spends for 2 tasks");
     assert_eq!(
         refuse(&[1.0, -2.0]),
-        "plan: large must spend a finite amount that is not negative, not -2"
+        "plan: the spend of large must be finite and not negative, not -2"
     );
     assert_eq!(
         refuse(&[f64::NAN, 2.0]),
-        "plan: small must spend a finite amount that is not negative, not NaN"
+        "plan: the spend of small must be finite and not negative, not NaN"
     );
 }

@@ -8,7 +8,7 @@ use outlay::{Curve, Options, Oracle, Problem, ProblemSpec, TaskSpec};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// A problem with its values, and a plan of shares that add up to at most one.
+/// A problem with its values, and a plan of shares whose sum is at most one.
 #[derive(Debug, Clone)]
 struct Case {
     problem: Problem,

@@ -88,7 +88,7 @@ fn the_most_valuable_thresholds_are_kept() {
 }
 
 #[test]
-fn bounds_are_rounded_inwards_or_refused() {
+fn bounds_are_rounded_inwards_or_rejected() {
     let curve = Curve::exponential(50.0).unwrap();
     let bounded =
         TaskSpec { min: Some(10.5), max: Some(20.5), ..TaskSpec::new("a", curve.clone()) };
@@ -136,7 +136,7 @@ fn zero_or_at_least_stays_zero_or_at_least() {
 }
 
 #[test]
-fn units_that_are_no_units_are_refused() {
+fn invalid_units_are_rejected() {
     let problem = problem(100.0, vec![TaskSpec::new("a", Curve::exponential(50.0).unwrap())]);
     let allocation = split(&problem, &[1.0], &[100.0]);
     for unit in [0.0, -1.0, f64::NAN, f64::INFINITY] {

@@ -1,4 +1,4 @@
-//! Every bad input and exactly what is said about it.
+//! Invalid inputs and their exact error messages.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ fn folder(files: &[(&'static str, &str)]) -> Folder {
     Folder(files.iter().map(|(path, text)| (*path, (*text).to_owned())).collect())
 }
 
-/// What is said about a TOML document; empty if it is good.
+/// The errors of a TOML document; empty if it is valid.
 fn complaints(text: &str, files: &dyn Files) -> String {
     Problem::from_toml(text, files).err().map(|errors| errors.to_string()).unwrap_or_default()
 }
@@ -196,15 +196,15 @@ fn environments() {
 }
 
 #[test]
-fn tasks_that_are_none() {
+fn missing_tasks() {
     assert_complaints(
         &NoFiles,
         &[
-            ("", "task: there is none: a problem needs at least one task"),
-            ("task = []", "task: there is none: a problem needs at least one task"),
+            ("", "task: is missing: a problem needs at least one task"),
+            ("task = []", "task: is missing: a problem needs at least one task"),
             (
                 "budget = 0",
-                "budget: must be positive and finite, not 0\ntask: there is none: a problem needs at least one task",
+                "budget: must be positive and finite, not 0\ntask: is missing: a problem needs at least one task",
             ),
             (
                 "task = 3",
@@ -331,9 +331,9 @@ fn bounds_that_cannot_all_be_met() {
          t3 3 and 2 more"
     );
     assert_eq!(with(55.0, &many), "");
-    // 0.1 + 0.2 > 0.3 in floating point, but nobody means that.
+    // 0.1 + 0.2 > 0.3 in floating point, which must not matter.
     assert_eq!(with(0.3, &[("a", "min = 0.1"), ("b", "min = 0.2")]), "");
-    // Against a budget that is wrong nothing is infeasible.
+    // With an invalid budget nothing is reported as infeasible.
     assert_eq!(with(-1.0, &[("tv", "min = 60")]), "budget: must be positive and finite, not -1");
 }
 
@@ -675,7 +675,7 @@ fn rewards() {
             "task[0].reward.samples: is missing: an empirical reward needs `samples`, or `file` and `column`",
         ),
     ]);
-    // Against a wrong reward_max only what is wrong in itself is said.
+    // With an invalid reward_max only errors that do not depend on it are reported.
     let text =
         format!("reward_max = -1\n{}", task("reward = { law = 'uniform', low = -1, high = 9 }"));
     let expected = "reward_max: must be positive and finite, not -1\ntask[0].reward.low: must be finite and not negative, not -1";

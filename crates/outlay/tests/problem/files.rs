@@ -1,5 +1,4 @@
-//! Good problem files: what they mean, and that TOML, JSON, tables and what is written back mean
-//! the same.
+//! Valid problem files: their meaning, and that TOML, JSON, CSV and written files are equivalent.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -61,7 +60,7 @@ fn everything() -> Problem {
 }
 
 #[test]
-fn a_file_means_what_the_same_specs_mean() {
+fn a_file_is_equivalent_to_the_same_specs() {
     let curve = |full_at| Curve::saturating(full_at).unwrap();
     let task = TaskSpec::new;
     let spec = ProblemSpec {
@@ -179,7 +178,7 @@ fn negative_zero_is_zero() {
 }
 
 #[test]
-fn json_means_what_toml_means() {
+fn json_is_equivalent_to_toml() {
     // The toml crate's own tree, not the library's, makes the JSON.
     let tree: toml::Value = toml::from_str(EVERYTHING).unwrap();
     let json = serde_json::to_string_pretty(&tree).unwrap();
@@ -199,7 +198,7 @@ fn a_null_is_a_key_that_is_not_there() {
 }
 
 #[test]
-fn what_is_written_reads_back_equal() {
+fn written_files_read_back_equal() {
     let problem = everything();
     let written = problem.to_toml().unwrap();
     assert_eq!(Problem::from_toml(&written, &NoFiles).unwrap(), problem, "{written}");
@@ -208,7 +207,7 @@ fn what_is_written_reads_back_equal() {
 }
 
 #[test]
-fn what_is_written_leaves_out_defaults() {
+fn written_files_omit_defaults() {
     let problem =
         Problem::from_toml("[[task]]\ncurve = { family = 'power', exponent = 0.5 }", &NoFiles)
             .unwrap();
@@ -254,7 +253,7 @@ min and at least,saturating,,,1,,,,,,,,,,,,10,,,FALSE,5,,,,,,,
 ";
 
 #[test]
-fn a_table_means_what_the_same_tasks_mean() {
+fn a_csv_table_is_equivalent_to_the_same_tasks() {
     let text = "budget = 1000\nhorizon = 10000\nreward_max = 2.5\nleftover = 'spend'\ntasks = { file = 'tasks.csv' }";
     for table in [TABLE.to_owned(), TABLE.replace('\n', "\r\n")] {
         let problem = Problem::from_toml(text, &folder(&[("tasks.csv", &table)])).unwrap();

@@ -1,11 +1,11 @@
-//! No text makes the reader panic, and every complaint is one line.
+//! No text makes the reader panic, and every error message is one line.
 
 use outlay::Problem;
 use outlay::problem::{Files, ProblemErrors};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
-/// The same text, whatever file is asked for.
+/// The same text for every file.
 struct OneText(String);
 
 impl Files for OneText {
@@ -36,7 +36,7 @@ exclude = true
 const TABLE: &str = "name,family,exponent,at,success,min,max,exclude,at_least,reward.law,reward.mean\n\
                      b,power,0.5,,,1,2,,,,\nc,steps,,1;2,0.5;1,,,true,,constant,1\n";
 
-/// Errors are there, say where, and take one line each.
+/// There are errors, each with a path and on one line.
 fn check(read: Result<Problem, ProblemErrors>) -> Result<(), TestCaseError> {
     let Err(errors) = read else {
         return Ok(());
@@ -49,7 +49,7 @@ fn check(read: Result<Problem, ProblemErrors>) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A value of any kind, a few levels deep, with keys that mean something.
+/// A value of any kind, a few levels deep, with valid keys.
 fn tree() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::Value;
     let word = prop::sample::select(vec![
@@ -196,7 +196,7 @@ proptest! {
 
     /// Whatever is read can be written and read back.
     #[test]
-    fn what_is_read_is_written_and_read_back(text in mutated(DOCUMENT)) {
+    fn valid_problems_can_be_written_and_read_back(text in mutated(DOCUMENT)) {
         let files = OneText(TABLE.to_owned());
         if let Ok(problem) = Problem::from_toml(&text, &files) {
             let written = problem.to_toml().expect("it was read from TOML");
@@ -212,7 +212,7 @@ fn the_document_that_is_mutated_is_good() {
 }
 
 #[test]
-fn deep_nesting_is_refused() {
+fn deep_nesting_is_rejected() {
     let files = OneText(String::new());
     let (open, close) = ("[".repeat(100_000), "]".repeat(100_000));
     assert!(Problem::from_json(&format!("{{\"budget\": {open}{close}}}"), &files).is_err());

@@ -1,5 +1,5 @@
-//! What must hold of every run: determinism, regret against the same problem's optimum, the
-//! theorems' bounds, delays, budgets.
+//! Properties of every run: determinism, regret against the optimum, the theorems' bounds, delays,
+//! budgets.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn instance(text: &str, horizon: u64, seed: u64) -> Problem {
     text.parse::<Instance>().unwrap().problem(horizon, seed).unwrap()
 }
 
-/// Plays, and checks what must hold of every run whatever its purpose.
+/// Plays a run and checks the properties of every run.
 fn play(problem: &Problem, learner: &str, horizon: u64, seed: u64) -> Replication {
     let learner = spec(learner);
     let play = Play {
@@ -36,7 +36,7 @@ fn play(problem: &Problem, learner: &str, horizon: u64, seed: u64) -> Replicatio
     };
     let run = play.run(&AtomicBool::new(false)).unwrap().unwrap();
     let scale = problem.reward_max();
-    // The best split is at least as good as any other: regret never falls.
+    // No split beats the best one, so regret never decreases.
     let falls = run.trace.windows(2).any(|pair| pair[1] < pair[0] - 1e-9 * scale);
     assert!(!falls && run.regret >= -1e-9 * scale, "{learner}: the regret falls");
     assert_eq!(run.trace.last(), Some(&run.regret));
@@ -127,8 +127,7 @@ fn a_run_depends_on_its_own_seed_only() {
     );
 }
 
-/// The more likely a completion, the more completions under the same luck: whatever completes at a
-/// small chance does at a larger.
+/// Completions are monotone in their probability on the same draws.
 #[test]
 fn learners_share_their_luck() {
     let problem = instance("power", 1000, 1);
@@ -164,7 +163,7 @@ fn no_delay_is_a_delay_of_zero() {
         assert!(play(&delayed(0), learner, 300, 3) == play(&still, learner, 300, 3), "{learner}");
         let late = play(&delayed(10), learner, 300, 3);
         assert_ne!(late.regret, play(&still, learner, 300, 3).regret, "{learner}");
-        // The last ten rounds are still under way: five outcomes a round, or one gain.
+        // The outcomes of the last ten rounds have not arrived: five per round, or one gain.
         let per_round = if spec(learner).entry().feedback == Feedback::Bandit { 1 } else { 5 };
         assert_eq!(late.pending, 10 * per_round, "{learner}");
     }
@@ -173,7 +172,7 @@ fn no_delay_is_a_delay_of_zero() {
 /// Mean delays of 0, 10, 100 and 500 rounds cost about as much as an independent implementation has
 /// measured.
 #[test]
-fn delays_cost_what_they_should() {
+fn delays_cost_the_reference_regret() {
     for (problem, means) in
         [("power", [75.0, 75.0, 79.0, 95.0]), ("m-set", [378.0, 389.0, 406.0, 458.0])]
     {
@@ -225,8 +224,7 @@ fn delays_have_their_law() {
     }
 }
 
-/// Against a round's own optimum a single task has no regret, whatever the budget does; against
-/// another's it would.
+/// Against each round's own optimum a single task has no regret, even if the budget varies.
 #[test]
 fn regret_is_taken_against_the_rounds_own_optimum() {
     let laws = [
@@ -280,7 +278,7 @@ fn budgets_follow_their_law() {
 #[test]
 fn tasks_that_are_away_do_not_count_against_the_learner() {
     let environment = EnvironmentSpec { available: Some(0.5), ..EnvironmentSpec::default() };
-    // One task that is there half of the time: nothing can be done better.
+    // One task, available half of the time: every allocation is optimal.
     let alone = with_environment("square-roots:means=0.7", environment.clone());
     let run = play(&alone, "kl-ucb-plus", 2000, 1);
     assert!(
@@ -297,7 +295,7 @@ fn tasks_that_are_away_do_not_count_against_the_learner() {
     assert!(kl_ucb_plus.mean < 0.3 * uniform.mean, "{} {}", kl_ucb_plus.mean, uniform.mean);
 }
 
-/// Money in other units gives the same run, to the last bit where the unit is a power of two.
+/// Another unit of money gives the same run, bit for bit if the factor is a power of two.
 #[test]
 fn the_unit_of_reward_does_not_matter() {
     let problem = |unit: f64| {
@@ -402,7 +400,7 @@ fn m_sets_are_played_as_the_top_of_the_indices() {
     }
 }
 
-/// The confidence event on every kind of problem: `play` looks at every round.
+/// The confidence event on every kind of problem: `play` checks every round.
 #[test]
 fn indices_are_above_the_means() {
     for name in
@@ -417,8 +415,7 @@ fn indices_are_above_the_means() {
     }
 }
 
-/// `greedy` is what is left of these learners without their widths; `uniform` puts its shares where
-/// the indices would be.
+/// `greedy` is these learners without their widths; `uniform` has its shares in place of indices.
 #[test]
 fn an_index_without_its_width_would_be_noticed() {
     for name in ["square-roots", "power", "m-set", "k-armed", "theorem-4:pairs=3"] {

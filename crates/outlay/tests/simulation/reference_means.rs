@@ -10,7 +10,7 @@ use outlay::simulation::{Case, Experiment, Play, Source, Statistics};
 
 use crate::support::{bound, confidence};
 
-/// 99 % of a normal law lie within so many standard errors.
+/// The 99 % interval of a normal distribution in standard errors.
 const QUANTILE_99: f64 = 2.576;
 /// The reference gives 95 % intervals.
 const QUANTILE_95: f64 = 1.96;
@@ -186,7 +186,7 @@ fn means_under_bandit_feedback_after_a_hundred_thousand_rounds() {
     compare(&BANDIT_LONG);
 }
 
-/// Learners that are near each other are told apart: the comparison can fail.
+/// Similar learners are distinguished: the comparison can fail.
 #[test]
 fn another_learner_would_be_noticed() {
     let hoeffding = regrets(&SHORT, "power", &["hoeffding".parse().unwrap()]).remove(0);

@@ -33,7 +33,7 @@ pub(crate) fn grid_optimum(problem: &Problem, values: &[f64], budget: f64, cells
     best.into_iter().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// The exact optimum of a problem of steps, by trying every combination of jumps.
+/// The exact optimum of a problem of steps, by enumerating all combinations of jumps.
 pub(crate) fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f64 {
     fn go(curves: &[Curve], values: &[f64], left: f64, slack: f64) -> f64 {
         let Some((curve, rest)) = curves.split_first() else { return 0.0 };
@@ -54,7 +54,7 @@ pub(crate) fn steps_optimum(curves: &[Curve], values: &[f64], budget: f64) -> f6
 }
 
 /// The spends of a curve that an optimum is likely to use: its jumps, corners and steepest point.
-fn telling_spends(curve: &Curve) -> Vec<f64> {
+fn candidate_spends(curve: &Curve) -> Vec<f64> {
     use outlay::curve::{Family, Shape};
     match curve.family() {
         Family::Threshold(threshold) => vec![threshold.at()],
@@ -70,11 +70,11 @@ fn telling_spends(curve: &Curve) -> Vec<f64> {
     }
 }
 
-/// The best value over all combinations of telling spends (jumps, corners, bounds, `cells` equal
-/// parts of the budget) where one task takes whatever the others leave, or nothing if no
-/// combination is feasible. A lower bound on the optimum, and the optimum itself where curves are
-/// staircases or linear pieces: a vertex has at most one task away from its corners.
-pub(crate) fn telling_optimum(
+/// The best value over all combinations of candidate spends (jumps, vertices, bounds, `cells` equal
+/// parts of the budget) in which one task takes the residual; `None` if no combination is feasible.
+/// It is a lower bound on the optimum, and the optimum itself for step and piecewise linear curves:
+/// a vertex solution has at most one task off its breakpoints.
+pub(crate) fn candidate_optimum(
     problem: &Problem,
     values: &[f64],
     budget: f64,
@@ -90,7 +90,7 @@ pub(crate) fn telling_optimum(
     let options: Vec<Vec<(f64, f64)>> = (0..problem.tasks().len())
         .map(|task| {
             let bounds = problem.tasks()[task].bounds();
-            let mut spends = telling_spends(problem.tasks()[task].curve());
+            let mut spends = candidate_spends(problem.tasks()[task].curve());
             spends.extend([0.0, bounds.min, bounds.max, bounds.at_least]);
             spends.extend(
                 (1..=cells).map(|cell| (budget * (cell as f64 / cells as f64)).min(budget)),
@@ -105,7 +105,7 @@ pub(crate) fn telling_optimum(
         None => 0.0,
         Some(task) => {
             let bounds = problem.tasks()[task].bounds();
-            // What rounding may have left over is nobody's: some curves rise without limit at zero.
+            // A residual of rounding size is not assigned: some curves have infinite slope at zero.
             let spend = if left > 4.0 * slack { (left - slack).min(bounds.max) } else { 0.0 };
             let spend =
                 if spend < bounds.min && spend >= bounds.min - slack { bounds.min } else { spend };

@@ -120,7 +120,7 @@ fn a_mean_that_is_missing_is_a_reason() {
 }
 
 #[test]
-fn what_stands_against_theorem_1_is_said() {
+fn failures_of_theorem_1_are_listed() {
     let reason = |problem: &Problem, horizon: u64| {
         find(&of(problem, horizon), "Theorem 1, general form")
             .value
@@ -165,7 +165,7 @@ fn what_stands_against_theorem_1_is_said() {
 }
 
 #[test]
-fn bounds_below_what_can_be_lost_at_all_are_not_vacuous() {
+fn bounds_below_the_largest_possible_regret_are_not_vacuous() {
     let vacuous = |horizon: u64| {
         let found = of(&instance("m-set:tasks=10,plays=3", horizon), horizon);
         found
@@ -183,7 +183,7 @@ fn bounds_below_what_can_be_lost_at_all_are_not_vacuous() {
 }
 
 #[test]
-fn what_must_be_spent_cannot_be_lost() {
+fn lower_bounds_cannot_be_lost() {
     let curve = Curve::exponential(1.0).unwrap();
     let task = TaskSpec { value: Some(1.0), min: Some(0.5), ..TaskSpec::new("one", curve.clone()) };
     let problem = ProblemSpec { tasks: vec![task], ..ProblemSpec::default() }.check().unwrap();
@@ -191,7 +191,7 @@ fn what_must_be_spent_cannot_be_lost() {
 }
 
 #[test]
-fn a_reward_is_what_a_learner_meets_whatever_somebody_believes() {
+fn the_mean_of_a_reward_takes_precedence_over_the_value() {
     let curve = Curve::exponential(1.0).unwrap();
     let reward = Some(outlay::problem::RewardLaw::Constant { mean: 3.0 });
     let both = TaskSpec { value: Some(1.0), reward, ..TaskSpec::new("both", curve.clone()) };
@@ -202,7 +202,7 @@ fn a_reward_is_what_a_learner_meets_whatever_somebody_believes() {
 }
 
 #[test]
-fn bad_means_are_refused() {
+fn invalid_means_are_rejected() {
     let problem = instance("square-roots", 10);
     let refuse = |means: &[Option<f64>], horizon: u64| {
         guarantees(&problem, means, horizon).unwrap_err().to_string()

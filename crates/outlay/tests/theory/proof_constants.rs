@@ -53,7 +53,7 @@ fn best_eta(c: f64) -> f64 {
     grid.min_by(|x, y| lemma_a(c, *x).2.total_cmp(&lemma_a(c, *y).2)).unwrap()
 }
 
-/// Whether `value` rounds to `printed` as a page prints it, with so many digits after the point.
+/// Whether `value` rounds to `printed` with `digits` digits after the point, as a page prints it.
 fn prints_as(value: f64, digits: usize, printed: &str) -> bool {
     format!("{value:.digits$}") == printed
 }
@@ -599,7 +599,7 @@ fn the_divergence_of_theorem_4_counts_both_tasks_of_a_pair() {
         // One task alone is half of it.
         assert!(horizon * kl(0.5 + 1.0 / root, 0.5) < 0.52 * divergence);
     }
-    // What the paper's own route gives for K pairs: K √T e^(-divergence) / 8.
+    // The paper's own argument gives for K pairs: K √T e^(-divergence) / 8.
     assert!(
         prints_as(8.0 * pair_divergence(16.0).exp(), 0, "648")
             && prints_as(8.0 * pair_divergence(1e6).exp(), 0, "437")
@@ -611,7 +611,7 @@ fn theorem_4_has_a_constant_of_a_twelfth() {
     for horizon in [16u32, 100, 10_000] {
         let total = f64::from(horizon);
         let divergence = pair_divergence(total);
-        // Each round errs with at least half of what the rounds before it leave open, by Pinsker.
+        // By Pinsker, each round errs with at least half of the remaining uncertainty.
         let open = |t: u32| (1.0 - (f64::from(t - 1) / total * divergence / 2.0).sqrt()).max(0.0);
         let sum: f64 = (1..=horizon).map(|t| 0.5 * open(t) / total.sqrt()).sum();
         let bound = outlay::theory::theorem_4_lower(1, u64::from(horizon)).unwrap();
@@ -623,8 +623,7 @@ fn theorem_4_has_a_constant_of_a_twelfth() {
         );
         assert!(bound < outlay::theory::theorem_4_random_choice(1, u64::from(horizon)).unwrap());
     }
-    // Who takes the task that was better so far, seeing everything, is above it; a constant of 0.3
-    // would be wrong.
+    // Following the leader with full feedback is above it; a constant of 0.3 would be wrong.
     let (horizon, pairs) = (400u32, 2000);
     let gap = 1.0 / f64::from(horizon).sqrt();
     let mut random = Random::new(11);

@@ -47,7 +47,7 @@ fn nobody_else_learns_more_than_a_bisection() {
     }
 }
 
-/// Why floats cannot show it: a threshold that is one is found, and the regret stops there.
+/// Floats cannot show it: a threshold that is a float is found, and the regret stops.
 #[test]
 fn a_threshold_that_is_a_float_is_found() {
     for strategy in [ThresholdStrategy::Bisection, ThresholdStrategy::FloatBisection] {
@@ -74,7 +74,7 @@ fn no_rounds_and_no_digits_are_no_accident() {
 }
 
 proptest! {
-    /// Nothing ends the game before the last digit is known.
+    /// The game does not end before the last digit is known.
     #[test]
     fn a_bisection_ends_at_the_last_digit(seed: u64, bits in 1..300_u64) {
         let game = unknown_thresholds_of(ThresholdStrategy::Bisection, 400, bits, seed);

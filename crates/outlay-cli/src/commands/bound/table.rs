@@ -53,7 +53,7 @@ fn assumption(answer: &Answer) -> String {
 
 /// The failed conditions; tasks with the same failures share a line.
 fn failing(failures: &[AssumptionFailure], count: usize) -> String {
-    const MOST_LINES: usize = 20;
+    const MAX_LINES: usize = 20;
     let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
     for failure in failures {
         let (what, task) = match failure {
@@ -76,7 +76,7 @@ fn failing(failures: &[AssumptionFailure], count: usize) -> String {
         all if all == count && all > 1 => format!("  every task: {what}\n"),
         _ => format!("  {}: {what}\n", listed(tasks)),
     };
-    kinds.iter().take(MOST_LINES).map(line).collect()
+    kinds.iter().take(MAX_LINES).map(line).collect()
 }
 
 /// The quantities of Theorem 1.

@@ -62,7 +62,7 @@ fn splits(summary: &ReplaySummary) -> String {
         ("fixed split", Left),
         ("gain per round", Right),
         ("of the best", Right),
-        ("what it knows", Left),
+        ("information", Left),
     ]);
     let splits = &summary.splits;
     let rows = [

@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_says_what_the_flags_say() {
+    fn a_file_is_equivalent_to_the_same_flags() {
         let text = "problems = ['power', 'm-set:plays=2']\nlearners = ['algorithm-1', 'epsilon-greedy:epsilon=0.1']\nhorizon = 100\n\
             replications = 3\nseed = 0\nfeedback = 'full'\nout = 'runs/x'\n[grid]\nparameter = 'tasks'\nvalues = [2, 5.0]\n";
         let file = ExperimentFile::parse(text, Path::new("folder")).unwrap();
@@ -245,13 +245,13 @@ mod tests {
     }
 
     #[test]
-    fn every_error_is_told_with_its_key() {
+    fn every_error_names_its_key() {
         let text = "horizn = 3\nproblems = ['power', 7]\nlearners = ['kl-ucb-plsu', 'algorithm-1', 'algorithm-1']\nreplications = 0\nseed = 'one'\n\
             feedback = 'much'\ngrid = { parameter = 3, value = [1] }\n";
         let expected = [
             "horizn: unknown key; did you mean horizon?",
             "problems[1]: must be a string, not 7",
-            "learners[0]: learner `kl-ucb-plsu`: `kl-ucb-plsu` is not known: did you mean `kl-ucb-plus`?",
+            "learners[0]: learner `kl-ucb-plsu`: unknown name `kl-ucb-plsu`: did you mean `kl-ucb-plus`?",
             "replications: must be a whole number of at least 1 and at most 1000000, not 0",
             "seed: must be a whole number of at least 0, not the string \"one\"",
             "feedback: must be censored, full or bandit, not \"much\"",

@@ -229,8 +229,8 @@ mod tests {
         ((bits ^ (bits >> 29)) >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Tasks with one or two jumps, each worth a fixed amount and so much per unit, and values that
-    /// are nearly equal.
+    /// Tasks with one or two jumps, each worth a fixed amount plus a rate per unit, and nearly
+    /// equal values.
     fn prepared_problem(seed: u64) -> PreparedProblem {
         let tasks = 3 + seed % 6;
         let curve = |task: u64| {
@@ -253,8 +253,8 @@ mod tests {
         prepared
     }
 
-    /// The most that all solutions are worth which take up to `limit` chords, and of those that
-    /// take more.
+    /// The largest value of the solutions that take up to `limit` edges, and of those that take
+    /// more.
     fn truth(steps: &StepItems, weights: &[f64], limit: usize) -> [f64; 2] {
         fn go(
             steps: &StepItems,
@@ -291,8 +291,8 @@ mod tests {
         found
     }
 
-    /// Both cases' bounds hold for all their solutions, before the search and after it, and mostly
-    /// the search ends at the best split.
+    /// The bounds of both cases hold before and after the search, and the search usually finds the
+    /// best split.
     #[test]
     fn both_cases_are_searched_exactly() {
         let (mut cardinality, mut open, mut closed) = (CardinalitySearch::default(), 0, 0);

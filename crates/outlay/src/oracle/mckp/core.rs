@@ -64,8 +64,8 @@ const MIN_LABEL_BUDGET: u64 = 1 << 15;
 const MIN_IMPROVEMENT: f64 = 1e-14;
 
 impl CoreSearch {
-    /// Solves a problem of step curves and leaves the items in `steps.chosen`. Unless a tolerance
-    /// above the default is asked for, the solution is exact up to rounding.
+    /// Solves a problem of step curves and leaves the items in `steps.chosen`. Unless the tolerance
+    /// is above the default, the solution is exact up to rounding.
     pub(in crate::oracle) fn solve(
         &mut self,
         steps: &mut StepItems,
@@ -108,7 +108,7 @@ impl CoreSearch {
         self.prune(core);
         self.list.order_stages();
         self.index_by_shift();
-        // The bound with a second multiplier, once it was asked for.
+        // The bound with a second multiplier, once it was requested.
         let mut cap = None;
         for position in 0..self.list.stages.len() {
             let stage = self.list.stages[position];
@@ -135,9 +135,9 @@ impl CoreSearch {
         CoreResult { value, bound, labels: core.labels, trace }
     }
 
-    /// The bound with a second multiplier on the number of edges, lowered by a label search at
-    /// both multipliers. The tolerance asked for is enough here: with so many labels the last
-    /// digits are out of reach.
+    /// The bound with a second multiplier on the number of edges, lowered by a label search at both
+    /// multipliers. The requested tolerance is enough here: with so many labels the last digits are
+    /// out of reach.
     fn bound_by_cardinality(
         &mut self,
         core: &mut Core<'_>,

@@ -37,7 +37,7 @@ pub(super) struct Label<K> {
     pub(super) key: K,
 }
 
-/// What a label carries beside its spend and gain; `()` without a cardinality.
+/// The additional state of a label beside spend and gain; `()` without a cardinality.
 pub(super) trait Key: Copy + Default {
     /// Whether the lists of a stage can be merged, which takes a third buffer.
     const IS_MERGED: bool;

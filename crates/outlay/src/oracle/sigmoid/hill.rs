@@ -1,5 +1,5 @@
 //! Hill curves: in `t = s ln(x/h)` the logarithm of the slope is `ln(s/h) + (1 - 1/s) t - 2 ln(1 +
-//! e^t)`, concave, and falling on the branch.
+//! e^t)`, concave, and decreasing on the branch.
 
 use std::f64::consts::LN_2;
 

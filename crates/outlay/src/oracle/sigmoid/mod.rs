@@ -39,7 +39,7 @@ trait Family {
     fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize>;
 }
 
-/// F64x4 curves on their branch.
+/// Four curves on their branch.
 #[derive(Debug, Clone, Copy)]
 struct CurveLanes {
     params: [[f64; 4]; 4],
@@ -82,7 +82,7 @@ pub(super) struct Sigmoids {
     others: Vec<u32>,
 }
 
-/// Up to this many tasks every node looks at all of them.
+/// Up to this many tasks every node evaluates all of them.
 const FEW_TASKS: usize = 256;
 
 /// The family of a domain and its index there.
@@ -209,7 +209,7 @@ impl Sigmoids {
         }
     }
 
-    /// Whether there are few enough tasks to look at all of them in every node.
+    /// Whether there are few enough tasks to evaluate all of them in every node.
     pub(super) fn are_few(&self) -> bool {
         self.hill.task.len() + self.logistic.task.len() <= FEW_TASKS
     }

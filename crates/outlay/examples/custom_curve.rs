@@ -1,6 +1,6 @@
 //! A success curve of your own, given as a function.
 //!
-//! Run with `cargo run -p outlay --example own_curve`.
+//! Run with `cargo run -p outlay --example custom_curve`.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(crate) fn main() -> Result<(), Box<dyn std::error::Error>> {
     let problem = ProblemSpec {
         budget: 100.0,
         tasks: vec![
-            // The oracle evaluates the function. The declared shape is what makes its bound valid.
+            // The oracle evaluates the function. Its bound is valid because of the declared shape.
             TaskSpec::new("own", Curve::custom(Arc::new(either), DeclaredShape::Concave)?),
             TaskSpec::new("search", Curve::exponential(25.0)?),
         ],

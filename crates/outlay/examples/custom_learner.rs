@@ -1,6 +1,6 @@
 //! A learner of your own, compared with built-in ones.
 //!
-//! Run with `cargo run -p outlay --example own_learner`.
+//! Run with `cargo run -p outlay --example custom_learner`.
 
 use std::num::NonZeroUsize;
 
@@ -40,7 +40,7 @@ impl Learner for UcbV {
 }
 
 fn ucb_v(c: f64) -> LearnerChoice {
-    LearnerChoice::own(format!("ucb-v:c={c}"), move |inputs| UcbV {
+    LearnerChoice::custom(format!("ucb-v:c={c}"), move |inputs| UcbV {
         c,
         tasks: vec![[0.0; 3]; inputs.problem.tasks().len()],
     })
