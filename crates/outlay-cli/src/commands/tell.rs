@@ -21,14 +21,19 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
     let (held, mut ledger) = StateFile::open(&arguments.state)?;
     let outcomes = read(&ledger, &file_name, &text)?;
     let empty = outcomes.empty;
-    let told = take(&mut ledger, outcomes).map_err(|errors| Failure::many(&file_name, &errors))?;
-    if told.new > 0 {
+    let reported =
+        take(&mut ledger, outcomes).map_err(|errors| Failure::many(&file_name, &errors))?;
+    if reported.new > 0 {
         held.save(&ledger)?;
     }
-    let record =
-        Record { new: told.new, repeated: told.repeated, empty, open_rounds: ledger.open_rounds() };
+    let record = Record {
+        new: reported.new,
+        repeated: reported.repeated,
+        empty,
+        open_rounds: ledger.open_rounds(),
+    };
     Ok(match arguments.format {
-        Format::Table => CommandOutput::new(format!("{}\n", sentence(told, &record))),
+        Format::Table => CommandOutput::new(format!("{}\n", sentence(reported, &record))),
         Format::Json => CommandOutput::new(json(&record)?),
         Format::Csv => CommandOutput::new(csv([record])?),
     })
@@ -38,7 +43,7 @@ pub(crate) fn run(arguments: &TellArgs) -> Result<CommandOutput, Failure> {
 fn take(ledger: &mut Ledger, outcomes: Outcomes) -> Result<Reported, Vec<String>> {
     let Outcomes { entries, lines, mut errors, .. } = outcomes;
     match ledger.report(&entries) {
-        Ok(told) if errors.is_empty() => return Ok(told),
+        Ok(reported) if errors.is_empty() => return Ok(reported),
         Ok(_) => {}
         Err(LedgerError::Entries(refused)) => errors.extend(
             refused.iter().map(|entry| format!("line {}: {}", lines[entry.position], entry.reason)),
@@ -57,14 +62,14 @@ struct Record {
     open_rounds: usize,
 }
 
-fn sentence(told: Reported, record: &Record) -> String {
-    let mut parts = vec![if told.new > 0 {
-        format!("{} recorded", counted(told.new, "outcome"))
+fn sentence(reported: Reported, record: &Record) -> String {
+    let mut parts = vec![if reported.new > 0 {
+        format!("{} recorded", counted(reported.new, "outcome"))
     } else {
         "nothing new".to_owned()
     }];
-    if told.repeated > 0 {
-        parts.push(format!("{} already recorded", told.repeated));
+    if reported.repeated > 0 {
+        parts.push(format!("{} already recorded", reported.repeated));
     }
     if record.empty > 0 {
         parts.push(format!("{} still empty", record.empty));

@@ -68,7 +68,7 @@ struct Round {
     spend: Vec<f64>,
     /// Each task's success probability at its spend.
     success: Vec<f64>,
-    told: Vec<Option<ReportedOutcome>>,
+    outcomes: Vec<Option<ReportedOutcome>>,
 }
 
 /// The reported outcome of a task in a round.
@@ -198,7 +198,7 @@ impl Ledger {
             available: available.clone(),
             spend: allocation.spend.clone(),
             success: allocation.success.clone(),
-            told: vec![None; tasks],
+            outcomes: vec![None; tasks],
         });
         Ok(IssuedRound {
             round,
@@ -239,7 +239,7 @@ impl Round {
 
     /// The number of missing outcomes.
     fn waiting(&self) -> usize {
-        self.told
+        self.outcomes
             .iter()
             .enumerate()
             .filter(|(task, known)| known.is_none() && self.has(*task))

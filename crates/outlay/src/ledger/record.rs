@@ -187,7 +187,7 @@ impl RoundRecord {
             available: ledger.available(&without)?,
             spend: self.spend.clone(),
             success: self.success.clone(),
-            told: vec![None; tasks],
+            outcomes: vec![None; tasks],
         })
     }
 }

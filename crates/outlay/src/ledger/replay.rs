@@ -56,7 +56,7 @@ impl Ledger {
                 &round.spend,
                 &round.success,
             )?;
-            self.rounds.push(Round { told: vec![None; round.spend.len()], ..round.clone() });
+            self.rounds.push(Round { outcomes: vec![None; round.spend.len()], ..round.clone() });
         }
         Ok(())
     }

@@ -49,12 +49,12 @@ impl Ledger {
             fresh.iter().for_each(|entry| self.put(entry, None));
             return Err(LedgerError::Entries(refused));
         }
-        let told = Reported { new: fresh.len(), repeated: entries.len() - fresh.len() };
+        let reported = Reported { new: fresh.len(), repeated: entries.len() - fresh.len() };
         if !fresh.is_empty() {
             self.learn(&fresh)?;
             self.reports.push(Report { after: self.rounds(), entries: fresh });
         }
-        Ok(told)
+        Ok(reported)
     }
 
     /// The outcome of an entry, or the reason why it is invalid.
@@ -99,15 +99,15 @@ impl Ledger {
 
     /// The recorded outcome of a task in a round.
     fn known(&self, entry: &Entry) -> Option<ReportedOutcome> {
-        self.round(entry.round)?.told.get(entry.task).copied().flatten()
+        self.round(entry.round)?.outcomes.get(entry.task).copied().flatten()
     }
 
     /// Records or removes an outcome.
     fn put(&mut self, entry: &Entry, known: Option<ReportedOutcome>) {
         let place =
             entry.round.checked_sub(1).and_then(|place| self.rounds.get_mut(place as usize));
-        if let Some(told) = place.and_then(|round| round.told.get_mut(entry.task)) {
-            *told = known;
+        if let Some(outcome) = place.and_then(|round| round.outcomes.get_mut(entry.task)) {
+            *outcome = known;
         }
     }
 
@@ -142,7 +142,7 @@ impl Ledger {
                 Reward::from_share(known.reward.unwrap_or(0.0) / self.problem.reward_max()).units()
             };
             let gain: u64 =
-                round.told.iter().flatten().filter(|known| known.completed).map(units).sum();
+                round.outcomes.iter().flatten().filter(|known| known.completed).map(units).sum();
             self.campaign.observe_gain(number, gain as f64 / Reward::UNITS as f64)?;
         }
         Ok(())

@@ -93,10 +93,10 @@ impl Ledger {
         next: Option<f64>,
     ) -> TaskStatus {
         let spend = self.rounds.iter().map(|round| round.spend[task]).sum::<f64>() + 0.0;
-        let told = |round: &&Round| round.told[task].is_some();
+        let is_reported = |round: &&Round| round.outcomes[task].is_some();
         let chances: Vec<f64> =
-            self.rounds.iter().filter(told).map(|round| round.success[task]).collect();
-        let known = || self.rounds.iter().filter_map(|round| round.told[task]);
+            self.rounds.iter().filter(is_reported).map(|round| round.success[task]).collect();
+        let known = || self.rounds.iter().filter_map(|round| round.outcomes[task]);
         let completions = known().filter(|known| known.completed).count() as u64;
         let gain =
             known().filter(|known| known.completed).filter_map(|known| known.reward).sum::<f64>()

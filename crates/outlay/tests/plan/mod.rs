@@ -1,5 +1,6 @@
 //! Plans: rounding, comparison with the best split, and the frontier.
 
+mod binding_bound;
 mod evaluate;
 mod frontier;
 mod properties;

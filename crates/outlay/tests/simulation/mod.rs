@@ -3,3 +3,4 @@
 mod properties;
 mod reference_means;
 mod reference_runs;
+mod replication;

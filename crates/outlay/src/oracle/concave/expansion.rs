@@ -261,3 +261,34 @@ impl SmoothDemand {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The remainder of the series of `exp(-x)` after the fourth power is at most
+    /// `|x|^5 / 120 * exp(|x|)`.
+    #[test]
+    fn smooth_demand_is_the_taylor_series_of_the_demand() {
+        let (demands, elasticities) = ([0.3, 1.1, 0.02, 2.0], [1.05, 1.6, 3.0, 4.5_f64]);
+        let tasks = || demands.into_iter().zip(elasticities);
+        let mut expansion = Expansion { constant: 0.4, slope: 0.7, ..Expansion::default() };
+        for (power, moment) in (0i32..).zip(&mut expansion.moments) {
+            *moment = tasks().map(|(demand, elasticity)| demand * elasticity.powi(power)).sum();
+        }
+        for step in [-0.05, -0.01, 0.0, 1e-4, 0.02, 0.05_f64] {
+            let (demand, sensitivity) = expansion.smooth_demand(step);
+            let (mut exact, mut exact_sensitivity) = (0.4 - 0.7 * step, 0.7);
+            let (mut error, mut sensitivity_error) = (1e-14, 1e-14);
+            for (demand, elasticity) in tasks() {
+                let x = elasticity * step;
+                exact += demand * (-x).exp();
+                exact_sensitivity += demand * elasticity * (-x).exp();
+                error += demand * x.abs().powi(5) / 120.0 * x.abs().exp();
+                sensitivity_error += demand * elasticity * x.powi(4) / 24.0 * x.abs().exp();
+            }
+            assert!((demand - exact).abs() <= error, "{step}: {demand}, {exact}");
+            assert!((sensitivity - exact_sensitivity).abs() <= sensitivity_error, "{step}");
+        }
+    }
+}
