@@ -565,7 +565,7 @@ impl Learner {
             ))),
             _ => {
                 let message = format!(
-                    "task {} completed, but its reward is missing: give what it brought, or 0",
+                    "task {} completed, but its reward is missing: give its reward, or 0",
                     name()
                 );
                 Err(ObservationError::new_err(message))

@@ -9,7 +9,7 @@ use crate::text::{did_you_mean, one_line, whole_number_in};
 #[non_exhaustive]
 pub enum ParameterError {
     /// The name is unknown.
-    #[error("`{name}` is not known: {}", did_you_mean(.name, .known.iter().copied()))]
+    #[error("unknown name `{name}`: {}", did_you_mean(.name, .known.iter().copied()))]
     UnknownName {
         /// The name.
         name: String,

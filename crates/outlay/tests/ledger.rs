@@ -221,10 +221,10 @@ fn contradictions_name_both_values_and_change_nothing() {
         [
             "1: round 1, task search: completed with reward 3 now, but completed with reward 2.5 before",
             "2: round 1, task social: failed now, but completed with reward 1 before",
-            "3: round 2 was never handed out: rounds go from 1 to 1",
-            "4: task video was left out of round 1, so nothing can have come back",
+            "3: round 2 was never issued: rounds go from 1 to 1",
+            "4: task video was left out of round 1, so it has no outcome",
             "5: reward of social: must be between 0 and reward_max 5, not 5.5",
-            "6: round 0 was never handed out: rounds go from 1 to 1",
+            "6: round 0 was never issued: rounds go from 1 to 1",
             "7: task 3 does not exist",
         ]
     );

@@ -245,9 +245,9 @@ fn what_cannot_be_told_is_refused_with_its_lines_and_nothing_is_written() {
              line 13: reward is given, but completed is empty\n  \
              line 2: round 1, task search: completed with reward 0.25 now, but completed with reward 0.5 before\n  \
              line 4: round 1, task social: failed now, but completed with reward 0.5 before\n  \
-             line 5: round 2 was never handed out: rounds go from 1 to 1\n  \
-             line 7: task audio was left out of round 1, so nothing can have come back\n  \
-             line 8: task video completed, but its reward is missing: give what it brought, or 0\n  \
+             line 5: round 2 was never issued: rounds go from 1 to 1\n  \
+             line 7: task audio was left out of round 1, so it has no outcome\n  \
+             line 8: task video completed, but its reward is missing: give its reward, or 0\n  \
              line 11: reward of video: must be between 0 and reward_max 1, not 7\n",
         ),
         (

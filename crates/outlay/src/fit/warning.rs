@@ -5,13 +5,13 @@
 #[non_exhaustive]
 pub enum Warning {
     /// The log has only failures.
-    #[error("only failures in {}: a guess, as if half of one had succeeded", counted(*.trials))]
+    #[error("only failures in {}: a guess that assumes half a success", counted(*.trials))]
     OnlyFailures {
         /// The number of trials.
         trials: f64,
     },
     /// The log has only successes.
-    #[error("only successes in {}: a guess, as if half of one more had failed", counted(*.trials))]
+    #[error("only successes in {}: a guess that assumes half a failure", counted(*.trials))]
     OnlySuccesses {
         /// The number of trials.
         trials: f64,
@@ -41,13 +41,13 @@ pub enum Warning {
         to: f64,
     },
     /// The interval of a parameter is unbounded on at least one side.
-    #[error("{parameter} is not pinned down by the log")]
+    #[error("{parameter} is not determined by the log")]
     Unbounded {
         /// Its name.
         parameter: &'static str,
     },
     /// Success decreases significantly with the spend.
-    #[error("success falls between {} and {}", short(*.from), short(*.to))]
+    #[error("success decreases between {} and {}", short(*.from), short(*.to))]
     Falls {
         /// The spend with the higher success.
         from: f64,
@@ -55,7 +55,7 @@ pub enum Warning {
         to: f64,
     },
     /// The goodness-of-fit test rejects the curve.
-    #[error("misses the log (calibration {})", chance(*.calibration))]
+    #[error("does not fit the log (calibration {})", chance(*.calibration))]
     Misses {
         /// The p-value of the test.
         calibration: f64,

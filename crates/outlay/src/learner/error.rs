@@ -102,7 +102,9 @@ pub enum StateError {
     #[error("learner: must hold the regression of {0} tasks")]
     Regression(usize),
     /// The state of `lattimore` is not that of so many tasks.
-    #[error("learner: must hold bounds, sums and news of {0} tasks, none below zero")]
+    #[error(
+        "learner: must hold bounds, sums and pending outcomes of {0} tasks, none of them negative"
+    )]
     SlopeBounds(usize),
     /// A list of the learner's state has the wrong length.
     #[error("learner.{field}: {found} numbers for {tasks} tasks")]

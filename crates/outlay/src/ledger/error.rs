@@ -65,7 +65,7 @@ fn issued(last: u64) -> String {
 #[non_exhaustive]
 pub enum EntryError {
     /// The round was not issued.
-    #[error("round {round} was never handed out: {}", issued(*.last))]
+    #[error("round {round} was never issued: {}", issued(*.last))]
     UnknownRound {
         /// The round of the entry.
         round: u64,
@@ -76,7 +76,7 @@ pub enum EntryError {
     #[error("task {0} does not exist")]
     UnknownTask(usize),
     /// The task was not available in the round.
-    #[error("task {task} was left out of round {round}, so nothing can have come back")]
+    #[error("task {task} was left out of round {round}, so it has no outcome")]
     LeftOut {
         /// The task.
         task: String,
@@ -84,7 +84,7 @@ pub enum EntryError {
         round: u64,
     },
     /// The task completed and has no reward.
-    #[error("task {0} completed, but its reward is missing: give what it brought, or 0")]
+    #[error("task {0} completed, but its reward is missing: give its reward, or 0")]
     NoReward(String),
     /// The learner has full feedback, and the task failed and has no reward.
     #[error("task {task}: its reward is missing; {learner} is shown every reward")]
@@ -140,7 +140,7 @@ pub enum RecordError {
     #[error("has no version, so it is not the record of a ledger")]
     NoVersion,
     /// A newer version wrote the document.
-    #[error("version {found} is not known here, only {known}: a newer outlay wrote it")]
+    #[error("version {found} is unsupported, expected {known}: a newer outlay wrote it")]
     Version {
         /// The version of the document.
         found: u64,
@@ -151,7 +151,7 @@ pub enum RecordError {
     #[error(transparent)]
     Problem(ProblemErrors),
     /// A round has too few or too many numbers.
-    #[error("round {0}: needs one spend and one success a task")]
+    #[error("round {0}: needs one spend and one success per task")]
     RoundLength(usize),
     /// A number of a round is out of range.
     #[error("round {0}: a number is out of range")]

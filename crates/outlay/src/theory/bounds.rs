@@ -52,7 +52,7 @@ pub enum NotApplicable {
     #[error("the budget changes from round to round")]
     VaryingBudget,
     /// Tasks are not always available.
-    #[error("tasks may be away")]
+    #[error("tasks may be unavailable")]
     AbsentTasks,
     /// The horizon is shorter than this.
     #[error("needs at least {0} rounds")]

@@ -18,8 +18,8 @@ pub enum AssumptionFailure {
         /// The parts of the assumption that fail.
         failures: Vec<DiminishingReturnsFailure>,
     },
-    /// The theorem is about all splits of the budget; this task may not be given any share of it.
-    #[error("{task}: has bounds of its own")]
+    /// A task has bounds, but the theorem is about all splits of the budget.
+    #[error("{task}: has bounds")]
     Bounds {
         /// The task.
         task: String,

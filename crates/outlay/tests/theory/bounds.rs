@@ -147,7 +147,7 @@ fn failures_of_theorem_1_are_listed() {
             .unwrap()
     };
     let away = with(EnvironmentSpec { available: Some(0.5), ..EnvironmentSpec::default() });
-    assert_eq!(reason(&away, 9), "tasks may be away");
+    assert_eq!(reason(&away, 9), "tasks may be unavailable");
     let varying = with(EnvironmentSpec {
         budget: Some(BudgetLaw::Uniform { low: 0.0, high: 0.25 }),
         ..EnvironmentSpec::default()
