@@ -2,7 +2,7 @@
 
 use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
 use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::args::AllocateArgs;
 use crate::commands::frontier::around;
@@ -34,6 +34,8 @@ pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput
     let mut oracle = Oracle::new(&problem);
     oracle.use_threads(threads(arguments.threads));
     let mut allocation = oracle.allocate(&values, budget, &options)?.clone();
+    // With 10^6 tasks the oracle takes as much memory as the problem.
+    drop(oracle);
     let rounded =
         arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
     if let Some(rounded) = &rounded {
@@ -103,7 +105,12 @@ struct Record<'a> {
     allocation: AllocationRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
     rounding: Option<RoundingRecord>,
-    tasks: Vec<Row<'a>>,
+    #[serde(serialize_with = "serialize_rows")]
+    tasks: &'a Answer,
+}
+
+fn serialize_rows<S: Serializer>(answer: &&Answer, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(answer.rows())
 }
 
 #[derive(Serialize)]
@@ -127,19 +134,16 @@ struct Row<'a> {
 }
 
 impl Answer {
-    fn rows(&self) -> Vec<Row<'_>> {
-        let tasks = self.problem.tasks().iter().zip(&self.outcomes);
-        tasks
-            .map(|(task, outcome)| Row {
-                task: task.name(),
-                spend: outcome.spend,
-                share: outcome.share,
-                success: outcome.success,
-                expected_reward: outcome.expected_reward,
-                marginal_return: outcome.marginal_return,
-                bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
-            })
-            .collect()
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.problem.tasks().iter().zip(&self.outcomes).map(|(task, outcome)| Row {
+            task: task.name(),
+            spend: outcome.spend,
+            share: outcome.share,
+            success: outcome.success,
+            expected_reward: outcome.expected_reward,
+            marginal_return: outcome.marginal_return,
+            bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
+        })
     }
 
     fn record(&self) -> Record<'_> {
@@ -150,7 +154,7 @@ impl Answer {
                 value_before: rounded.value_before,
                 loss: rounded.loss(),
             }),
-            tasks: self.rows(),
+            tasks: self,
         }
     }
 

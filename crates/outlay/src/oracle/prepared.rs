@@ -7,18 +7,20 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::concave::ConcaveTasks;
 use super::domain::{Domain, Form, Smooth};
 use super::envelope::Envelope;
+use super::error::AllocationError;
 use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
 use super::sigmoid::Sigmoids;
 use super::tolerances::negligible;
 use crate::curve::Curve;
 use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Problem};
+use crate::problem::{Bounds, Problem, Task};
 
 /// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
 pub(super) struct PreparedProblem {
-    pub(super) names: Vec<String>,
+    /// The names that messages may need, by task: see [`names_for_messages`].
+    names: HashMap<usize, String>,
     pub(super) curves: Vec<Curve>,
     pub(super) bounds: Vec<Bounds>,
     pub(super) concave: ConcaveTasks,
@@ -93,7 +95,7 @@ impl PreparedProblem {
             }
         }
         Self {
-            names: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            names: names_for_messages(tasks, &bounds),
             has_steps: domains.iter().any(|domain| domain.form.is_steps()),
             has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
             min_total: sum(bounds.iter().map(|bounds| bounds.min)),
@@ -120,6 +122,17 @@ impl PreparedProblem {
             envelopes: vec![Envelope::default(); count],
             envelope_of: (0..count as u32).collect(),
         }
+    }
+
+    /// The name of a task, for messages.
+    pub(super) fn name(&self, task: usize) -> &str {
+        self.names.get(&task).map_or("", String::as_str)
+    }
+
+    /// The tasks with the largest lower bounds.
+    pub(super) fn largest_lower_bounds(&self) -> Vec<(String, f64)> {
+        let tasks = largest_lower_bounds(&self.bounds).into_iter();
+        tasks.map(|task| (self.name(task).to_owned(), self.bounds[task].min)).collect()
     }
 
     /// The length of a spend vector: one entry per task, then one per group.
@@ -247,6 +260,24 @@ impl PreparedProblem {
     pub(super) fn is_steps_only(&self) -> bool {
         self.concave.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
     }
+}
+
+/// The names of users' functions and of the tasks with the largest lower bounds. All names of 10^6
+/// tasks would take as much memory as their curves.
+fn names_for_messages(tasks: &[Task], bounds: &[Bounds]) -> HashMap<usize, String> {
+    let customs = (0..tasks.len()).filter(|&task| tasks[task].curve().is_custom());
+    customs
+        .chain(largest_lower_bounds(bounds))
+        .map(|task| (task, tasks[task].name().to_owned()))
+        .collect()
+}
+
+/// The first tasks by falling lower bound, as many as a message lists.
+fn largest_lower_bounds(bounds: &[Bounds]) -> Vec<usize> {
+    let mut tasks: Vec<usize> = (0..bounds.len()).filter(|&task| bounds[task].min > 0.0).collect();
+    tasks.sort_by(|&a, &b| bounds[b].min.total_cmp(&bounds[a].min));
+    tasks.truncate(AllocationError::MAX_LISTED);
+    tasks
 }
 
 /// The largest of nonnegative numbers, in a form that the compiler vectorises.
