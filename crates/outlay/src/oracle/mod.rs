@@ -19,6 +19,7 @@
 mod black_box;
 mod branch_and_bound;
 mod certificate;
+mod classes;
 mod concave;
 mod domain;
 mod envelope;
