@@ -118,6 +118,7 @@ struct RoundingRecord {
     unit: f64,
     value_before: f64,
     loss: f64,
+    upper_bound: f64,
 }
 
 #[derive(Serialize)]
@@ -153,6 +154,7 @@ impl Answer {
                 unit: rounded.unit,
                 value_before: rounded.value_before,
                 loss: rounded.loss(),
+                upper_bound: rounded.upper_bound,
             }),
             tasks: self,
         }
@@ -273,13 +275,24 @@ impl Answer {
         parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
         let rounding = self.rounded.as_ref().map(|rounded| {
             format!(
-                "\nrounding to multiples of {} costs {}",
+                "\nrounding to multiples of {} costs {}{}",
                 rounded.unit,
-                number::loss(rounded.loss(), rounded.value_before)
+                number::loss(rounded.loss(), rounded.value_before),
+                avoidable_loss(rounded)
             )
         });
         parts.join(" · ") + &rounding.unwrap_or_default()
     }
+}
+
+/// Bound on the avoidable part of the loss by rounding; empty if there is none or no loss at all.
+fn avoidable_loss(rounded: &Rounded) -> String {
+    let avoidable = rounded.avoidable_loss().min(rounded.loss());
+    let avoidable = number::loss(avoidable, rounded.value_before);
+    if avoidable == "nothing" {
+        return String::new();
+    }
+    format!("; a better rounding would save at most {avoidable}")
 }
 
 /// Status of a split as text.
