@@ -328,3 +328,24 @@ pub(crate) fn unspent(allocation: &Allocation, is_rounded: bool, precision: Prec
     };
     format!("unspent {amount}{why}")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_avoidable_part_of_a_loss_is_stated_unless_there_is_none() {
+        let rounded = |value: f64, upper_bound: f64| Rounded {
+            unit: 1.0,
+            spend: vec![],
+            value,
+            value_before: 2.0,
+            upper_bound,
+            unspent: 0.0,
+        };
+        assert_eq!(avoidable_loss(&rounded(1.5, 1.5)), "");
+        assert_eq!(avoidable_loss(&rounded(2.0, 2.5)), "");
+        let stated = "; a better rounding would save at most 0.1000 per round (5.00%)";
+        assert_eq!(avoidable_loss(&rounded(1.5, 1.6)), stated);
+    }
+}
