@@ -10,10 +10,10 @@ import pathlib
 import sys
 import time
 
-from . import bandits, goals, growth, limits, machine, oracle, picture, rounds, splits, start
+from . import bandits, goals, growth, limits, machine, oracle, picture, reading, rounds, splits, start
 from .engine import BENCH, TARGET
 
-SECTIONS = {"limits": limits, "oracle": oracle, "rounds": rounds, "bandits": bandits, "growth": growth, "start": start, "splits": splits}
+SECTIONS = {"limits": limits, "oracle": oracle, "rounds": rounds, "bandits": bandits, "growth": growth, "start": start, "reading": reading, "splits": splits}
 
 
 def main():

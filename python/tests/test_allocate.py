@@ -75,6 +75,7 @@ def test_rounding_says_what_it_costs() -> None:
     assert all(spend % 50.0 == 0.0 for spend in best.spend)
     assert best.rounding is not None and best.rounding["unit"] == 50.0
     assert best.rounding["loss"] == best.rounding["value_before"] - best.value >= 0.0
+    assert best.rounding["upper_bound"] >= best.value
 
 
 def test_leftover_is_kept_or_spent() -> None:

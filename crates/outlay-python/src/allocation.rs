@@ -157,7 +157,8 @@ impl Allocation {
         reason.or(self.rounded.as_ref().map(|_| "rounding"))
     }
 
-    /// What rounding cost: unit, value_before and loss; None if nothing was rounded.
+    /// The cost of rounding: unit, value_before, loss, and upper_bound, which no plan in multiples of
+    /// the unit exceeds. None if nothing was rounded.
     #[getter]
     fn rounding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(rounded) = &self.rounded else { return Ok(None) };
@@ -165,6 +166,7 @@ impl Allocation {
         record.set_item("unit", rounded.unit)?;
         record.set_item("value_before", rounded.value_before)?;
         record.set_item("loss", rounded.loss())?;
+        record.set_item("upper_bound", rounded.upper_bound)?;
         Ok(Some(record))
     }
 

@@ -29,7 +29,10 @@ impl Precision {
     pub fn of_amounts(budget: f64, amounts: impl Iterator<Item = f64>) -> Self {
         let Self::Decimals(most) = Self::of_budget(budget) else { return Self::Figures };
         let mut needed = 0;
-        for amount in amounts {
+        for amount in amounts.filter(|amount| amount.fract() != 0.0) {
+            if needed == most {
+                break;
+            }
             let text = format!("{amount:.most$}");
             let significant = text
                 .trim_end_matches('0')

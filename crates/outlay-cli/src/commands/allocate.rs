@@ -2,7 +2,7 @@
 
 use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
 use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::args::AllocateArgs;
 use crate::commands::frontier::around;
@@ -34,6 +34,8 @@ pub(crate) fn run(arguments: &AllocateArgs, quiet: bool) -> Result<CommandOutput
     let mut oracle = Oracle::new(&problem);
     oracle.use_threads(threads(arguments.threads));
     let mut allocation = oracle.allocate(&values, budget, &options)?.clone();
+    // With 10^6 tasks the oracle takes as much memory as the problem.
+    drop(oracle);
     let rounded =
         arguments.round.map(|unit| round(&problem, &values, &allocation, unit)).transpose()?;
     if let Some(rounded) = &rounded {
@@ -103,7 +105,12 @@ struct Record<'a> {
     allocation: AllocationRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
     rounding: Option<RoundingRecord>,
-    tasks: Vec<Row<'a>>,
+    #[serde(serialize_with = "serialize_rows")]
+    tasks: &'a Answer,
+}
+
+fn serialize_rows<S: Serializer>(answer: &&Answer, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(answer.rows())
 }
 
 #[derive(Serialize)]
@@ -111,6 +118,7 @@ struct RoundingRecord {
     unit: f64,
     value_before: f64,
     loss: f64,
+    upper_bound: f64,
 }
 
 #[derive(Serialize)]
@@ -127,19 +135,16 @@ struct Row<'a> {
 }
 
 impl Answer {
-    fn rows(&self) -> Vec<Row<'_>> {
-        let tasks = self.problem.tasks().iter().zip(&self.outcomes);
-        tasks
-            .map(|(task, outcome)| Row {
-                task: task.name(),
-                spend: outcome.spend,
-                share: outcome.share,
-                success: outcome.success,
-                expected_reward: outcome.expected_reward,
-                marginal_return: outcome.marginal_return,
-                bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
-            })
-            .collect()
+    fn rows(&self) -> impl Iterator<Item = Row<'_>> {
+        self.problem.tasks().iter().zip(&self.outcomes).map(|(task, outcome)| Row {
+            task: task.name(),
+            spend: outcome.spend,
+            share: outcome.share,
+            success: outcome.success,
+            expected_reward: outcome.expected_reward,
+            marginal_return: outcome.marginal_return,
+            bound: outcome.bound.map(outlay::plan::BindingBound::as_str),
+        })
     }
 
     fn record(&self) -> Record<'_> {
@@ -149,8 +154,9 @@ impl Answer {
                 unit: rounded.unit,
                 value_before: rounded.value_before,
                 loss: rounded.loss(),
+                upper_bound: rounded.upper_bound,
             }),
-            tasks: self.rows(),
+            tasks: self,
         }
     }
 
@@ -269,13 +275,24 @@ impl Answer {
         parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
         let rounding = self.rounded.as_ref().map(|rounded| {
             format!(
-                "\nrounding to multiples of {} costs {}",
+                "\nrounding to multiples of {} costs {}{}",
                 rounded.unit,
-                number::loss(rounded.loss(), rounded.value_before)
+                number::loss(rounded.loss(), rounded.value_before),
+                avoidable_loss(rounded)
             )
         });
         parts.join(" · ") + &rounding.unwrap_or_default()
     }
+}
+
+/// Bound on the avoidable part of the loss by rounding; empty if there is none or no loss at all.
+fn avoidable_loss(rounded: &Rounded) -> String {
+    let avoidable = rounded.avoidable_loss().min(rounded.loss());
+    let avoidable = number::loss(avoidable, rounded.value_before);
+    if avoidable == "nothing" {
+        return String::new();
+    }
+    format!("; a better rounding would save at most {avoidable}")
 }
 
 /// Status of a split as text.
@@ -310,4 +327,25 @@ pub(crate) fn unspent(allocation: &Allocation, is_rounded: bool, precision: Prec
         precision.amount(allocation.unspent)
     };
     format!("unspent {amount}{why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_avoidable_part_of_a_loss_is_stated_unless_there_is_none() {
+        let rounded = |value: f64, upper_bound: f64| Rounded {
+            unit: 1.0,
+            spend: vec![],
+            value,
+            value_before: 2.0,
+            upper_bound,
+            unspent: 0.0,
+        };
+        assert_eq!(avoidable_loss(&rounded(1.5, 1.5)), "");
+        assert_eq!(avoidable_loss(&rounded(2.0, 2.5)), "");
+        let stated = "; a better rounding would save at most 0.1000 per round (5.00%)";
+        assert_eq!(avoidable_loss(&rounded(1.5, 1.6)), stated);
+    }
 }

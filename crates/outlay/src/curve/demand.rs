@@ -146,8 +146,10 @@ impl Form {
     }
 
     fn steps(at: &[f64], heights: &[f64]) -> Self {
-        let mut spend = vec![0.0];
-        let mut success = vec![0.0];
+        let mut spend = Vec::with_capacity(at.len() + 1);
+        let mut success = Vec::with_capacity(at.len() + 1);
+        spend.push(0.0);
+        success.push(0.0);
         for (&at, &height) in at.iter().zip(heights) {
             if at == 0.0 {
                 success[0] = height;

@@ -68,7 +68,8 @@ impl CurveError {
     }
 }
 
-/// The family of a curve, with its parameters.
+/// The family of a curve, with its parameters. Large families are boxed, because a problem may have
+/// 10^6 curves of the small ones.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "family", rename_all = "lowercase")]
 #[non_exhaustive]
@@ -86,13 +87,13 @@ pub enum Family {
     /// one from a given spend on
     Threshold(Threshold),
     /// right-continuous steps
-    Steps(Steps),
+    Steps(Box<Steps>),
     /// linear between points
-    Piecewise(Piecewise),
+    Piecewise(Box<Piecewise>),
     /// the share of samples at most `x`
-    Empirical(Empirical),
+    Empirical(Box<Empirical>),
     /// a custom function
-    Custom(Custom),
+    Custom(Box<Custom>),
 }
 
 /// A known budget-to-success curve.
@@ -186,7 +187,7 @@ impl Curve {
     /// If the lists are empty or of different lengths, `at` does not increase, or `success`
     /// decreases or leaves `[0, 1]`.
     pub fn steps(at: Vec<f64>, success: Vec<f64>) -> Result<Self, CurveError> {
-        Steps::new(at, success).map(|family| Family::Steps(family).into())
+        Steps::new(at, success).map(|family| Family::Steps(Box::new(family)).into())
     }
 
     /// Linear between the points `(spend[i], success[i])`, constant after the last; the first is at
@@ -196,7 +197,7 @@ impl Curve {
     /// If the lists are empty or of different lengths, `spend` does not start at 0 and increase, or
     /// `success` decreases or leaves `[0, 1]`.
     pub fn piecewise(spend: Vec<f64>, success: Vec<f64>) -> Result<Self, CurveError> {
-        Piecewise::new(spend, success).map(|family| Family::Piecewise(family).into())
+        Piecewise::new(spend, success).map(|family| Family::Piecewise(Box::new(family)).into())
     }
 
     /// The share of `samples` that are at most the spend.
@@ -204,7 +205,7 @@ impl Curve {
     /// # Errors
     /// If there is no sample, or one is negative or not finite.
     pub fn empirical(samples: Vec<f64>) -> Result<Self, CurveError> {
-        Empirical::new(samples).map(|family| Family::Empirical(family).into())
+        Empirical::new(samples).map(|family| Family::Empirical(Box::new(family)).into())
     }
 
     /// A custom function with its declared shape.
@@ -215,7 +216,7 @@ impl Curve {
         function: Arc<dyn ResponseCurve>,
         shape: DeclaredShape,
     ) -> Result<Self, CurveError> {
-        Custom::new(function, shape).map(|family| Family::Custom(family).into())
+        Custom::new(function, shape).map(|family| Family::Custom(Box::new(family)).into())
     }
 
     /// The same curve with success no higher than `ceiling`.

@@ -46,7 +46,7 @@ impl BlackBoxes {
             {
                 let curve = SampledCurve {
                     domain: position,
-                    custom: custom.clone(),
+                    custom: Custom::clone(custom),
                     spend: Vec::new(),
                     success: Vec::new(),
                     evaluations: 0,
@@ -162,7 +162,7 @@ impl Oracle {
         for curve in &self.black_boxes.curves {
             let position = curve.domain;
             let task = self.prepared.domains[position].task;
-            curve.check(&self.prepared.names[task])?;
+            curve.check(self.prepared.name(task))?;
             curve.write_limit(limit, &mut self.prepared.domains[position].form);
             let (low, high) = (self.prepared.low[position], self.prepared.high[position]);
             self.prepared.envelopes[position].build(&self.prepared.domains[position], low, high);

@@ -19,6 +19,7 @@
 mod black_box;
 mod branch_and_bound;
 mod certificate;
+mod classes;
 mod concave;
 mod domain;
 mod envelope;
@@ -400,7 +401,7 @@ impl Oracle {
         AllocationError::Infeasible {
             needed: self.prepared.min_total,
             budget,
-            largest_lower_bounds: largest_lower_bounds(&self.prepared),
+            largest_lower_bounds: self.prepared.largest_lower_bounds(),
         }
     }
 }
@@ -431,16 +432,4 @@ fn are_valid(values: &[f64]) -> bool {
         }
     }
     rest.iter().all(is_valid) && least == [0.0; 8] && odd == [0.0; 8]
-}
-
-/// The tasks with the largest lower bounds.
-fn largest_lower_bounds(prepared: &PreparedProblem) -> Vec<(String, f64)> {
-    let mut tasks: Vec<usize> =
-        (0..prepared.bounds.len()).filter(|&task| prepared.bounds[task].min > 0.0).collect();
-    tasks.sort_by(|&a, &b| prepared.bounds[b].min.total_cmp(&prepared.bounds[a].min));
-    tasks.truncate(AllocationError::MAX_LISTED);
-    tasks
-        .into_iter()
-        .map(|task| (prepared.names[task].clone(), prepared.bounds[task].min))
-        .collect()
 }

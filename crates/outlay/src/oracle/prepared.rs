@@ -2,23 +2,25 @@
 //! thresholds joined into groups, and symmetry classes of equal domains.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::classes::Classes;
 use super::concave::ConcaveTasks;
-use super::domain::{Domain, Form, Smooth};
+use super::domain::{Domain, Form};
 use super::envelope::Envelope;
+use super::error::AllocationError;
 use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
 use super::sigmoid::Sigmoids;
 use super::tolerances::negligible;
 use crate::curve::Curve;
 use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Problem};
+use crate::problem::{Bounds, Problem, Task};
 
 /// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
 pub(super) struct PreparedProblem {
-    pub(super) names: Vec<String>,
+    /// The names that messages may need, by task: see [`names_for_messages`].
+    names: HashMap<usize, String>,
     pub(super) curves: Vec<Curve>,
     pub(super) bounds: Vec<Bounds>,
     pub(super) concave: ConcaveTasks,
@@ -34,7 +36,7 @@ pub(super) struct PreparedProblem {
     /// All domains as knapsack items, if every curve is a step curve.
     pub(super) steps: Option<Box<StepItems>>,
     /// The domains of each symmetry class; in a call, those with more weight first.
-    pub(super) classes: Vec<Vec<u32>>,
+    pub(super) classes: Classes,
     /// The rank of each domain in its class.
     pub(super) rank: Vec<u32>,
     pub(super) min_total: f64,
@@ -77,7 +79,7 @@ impl PreparedProblem {
         }
         let sample = Sample::new(&concave, &curves, &bounds);
         let identical = group_identical_thresholds(&mut domains, &curves);
-        let classes = classify(&mut domains, &curves);
+        let classes = Classes::new(&mut domains, &curves);
         let is_steps_only = concave.len() == 0
             && domains.iter().all(|domain| domain.form.is_steps())
             && !curves.iter().any(Curve::is_custom);
@@ -87,13 +89,13 @@ impl PreparedProblem {
             plain.iter().map(|domain| (domain.task as u32, curves[domain.task].height())).collect();
         let sigmoids = Sigmoids::new(&domains, &curves);
         let mut rank = vec![0; count];
-        for class in &classes {
+        for class in classes.iter() {
             for (position, &domain) in class.iter().enumerate() {
                 rank[domain as usize] = position as u32;
             }
         }
         Self {
-            names: tasks.iter().map(|task| task.name().to_owned()).collect(),
+            names: names_for_messages(tasks, &bounds),
             has_steps: domains.iter().any(|domain| domain.form.is_steps()),
             has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
             min_total: sum(bounds.iter().map(|bounds| bounds.min)),
@@ -117,9 +119,21 @@ impl PreparedProblem {
             residual: 0.0,
             low: vec![0.0; count],
             high: vec![0.0; count],
-            envelopes: vec![Envelope::default(); count],
+            // The solver of step curves has its own envelopes.
+            envelopes: vec![Envelope::default(); if is_steps_only { 0 } else { count }],
             envelope_of: (0..count as u32).collect(),
         }
+    }
+
+    /// The name of a task, for messages.
+    pub(super) fn name(&self, task: usize) -> &str {
+        self.names.get(&task).map_or("", String::as_str)
+    }
+
+    /// The tasks with the largest lower bounds.
+    pub(super) fn largest_lower_bounds(&self) -> Vec<(String, f64)> {
+        let tasks = largest_lower_bounds(&self.bounds).into_iter();
+        tasks.map(|task| (self.name(task).to_owned(), self.bounds[task].min)).collect()
     }
 
     /// The length of a spend vector: one entry per task, then one per group.
@@ -203,15 +217,18 @@ impl PreparedProblem {
 
     /// Ranks each class by weight: some optimal solution gives a domain with more weight no less.
     pub(super) fn rank_classes(&mut self) {
-        let weights = &self.weights;
-        for class in self.classes.iter_mut().filter(|class| class.len() > 1) {
+        let (weights, rank) = (&self.weights, &mut self.rank);
+        self.classes.for_each_mut(|class| {
+            if class.len() == 1 {
+                return;
+            }
             class.sort_unstable_by(|&a, &b| {
                 weights[b as usize].total_cmp(&weights[a as usize]).then(a.cmp(&b))
             });
             for (position, &domain) in class.iter().enumerate() {
-                self.rank[domain as usize] = position as u32;
+                rank[domain as usize] = position as u32;
             }
-        }
+        });
     }
 
     pub(super) fn view(&self) -> View<'_> {
@@ -247,6 +264,24 @@ impl PreparedProblem {
     pub(super) fn is_steps_only(&self) -> bool {
         self.concave.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
     }
+}
+
+/// The names of users' functions and of the tasks with the largest lower bounds. All names of 10^6
+/// tasks would take as much memory as their curves.
+fn names_for_messages(tasks: &[Task], bounds: &[Bounds]) -> HashMap<usize, String> {
+    let customs = (0..tasks.len()).filter(|&task| tasks[task].curve().is_custom());
+    customs
+        .chain(largest_lower_bounds(bounds))
+        .map(|task| (task, tasks[task].name().to_owned()))
+        .collect()
+}
+
+/// The first tasks by falling lower bound, as many as a message lists.
+fn largest_lower_bounds(bounds: &[Bounds]) -> Vec<usize> {
+    let mut tasks: Vec<usize> = (0..bounds.len()).filter(|&task| bounds[task].min > 0.0).collect();
+    tasks.sort_by(|&a, &b| bounds[b].min.total_cmp(&bounds[a].min));
+    tasks.truncate(AllocationError::MAX_LISTED);
+    tasks
 }
 
 /// The largest of nonnegative numbers, in a form that the compiler vectorises.
@@ -320,7 +355,6 @@ fn group_identical_thresholds(
     domains: &mut Vec<Domain>,
     curves: &[Curve],
 ) -> Vec<IdenticalThresholds> {
-    let mut groups: HashMap<u64, Vec<Member>> = HashMap::new();
     let jump = |domain: &Domain| match &domain.form {
         Form::Points { spend, success, linear: false } if spend.len() == 2 => {
             let is_unbounded =
@@ -329,79 +363,37 @@ fn group_identical_thresholds(
         }
         _ => None,
     };
-    for domain in domains.iter() {
-        if let Some((at, before, after)) = jump(domain) {
-            let height = curves[domain.task].height();
-            let member =
-                Member { task: domain.task as u32, before: height * before, after: height * after };
-            groups.entry(at.to_bits()).or_default().push(member);
-        }
-    }
-    groups.retain(|_, members| members.len() > 1);
-    domains
-        .retain(|domain| jump(domain).is_none_or(|(at, ..)| !groups.contains_key(&at.to_bits())));
-    let mut identical: Vec<IdenticalThresholds> = groups
-        .into_iter()
-        .map(|(at, members)| IdenticalThresholds::new(f64::from_bits(at), members))
+    // Spends are positive, so their bits are in the same order.
+    let mut jumps: Vec<(u64, usize)> = domains
+        .iter()
+        .enumerate()
+        .filter_map(|(position, domain)| Some((jump(domain)?.0.to_bits(), position)))
         .collect();
-    identical.sort_unstable_by(|a, b| a.at.total_cmp(&b.at));
+    jumps.sort_unstable();
+    let mut is_member = vec![false; domains.len()];
+    let mut identical = Vec::new();
+    let groups = jumps.chunk_by(|(one, _), (other, _)| one == other);
+    for group in groups.filter(|group| group.len() > 1) {
+        let member = |&(_, position): &(u64, usize)| {
+            is_member[position] = true;
+            let domain = &domains[position];
+            let (_, before, after) = jump(domain)?;
+            let height = curves[domain.task].height();
+            Some(Member {
+                task: domain.task as u32,
+                before: height * before,
+                after: height * after,
+            })
+        };
+        let members: Vec<Member> = group.iter().filter_map(member).collect();
+        identical.push(IdenticalThresholds::new(f64::from_bits(group[0].0), members));
+    }
+    let mut is_member = is_member.into_iter();
+    domains.retain(|_| is_member.next() != Some(true));
     for position in 0..identical.len() {
         let form = Form::Points { spend: vec![0.0], success: vec![0.0], linear: false };
         let task = curves.len() + position;
         domains.push(Domain { task, form, at_least: 0.0, min: 0.0, max: f64::INFINITY, class: 0 });
     }
     identical
-}
-
-/// Gives equal forms with equal bounds the same class and returns the members of each class.
-fn classify(domains: &mut [Domain], curves: &[Curve]) -> Vec<Vec<u32>> {
-    let mut seen: HashMap<u64, Vec<u32>> = HashMap::new();
-    let mut classes: Vec<Vec<u32>> = Vec::new();
-    for position in 0..domains.len() {
-        let domain = &domains[position];
-        // A user's function is refined individually and a group changes in every call: each is
-        // alone in its class.
-        let is_alone = curves.get(domain.task).is_none_or(Curve::is_custom);
-        let mut alike =
-            if is_alone { None } else { Some(seen.entry(fingerprint(domain)).or_default()) };
-        let equal = |&class: &u32| {
-            let other = &domains[classes[class as usize][0] as usize];
-            let bounds = |domain: &Domain| (domain.min, domain.max, domain.at_least);
-            other.form == domain.form && bounds(other) == bounds(domain)
-        };
-        let known = alike.as_ref().and_then(|alike| alike.iter().copied().find(equal));
-        let class = known.unwrap_or_else(|| {
-            let new = classes.len() as u32;
-            classes.push(Vec::new());
-            alike.iter_mut().for_each(|alike| alike.push(new));
-            new
-        });
-        classes[class as usize].push(position as u32);
-        domains[position].class = class;
-    }
-    classes
-}
-
-fn fingerprint(domain: &Domain) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let mut add = |number: f64| number.to_bits().hash(&mut hasher);
-    add(domain.min);
-    add(domain.max);
-    add(domain.at_least);
-    match &domain.form {
-        Form::Points { spend, success, .. } => {
-            spend.iter().chain(success).for_each(|&number| add(number))
-        }
-        Form::Smooth(Smooth::Power(power)) => {
-            [power.exponent(), power.scale()].into_iter().for_each(add)
-        }
-        Form::Smooth(Smooth::Exponential(exponential)) => add(exponential.scale()),
-        Form::Smooth(Smooth::Hill(hill)) => {
-            [hill.half_at(), hill.steepness()].into_iter().for_each(add)
-        }
-        Form::Smooth(Smooth::Logistic(logistic)) => {
-            [logistic.mid(), logistic.width()].into_iter().for_each(add)
-        }
-    }
-    hasher.finish()
 }

@@ -2,6 +2,7 @@
 
 mod evaluate;
 mod frontier;
+mod knapsack;
 mod rounding;
 mod task_outcome;
 mod task_queue;

@@ -1,14 +1,17 @@
 //! Rounds an allocation to multiples of a unit: cents, seats, machine-minutes.
 //!
-//! It starts with the largest-remainder method. Because that can round a task just below a jump of
-//! its curve, single units are then moved to where they gain most, from where they cost least, as
-//! long as the value increases. The cost of rounding is reported.
+//! It starts with the largest-remainder method and moves single units to where they gain most, from
+//! where they cost least, as long as the value increases. With diminishing returns that is the best
+//! plan in whole units. Otherwise there are two more steps: the same from the best allocation of the
+//! problem whose jumps and bounds are moved to the next unit, and a search for a better plan at the
+//! margin (`knapsack`). The cost of rounding is reported, with a bound on what is possible.
 
+use super::knapsack::{self, Choice};
 use super::task_queue::TaskQueue;
 use super::value_of;
-use crate::curve::Shape;
-use crate::oracle::Allocation;
-use crate::problem::{Bounds, Problem};
+use crate::curve::{Curve, Family, Shape};
+use crate::oracle::{Allocation, Options, Oracle};
+use crate::problem::{Bounds, Leftover, Problem};
 use crate::text::listed;
 
 /// The largest number of moves; a count, so that results do not depend on the machine.
@@ -19,6 +22,11 @@ const MAX_UNITS: f64 = (1_u64 << 50) as f64;
 
 /// Relative gains below this are rounding error.
 const NOISE: f64 = 1e-13;
+
+/// The largest number of choices of the search at the margin, and of users' functions, which may be
+/// slow.
+const MAX_CHOICES: i64 = 2_000_000;
+const MAX_CUSTOM_CHOICES: i64 = 20_000;
 
 /// An allocation in multiples of a unit.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +39,8 @@ pub struct Rounded {
     pub value: f64,
     /// The value before rounding.
     pub value_before: f64,
+    /// No plan in multiples of the unit is worth more. It equals `value` if this plan is the best.
+    pub upper_bound: f64,
     /// The unspent budget, including the fraction below one unit.
     pub unspent: f64,
 }
@@ -40,6 +50,13 @@ impl Rounded {
     #[must_use]
     pub fn loss(&self) -> f64 {
         self.value_before - self.value
+    }
+
+    /// The part of the loss that another plan in multiples of the unit might avoid; zero if this
+    /// plan is the best.
+    #[must_use]
+    pub fn avoidable_loss(&self) -> f64 {
+        self.upper_bound - self.value
     }
 }
 
@@ -88,8 +105,10 @@ pub enum RoundingError {
 }
 
 /// Rounds `allocation` to multiples of `unit` that add up to its budget, or to the last whole unit
-/// below it. Bounds are kept. An allocation that leaves budget unspent is rounded up where that
-/// helps and leaves the rest.
+/// below it. Bounds are rounded inwards. An allocation that leaves budget unspent is rounded up
+/// where that helps and leaves the rest.
+///
+/// The plan is the best in multiples of the unit, unless `upper_bound` exceeds its value.
 ///
 /// # Errors
 /// If `unit` is not positive or too small for the budget, or if no multiple of it satisfies the
@@ -102,18 +121,24 @@ pub fn round(
 ) -> Result<Rounded, RoundingError> {
     let budget = allocation.budget;
     let unit = Unit::new(unit, budget)?;
+    let spends_all = allocation.unspent <= budget * super::SLACK;
     let mut units = Units::new(problem, values, &allocation.spend, unit, budget)?;
-    units.repay();
-    if allocation.unspent <= budget * super::SLACK {
-        units.give_by_remainder(&allocation.spend);
+    let has_converged = units.settle(&allocation.spend, spends_all);
+    let mut upper_bound = Some(allocation.upper_bound);
+    if units.has_diminishing_returns() {
+        upper_bound = upper_bound.filter(|_| !has_converged);
+    } else {
+        units.restart_from_grid(spends_all);
+        upper_bound = units.improve_at_margin(&allocation.spend, spends_all, upper_bound);
     }
-    units.improve();
-    let spend: Vec<f64> = units.counts.iter().map(|&count| unit.amount(count)).collect();
+    let spend = units.spend();
     let total = unit.amount(units.counts.iter().sum());
+    let value = value_of(problem, values, &spend);
     Ok(Rounded {
         unit: unit.size,
-        value: value_of(problem, values, &spend),
+        value,
         value_before: allocation.value,
+        upper_bound: upper_bound.map_or(value, |bound| bound.max(value)),
         spend,
         unspent: (budget - total).max(0.0),
     })
@@ -199,6 +224,7 @@ impl Range {
 }
 
 /// The allocation in units during rounding.
+#[derive(Clone)]
 struct Units<'a> {
     problem: &'a Problem,
     values: &'a [f64],
@@ -239,6 +265,174 @@ impl<'a> Units<'a> {
             .collect();
         let spare = available - counts.iter().sum::<i64>();
         Ok(Self { problem, values, unit, ranges, counts, spare })
+    }
+
+    fn spend(&self) -> Vec<f64> {
+        self.counts.iter().map(|&count| self.unit.amount(count)).collect()
+    }
+
+    fn value(&self) -> f64 {
+        value_of(self.problem, self.values, &self.spend())
+    }
+
+    /// All units: those of the tasks and the spare ones.
+    fn available(&self) -> i64 {
+        self.spare + self.counts.iter().sum::<i64>()
+    }
+
+    /// Makes the counts of the rounded `spend` feasible and improves them by single units. Returns
+    /// whether no single unit can be moved any more.
+    fn settle(&mut self, spend: &[f64], spends_all: bool) -> bool {
+        self.repay();
+        if spends_all {
+            self.give_by_remainder(spend);
+        }
+        self.improve()
+    }
+
+    /// Whether every further unit of a task gains less, so that a plan is the best if no single unit
+    /// can be moved.
+    fn has_diminishing_returns(&self) -> bool {
+        let tasks = self.problem.tasks().iter().zip(&self.ranges);
+        tasks.into_iter().all(|(task, range)| {
+            task.curve().shape() == Shape::Concave && (range.least > 0 || range.first == 1)
+        })
+    }
+
+    /// Replaces the counts if the best allocation of the problem on the grid leads to better ones.
+    fn restart_from_grid(&mut self, spends_all: bool) {
+        let Some((problem, budget)) = self.on_grid() else { return };
+        let leftover = if spends_all { Leftover::Spend } else { Leftover::Keep };
+        let options = Options { leftover, ..Options::default() };
+        let mut oracle = Oracle::new(&problem);
+        let Ok(allocation) = oracle.allocate(self.values, budget, &options) else { return };
+        let counts = self
+            .ranges
+            .iter()
+            .zip(&allocation.spend)
+            .map(|(range, &spend)| range.nearest(self.unit.floor(spend), spend > 0.0));
+        let counts: Vec<i64> = counts.collect();
+        let spare = self.available() - counts.iter().sum::<i64>();
+        let mut other = Units { counts, spare, ranges: self.ranges.clone(), ..*self };
+        other.settle(&allocation.spend, spends_all);
+        if other.value() > self.value() * (1.0 + NOISE) {
+            *self = other;
+        }
+    }
+
+    /// The problem with its jumps and bounds at whole units, and its budget. Plans in whole units
+    /// are worth the same there. `None` if no curve jumps and no task has `at_least`.
+    fn on_grid(&self) -> Option<(Problem, f64)> {
+        let tasks = self.problem.tasks();
+        let jumps = |curve: &Curve| matches!(curve.shape(), Shape::Steps { .. });
+        if !tasks.iter().any(|task| jumps(task.curve()) || task.bounds().at_least > 0.0) {
+            return None;
+        }
+        let curves = tasks.iter().enumerate().map(|(task, checked)| {
+            let curve = checked.curve();
+            if !jumps(curve) {
+                return Some(curve.clone());
+            }
+            let counts = self.jump_counts(task);
+            let success = counts.iter().map(|&count| curve.success(self.unit.amount(count)));
+            let at: Vec<f64> = counts.iter().map(|&count| self.unit.amount(count)).collect();
+            Curve::steps(at, success.collect()).ok()
+        });
+        let bounds = self.ranges.iter().map(|range| {
+            let most = self.unit.amount(range.most.min(self.available()));
+            let at_least = if range.least > 0 { 0.0 } else { self.unit.amount(range.first) };
+            let is_free = range.least > 0 || range.first == 1 || range.most == 0;
+            Bounds {
+                min: self.unit.amount(range.least),
+                max: most,
+                at_least: if is_free { 0.0 } else { at_least.min(most) },
+            }
+        });
+        let bounds: Vec<Bounds> = bounds.collect();
+        let problem = self.problem.with_curves(curves.collect::<Option<_>>()?).with_bounds(&bounds);
+        Some((problem, self.unit.amount(self.available())))
+    }
+
+    /// Zero and the counts at which the success of a step curve rises, in increasing order.
+    fn jump_counts(&self, task: usize) -> Vec<i64> {
+        let curve = self.problem.tasks()[task].curve();
+        let threshold;
+        let jumps: &[f64] = match curve.family() {
+            Family::Threshold(family) => {
+                threshold = [family.at()];
+                &threshold
+            }
+            Family::Steps(family) => family.at(),
+            Family::Empirical(family) => family.at(),
+            _ => &[],
+        };
+        let mut counts = vec![0];
+        for &at in jumps {
+            // A count that rounds to a unit may miss the jump by the last digit.
+            let count = self.unit.ceil(at);
+            let reaches = curve.success(self.unit.amount(count)) >= curve.success(at);
+            counts.push(if reaches { count } else { count + 1 });
+        }
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+    }
+
+    /// Replaces the counts by the best ones if the search at the margin finds them. Returns a bound
+    /// on the value of every plan, or `None` if the counts are the best.
+    fn improve_at_margin(
+        &mut self,
+        spend: &[f64],
+        spends_all: bool,
+        upper_bound: Option<f64>,
+    ) -> Option<f64> {
+        let Some(choices) = self.choices() else { return upper_bound };
+        let found = knapsack::improve(&choices, self.available(), self.value());
+        if let Some(better) = found.better {
+            self.spare = self.available() - better.iter().sum::<i64>();
+            self.counts = better;
+            if spends_all {
+                self.give_by_remainder(spend);
+            }
+        }
+        let bound = found.upper_bound?;
+        Some(upper_bound.map_or(bound, |known| known.min(bound)))
+    }
+
+    /// For each task the counts that are worth more than every smaller one; `None` if there are too
+    /// many.
+    fn choices(&self) -> Option<Vec<Vec<Choice>>> {
+        let least: i64 = self.ranges.iter().map(|range| range.least).sum();
+        let free = self.available() - least;
+        let tasks = self.problem.tasks();
+        let is_custom = |curve: &Curve| matches!(curve.family(), Family::Custom(_));
+        let has_customs = tasks.iter().any(|task| is_custom(task.curve()));
+        let mut left = if has_customs { MAX_CUSTOM_CHOICES } else { MAX_CHOICES };
+        let mut all = Vec::with_capacity(tasks.len());
+        for (task, range) in self.ranges.iter().enumerate() {
+            let most = range.most.min(range.least.saturating_add(free));
+            let is_steps = matches!(tasks[task].curve().shape(), Shape::Steps { .. });
+            let counts = if is_steps { self.jump_counts(task) } else { Vec::new() };
+            left -= if is_steps { counts.len() as i64 + 2 } else { most - range.least + 1 };
+            if left < 0 {
+                return None;
+            }
+            let every = if is_steps { 0..0 } else { range.least..most + 1 };
+            // Bounds may ask for more than a jump needs.
+            let counts = counts.into_iter().map(|count| match count {
+                0 => range.least,
+                count => count.max(range.first),
+            });
+            let mut choices: Vec<Choice> = Vec::new();
+            for count in counts.chain(every).filter(|&count| count <= most && range.allows(count)) {
+                let worth = self.worth(task, count);
+                if choices.last().is_none_or(|last| count > last.count && worth > last.worth) {
+                    choices.push(Choice { count, worth });
+                }
+            }
+            all.push(choices);
+        }
+        Some(all)
     }
 
     fn worth(&self, task: usize, count: i64) -> f64 {
@@ -326,7 +520,8 @@ impl<'a> Units<'a> {
     }
 
     /// Moves single units, spare ones first, from where they cost least to where they gain most.
-    fn improve(&mut self) {
+    /// Returns whether no move is left.
+    fn improve(&mut self) -> bool {
         let noise = NOISE
             * (0..self.counts.len()).map(|task| self.worth(task, self.counts[task])).sum::<f64>();
         let mut takers = TaskQueue::dearest(self.counts.len(), |task| self.gain(task));
@@ -335,17 +530,17 @@ impl<'a> Units<'a> {
             let Some((taker, gain)) =
                 takers.pop(|task| self.gain(task)).filter(|(_, gain)| *gain > noise)
             else {
-                break;
+                return true;
             };
             if self.spare > 0 {
                 self.shift(taker, 1);
             } else {
                 let Some((donor, loss)) = donors.pop_other_than(taker, |task| self.loss(task))
                 else {
-                    break;
+                    return true;
                 };
                 if gain - loss <= noise {
-                    break;
+                    return true;
                 }
                 self.shift(donor, -1);
                 self.shift(taker, 1);
@@ -355,6 +550,7 @@ impl<'a> Units<'a> {
             takers.push(taker, self.gain(taker));
             donors.push(taker, self.loss(taker));
         }
+        false
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::environment::{check_environment, lower_bounds};
-use super::errors::ErrorList;
+use super::environment::check_environment;
+use super::errors::{ErrorList, FieldPath};
+use super::origins::Origins;
 use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
 use crate::numeric::compensated::sum;
 use crate::text::{listed, one_line};
@@ -18,16 +20,76 @@ impl ProblemSpec {
     /// # Errors
     /// Every invalid field with its path: numbers out of range, missing or duplicate names, bounds
     /// that contradict each other or cannot all be met.
-    pub fn check(self) -> Result<Problem, ProblemErrors> {
+    pub fn check(mut self) -> Result<Problem, ProblemErrors> {
         let mut errors = ErrorList::default();
-        let problem = check_into(self, &mut errors);
+        let mut tasks = TaskChecker::new(&self, &errors);
+        for (position, mut task) in std::mem::take(&mut self.tasks).into_iter().enumerate() {
+            let origin = std::mem::take(&mut task.origin);
+            let is_listed = origin.is_empty();
+            let path =
+                if is_listed { FieldPath::task(position) } else { FieldPath::Origin(&origin) };
+            tasks.check(task, path);
+        }
+        let problem = check_into(self, tasks, &mut errors);
         errors.into_result(problem)
+    }
+}
+
+/// Checks tasks one at a time, so that they need not all be kept in their unchecked form.
+pub(super) struct TaskChecker {
+    reward_max: f64,
+    tasks: Vec<Task>,
+    origins: Origins,
+    /// The tasks with a positive lower bound, and those of them whose spend is fixed.
+    lower_bounds: usize,
+    fixed: usize,
+    /// The errors of all fields but names, which come before them.
+    errors: ErrorList,
+}
+
+impl TaskChecker {
+    /// For the tasks of `spec`, which has these errors.
+    pub(super) fn new(spec: &ProblemSpec, errors: &ErrorList) -> Self {
+        // Without a valid maximum no reward can be checked against it.
+        let is_valid = is_positive(spec.reward_max) && !errors.has("reward_max");
+        Self {
+            reward_max: if is_valid { spec.reward_max } else { f64::INFINITY },
+            tasks: Vec::with_capacity(spec.tasks.len()),
+            origins: Origins::default(),
+            lower_bounds: 0,
+            fixed: 0,
+            errors: ErrorList::default(),
+        }
+    }
+
+    pub(super) fn tasks(&self) -> &[Task] {
+        &self.tasks
+    }
+
+    /// Checks and takes the task at `path`.
+    pub(super) fn check(&mut self, task: TaskSpec, path: FieldPath<'_>) {
+        self.origins.add(self.tasks.len(), path);
+        let bounds = check_task(&task, path, self.reward_max, &mut self.errors);
+        self.lower_bounds += usize::from(bounds.min > 0.0);
+        self.fixed += usize::from(bounds.min > 0.0 && task.fixed.is_some());
+        self.tasks.push(Task {
+            name: task.name.into_boxed_str(),
+            curve: task.curve,
+            value: task.value,
+            reward: task.reward.map(Box::new),
+            bounds,
+            current: task.current,
+        });
     }
 }
 
 /// The problem, to be used only if there are no errors. Errors that are already known are not
 /// repeated.
-pub(super) fn check_into(spec: ProblemSpec, errors: &mut ErrorList) -> Problem {
+pub(super) fn check_into(
+    spec: ProblemSpec,
+    checked: TaskChecker,
+    errors: &mut ErrorList,
+) -> Problem {
     if !errors.has("budget") {
         require_positive(errors, "budget", spec.budget);
     }
@@ -37,97 +99,97 @@ pub(super) fn check_into(spec: ProblemSpec, errors: &mut ErrorList) -> Problem {
     if !errors.has("reward_max") {
         require_positive(errors, "reward_max", spec.reward_max);
     }
-    if spec.tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path))
-    {
+    let tasks = &checked.tasks;
+    if tasks.is_empty() && !["task", "tasks", "tasks.file"].iter().any(|path| errors.has(path)) {
         errors.add("task", "is missing: a problem needs at least one task");
     }
-    check_names(&spec.tasks, errors);
-    // Without a valid maximum no reward can be checked against it.
-    let reward_max = if errors.has("reward_max") { f64::INFINITY } else { spec.reward_max };
-    let bounds: Vec<Bounds> = spec
-        .tasks
-        .iter()
-        .enumerate()
-        .map(|(position, task)| check_task(task, position, reward_max, errors))
-        .collect();
-    if !errors.has("budget") {
-        check_lower_bounds(&spec, &bounds, errors);
+    check_names(tasks, &checked.origins, errors);
+    errors.append(checked.errors);
+    let needed = sum(tasks.iter().map(|task| task.bounds.min));
+    if !errors.has("budget") && needed > spec.budget * (1.0 + BUDGET_SLACK) {
+        let keys = match checked.fixed {
+            0 => "min adds",
+            fixed if fixed == checked.lower_bounds => "fixed adds",
+            _ => "min and fixed add",
+        };
+        let (budget, list) = (spec.budget, largest_lower_bounds(tasks));
+        errors
+            .add("budget", format!("{keys} up to {needed}, more than the budget {budget}: {list}"));
     }
-    check_environment(&spec.environment, lower_bounds(&bounds), errors);
-    let tasks = spec.tasks.into_iter().zip(bounds).map(|(task, bounds)| Task {
-        name: task.name,
-        curve: task.curve,
-        value: task.value,
-        reward: task.reward,
-        bounds,
-        current: task.current,
-    });
+    check_environment(&spec.environment, needed, errors);
     Problem {
         budget: spec.budget,
         horizon: spec.horizon,
         reward_max: spec.reward_max,
         leftover: spec.leftover,
         environment: spec.environment,
-        tasks: tasks.collect(),
+        tasks: checked.tasks,
     }
 }
 
-/// The position of a task in its file.
-fn origin(task: &TaskSpec, position: usize) -> String {
-    if task.origin.is_empty() { format!("task[{position}]") } else { one_line(&task.origin) }
-}
-
-/// The path of a task's field.
-fn path(task: &TaskSpec, position: usize, field: &str) -> String {
-    let origin = origin(task, position);
-    let between = if origin.ends_with(']') { "." } else { ", " };
-    format!("{origin}{between}{field}")
-}
-
-fn check_names(tasks: &[TaskSpec], errors: &mut ErrorList) {
+fn check_names(tasks: &[Task], origins: &Origins, errors: &mut ErrorList) {
+    if are_valid_and_different(tasks) {
+        return;
+    }
     let mut owners: HashMap<&str, usize> = HashMap::with_capacity(tasks.len());
     for (position, task) in tasks.iter().enumerate() {
-        let name = task.name.as_str();
+        let (name, path) = (&*task.name, origins.path(position));
+        let path = FieldPath::Key(&path, "name");
         if name.trim().is_empty() {
-            errors.add(path(task, position, "name"), "must not be empty");
+            errors.add(path, "must not be empty");
             continue;
         }
         if name.contains(char::is_control) {
-            errors.add(path(task, position, "name"), "must be one line without control characters");
+            errors.add(path, "must be one line without control characters");
         }
         match owners.entry(name) {
             Entry::Vacant(entry) => {
                 entry.insert(position);
             }
             Entry::Occupied(entry) => {
-                let owner = *entry.get();
-                let first = tasks.get(owner).map(|first| origin(first, owner)).unwrap_or_default();
-                let message = format!(
-                    "`{}` is already the name of {first}: names must differ",
-                    one_line(name)
-                );
-                errors.add(path(task, position, "name"), message);
+                let (name, first) = (one_line(name), origins.path(*entry.get()));
+                let message = format!("`{name}` is already the name of {first}: names must differ");
+                errors.add(path, message);
             }
         }
     }
 }
 
+/// Whether all names are valid and different. Only hashes are compared, which takes a fraction of
+/// the time and memory of a map: false if two of them happen to be equal.
+fn are_valid_and_different(tasks: &[Task]) -> bool {
+    let is_valid = |name: &str| !name.trim().is_empty() && !name.contains(char::is_control);
+    let hash = |task: &Task| {
+        let mut hasher = DefaultHasher::new();
+        task.name.hash(&mut hasher);
+        hasher.finish()
+    };
+    let mut hashes: Vec<u64> = tasks.iter().map(hash).collect();
+    hashes.sort_unstable();
+    hashes.is_sorted_by(|one, next| one < next) && tasks.iter().all(|task| is_valid(&task.name))
+}
+
 /// Checks one task and returns its bounds; no bounds if they are wrong.
-fn check_task(task: &TaskSpec, position: usize, reward_max: f64, errors: &mut ErrorList) -> Bounds {
-    let field_path = |field: &str| path(task, position, field);
+fn check_task(
+    task: &TaskSpec,
+    path: FieldPath<'_>,
+    reward_max: f64,
+    errors: &mut ErrorList,
+) -> Bounds {
     for (field, number) in [("value", task.value), ("current", task.current)] {
-        require_amount(errors, || field_path(field), number);
+        require_amount(errors, FieldPath::Key(&path, field), number);
     }
     if let Some(law) = &task.reward {
+        let path = FieldPath::Key(&path, "reward");
         check_reward(law, reward_max, &mut |field, message| {
-            errors.add(field_path(&format!("reward.{field}")), message)
+            errors.add(FieldPath::Key(&path, field), message)
         });
     }
     let mut is_valid = true;
     for (field, number) in
         [("min", task.min), ("max", task.max), ("fixed", task.fixed), ("at_least", task.at_least)]
     {
-        is_valid &= require_amount(errors, || field_path(field), number);
+        is_valid &= require_amount(errors, FieldPath::Key(&path, field), number);
     }
     if !is_valid {
         return Bounds::NONE;
@@ -135,7 +197,7 @@ fn check_task(task: &TaskSpec, position: usize, reward_max: f64, errors: &mut Er
     match contradiction(task) {
         None => bounds_of(task),
         Some((field, message)) => {
-            errors.add(field_path(field), message);
+            errors.add(FieldPath::Key(&path, field), message);
             Bounds::NONE
         }
     }
@@ -195,32 +257,12 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
     }
 }
 
-/// Adds an error if the lower bounds exceed the budget, with the largest lower bounds.
-fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], errors: &mut ErrorList) {
-    let total = sum(bounds.iter().map(|bounds| bounds.min));
-    if total <= spec.budget * (1.0 + BUDGET_SLACK) {
-        return;
-    }
-    let mut largest_lower_bounds: Vec<(&TaskSpec, f64)> = spec
-        .tasks
-        .iter()
-        .zip(bounds)
-        .map(|(task, bounds)| (task, bounds.min))
-        .filter(|(_, min)| *min > 0.0)
-        .collect();
-    largest_lower_bounds.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    let keys = if largest_lower_bounds.iter().all(|(task, _)| task.fixed.is_some()) {
-        "fixed adds"
-    } else if largest_lower_bounds.iter().any(|(task, _)| task.fixed.is_some()) {
-        "min and fixed add"
-    } else {
-        "min adds"
-    };
-    let list =
-        largest_lower_bounds.iter().map(|(task, min)| format!("{} {min}", one_line(&task.name)));
-    let list = listed(&list.collect::<Vec<_>>());
-    let budget = spec.budget;
-    errors.add("budget", format!("{keys} up to {total}, more than the budget {budget}: {list}"));
+/// The largest lower bounds as `name amount`, then the number of the others.
+fn largest_lower_bounds(tasks: &[Task]) -> String {
+    let mut bound: Vec<&Task> = tasks.iter().filter(|task| task.bounds.min > 0.0).collect();
+    bound.sort_by(|one, other| other.bounds.min.total_cmp(&one.bounds.min));
+    let list = bound.iter().map(|task| format!("{} {}", one_line(&task.name), task.bounds.min));
+    listed(&list.collect::<Vec<_>>())
 }
 
 /// Checks a reward distribution; `fault` takes the field and the message.
@@ -265,17 +307,21 @@ fn check_reward(law: &RewardLaw, reward_max: f64, fault: &mut dyn FnMut(&str, St
     }
 }
 
+fn is_positive(number: f64) -> bool {
+    number > 0.0 && number.is_finite()
+}
+
 fn require_positive(errors: &mut ErrorList, path: &str, number: f64) {
-    if !(number > 0.0 && number.is_finite()) {
+    if !is_positive(number) {
         errors.add(path, format!("must be positive and finite, not {number}"));
     }
 }
 
 /// Whether a number, if given, is finite and not negative; adds an error if it is not.
-fn require_amount(errors: &mut ErrorList, path: impl Fn() -> String, number: Option<f64>) -> bool {
+fn require_amount(errors: &mut ErrorList, path: FieldPath<'_>, number: Option<f64>) -> bool {
     let Some(number) = number.filter(|number| !(*number >= 0.0 && number.is_finite())) else {
         return true;
     };
-    errors.add(path(), format!("must be finite and not negative, not {number}"));
+    errors.add(path, format!("must be finite and not negative, not {number}"));
     false
 }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::errors::ErrorList;
-use crate::numeric::compensated::sum;
 
 /// The rule that gives the budget of each round.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -183,9 +182,4 @@ fn check_budget(law: &BudgetLaw, needed: f64, errors: &mut ErrorList) {
         );
         errors.add("environment.budget", message);
     }
-}
-
-/// The sum of lower bounds, for [`check_environment`].
-pub(super) fn lower_bounds(bounds: &[super::Bounds]) -> f64 {
-    sum(bounds.iter().map(|bounds| bounds.min))
 }

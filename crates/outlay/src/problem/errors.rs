@@ -93,9 +93,20 @@ impl ErrorList {
         self.0.iter().any(|error| error.path == path)
     }
 
+    /// Adds the errors of another list.
+    pub(super) fn append(&mut self, mut other: Self) {
+        self.0.append(&mut other.0);
+    }
+
     /// The value, or the errors if there are any.
     pub(super) fn into_result<T>(self, value: T) -> Result<T, ProblemErrors> {
         if self.0.is_empty() { Ok(value) } else { Err(ProblemErrors(self.0)) }
+    }
+}
+
+impl From<ErrorList> for ProblemErrors {
+    fn from(errors: ErrorList) -> Self {
+        Self(errors.0)
     }
 }
 
@@ -110,6 +121,15 @@ pub(super) enum FieldPath<'a> {
     Item(&'a FieldPath<'a>, usize),
     /// A line of a file.
     Line { file: &'a str, line: u64 },
+    /// The origin of a task in the words of the caller.
+    Origin(&'a str),
+}
+
+impl FieldPath<'static> {
+    /// The path of a task in the list of a document.
+    pub(super) fn task(position: usize) -> Self {
+        Self::Item(&Self::Key(&Self::Top, "task"), position)
+    }
 }
 
 impl fmt::Display for FieldPath<'_> {
@@ -120,9 +140,13 @@ impl fmt::Display for FieldPath<'_> {
             Self::Key(row @ Self::Line { .. }, key) => {
                 write!(formatter, "{row}, {}", one_line(key))
             }
+            Self::Key(Self::Origin(origin), key) if !origin.ends_with(']') => {
+                write!(formatter, "{}, {}", one_line(origin), one_line(key))
+            }
             Self::Key(table, key) => write!(formatter, "{table}.{}", one_line(key)),
             Self::Item(list, position) => write!(formatter, "{list}[{position}]"),
             Self::Line { file, line } => write!(formatter, "{} line {line}", one_line(file)),
+            Self::Origin(origin) => write!(formatter, "{}", one_line(origin)),
         }
     }
 }

@@ -51,6 +51,7 @@ mod check;
 mod environment;
 mod errors;
 mod file;
+mod origins;
 mod reward;
 
 pub(crate) use environment::LONGEST_DELAY;
@@ -188,12 +189,12 @@ pub struct Problem {
 /// A checked task.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Task {
-    name: String,
+    name: Box<str>,
     curve: Curve,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reward: Option<RewardLaw>,
+    reward: Option<Box<RewardLaw>>,
     #[serde(flatten)]
     bounds: Bounds,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -304,7 +305,7 @@ impl Problem {
     /// If no task has the name. The error suggests a similar name, which takes time proportional
     /// to the number of tasks.
     pub fn task_position(&self, name: &str) -> Result<usize, UnknownTask> {
-        let found = self.tasks.iter().position(|task| task.name == name);
+        let found = self.tasks.iter().position(|task| &*task.name == name);
         found.ok_or_else(|| UnknownTask::of(name, self.tasks.iter().map(Task::name)))
     }
 }
@@ -325,13 +326,13 @@ impl Task {
     /// The mean reward of a success, if known: `value`, else the mean of `reward`.
     #[must_use]
     pub fn value(&self) -> Option<f64> {
-        self.value.or_else(|| self.reward.as_ref().map(RewardLaw::mean))
+        self.value.or_else(|| self.reward().map(RewardLaw::mean))
     }
 
     /// The distribution of the reward, if given.
     #[must_use]
     pub fn reward(&self) -> Option<&RewardLaw> {
-        self.reward.as_ref()
+        self.reward.as_deref()
     }
 
     /// The bounds on its spend.

@@ -1,7 +1,7 @@
 //! Rounding to whole units.
 
 use outlay::plan::{RoundingError, round, value_of, violations};
-use outlay::{Allocation, Curve, Problem, ProblemSpec, Status, TaskSpec};
+use outlay::{Allocation, Curve, Options, Oracle, Problem, ProblemSpec, Status, TaskSpec};
 use proptest::prelude::*;
 
 fn problem(budget: f64, tasks: Vec<TaskSpec>) -> Problem {
@@ -205,4 +205,117 @@ proptest! {
         let room = pairs.any(|(task, spend)| task.bounds().max > spend + unit && *spend > 0.0);
         prop_assert!(total == available || !room);
     }
+}
+
+/// The best value of plans in whole units, by enumeration.
+fn best_in_units(problem: &Problem, values: &[f64], unit: f64) -> f64 {
+    fn extend(
+        problem: &Problem,
+        values: &[f64],
+        unit: f64,
+        left: i64,
+        spend: &mut Vec<f64>,
+    ) -> f64 {
+        if spend.len() == values.len() {
+            let is_feasible = violations(problem, problem.budget(), spend).is_empty();
+            return if is_feasible { value_of(problem, values, spend) } else { f64::NEG_INFINITY };
+        }
+        let mut best = f64::NEG_INFINITY;
+        for count in 0..=left {
+            spend.push(count as f64 * unit);
+            best = best.max(extend(problem, values, unit, left - count, spend));
+            spend.pop();
+        }
+        best
+    }
+    let units = (problem.budget() / unit + 1e-9).floor() as i64;
+    extend(problem, values, unit, units, &mut Vec::new())
+}
+
+fn any_curve() -> impl Strategy<Value = Curve> {
+    let spend = 0.5..12.0_f64;
+    prop_oneof![
+        spend.clone().prop_map(|at| Curve::threshold(at).unwrap()),
+        spend.clone().prop_map(|scale| Curve::exponential(scale).unwrap()),
+        (0.2..0.9_f64, spend.clone())
+            .prop_map(|(exponent, scale)| Curve::power(exponent, scale).unwrap()),
+        (spend.clone(), 1.5..6.0_f64)
+            .prop_map(|(half_at, steepness)| Curve::hill(half_at, steepness).unwrap()),
+        (spend.clone(), spend).prop_map(|(one, other)| {
+            let at = vec![one.min(other), one.max(other) + 0.25];
+            Curve::steps(at, vec![0.4, 1.0]).unwrap()
+        }),
+    ]
+}
+
+/// Up to four tasks, some of them with `at_least` or `max`, and a budget of ten to sixteen.
+fn any_problem() -> impl Strategy<Value = (Problem, Vec<f64>)> {
+    let task = (any_curve(), 0.1..1.0_f64, 0..4_u8, 0.5..6.0_f64);
+    (prop::collection::vec(task, 2..=4), 10.0..16.0_f64).prop_map(|(tasks, budget)| {
+        let values = tasks.iter().map(|(_, value, ..)| *value).collect();
+        let specs =
+            tasks.into_iter().enumerate().map(|(position, (curve, _, kind, bound))| TaskSpec {
+                at_least: (kind == 1).then_some(bound),
+                max: (kind == 2).then_some(bound),
+                ..TaskSpec::new(format!("task {position}"), curve)
+            });
+        (problem(budget, specs.collect()), values)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn the_rounded_plan_is_the_best_in_whole_units(
+        (problem, values) in any_problem(),
+        unit in prop_oneof![Just(1.0), Just(0.75), Just(2.5)],
+    ) {
+        let mut oracle = Oracle::new(&problem);
+        let allocation = oracle.allocate(&values, problem.budget(), &Options::default()).unwrap();
+        let rounded = round(&problem, &values, allocation, unit).unwrap();
+        let best = best_in_units(&problem, &values, unit);
+        prop_assert!(violations(&problem, problem.budget(), &rounded.spend).is_empty());
+        prop_assert!(
+            (rounded.value - best).abs() <= 1e-12 * best,
+            "{:?} is worth {}, the best {best}", rounded.spend, rounded.value
+        );
+        prop_assert!(rounded.upper_bound >= best * (1.0 - 1e-12));
+        prop_assert!(rounded.upper_bound <= allocation.upper_bound.max(rounded.value));
+    }
+}
+
+#[test]
+fn a_threshold_that_excludes_another_task_is_funded_with_its_next_unit() {
+    let tasks = vec![
+        TaskSpec::new("job", Curve::threshold(66.666666).unwrap()),
+        TaskSpec {
+            at_least: Some(33.333334),
+            ..TaskSpec::new("video", Curve::exponential(33.0).unwrap())
+        },
+        TaskSpec::new("search", Curve::exponential(10.0).unwrap()),
+    ];
+    let (problem, values) = (problem(100.0, tasks), [1.0, 0.35, 0.1]);
+    let mut oracle = Oracle::new(&problem);
+    let allocation = oracle.allocate(&values, 100.0, &Options::default()).unwrap();
+    let rounded = round(&problem, &values, allocation, 0.01).unwrap();
+    assert_eq!(rounded.spend, [66.67, 0.0, 33.33]);
+    assert_eq!(rounded.upper_bound, rounded.value);
+    assert!(rounded.loss() > 0.0 && rounded.avoidable_loss() == 0.0);
+}
+
+#[test]
+fn many_thresholds_in_cents_are_rounded_up_and_the_loss_is_stated() {
+    let at = |task: u32| 1.0 + f64::from(task * 7919 % 1000) / 37.0;
+    let tasks: Vec<TaskSpec> = (0..200)
+        .map(|task| TaskSpec::new(format!("job {task}"), Curve::threshold(at(task)).unwrap()))
+        .collect();
+    let values: Vec<f64> = (0..200).map(|task| 0.2 + f64::from(task * 31 % 97) / 120.0).collect();
+    let problem = problem(500.0, tasks);
+    let mut oracle = Oracle::new(&problem);
+    let allocation = oracle.allocate(&values, 500.0, &Options::default()).unwrap();
+    let rounded = round(&problem, &values, allocation, 0.01).unwrap();
+    assert!(violations(&problem, 500.0, &rounded.spend).is_empty());
+    assert!(rounded.value <= allocation.upper_bound);
+    assert!(rounded.avoidable_loss() <= 1e-9, "{} of {}", rounded.value, rounded.upper_bound);
 }

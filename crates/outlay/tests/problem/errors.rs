@@ -63,6 +63,11 @@ fn syntax() {
         of_json("{\"budget\": 1, \"budget\": 2}"),
         "line 1, column 26: the key `budget` is written twice"
     );
+    let many: String = (0..40).map(|key| format!("\"k{key}\":1,")).collect();
+    for repeated in ["k3", "k39"] {
+        let complaint = of_json(&format!("{{{many}\"{repeated}\":2}}"));
+        assert!(complaint.ends_with(&format!("the key `{repeated}` is written twice")));
+    }
     assert_eq!(of_json("{\"budget\": 1e999}"), "line 1, column 16: number out of range");
     assert_eq!(of_json("[1]"), "problem: must be a table, not a list");
     assert_eq!(of_json(""), "line 1, column 0: EOF while parsing a value");

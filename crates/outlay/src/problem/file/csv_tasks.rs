@@ -2,18 +2,17 @@
 //!
 //! The columns are named as the keys of a task and, bare, those of its curve; the keys of its
 //! reward begin with `reward.`. An empty cell means that the key is unset. The numbers of a list
-//! (`at`, `success`, `spend`, `samples`) are separated by `;`. Rows are read without building a
-//! tree of each, because a file may have 10^5 of them.
+//! (`at`, `success`, `spend`, `samples`) are separated by `;`. Rows are read one at a time and not
+//! kept, because a file may have 10^6 of them.
 
 use std::collections::HashSet;
 
-use super::Reader;
-use super::csv_table::{CsvTable, Row};
+use super::csv_table::{CsvRows, Row};
 use super::curve::curve_keys;
 use super::reward::reward_keys;
-use super::table::{Fields, RawValue};
-use super::task::{TASK_KEYS, placeholder_task, task_of};
-use crate::problem::TaskSpec;
+use super::table::Fields;
+use super::task::{TASK_KEYS, add_placeholder, task_of};
+use super::{Reader, TaskSink};
 use crate::problem::errors::FieldPath;
 use crate::text::{did_you_mean, one_line};
 
@@ -28,89 +27,98 @@ enum Part {
     Reward,
 }
 
-/// The tasks of `table`, the first of which is the problem's task number `first_position`.
+/// The keys and positions of the columns of each part.
+#[derive(Debug, Default)]
+struct Columns<'s> {
+    task: Vec<(&'s str, usize)>,
+    curve: Vec<(&'s str, usize)>,
+    reward: Vec<(&'s str, usize)>,
+}
+
+/// Reads the tasks in the text of `file`.
 pub(super) fn read_csv_tasks(
     file: &str,
-    table: &CsvTable,
-    first_position: usize,
+    text: &str,
+    tasks: &mut dyn TaskSink,
     reader: &mut Reader<'_>,
-) -> Vec<TaskSpec> {
-    let Some(columns) = read_header(file, table, reader) else {
-        return placeholder_task(first_position, reader).into_iter().collect();
+) -> Result<(), String> {
+    let mut rows = CsvRows::new(text)?;
+    let header = FieldPath::Line { file, line: HEADER_LINE };
+    let names = rows.columns().to_vec();
+    let Some(columns) = read_header(header, &names, reader) else {
+        add_placeholder(header, tasks, reader);
+        return Ok(());
     };
-    if table.rows().is_empty() {
-        reader.errors.add(
-            FieldPath::Line { file, line: HEADER_LINE },
-            "no task follows the names of the columns",
-        );
-        return placeholder_task(first_position, reader).into_iter().collect();
+    let count = tasks.count();
+    while let Some(row) = rows.next()? {
+        let path = FieldPath::Line { file, line: row.line };
+        if row.len() == names.len() {
+            read_row(path, &columns, row, tasks, reader);
+        } else {
+            let message =
+                format!("the first line names {} columns, this row has {}", names.len(), row.len());
+            reader.errors.add(path, message);
+            add_placeholder(path, tasks, reader);
+        }
     }
-    let mut tasks = Vec::with_capacity(table.rows().len());
-    for row in table.rows() {
-        tasks.extend(read_row(file, &columns, row, first_position + tasks.len(), reader));
+    if tasks.count() == count {
+        reader.errors.add(header, "no task follows the names of the columns");
+        add_placeholder(header, tasks, reader);
     }
-    tasks
+    Ok(())
 }
 
 fn read_row(
-    file: &str,
-    columns: &[(Part, &str)],
-    row: &Row,
-    position: usize,
+    path: FieldPath<'_>,
+    columns: &Columns<'_>,
+    row: Row<'_>,
+    tasks: &mut dyn TaskSink,
     reader: &mut Reader<'_>,
-) -> Option<TaskSpec> {
-    let path = FieldPath::Line { file, line: row.line };
-    if row.cells.len() != columns.len() {
-        let message = format!(
-            "the first line names {} columns, this row has {}",
-            columns.len(),
-            row.cells.len()
-        );
-        reader.errors.add(path, message);
-        return placeholder_task(position, reader);
+) {
+    let task = Fields::of_row(path, &columns.task, row);
+    let curve = Fields::of_row(path, &columns.curve, row);
+    let reward = Fields::of_row(FieldPath::Key(&path, "reward"), &columns.reward, row);
+    let reward = reward.entries().next().is_some().then_some(&reward);
+    if let Some(task) = task_of(&task, Some(&curve), reward, tasks.count(), reader) {
+        tasks.add(task, path);
     }
-    let of_part = |wanted: Part| -> Vec<(&str, RawValue<'_>)> {
-        let cells = columns
-            .iter()
-            .zip(&row.cells)
-            .filter(|((part, _), cell)| *part == wanted && !cell.is_empty());
-        cells.map(|((_, key), cell)| (*key, RawValue::Cell(cell))).collect()
-    };
-    let task = Fields::new(path, of_part(Part::Task));
-    let curve = Fields::new(path, of_part(Part::Curve));
-    let reward = Fields::new(FieldPath::Key(&path, "reward"), of_part(Part::Reward));
-    let reward = (!reward.entries().is_empty()).then_some(&reward);
-    task_of(&task, Some(&curve), reward, position, reader)
-        .map(|task| TaskSpec { origin: path.to_string(), ..task })
 }
 
-/// The part and key of each column; `None` if a column is invalid, because then no row can be read.
+/// The columns; `None` if one is invalid, because then no row can be read.
 fn read_header<'s>(
-    file: &str,
-    table: &'s CsvTable,
+    path: FieldPath<'_>,
+    names: &'s [String],
     reader: &mut Reader<'_>,
-) -> Option<Vec<(Part, &'s str)>> {
-    let path = FieldPath::Line { file, line: HEADER_LINE };
+) -> Option<Columns<'s>> {
     let mut seen = HashSet::new();
-    let mut columns = Vec::with_capacity(table.columns().len());
-    for (position, name) in table.columns().iter().enumerate() {
-        let column = part_of(name);
-        match column {
-            _ if name.is_empty() => reader
-                .errors
-                .add(path, format!("column {} has no name: name it or delete it", position + 1)),
-            None => reader.errors.add(path, unknown_column(name)),
-            Some(column) if !seen.insert(column) => {
-                reader.errors.add(path, format!("the column `{}` appears twice", one_line(name)))
+    let mut columns = Columns::default();
+    let mut is_valid = true;
+    for (position, name) in names.iter().enumerate() {
+        let error = match part_of(name) {
+            _ if name.is_empty() => {
+                format!("column {} has no name: name it or delete it", position + 1)
             }
-            Some(column) => columns.push(column),
-        }
+            None => unknown_column(name),
+            Some(column) if !seen.insert(column) => {
+                format!("the column `{}` appears twice", one_line(name))
+            }
+            Some((part, key)) => {
+                match part {
+                    Part::Task => columns.task.push((key, position)),
+                    Part::Curve => columns.curve.push((key, position)),
+                    Part::Reward => columns.reward.push((key, position)),
+                }
+                continue;
+            }
+        };
+        reader.errors.add(path, error);
+        is_valid = false;
     }
     if !seen.contains(&(Part::Curve, "family")) {
         reader.errors.add(path, "there is no column `family`: every task needs a curve");
         return None;
     }
-    (columns.len() == table.columns().len()).then_some(columns)
+    is_valid.then_some(columns)
 }
 
 fn unknown_column(name: &str) -> String {

@@ -29,15 +29,14 @@ pub(crate) fn curve_keys() -> impl Iterator<Item = &'static str> {
 
 /// The curve that `fields` describe.
 pub(crate) fn read_curve(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<Curve> {
-    if fields.get("family").and_then(|family| family.as_cell()).as_deref() == Some("custom") {
+    if fields.get("family").is_some_and(|family| family.is_text("custom")) {
         let message = "`custom` is a function, for Rust and Python only: in a file give its \
                        points, as `piecewise` or `steps`";
         reader.errors.add(fields.at("family"), message);
         return None;
     }
     let (family, keys) = fields.choice("family", "every curve", &FAMILIES, &mut reader.errors)?;
-    let known: Vec<&str> = COMMON_KEYS.iter().chain(*keys).copied().collect();
-    fields.reject_unknown(&known, &mut reader.errors);
+    fields.reject_unknown(&[&COMMON_KEYS, keys], &mut reader.errors);
     let curve = read_family(family, fields, reader);
     let sound = curve.is_some();
     // An invalid parameter must not hide an invalid ceiling.

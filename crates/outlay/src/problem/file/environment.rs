@@ -23,7 +23,7 @@ pub(super) fn read_environment(problem: &Fields<'_>, reader: &mut Reader<'_>) ->
     let path = problem.at("environment");
     let Some(RawValue::Value(value)) = problem.get("environment") else { return spec };
     let Some(fields) = Fields::of_value(path, value, &mut reader.errors) else { return spec };
-    fields.reject_unknown(&ENVIRONMENT_KEYS, &mut reader.errors);
+    fields.reject_unknown(&[&ENVIRONMENT_KEYS], &mut reader.errors);
     spec.available = fields.number("available", &mut reader.errors);
     let (budget_path, delay_path) = (fields.at("budget"), fields.at("delay"));
     match fields.get("budget") {
@@ -54,8 +54,7 @@ fn law(
     reader: &mut Reader<'_>,
 ) -> Option<&'static str> {
     let (law, keys) = fields.choice("law", owner, laws, &mut reader.errors)?;
-    let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
-    fields.reject_unknown(&known, &mut reader.errors);
+    fields.reject_unknown(&[&["law"], keys], &mut reader.errors);
     Some(law)
 }
 

@@ -20,11 +20,11 @@ pub use document::Document;
 pub use environment::{BUDGET_LAWS, DELAY_LAWS};
 pub use reward::REWARD_LAWS;
 
-use super::check::check_into;
+use super::check::{TaskChecker, check_into};
 use super::errors::{ErrorList, FieldPath, ProblemError, ProblemErrors};
-use super::{Leftover, Problem, ProblemSpec};
+use super::{Leftover, Problem, ProblemSpec, TaskSpec};
 use crate::curve::Curve;
-use csv_table::CsvFiles;
+use csv_table::{CsvFiles, cannot_read};
 use csv_tasks::read_csv_tasks;
 use table::{Fields, RawValue};
 use value::Value;
@@ -139,8 +139,10 @@ impl ProblemSpec {
 }
 
 fn checked(document: &Value, files: &dyn Files) -> Result<Problem, ProblemErrors> {
-    let (spec, mut errors) = read(document, files)?;
-    let problem = check_into(spec, &mut errors);
+    let (mut spec, fields, errors) = read_top(document)?;
+    let mut tasks = TaskChecker::new(&spec, &errors);
+    let mut errors = read_rest(&fields, &mut spec, &mut tasks, errors, files);
+    let problem = check_into(spec, tasks, &mut errors);
     errors.into_result(problem)
 }
 
@@ -148,7 +150,11 @@ fn unchecked(
     document: Result<Value, ProblemError>,
     files: &dyn Files,
 ) -> Result<ProblemSpec, ProblemErrors> {
-    let (spec, errors) = read(&document.map_err(alone)?, files)?;
+    let document = document.map_err(alone)?;
+    let (mut spec, fields, errors) = read_top(&document)?;
+    let mut tasks = Vec::new();
+    let errors = read_rest(&fields, &mut spec, &mut tasks, errors, files);
+    spec.tasks = tasks;
     errors.into_result(spec)
 }
 
@@ -167,14 +173,48 @@ struct Reader<'f> {
     placeholder_curve: Option<Curve>,
 }
 
-/// The specification in a document and its errors so far; an error if the document is not a table.
-fn read(document: &Value, files: &dyn Files) -> Result<(ProblemSpec, ErrorList), ProblemErrors> {
+/// The receiver of the tasks of a file, one at a time.
+trait TaskSink {
+    /// The number of tasks so far.
+    fn count(&self) -> usize;
+
+    /// Takes the task at `path`.
+    fn add(&mut self, task: TaskSpec, path: FieldPath<'_>);
+}
+
+impl TaskSink for TaskChecker {
+    fn count(&self) -> usize {
+        self.tasks().len()
+    }
+
+    fn add(&mut self, task: TaskSpec, path: FieldPath<'_>) {
+        self.check(task, path);
+    }
+}
+
+impl TaskSink for Vec<TaskSpec> {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn add(&mut self, task: TaskSpec, path: FieldPath<'_>) {
+        let origin = match path {
+            FieldPath::Line { .. } => path.to_string(),
+            _ => String::new(),
+        };
+        self.push(TaskSpec { origin, ..task });
+    }
+}
+
+/// The specification in a document without environment and tasks, the fields of the document, and
+/// the errors so far; an error if the document is not a table.
+fn read_top(document: &Value) -> Result<(ProblemSpec, Fields<'_>, ErrorList), ProblemErrors> {
     let mut spec = ProblemSpec::default();
     let mut errors = ErrorList::default();
     let Some(fields) = Fields::of_value(FieldPath::Top, document, &mut errors) else {
-        return errors.into_result(()).map(|()| (spec, ErrorList::default()));
+        return Err(errors.into());
     };
-    fields.reject_unknown(&PROBLEM_KEYS, &mut errors);
+    fields.reject_unknown(&[&PROBLEM_KEYS], &mut errors);
     spec.budget = fields.number("budget", &mut errors).unwrap_or(spec.budget);
     spec.horizon = fields.integer("horizon", &mut errors);
     spec.reward_max = fields.number("reward_max", &mut errors).unwrap_or(spec.reward_max);
@@ -182,6 +222,17 @@ fn read(document: &Value, files: &dyn Files) -> Result<(ProblemSpec, ErrorList),
         let leftover = fields.choice("leftover", "a problem", &LEFTOVERS, &mut errors);
         spec.leftover = leftover.map_or(spec.leftover, |(_, leftover)| *leftover);
     }
+    Ok((spec, fields, errors))
+}
+
+/// Reads the tasks and the environment; returns all errors so far.
+fn read_rest(
+    fields: &Fields<'_>,
+    spec: &mut ProblemSpec,
+    tasks: &mut dyn TaskSink,
+    errors: ErrorList,
+    files: &dyn Files,
+) -> ErrorList {
     // An invalid budget has its own error and cannot be a scale.
     let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
     let mut reader = Reader {
@@ -190,23 +241,18 @@ fn read(document: &Value, files: &dyn Files) -> Result<(ProblemSpec, ErrorList),
         budget,
         placeholder_curve: Curve::saturating(1.0).ok(),
     };
-    read_tasks(&fields, &mut spec, &mut reader);
-    spec.environment = environment::read_environment(&fields, &mut reader);
-    Ok((spec, reader.errors))
+    read_tasks(fields, tasks, &mut reader);
+    spec.environment = environment::read_environment(fields, &mut reader);
+    reader.errors
 }
 
 /// Reads the tasks of the document, then those of its CSV file.
-fn read_tasks(fields: &Fields<'_>, spec: &mut ProblemSpec, reader: &mut Reader<'_>) {
+fn read_tasks(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader<'_>) {
     let list_path = fields.at("task");
     match fields.get("task") {
-        Some(RawValue::Value(Value::Array(tasks))) => {
-            for (position, value) in tasks.iter().enumerate() {
-                spec.tasks.extend(task::read_task(
-                    FieldPath::Item(&list_path, position),
-                    value,
-                    position,
-                    reader,
-                ));
+        Some(RawValue::Value(Value::Array(list))) => {
+            for (position, value) in list.iter().enumerate() {
+                task::read_task(FieldPath::Item(&list_path, position), value, tasks, reader);
             }
         }
         Some(other) => reader.errors.add(
@@ -218,12 +264,9 @@ fn read_tasks(fields: &Fields<'_>, spec: &mut ProblemSpec, reader: &mut Reader<'
     let path = fields.at("tasks");
     match fields.get("tasks") {
         Some(RawValue::Value(value @ Value::Table(_))) => {
-            let tasks = Fields::of_value(path, value, &mut reader.errors);
-            spec.tasks.extend(
-                tasks
-                    .map(|tasks| read_csv_file(&tasks, spec.tasks.len(), reader))
-                    .unwrap_or_default(),
-            );
+            if let Some(table) = Fields::of_value(path, value, &mut reader.errors) {
+                read_csv_file(&table, tasks, reader);
+            }
         }
         Some(other) => {
             let message = format!(
@@ -236,21 +279,14 @@ fn read_tasks(fields: &Fields<'_>, spec: &mut ProblemSpec, reader: &mut Reader<'
     }
 }
 
-fn read_csv_file(
-    tasks: &Fields<'_>,
-    first_position: usize,
-    reader: &mut Reader<'_>,
-) -> Vec<super::TaskSpec> {
-    tasks.reject_unknown(&["file"], &mut reader.errors);
-    tasks.require("file", "`tasks`", &mut reader.errors);
-    let Some(file) = tasks.text("file", &mut reader.errors) else {
-        return Vec::new();
-    };
-    match reader.csv_files.table(file) {
-        Ok(table) => read_csv_tasks(file, &table, first_position, reader),
-        Err(reason) => {
-            reader.errors.add(tasks.at("file"), reason);
-            Vec::new()
-        }
+fn read_csv_file(table: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader<'_>) {
+    table.reject_unknown(&[&["file"]], &mut reader.errors);
+    table.require("file", "`tasks`", &mut reader.errors);
+    let Some(file) = table.text("file", &mut reader.errors) else { return };
+    let read = reader.csv_files.text(file).and_then(|text| {
+        read_csv_tasks(file, &text, tasks, reader).map_err(|reason| cannot_read(file, &reason))
+    });
+    if let Err(reason) = read {
+        reader.errors.add(table.at("file"), reason);
     }
 }

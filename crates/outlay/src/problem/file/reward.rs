@@ -22,8 +22,7 @@ pub(crate) fn reward_keys() -> impl Iterator<Item = &'static str> {
 /// The law that `fields` describe. Its ranges are checked with the rest of the problem.
 pub(crate) fn read_reward(fields: &Fields<'_>, reader: &mut Reader<'_>) -> Option<RewardLaw> {
     let (law, keys) = fields.choice("law", "every reward", &REWARD_LAWS, &mut reader.errors)?;
-    let known: Vec<&str> = std::iter::once("law").chain(keys.iter().copied()).collect();
-    fields.reject_unknown(&known, &mut reader.errors);
+    fields.reject_unknown(&[&["law"], keys], &mut reader.errors);
     let mut required = |key| {
         fields.require(key, format_args!("a {law} reward"), &mut reader.errors);
         fields.number(key, &mut reader.errors)

@@ -4,6 +4,7 @@ use super::Reader;
 use super::csv_table::{CsvTable, Row};
 use super::table::{Fields, RawValue, cell_number};
 use super::value::quoted;
+use crate::problem::errors::FieldPath;
 use crate::text::one_line;
 
 /// The keys of the source of samples.
@@ -34,8 +35,7 @@ pub(crate) fn read_list(
         }
         return from_file(fields, owner, reader);
     }
-    let conditions =
-        fields.entries().iter().map(|(key, _)| *key).filter(|key| key.starts_with("where"));
+    let conditions = fields.entries().map(|(key, _)| key).filter(|key| key.starts_with("where"));
     for key in fields.has("column").then_some("column").into_iter().chain(conditions) {
         reader.errors.add(fields.at(key), "goes with `file`, which is missing");
     }
@@ -87,7 +87,7 @@ fn from_file(fields: &Fields<'_>, owner: &str, reader: &mut Reader<'_>) -> Optio
 
 /// The numbers of one column; an error names the line of the first cell that is not a number.
 fn column_numbers(
-    rows: &[&Row],
+    rows: &[Row<'_>],
     column: usize,
     fields: &Fields<'_>,
     file: &str,
@@ -130,8 +130,7 @@ fn conditions(
     let path = fields.at("where");
     let mut written: Vec<(&str, RawValue<'_>)> = fields
         .entries()
-        .iter()
-        .filter_map(|(key, written)| Some((key.strip_prefix("where.")?, *written)))
+        .filter_map(|(key, written)| Some((key.strip_prefix("where.")?, written)))
         .collect();
     match fields.get("where") {
         Some(RawValue::Value(value)) => {
@@ -146,18 +145,16 @@ fn conditions(
         }
         None => {}
     }
-    let written = Fields::new(path, written);
     let mut conditions = Vec::new();
-    for (column, wanted) in written.entries() {
-        match (table.column(column), wanted.as_cell()) {
+    for (name, wanted) in &written {
+        let path = FieldPath::Key(&path, name);
+        match (table.column(name), wanted.as_cell()) {
             (Ok(column), Some(wanted)) => conditions.push((column, wanted)),
             (Err(reason), _) => {
-                reader.errors.add(written.at(column), format!("in `{}`: {reason}", one_line(file)))
+                reader.errors.add(path, format!("in `{}`: {reason}", one_line(file)))
             }
-            (_, None) => reader
-                .errors
-                .add(written.at(column), format!("must be text or a number, not {wanted}")),
+            (_, None) => reader.errors.add(path, format!("must be text or a number, not {wanted}")),
         }
     }
-    (conditions.len() == written.entries().len()).then_some(conditions)
+    (conditions.len() == written.len()).then_some(conditions)
 }

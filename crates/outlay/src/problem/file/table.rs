@@ -1,5 +1,6 @@
 //! The fields of one table, in a document or in a row of a CSV file.
 
+use super::csv_table::Row;
 use super::value::{Value, quoted};
 use crate::problem::errors::{ErrorList, FieldPath};
 use crate::text::{did_you_mean, one_line};
@@ -80,6 +81,11 @@ impl<'a> RawValue<'a> {
         }
     }
 
+    /// Whether the value is this text.
+    pub(crate) fn is_text(self, text: &str) -> bool {
+        self.text() == Some(text)
+    }
+
     /// The value as a cell would write it, for comparison with cells.
     pub(crate) fn as_cell(self) -> Option<String> {
         match self {
@@ -91,16 +97,28 @@ impl<'a> RawValue<'a> {
     }
 }
 
-/// The fields of one table. A null counts as unset.
-#[derive(Debug, Clone)]
+/// The fields of one table. A null or an empty cell counts as unset.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Fields<'a> {
     path: FieldPath<'a>,
-    entries: Vec<(&'a str, RawValue<'a>)>,
+    entries: Entries<'a>,
+}
+
+/// Keys with their values. Nothing is copied, because a problem may have 10^6 tables.
+#[derive(Debug, Clone, Copy)]
+enum Entries<'a> {
+    Table(&'a [(String, Value)]),
+    Row(&'a [(&'a str, usize)], Row<'a>),
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn new(path: FieldPath<'a>, entries: Vec<(&'a str, RawValue<'a>)>) -> Self {
-        Self { path, entries }
+    /// The fields of a row, given the keys and positions of its columns.
+    pub(crate) fn of_row(
+        path: FieldPath<'a>,
+        columns: &'a [(&'a str, usize)],
+        row: Row<'a>,
+    ) -> Self {
+        Self { path, entries: Entries::Row(columns, row) }
     }
 
     /// The fields of a value; an error if it is not a table.
@@ -113,11 +131,7 @@ impl<'a> Fields<'a> {
             errors.add(path, format!("must be a table, not {value}"));
             return None;
         };
-        let entries = table.iter().filter(|(_, value)| *value != Value::Null);
-        Some(Self::new(
-            path,
-            entries.map(|(key, value)| (key.as_str(), RawValue::Value(value))).collect(),
-        ))
+        Some(Self { path, entries: Entries::Table(table) })
     }
 
     /// The path of the field `key`, whether it is set or not.
@@ -125,12 +139,29 @@ impl<'a> Fields<'a> {
         FieldPath::Key(&self.path, key)
     }
 
-    pub(crate) fn entries(&self) -> &[(&'a str, RawValue<'a>)] {
-        &self.entries
+    /// The fields that are set, in the order of the file.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'a str, RawValue<'a>)> + use<'a> {
+        let (table, columns, row) = match self.entries {
+            Entries::Table(table) => (table, &[][..], None),
+            Entries::Row(columns, row) => (&[][..], columns, Some(row)),
+        };
+        let values = table.iter().map(|(key, value)| (key.as_str(), of_value(value)));
+        let cells = columns
+            .iter()
+            .map(move |&(key, column)| (key, row.and_then(|row| of_cell(row.cell(column)))));
+        values.chain(cells).filter_map(|(key, written)| Some((key, written?)))
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<RawValue<'a>> {
-        self.entries.iter().find(|(entry, _)| *entry == key).map(|(_, written)| *written)
+        match self.entries {
+            Entries::Table(table) => {
+                table.iter().find(|(entry, _)| entry == key).and_then(|(_, value)| of_value(value))
+            }
+            Entries::Row(columns, row) => {
+                let (_, column) = columns.iter().find(|(entry, _)| *entry == key)?;
+                of_cell(row.cell(*column))
+            }
+        }
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
@@ -196,15 +227,13 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Adds an error for every unknown key. A key `where.<column>` counts as `where`.
-    pub(crate) fn reject_unknown(&self, known: &[&str], errors: &mut ErrorList) {
-        for (key, _) in &self.entries {
-            let table = key
-                .split_once('.')
-                .filter(|(table, _)| *table == "where")
-                .map_or(*key, |(table, _)| table);
-            if !known.contains(&table) {
-                let known = known.iter().copied();
+    /// Adds an error for every key that is in none of the lists `known`. A key `where.<column>`
+    /// counts as `where`.
+    pub(crate) fn reject_unknown(&self, known: &[&[&str]], errors: &mut ErrorList) {
+        for (key, _) in self.entries() {
+            let table = if key.starts_with("where.") { "where" } else { key };
+            if !known.iter().any(|known| known.contains(&table)) {
+                let known = known.iter().flat_map(|known| known.iter().copied());
                 errors.add(
                     self.path,
                     format!("unknown key `{}`: {}", one_line(key), did_you_mean(key, known)),
@@ -242,4 +271,14 @@ impl<'a> Fields<'a> {
         }
         found
     }
+}
+
+/// A value that is set.
+fn of_value(value: &Value) -> Option<RawValue<'_>> {
+    (!matches!(value, Value::Null)).then_some(RawValue::Value(value))
+}
+
+/// A cell that is set.
+fn of_cell(cell: &str) -> Option<RawValue<'_>> {
+    (!cell.is_empty()).then_some(RawValue::Cell(cell))
 }

@@ -1,10 +1,10 @@
 //! Reads a task, in a document or in a row of a CSV file.
 
-use super::Reader;
 use super::curve::read_curve;
 use super::reward::read_reward;
 use super::table::{Fields, RawValue};
 use super::value::Value;
+use super::{Reader, TaskSink};
 use crate::problem::TaskSpec;
 use crate::problem::errors::FieldPath;
 
@@ -14,17 +14,16 @@ pub(crate) const TASK_KEYS: [&str; 8] =
 
 /// Reads the task in a table of a document. Fields that cannot be read are left unset, so that the
 /// rest can still be checked.
-pub(crate) fn read_task(
+pub(super) fn read_task(
     path: FieldPath<'_>,
     value: &Value,
-    position: usize,
+    tasks: &mut dyn TaskSink,
     reader: &mut Reader<'_>,
-) -> Option<TaskSpec> {
+) {
     let Some(task) = Fields::of_value(path, value, &mut reader.errors) else {
-        return placeholder_task(position, reader);
+        return add_placeholder(path, tasks, reader);
     };
-    let known: Vec<&str> = TASK_KEYS.iter().chain(&["curve", "reward"]).copied().collect();
-    task.reject_unknown(&known, &mut reader.errors);
+    task.reject_unknown(&[&TASK_KEYS, &["curve", "reward"]], &mut reader.errors);
     if !task.has("curve") {
         let message = "is missing: every task needs one, such as \
             { family = \"hill\", half_at = 120.0, steepness = 2.5 }";
@@ -33,7 +32,9 @@ pub(crate) fn read_task(
     let (curve_path, reward_path) = (task.at("curve"), task.at("reward"));
     let curve = table(&task, "curve", curve_path, reader);
     let reward = table(&task, "reward", reward_path, reader);
-    task_of(&task, curve.as_ref(), reward.as_ref(), position, reader)
+    if let Some(task) = task_of(&task, curve.as_ref(), reward.as_ref(), tasks.count(), reader) {
+        tasks.add(task, path);
+    }
 }
 
 fn table<'a>(
@@ -78,8 +79,10 @@ pub(crate) fn task_of(
 }
 
 /// Replaces a task that cannot be read at all, so that the positions of the others stay right.
-pub(crate) fn placeholder_task(position: usize, reader: &Reader<'_>) -> Option<TaskSpec> {
-    Some(TaskSpec::new(default_name(position), reader.placeholder_curve.clone()?))
+pub(super) fn add_placeholder(path: FieldPath<'_>, tasks: &mut dyn TaskSink, reader: &Reader<'_>) {
+    if let Some(curve) = reader.placeholder_curve.clone() {
+        tasks.add(TaskSpec::new(default_name(tasks.count()), curve), path);
+    }
 }
 
 /// `task-1` for the first.

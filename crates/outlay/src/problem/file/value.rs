@@ -3,6 +3,7 @@
 //! Deserialising straight into structs would stop at the first error. A tree can be read to its
 //! end, so that every error is reported at once.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -104,6 +105,21 @@ impl<'de> Deserialize<'de> for Value {
     }
 }
 
+/// Up to this number of keys a table is searched for a repeated one without a set. Nearly all
+/// tables are small, and a problem may have 10^6 of them.
+const MAX_SEARCHED: usize = 16;
+
+/// Whether `table` has the key. `seen` is filled only for a large table.
+fn is_repeated(key: &str, table: &[(String, Value)], seen: &mut HashSet<String>) -> bool {
+    if table.len() <= MAX_SEARCHED {
+        return table.iter().any(|(known, _)| known == key);
+    }
+    if seen.is_empty() {
+        seen.extend(table.iter().map(|(known, _)| known.clone()));
+    }
+    !seen.insert(key.to_owned())
+}
+
 struct ValueVisitor;
 
 impl<'de> Visitor<'de> for ValueVisitor {
@@ -159,12 +175,12 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let mut table: Vec<(String, Value)> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         while let Some((key, value)) = entries.next_entry::<String, Value>()? {
             if key == TOML_DATE_KEY {
                 return Ok(Value::Datetime);
             }
-            if !seen.insert(key.clone()) {
+            if is_repeated(&key, &table, &mut seen) {
                 // Most JSON parsers silently keep one of the two.
                 return Err(A::Error::custom(format!(
                     "the key `{}` is written twice",

@@ -7,6 +7,7 @@ mod lp_multiplier;
 mod lp_relaxation;
 
 use crate::curve::{Curve, JUMP_TOLERANCE};
+use crate::oracle::classes::Classes;
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
 use crate::oracle::prepared::max_spend;
@@ -215,7 +216,7 @@ impl StepItems {
 
     /// Among domains with equal curves, bounds and weights the first get most: exchanges their
     /// items.
-    pub(in crate::oracle) fn order_identical(&mut self, classes: &[Vec<u32>], weights: &[f64]) {
+    pub(in crate::oracle) fn order_identical(&mut self, classes: &Classes, weights: &[f64]) {
         for class in classes.iter().filter(|class| class.len() > 1) {
             for position in 1..class.len() {
                 let mut place = position;
