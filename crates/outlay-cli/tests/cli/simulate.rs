@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{outlay, root, run, text};
 
 /// Long enough to be interrupted several times, short enough to be waited for.
-const LONG: &str = "simulate power --learner algorithm-1 --learner uniform --horizon 2000 --replications 60 --seed 3";
+const LONG: &str = "simulate power --learner algorithm-1 --learner uniform --horizon 10000 --replications 60 --seed 3";
 
 /// A folder of this test's own, which is not there yet.
 fn fresh(name: &str) -> PathBuf {
