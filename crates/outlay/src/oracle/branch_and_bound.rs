@@ -32,9 +32,9 @@ struct Node {
 
 /// An open node, ordered by its bound; of equal ones the older first.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Open {
-    bound: f64,
-    node: u32,
+pub(super) struct Open {
+    pub(super) bound: f64,
+    pub(super) node: u32,
 }
 
 impl Eq for Open {}

@@ -10,6 +10,7 @@
 //! |---|---|---|
 //! | concave | the multiplier at which demand meets the budget; no gap | `multiplier` |
 //! | any | the same on the envelopes, then branch and bound | `branch_and_bound` |
+//! | S-curves that are alike | a search over the number of funded tasks | `funded_count` |
 //! | steps only | LP relaxation and core search of a multiple-choice knapsack | `mckp` |
 //! | users' functions | one of these on upper and lower limits, which are refined | `black_box` |
 //!
@@ -26,6 +27,7 @@ mod envelope;
 mod error;
 mod evaluation;
 mod finalize;
+mod funded_count;
 mod independent_proof;
 mod mckp;
 mod multiplier;
@@ -47,16 +49,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::{Leftover, Problem};
 use black_box::BlackBoxes;
-use branch_and_bound::{Stop, Tree};
+use branch_and_bound::{Stop, Tree, TreeResult};
 use concave::{Solution, TaylorSolver};
 use evaluation::Output;
+use funded_count::FundedCount;
 use mckp::{CoreSearch, MckpInput, StepItems, TopM};
-use multiplier::Relaxation;
+use multiplier::{Relaxation, Relaxed};
 use prepared::PreparedProblem;
 use tolerances::SUM_TOLERANCE;
 
 /// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
+
+/// The branch-and-bound nodes before funded S-curves are counted; most problems need fewer.
+const SHORT_SEARCH: u64 = 100;
 
 /// Tolerance and limits of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -118,6 +124,7 @@ pub struct Oracle {
     prepared: PreparedProblem,
     relaxation: Relaxation,
     tree: Tree,
+    funded_count: FundedCount,
     core: CoreSearch,
     black_boxes: BlackBoxes,
     /// The best solution so far and the one under evaluation: the spend of each task, then of each
@@ -157,6 +164,7 @@ impl Oracle {
         Self {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
+            funded_count: FundedCount::default(),
             core: CoreSearch::default(),
             black_boxes: BlackBoxes::new(&prepared),
             best: vec![0.0; spend_len],
@@ -329,15 +337,7 @@ impl Oracle {
             return settled;
         }
         self.prepared.rank_classes();
-        let stop = Stop { abs_gap, max_nodes: options.max_nodes };
-        let found = self.tree.run(
-            &mut self.prepared,
-            &mut self.relaxation,
-            root,
-            stop,
-            &mut self.best,
-            &mut self.trial,
-        );
+        let found = self.close_gap(root, Stop { abs_gap, max_nodes: options.max_nodes });
         Outcome {
             value: found.value,
             bound: found.bound,
@@ -345,6 +345,37 @@ impl Oracle {
             nodes: found.nodes,
             left: None,
             ..settled
+        }
+    }
+
+    /// Closes the gap of the first relaxation: a short branch and bound, then a search over the
+    /// number of funded S-curves, then the full branch and bound.
+    fn close_gap(&mut self, root: Relaxed, stop: Stop) -> TreeResult {
+        let Self { prepared, relaxation, tree, funded_count, best, trial, .. } = self;
+        let short = Stop { max_nodes: stop.max_nodes.min(SHORT_SEARCH), ..stop };
+        let first = tree.run(prepared, relaxation, root, short, best, trial);
+        let is_done = |found: TreeResult| {
+            found.bound <= found.value + stop.abs_gap || found.nodes >= stop.max_nodes
+        };
+        if is_done(first) {
+            return first;
+        }
+        let half = Stop { max_nodes: stop.max_nodes / 2, ..stop };
+        relaxation.reset_all(prepared.view());
+        let second = funded_count.run(prepared, relaxation, root, first, half, (best, trial));
+        if is_done(second) {
+            return second;
+        }
+        relaxation.reset_all(prepared.view());
+        let root = Relaxed { value: second.value, ..root };
+        let left = Stop { max_nodes: stop.max_nodes.saturating_sub(second.nodes), ..stop };
+        let third = tree.run(prepared, relaxation, root, left, best, trial);
+        let is_better = third.value > second.value;
+        TreeResult {
+            value: third.value,
+            bound: third.bound.min(second.bound),
+            node_multiplier: (if is_better { third } else { second }).node_multiplier,
+            nodes: second.nodes + third.nodes,
         }
     }
 

@@ -28,6 +28,10 @@ pub(crate) fn no_allocation_after_the_first_calls() {
     let curves = (0..200).map(|_| jump(random.between(0.01, 1.0))).collect();
     let options = Options { tolerance: 1e-6, ..Options::default() };
     plays_without_allocating("correlated", &problem_of(curves, 1.0), &[1.0; 200], 1e-3, &options);
+    // Similar S-curves: funded tasks are counted.
+    let hill = |_| Curve::hill(random.between(0.0196, 0.0204), random.between(7.2, 8.8)).unwrap();
+    let problem = problem_of((0..100).map(hill).collect(), 1.0);
+    plays_without_allocating("similar", &problem, &[0.5; 100], 0.02, &Options::default());
 }
 
 /// Forty rounds, with values that move by up to the share `spread`, are played a third time.

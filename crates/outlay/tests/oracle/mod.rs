@@ -9,4 +9,5 @@ mod other_solvers;
 mod properties;
 mod real_data;
 mod sigmoid;
+mod similar_curves;
 mod stress;

@@ -28,7 +28,7 @@ pub(super) use breakpoints::{Breakpoint, Breakpoints};
 use demand_model::DemandModel;
 pub(super) use relaxation::{Relaxation, Relaxed, tie_order};
 pub(super) use view::View;
-use view::on_branch;
+pub(super) use view::on_branch;
 
 /// A task whose envelope ends in a smooth branch, which it enters below `tie_multiplier`.
 #[derive(Debug, Clone, Copy)]

@@ -72,6 +72,15 @@ impl Relaxation {
         self.search.sample_multiplier(view)
     }
 
+    /// Makes the next call write every S-shaped task: its `spend` may hold any other solution.
+    pub(in crate::oracle) fn reset_all(&mut self, view: View<'_>) {
+        self.dirty.clear();
+        if let Some(sigmoids) = view.sigmoids {
+            let domains = 0..view.domains.len() as u32;
+            self.dirty.extend(domains.filter(|&domain| sigmoids.has(domain)));
+        }
+    }
+
     /// Solves the relaxation and writes a feasible solution into `spend`. If the bound is at most
     /// `target`, only the bound is computed.
     pub(in crate::oracle) fn solve(
