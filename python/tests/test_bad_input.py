@@ -266,7 +266,7 @@ def test_observations_of_many_and_of_gains() -> None:
     handed_out = blind.allocate()
     with pytest.raises(ObservationError, match="gain: must be between 0 and 2, not 3.5"):
         blind.observe(handed_out, gain=7.0)
-    with pytest.raises(ObservationError, match="told the gain of a round, not the outcome of a task"):
+    with pytest.raises(ObservationError, match="needs the gain of a round, not the outcome of a task"):
         blind.observe(handed_out, {"tv": True}, {"tv": 1.0})
 
 

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
@@ -116,6 +117,9 @@ def test_an_interrupt_cancels_what_waits():
     def interrupting(number, function, *arguments):
         started.append(number)
         if number == 2:
+            # An interrupt while the main thread submits a chunk would leave that chunk without a future to cancel.
+            while executor.submitted < 4 * 7:
+                time.sleep(0.001)
             _thread.interrupt_main()
             # Nothing else is begun before the main thread has cancelled it.
             cancelled.wait(30)
@@ -123,8 +127,9 @@ def test_an_interrupt_cancels_what_waits():
 
     cancelled = threading.Event()
     with ThreadPoolExecutor(1) as pool:
+        executor = Wrapped(pool, interrupting)
         with pytest.raises(KeyboardInterrupt):
-            simulate(**SWEEP, executor=Wrapped(pool, interrupting))
+            simulate(**SWEEP, executor=executor)
         cancelled.set()
     assert started == [1, 2]
 
