@@ -153,7 +153,10 @@ fn rounding_adds_four_keys() {
     );
     let record: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let rounding = record["rounding"].as_object().unwrap();
-    assert_eq!(rounding.keys().collect::<Vec<_>>(), ["unit", "value_before", "loss", "upper_bound"]);
+    assert_eq!(
+        rounding.keys().collect::<Vec<_>>(),
+        ["unit", "value_before", "loss", "upper_bound"]
+    );
     let cents = |task: &serde_json::Value| (task["spend"].as_f64().unwrap() * 100.0).round() as i64;
     assert_eq!(record["tasks"].as_array().unwrap().iter().map(cents).sum::<i64>(), 100_000);
     assert!(rounding["loss"].as_f64().unwrap() < 1e-6);
