@@ -27,6 +27,7 @@ mod evaluation;
 mod finalize;
 mod independent_proof;
 mod mckp;
+mod mixture;
 mod multiplier;
 #[cfg(test)]
 mod numbers_for_tests;
@@ -50,9 +51,10 @@ use branch_and_bound::{Stop, Tree};
 use concave::{Solution, TaylorSolver};
 use evaluation::Output;
 use mckp::{CoreSearch, MckpInput, StepItems, TopM};
-use multiplier::Relaxation;
+use mixture::Mixture;
+use multiplier::{Relaxation, Relaxed};
 use prepared::PreparedProblem;
-use tolerances::SUM_TOLERANCE;
+use tolerances::{OPTIMAL_GAP, SUM_TOLERANCE};
 
 /// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -118,6 +120,7 @@ pub struct Oracle {
     relaxation: Relaxation,
     tree: Tree,
     core: CoreSearch,
+    mixture: Mixture,
     black_boxes: BlackBoxes,
     /// The best solution so far and the one under evaluation: the spend of each task, then of each
     /// group of identical thresholds.
@@ -157,6 +160,7 @@ impl Oracle {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
             core: CoreSearch::default(),
+            mixture: Mixture::default(),
             black_boxes: BlackBoxes::new(&prepared),
             best: vec![0.0; spend_len],
             trial: vec![0.0; spend_len],
@@ -328,7 +332,24 @@ impl Oracle {
             return settled;
         }
         self.prepared.rank_classes();
-        let stop = Stop { abs_gap, max_nodes: options.max_nodes };
+        let is_mixture = !self.black_boxes.is_needed() && self.mixture.load(&self.prepared);
+        let first = if is_mixture { mixture::FIRST_NODES } else { u64::MAX };
+        let stop = Stop { abs_gap, max_nodes: options.max_nodes.min(first) };
+        let mut outcome = self.branch(root, stop, settled);
+        if is_mixture {
+            self.search_mixture(options, &mut outcome);
+        }
+        if is_mixture && outcome.bound - outcome.value > abs_gap && options.max_nodes > first {
+            let labels = outcome;
+            // TODO combine
+            let stop = Stop { abs_gap, max_nodes: options.max_nodes };
+            let _ = (labels, stop);
+        }
+        outcome
+    }
+
+    /// Branch and bound from the root relaxation, whose solution is in `best`.
+    fn branch(&mut self, root: Relaxed, stop: Stop, settled: Outcome) -> Outcome {
         let found = self.tree.run(
             &mut self.prepared,
             &mut self.relaxation,
@@ -345,6 +366,29 @@ impl Oracle {
             left: None,
             ..settled
         }
+    }
+
+    /// Improves an outcome of branch and bound by the label search for mixtures.
+    fn search_mixture(&mut self, options: &Options, outcome: &mut Outcome) {
+        let enough =
+            if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { OPTIMAL_GAP };
+        if outcome.bound - outcome.value <= enough * (outcome.value + self.prepared.constant) {
+            return;
+        }
+        let known = mixture::Known {
+            multiplier: outcome.multiplier,
+            value: outcome.value,
+            bound: outcome.bound,
+        };
+        let found = self.mixture.run(
+            &self.prepared,
+            &mut self.relaxation,
+            known,
+            options,
+            &mut self.best,
+            &mut self.trial,
+        );
+        (outcome.value, outcome.bound, outcome.labels) = (found.value, found.bound, found.labels);
     }
 
     /// Solves a problem of step curves exactly.
