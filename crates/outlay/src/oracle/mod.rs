@@ -32,6 +32,7 @@ mod multiplier;
 #[cfg(test)]
 mod numbers_for_tests;
 mod prepared;
+mod presolve;
 mod sigmoid;
 mod tolerances;
 
@@ -54,6 +55,7 @@ use mckp::{CoreSearch, MckpInput, StepItems, TopM};
 use mixture::Mixture;
 use multiplier::{Relaxation, Relaxed};
 use prepared::PreparedProblem;
+use presolve::Presolve;
 use tolerances::{OPTIMAL_GAP, SUM_TOLERANCE};
 
 /// The default relative gap at which a search over smooth curves stops.
@@ -116,6 +118,9 @@ pub struct WarmStart {
 /// ```
 #[derive(Debug)]
 pub struct Oracle {
+    /// The tasks that were dropped because they have one possible spend, if there are any. All
+    /// other fields are about the other tasks.
+    presolve: Option<Box<Presolve>>,
     prepared: PreparedProblem,
     relaxation: Relaxation,
     tree: Tree,
@@ -154,7 +159,12 @@ impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        let prepared = PreparedProblem::new(problem);
+        let presolve = Presolve::new(problem.tasks());
+        let tasks = presolve.as_ref().map_or_else(
+            || problem.tasks().iter().collect(),
+            |presolve| presolve.kept(problem.tasks()),
+        );
+        let prepared = PreparedProblem::new(&tasks);
         let spend_len = prepared.spend_len();
         Self {
             relaxation: Relaxation::default(),
@@ -169,6 +179,7 @@ impl Oracle {
             taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total),
             allocation: Allocation::empty(prepared.curves.len()),
             prepared,
+            presolve: presolve.map(Box::new),
         }
     }
 
@@ -187,7 +198,7 @@ impl Oracle {
     /// The last allocation; an empty one before the first call.
     #[must_use]
     pub fn last(&self) -> &Allocation {
-        &self.allocation
+        self.presolve.as_ref().map_or(&self.allocation, |presolve| &presolve.allocation)
     }
 
     /// The state from which the next call starts, for [`Oracle::set_warm_start`].
@@ -222,10 +233,46 @@ impl Oracle {
         budget: f64,
         options: &Options,
     ) -> Result<&Allocation, AllocationError> {
-        if self.allocate_quickly(values, budget, options) {
-            return Ok(&self.allocation);
+        if self.presolve.is_some() {
+            return self.allocate_kept(values, budget, options);
         }
-        self.allocate_by_search(values, budget, options)
+        if !self.allocate_quickly(values, budget, options) {
+            self.allocate_by_search(values, budget, options)?;
+        }
+        Ok(&self.allocation)
+    }
+
+    /// Allocates to the tasks that were not dropped what the others leave.
+    #[inline(never)]
+    fn allocate_kept(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<&Allocation, AllocationError> {
+        if let Some(mut presolve) = self.presolve.take() {
+            let result = self.solve_kept(&mut presolve, values, budget, options);
+            self.presolve = Some(presolve);
+            result?;
+        }
+        Ok(self.last())
+    }
+
+    fn solve_kept(
+        &mut self,
+        presolve: &mut Presolve,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<(), AllocationError> {
+        presolve.load(values)?;
+        self.check_budget_with(Some(presolve), budget)?;
+        let left = (budget - presolve.fixed_total).max(0.0);
+        if !self.allocate_quickly(&presolve.values, left, options) {
+            self.allocate_by_search(&presolve.values, left, options)?;
+        }
+        presolve.expand(&self.allocation, values, budget, options);
+        Ok(())
     }
 
     /// Not inlined, so that the fast paths do not save the registers that it needs.
@@ -235,7 +282,7 @@ impl Oracle {
         values: &[f64],
         budget: f64,
         options: &Options,
-    ) -> Result<&Allocation, AllocationError> {
+    ) -> Result<(), AllocationError> {
         self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
         let value_scale = self.prepared.value_scale;
@@ -258,7 +305,7 @@ impl Oracle {
             options,
             &mut self.allocation,
         );
-        Ok(&self.allocation)
+        Ok(())
     }
 
     /// Tries the fast paths; false if the call is left to the search.
@@ -339,12 +386,6 @@ impl Oracle {
         if is_mixture {
             self.search_mixture(options, &mut outcome);
         }
-        if is_mixture && outcome.bound - outcome.value > abs_gap && options.max_nodes > first {
-            let labels = outcome;
-            // TODO combine
-            let stop = Stop { abs_gap, max_nodes: options.max_nodes };
-            let _ = (labels, stop);
-        }
         outcome
     }
 
@@ -407,6 +448,9 @@ impl Oracle {
         }
         steps.write_spend(&mut self.best);
         prepared.steps = Some(steps);
+        for task in prepared.valueless() {
+            self.best[task] = prepared.bounds[task].min;
+        }
         outcome
     }
 
@@ -432,19 +476,34 @@ impl Oracle {
     /// Checks that the budget is valid and covers the lower bounds.
     #[inline]
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
+        self.check_budget_with(self.presolve.as_deref(), budget)
+    }
+
+    #[inline]
+    fn check_budget_with(
+        &self,
+        presolve: Option<&Presolve>,
+        budget: f64,
+    ) -> Result<(), AllocationError> {
+        let fixed = presolve.map_or(0.0, |presolve| presolve.fixed_total);
         let is_valid = budget >= 0.0 && budget.is_finite();
-        if is_valid && covers(budget, self.prepared.min_total) {
+        if is_valid && covers(budget, self.prepared.min_total + fixed) {
             return Ok(());
         }
-        Err(if is_valid { self.infeasible(budget) } else { AllocationError::BadBudget(budget) })
+        Err(if is_valid {
+            self.infeasible(presolve, budget)
+        } else {
+            AllocationError::BadBudget(budget)
+        })
     }
 
     #[cold]
-    fn infeasible(&self, budget: f64) -> AllocationError {
+    fn infeasible(&self, presolve: Option<&Presolve>, budget: f64) -> AllocationError {
+        let fixed = presolve.map_or(0.0, |presolve| presolve.fixed_total);
         AllocationError::Infeasible {
-            needed: self.prepared.min_total,
+            needed: self.prepared.min_total + fixed,
             budget,
-            largest_lower_bounds: largest_lower_bounds(&self.prepared),
+            largest_lower_bounds: largest_lower_bounds(&self.prepared, presolve),
         }
     }
 }
@@ -478,13 +537,17 @@ fn are_valid(values: &[f64]) -> bool {
 }
 
 /// The tasks with the largest lower bounds.
-fn largest_lower_bounds(prepared: &PreparedProblem) -> Vec<(String, f64)> {
-    let mut tasks: Vec<usize> =
-        (0..prepared.bounds.len()).filter(|&task| prepared.bounds[task].min > 0.0).collect();
-    tasks.sort_by(|&a, &b| prepared.bounds[b].min.total_cmp(&prepared.bounds[a].min));
+fn largest_lower_bounds(
+    prepared: &PreparedProblem,
+    presolve: Option<&Presolve>,
+) -> Vec<(String, f64)> {
+    let kept = prepared.names.iter().zip(&prepared.bounds);
+    let mut tasks: Vec<(&str, f64)> = kept
+        .map(|(name, bounds)| (name.as_str(), bounds.min))
+        .chain(presolve.into_iter().flat_map(Presolve::fixed_spends))
+        .filter(|(_, min)| *min > 0.0)
+        .collect();
+    tasks.sort_by(|a, b| b.1.total_cmp(&a.1));
     tasks.truncate(AllocationError::MAX_LISTED);
-    tasks
-        .into_iter()
-        .map(|task| (prepared.names[task].clone(), prepared.bounds[task].min))
-        .collect()
+    tasks.into_iter().map(|(name, min)| (name.to_owned(), min)).collect()
 }
