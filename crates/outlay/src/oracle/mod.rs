@@ -11,9 +11,10 @@
 //! | concave | the multiplier at which demand meets the budget; no gap | `multiplier` |
 //! | any | the same on the envelopes, then branch and bound | `branch_and_bound` |
 //! | steps only | LP relaxation and core search of a multiple-choice knapsack | `mckp` |
+//! | steps, tiers, concave | labels with a concave remainder, if branch and bound stops | `mixture` |
 //! | users' functions | one of these on upper and lower limits, which are refined | `black_box` |
 //!
-//! `prepared` arranges a problem for these solvers, `finalize` turns their solution into an
+//! `presolve` drops tasks without a choice, `prepared` arranges a problem for these solvers, `finalize` turns their solution into an
 //! [`Allocation`], and `certificate` and `independent_proof` check it.
 
 mod black_box;
@@ -68,7 +69,8 @@ pub struct Options {
     pub tolerance: f64,
     /// The largest number of branch-and-bound nodes.
     pub max_nodes: u64,
-    /// The largest number of labels that the exact search over step curves keeps, in total.
+    /// The largest number of labels that the exact searches over steps, tiers and mixtures keep, in
+    /// total.
     pub max_labels: u64,
     /// The largest number of evaluations of users' functions, in total.
     pub max_evaluations: u64,
@@ -437,7 +439,7 @@ impl Oracle {
         let prepared = &mut self.prepared;
         let input = MckpInput {
             weights: &prepared.weights,
-            budget: prepared.budget,
+            budget: prepared.steps_budget(),
             residual: prepared.residual,
         };
         let outcome = self.core.solve(&mut steps, input, self.last_multiplier, options);

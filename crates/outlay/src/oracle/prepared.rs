@@ -85,10 +85,7 @@ impl PreparedProblem {
         let is_steps_only = concave.len() == 0
             && domains.iter().all(|domain| domain.form.is_steps())
             && !curves.iter().any(Curve::is_custom);
-        let is_in_bulk = curves.iter().zip(&bounds);
-        let is_in_bulk = is_in_bulk.map(|(curve, &bounds)| ConcaveTasks::accepts(curve, bounds));
-        let steps_alone =
-            StepsAlone::new(&domains, is_in_bulk).filter(|_| !curves.iter().any(Curve::is_custom));
+        let steps_alone = StepsAlone::new(&curves, &bounds, &domains);
         let count = domains.len();
         let plain = &domains[..count - identical.len()];
         let heights =
@@ -214,6 +211,12 @@ impl PreparedProblem {
     /// The tasks that stay at their lower bounds because only step curves have value in this call.
     pub(super) fn valueless(&self) -> impl Iterator<Item = usize> {
         self.steps_alone.iter().filter(|_| self.is_alone).flat_map(StepsAlone::others)
+    }
+
+    /// The budget of the domains, lower bounds included, in a call of the solver for step curves.
+    pub(super) fn steps_budget(&self) -> f64 {
+        let alone = self.steps_alone.as_ref().filter(|_| self.is_alone);
+        alone.map_or(self.budget, |alone| (self.budget - alone.bulk_total).max(self.residual))
     }
 
     /// Sets the interval of a domain in this call, and the envelope on it.

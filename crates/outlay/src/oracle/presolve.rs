@@ -7,12 +7,14 @@
 //! A task without value in a call gets its lower bound. If all tasks that have value in a call are
 //! step curves, [`StepsAlone`] lets the solver for step curves run on them.
 
+use super::concave::ConcaveTasks;
 use super::domain::{Domain, Form};
 use super::mckp::StepItems;
 use super::tolerances::BOUND_ROUNDING;
 use super::{Allocation, AllocationError, Options, UnspentReason};
+use crate::curve::Curve;
 use crate::numeric::compensated::{Sum, sum};
-use crate::problem::Task;
+use crate::problem::{Bounds, Task};
 
 /// A task with one possible spend.
 #[derive(Debug)]
@@ -129,30 +131,26 @@ impl Presolve {
 /// The step curves of a problem that also has others, for calls in which only they have value.
 #[derive(Debug)]
 pub(super) struct StepsAlone {
-    /// The tasks without a step curve.
+    /// The tasks without a step curve, and the lower bounds of those that have no domain.
     others: Vec<u32>,
+    pub(super) bulk_total: f64,
     /// All domains; those of the others are closed. Made in the first call that needs them.
     pub(super) domains: Vec<Domain>,
     pub(super) steps: Option<Box<StepItems>>,
 }
 
 impl StepsAlone {
-    /// None unless the domains have both step curves and others, or there are other tasks.
-    pub(super) fn new(domains: &[Domain], is_in_bulk: impl Iterator<Item = bool>) -> Option<Self> {
-        let mut others: Vec<u32> = is_in_bulk
-            .enumerate()
-            .filter(|(_, is_in_bulk)| *is_in_bulk)
-            .map(|(task, _)| task as u32)
-            .collect();
+    /// None unless there are both step curves and others, all of known families.
+    pub(super) fn new(curves: &[Curve], bounds: &[Bounds], domains: &[Domain]) -> Option<Self> {
+        let is_in_bulk = |task: &usize| ConcaveTasks::accepts(&curves[*task], bounds[*task]);
+        let in_bulk = (0..curves.len()).filter(is_in_bulk);
+        let bulk_total = sum(in_bulk.clone().map(|task| bounds[task].min));
+        let mut others: Vec<u32> = in_bulk.map(|task| task as u32).collect();
         let has_steps = domains.iter().any(|domain| domain.form.is_steps());
-        others.extend(
-            domains
-                .iter()
-                .filter(|domain| !domain.form.is_steps())
-                .map(|domain| domain.task as u32),
-        );
-        let is_mixed = has_steps && !others.is_empty();
-        is_mixed.then_some(Self { others, domains: Vec::new(), steps: None })
+        let not_steps = domains.iter().filter(|domain| !domain.form.is_steps());
+        others.extend(not_steps.map(|domain| domain.task as u32));
+        let is_mixed = has_steps && !others.is_empty() && !curves.iter().any(Curve::is_custom);
+        is_mixed.then_some(Self { others, bulk_total, domains: Vec::new(), steps: None })
     }
 
     /// Whether only step curves have value in a call.

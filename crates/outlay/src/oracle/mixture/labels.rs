@@ -242,12 +242,19 @@ impl LabelSearch {
     /// solution leaves fewer of them below the gap. The last pass has all of them.
     pub(super) fn run(&mut self, search: &mut Search<'_, '_>) -> f64 {
         let mut limit = self.first_limit(search);
+        let mut most = 2 * FIRST_ALTERNATIVES;
         loop {
             limit = limit.min(search.gap());
             search.dropped = f64::NEG_INFINITY;
-            self.collect(search, limit);
+            self.collect(search, limit, most);
+            let is_cut = self.alternatives.len() >= most;
             let is_done = self.pass(search);
             let gap = search.gap();
+            if is_done && is_cut && gap > 0.0 {
+                // Many items have about the same reduced cost.
+                most *= 2;
+                continue;
+            }
             if !is_done || limit >= gap {
                 return search.dropped.max(search.best.value).min(search.priced.bound);
             }
@@ -270,8 +277,8 @@ impl LabelSearch {
     }
 
     /// Lists the alternatives with a reduced cost below `limit` as stages, and the segments next to
-    /// the reference items of the other tasks.
-    fn collect(&mut self, search: &mut Search<'_, '_>, limit: f64) {
+    /// the reference items of the other tasks. After `most` alternatives no further stage is made.
+    fn collect(&mut self, search: &mut Search<'_, '_>, limit: f64, most: usize) {
         self.alternatives.clear();
         self.stages.clear();
         self.segments.clear();
@@ -280,6 +287,7 @@ impl LabelSearch {
         for position in 0..choices.choices.len() {
             let choice = choices.choices[position];
             let first = self.alternatives.len();
+            let limit = if first >= most { 0.0 } else { limit };
             dropped = dropped.min(self.collect_items(search, position, limit));
             let open = self.alternatives.len();
             dropped = dropped.min(self.collect_segments(search, position, limit));
@@ -435,8 +443,8 @@ impl LabelSearch {
         self.complete(search, &root);
         for position in 0..self.stages.len() {
             let stage = self.stages[position];
-            let work = self.labels.len() as u64 * u64::from(stage.last - stage.first)
-                + self.open_labels.len() as u64 * u64::from(stage.open - stage.first);
+            let work = self.labels.len() as u64 * u64::from(stage.last - stage.first + 1)
+                + self.open_labels.len() as u64 * u64::from(stage.open - stage.first + 1);
             let has_room = self.traces.len() as u64 + work < u64::from(NONE);
             if search.labels + work > search.limits.max_labels || !has_room {
                 self.bound_open_labels(search, stage.ratios.min(stage.later));
