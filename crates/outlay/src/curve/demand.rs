@@ -179,6 +179,12 @@ impl Form {
         }
     }
 
+    /// The same curve if the spend is nothing or `all`: a step.
+    pub(crate) fn lot(&self, all: f64) -> Self {
+        let success = vec![self.success(0.0), self.success(all)];
+        Self::Points { spend: vec![0.0, all], success, linear: false }
+    }
+
     /// Whether the curve is constant except for jumps.
     pub(crate) fn is_steps(&self) -> bool {
         matches!(self, Self::Points { linear: false, .. })

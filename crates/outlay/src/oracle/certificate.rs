@@ -77,7 +77,7 @@ pub struct Allocation {
     pub unspent_reason: Option<UnspentReason>,
     /// Branch-and-bound nodes; 1 if the first relaxation was enough.
     pub nodes: u64,
-    /// Labels kept by the exact search over step curves.
+    /// Labels kept by the exact searches over steps, tiers and mixtures.
     pub labels: u64,
 }
 

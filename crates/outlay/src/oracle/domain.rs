@@ -24,11 +24,14 @@ const MIN_CUT_SHARE: f64 = 0.1;
 
 impl Domain {
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
+        let is_custom = curve.is_custom();
         // Beyond saturation nothing is gained, but a bound may require it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
+        let form = Form::of(curve);
+        let is_lot = bounds.min == 0.0 && bounds.at_least > 0.0 && bounds.at_least >= max;
         Self {
             task,
-            form: Form::of(curve),
+            form: if is_lot && !is_custom { form.lot(max) } else { form },
             at_least: bounds.at_least,
             min: bounds.min,
             max,

@@ -66,7 +66,8 @@ fn expand(prepared: &PreparedProblem, best: &mut [f64]) {
 fn write_success(prepared: &PreparedProblem, leftover: Leftover, answer: &mut Allocation) {
     let steps = prepared.steps.as_ref().filter(|_| leftover == Leftover::Keep);
     if steps.is_some_and(|steps| steps.write_success(&mut answer.success)) {
-        for task in prepared.identical.iter().flat_map(IdenticalThresholds::tasks) {
+        let groups = prepared.identical.iter().flat_map(IdenticalThresholds::tasks);
+        for task in groups.chain(prepared.valueless()) {
             answer.success[task] = prepared.curves[task].success(answer.spend[task]);
         }
         return;

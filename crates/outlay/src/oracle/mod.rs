@@ -12,9 +12,11 @@
 //! | any | the same on the envelopes, then branch and bound | `branch_and_bound` |
 //! | S-curves that are alike | a search over the number of funded tasks | `funded_count` |
 //! | steps only | LP relaxation and core search of a multiple-choice knapsack | `mckp` |
+//! | steps, tiers, concave | labels with a concave remainder, if branch and bound stops | `mixture` |
 //! | users' functions | one of these on upper and lower limits, which are refined | `black_box` |
 //!
-//! `prepared` arranges a problem for these solvers, `finalize` turns their solution into an
+//! `presolve` drops tasks without a choice, `prepared` arranges a problem for these solvers,
+//! `finalize` turns their solution into an
 //! [`Allocation`], and `certificate` and `independent_proof` check it.
 
 mod black_box;
@@ -30,10 +32,12 @@ mod finalize;
 mod funded_count;
 mod independent_proof;
 mod mckp;
+mod mixture;
 mod multiplier;
 #[cfg(test)]
 mod numbers_for_tests;
 mod prepared;
+mod presolve;
 mod sigmoid;
 mod tolerances;
 
@@ -54,9 +58,11 @@ use concave::{Solution, TaylorSolver};
 use evaluation::Output;
 use funded_count::FundedCount;
 use mckp::{CoreSearch, MckpInput, StepItems, TopM};
+use mixture::Mixture;
 use multiplier::{Relaxation, Relaxed};
 use prepared::PreparedProblem;
-use tolerances::SUM_TOLERANCE;
+use presolve::Presolve;
+use tolerances::{OPTIMAL_GAP, SUM_TOLERANCE};
 
 /// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -71,7 +77,8 @@ pub struct Options {
     pub tolerance: f64,
     /// The largest number of branch-and-bound nodes.
     pub max_nodes: u64,
-    /// The largest number of labels that the exact search over step curves keeps, in total.
+    /// The largest number of labels that the exact searches over steps, tiers and mixtures keep, in
+    /// total.
     pub max_labels: u64,
     /// The largest number of evaluations of users' functions, in total.
     pub max_evaluations: u64,
@@ -121,11 +128,15 @@ pub struct WarmStart {
 /// ```
 #[derive(Debug)]
 pub struct Oracle {
+    /// The tasks that were dropped because they have one possible spend, if there are any. All
+    /// other fields are about the other tasks.
+    presolve: Option<Box<Presolve>>,
     prepared: PreparedProblem,
     relaxation: Relaxation,
     tree: Tree,
     funded_count: FundedCount,
     core: CoreSearch,
+    mixture: Mixture,
     black_boxes: BlackBoxes,
     /// The best solution so far and the one under evaluation: the spend of each task, then of each
     /// group of identical thresholds.
@@ -159,13 +170,19 @@ impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        let prepared = PreparedProblem::new(problem);
+        let presolve = Presolve::new(problem.tasks());
+        let tasks = presolve.as_ref().map_or_else(
+            || problem.tasks().iter().collect(),
+            |presolve| presolve.kept(problem.tasks()),
+        );
+        let prepared = PreparedProblem::new(&tasks);
         let spend_len = prepared.spend_len();
         Self {
             relaxation: Relaxation::default(),
             tree: Tree::default(),
             funded_count: FundedCount::default(),
             core: CoreSearch::default(),
+            mixture: Mixture::default(),
             black_boxes: BlackBoxes::new(&prepared),
             best: vec![0.0; spend_len],
             trial: vec![0.0; spend_len],
@@ -174,6 +191,7 @@ impl Oracle {
             taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total),
             allocation: Allocation::empty(prepared.curves.len()),
             prepared,
+            presolve: presolve.map(Box::new),
         }
     }
 
@@ -192,7 +210,7 @@ impl Oracle {
     /// The last allocation; an empty one before the first call.
     #[must_use]
     pub fn last(&self) -> &Allocation {
-        &self.allocation
+        self.presolve.as_ref().map_or(&self.allocation, |presolve| &presolve.allocation)
     }
 
     /// The state from which the next call starts, for [`Oracle::set_warm_start`].
@@ -227,10 +245,46 @@ impl Oracle {
         budget: f64,
         options: &Options,
     ) -> Result<&Allocation, AllocationError> {
-        if self.allocate_quickly(values, budget, options) {
-            return Ok(&self.allocation);
+        if self.presolve.is_some() {
+            return self.allocate_kept(values, budget, options);
         }
-        self.allocate_by_search(values, budget, options)
+        if !self.allocate_quickly(values, budget, options) {
+            self.allocate_by_search(values, budget, options)?;
+        }
+        Ok(&self.allocation)
+    }
+
+    /// Allocates to the tasks that were not dropped what the others leave.
+    #[inline(never)]
+    fn allocate_kept(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<&Allocation, AllocationError> {
+        if let Some(mut presolve) = self.presolve.take() {
+            let result = self.solve_kept(&mut presolve, values, budget, options);
+            self.presolve = Some(presolve);
+            result?;
+        }
+        Ok(self.last())
+    }
+
+    fn solve_kept(
+        &mut self,
+        presolve: &mut Presolve,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<(), AllocationError> {
+        presolve.load(values)?;
+        self.check_budget_with(Some(presolve), budget)?;
+        let left = (budget - presolve.fixed_total).max(0.0);
+        if !self.allocate_quickly(&presolve.values, left, options) {
+            self.allocate_by_search(&presolve.values, left, options)?;
+        }
+        presolve.expand(&self.allocation, values, budget, options);
+        Ok(())
     }
 
     /// Not inlined, so that the fast paths do not save the registers that it needs.
@@ -240,7 +294,7 @@ impl Oracle {
         values: &[f64],
         budget: f64,
         options: &Options,
-    ) -> Result<&Allocation, AllocationError> {
+    ) -> Result<(), AllocationError> {
         self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
         let value_scale = self.prepared.value_scale;
@@ -263,7 +317,7 @@ impl Oracle {
             options,
             &mut self.allocation,
         );
-        Ok(&self.allocation)
+        Ok(())
     }
 
     /// Tries the fast paths; false if the call is left to the search.
@@ -337,15 +391,44 @@ impl Oracle {
             return settled;
         }
         self.prepared.rank_classes();
-        let found = self.close_gap(root, Stop { abs_gap, max_nodes: options.max_nodes });
-        Outcome {
-            value: found.value,
-            bound: found.bound,
-            node_multiplier: found.node_multiplier,
-            nodes: found.nodes,
-            left: None,
-            ..settled
+        let stop = Stop { abs_gap, max_nodes: options.max_nodes };
+        let is_mixture = !self.black_boxes.is_needed() && self.mixture.load(&self.prepared);
+        if is_mixture {
+            return self.close_gap_of_mixture(root, stop, settled, options);
         }
+        let found = self.close_gap(root, stop);
+        outcome_of_tree(settled, found)
+    }
+
+    /// Closes the gap of the first relaxation of a mixture: a short branch and bound, then the
+    /// search by labels, then the full branch and bound.
+    fn close_gap_of_mixture(
+        &mut self,
+        root: Relaxed,
+        stop: Stop,
+        settled: Outcome,
+        options: &Options,
+    ) -> Outcome {
+        let Self { prepared, relaxation, tree, best, trial, .. } = self;
+        let short = Stop { max_nodes: stop.max_nodes.min(mixture::FIRST_NODES), ..stop };
+        let found = tree.run(prepared, relaxation, root, short, best, trial);
+        let mut outcome = outcome_of_tree(settled, found);
+        self.search_mixture(options, &mut outcome);
+        if outcome.bound <= outcome.value + stop.abs_gap || outcome.nodes >= stop.max_nodes {
+            return outcome;
+        }
+        let Self { prepared, relaxation, tree, best, trial, .. } = self;
+        relaxation.reset_all(prepared.view());
+        let root = Relaxed { value: outcome.value, ..root };
+        let left = Stop { max_nodes: stop.max_nodes - outcome.nodes, ..stop };
+        let found = tree.run(prepared, relaxation, root, left, best, trial);
+        if found.value > outcome.value {
+            outcome.node_multiplier = found.node_multiplier;
+        }
+        outcome.value = found.value;
+        outcome.bound = outcome.bound.min(found.bound);
+        outcome.nodes += found.nodes;
+        outcome
     }
 
     /// Closes the gap of the first relaxation: a short branch and bound, then a search over the
@@ -379,12 +462,35 @@ impl Oracle {
         }
     }
 
+    /// Improves an outcome of branch and bound by the label search for mixtures.
+    fn search_mixture(&mut self, options: &Options, outcome: &mut Outcome) {
+        let enough =
+            if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { OPTIMAL_GAP };
+        if outcome.bound - outcome.value <= enough * (outcome.value + self.prepared.constant) {
+            return;
+        }
+        let known = mixture::Known {
+            multiplier: outcome.multiplier,
+            value: outcome.value,
+            bound: outcome.bound,
+        };
+        let found = self.mixture.run(
+            &self.prepared,
+            &mut self.relaxation,
+            known,
+            options,
+            &mut self.best,
+            &mut self.trial,
+        );
+        (outcome.value, outcome.bound, outcome.labels) = (found.value, found.bound, found.labels);
+    }
+
     /// Solves a problem of step curves exactly.
     fn search_steps(&mut self, mut steps: Box<StepItems>, options: &Options) -> Outcome {
         let prepared = &mut self.prepared;
         let input = MckpInput {
             weights: &prepared.weights,
-            budget: prepared.budget,
+            budget: prepared.steps_budget(),
             residual: prepared.residual,
         };
         let outcome = self.core.solve(&mut steps, input, self.last_multiplier, options);
@@ -395,6 +501,9 @@ impl Oracle {
         }
         steps.write_spend(&mut self.best);
         prepared.steps = Some(steps);
+        for task in prepared.valueless() {
+            self.best[task] = prepared.bounds[task].min;
+        }
         outcome
     }
 
@@ -420,20 +529,47 @@ impl Oracle {
     /// Checks that the budget is valid and covers the lower bounds.
     #[inline]
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
+        self.check_budget_with(self.presolve.as_deref(), budget)
+    }
+
+    #[inline]
+    fn check_budget_with(
+        &self,
+        presolve: Option<&Presolve>,
+        budget: f64,
+    ) -> Result<(), AllocationError> {
+        let fixed = presolve.map_or(0.0, |presolve| presolve.fixed_total);
         let is_valid = budget >= 0.0 && budget.is_finite();
-        if is_valid && covers(budget, self.prepared.min_total) {
+        if is_valid && covers(budget, self.prepared.min_total + fixed) {
             return Ok(());
         }
-        Err(if is_valid { self.infeasible(budget) } else { AllocationError::BadBudget(budget) })
+        Err(if is_valid {
+            self.infeasible(presolve, budget)
+        } else {
+            AllocationError::BadBudget(budget)
+        })
     }
 
     #[cold]
-    fn infeasible(&self, budget: f64) -> AllocationError {
+    fn infeasible(&self, presolve: Option<&Presolve>, budget: f64) -> AllocationError {
+        let fixed = presolve.map_or(0.0, |presolve| presolve.fixed_total);
         AllocationError::Infeasible {
-            needed: self.prepared.min_total,
+            needed: self.prepared.min_total + fixed,
             budget,
-            largest_lower_bounds: self.prepared.largest_lower_bounds(),
+            largest_lower_bounds: largest_lower_bounds(&self.prepared, presolve),
         }
+    }
+}
+
+/// The outcome of a search that went on after the first relaxation, whose own was `settled`.
+fn outcome_of_tree(settled: Outcome, found: TreeResult) -> Outcome {
+    Outcome {
+        value: found.value,
+        bound: found.bound,
+        node_multiplier: found.node_multiplier,
+        nodes: found.nodes,
+        left: None,
+        ..settled
     }
 }
 
@@ -463,4 +599,22 @@ fn are_valid(values: &[f64]) -> bool {
         }
     }
     rest.iter().all(is_valid) && least == [0.0; 8] && odd == [0.0; 8]
+}
+
+/// The tasks with the largest lower bounds.
+fn largest_lower_bounds(
+    prepared: &PreparedProblem,
+    presolve: Option<&Presolve>,
+) -> Vec<(String, f64)> {
+    let fixed = presolve.into_iter().flat_map(Presolve::fixed_spends);
+    let mut tasks: Vec<(String, f64)> = prepared
+        .largest_lower_bounds()
+        .into_iter()
+        .chain(
+            fixed.filter(|(_, spend)| *spend > 0.0).map(|(name, spend)| (name.to_owned(), spend)),
+        )
+        .collect();
+    tasks.sort_by(|a, b| b.1.total_cmp(&a.1));
+    tasks.truncate(AllocationError::MAX_LISTED);
+    tasks
 }

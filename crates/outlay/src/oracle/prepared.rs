@@ -10,11 +10,12 @@ use super::envelope::Envelope;
 use super::error::AllocationError;
 use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
+use super::presolve::StepsAlone;
 use super::sigmoid::Sigmoids;
 use super::tolerances::negligible;
 use crate::curve::Curve;
 use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Problem, Task};
+use crate::problem::{Bounds, Task};
 
 /// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
@@ -35,6 +36,10 @@ pub(super) struct PreparedProblem {
     pub(super) identical: Vec<IdenticalThresholds>,
     /// All domains as knapsack items, if every curve is a step curve.
     pub(super) steps: Option<Box<StepItems>>,
+    /// The step curves alone, for calls in which only they have value; in such a call `steps` holds
+    /// their items.
+    pub(super) steps_alone: Option<StepsAlone>,
+    is_alone: bool,
     /// The domains of each symmetry class; in a call, those with more weight first.
     pub(super) classes: Classes,
     /// The rank of each domain in its class.
@@ -66,8 +71,7 @@ pub(super) struct PreparedProblem {
 }
 
 impl PreparedProblem {
-    pub(super) fn new(problem: &Problem) -> Self {
-        let tasks = problem.tasks();
+    pub(super) fn new(tasks: &[&Task]) -> Self {
         let curves: Vec<Curve> = tasks.iter().map(|task| task.curve().clone()).collect();
         let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
         let concave = ConcaveTasks::new(&curves, &bounds);
@@ -83,6 +87,7 @@ impl PreparedProblem {
         let is_steps_only = concave.len() == 0
             && domains.iter().all(|domain| domain.form.is_steps())
             && !curves.iter().any(Curve::is_custom);
+        let steps_alone = StepsAlone::new(&curves, &bounds, &domains);
         let count = domains.len();
         let plain = &domains[..count - identical.len()];
         let heights =
@@ -108,6 +113,8 @@ impl PreparedProblem {
             domains,
             identical,
             steps: is_steps_only.then(Box::default),
+            steps_alone,
+            is_alone: false,
             classes,
             rank,
             values: vec![0.0; tasks.len()],
@@ -170,8 +177,11 @@ impl PreparedProblem {
         for (group, domain) in self.identical.iter_mut().zip(&mut self.domains[plain..]) {
             group.build(&values, self.residual, &mut domain.form);
         }
+        self.choose_steps_alone(&values, plain);
         if let Some(steps) = &mut self.steps {
-            steps.load(&self.domains, &self.curves, plain, self.residual, budget);
+            let alone = self.steps_alone.as_ref().filter(|_| self.is_alone);
+            let domains = alone.map_or(&self.domains, |alone| &alone.domains);
+            steps.load(domains, &self.curves, plain, self.residual, budget);
             steps.load_weights(&values, &mut self.weights);
             self.values = values;
             return;
@@ -194,6 +204,33 @@ impl PreparedProblem {
             }
         }
         self.sigmoids.load(&self.weights);
+    }
+
+    /// Gives the items of the step curves to `steps` if only these curves have value in this call,
+    /// and takes them back otherwise.
+    fn choose_steps_alone(&mut self, values: &[f64], plain: usize) {
+        let Some(alone) = &mut self.steps_alone else { return };
+        if self.is_alone {
+            alone.steps = self.steps.take();
+        }
+        self.is_alone = alone.applies(values);
+        if self.is_alone {
+            alone.update(&self.domains, plain);
+            self.steps = alone.steps.take().or_else(|| Some(Box::default()));
+            // The intervals and envelopes of all domains belong to an earlier call.
+            self.is_new = true;
+        }
+    }
+
+    /// The tasks that stay at their lower bounds because only step curves have value in this call.
+    pub(super) fn valueless(&self) -> impl Iterator<Item = usize> {
+        self.steps_alone.iter().filter(|_| self.is_alone).flat_map(StepsAlone::others)
+    }
+
+    /// The budget of the domains, lower bounds included, in a call of the solver for step curves.
+    pub(super) fn steps_budget(&self) -> f64 {
+        let alone = self.steps_alone.as_ref().filter(|_| self.is_alone);
+        alone.map_or(self.budget, |alone| (self.budget - alone.bulk_total).max(self.residual))
     }
 
     /// Sets the interval of a domain in this call, and the envelope on it.
@@ -262,13 +299,14 @@ impl PreparedProblem {
 
     /// Whether every curve is a step curve.
     pub(super) fn is_steps_only(&self) -> bool {
-        self.concave.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
+        self.is_alone
+            || self.concave.len() == 0 && self.domains.iter().all(|domain| domain.form.is_steps())
     }
 }
 
 /// The names of users' functions and of the tasks with the largest lower bounds. All names of 10^6
 /// tasks would take as much memory as their curves.
-fn names_for_messages(tasks: &[Task], bounds: &[Bounds]) -> HashMap<usize, String> {
+fn names_for_messages(tasks: &[&Task], bounds: &[Bounds]) -> HashMap<usize, String> {
     let customs = (0..tasks.len()).filter(|&task| tasks[task].curve().is_custom());
     customs
         .chain(largest_lower_bounds(bounds))

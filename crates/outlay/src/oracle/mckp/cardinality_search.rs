@@ -246,9 +246,8 @@ mod tests {
         let specs = (0..tasks).map(|task| TaskSpec::new(format!("t{task}"), curve(task))).collect();
         let values: Vec<f64> =
             (0..tasks).map(|task| 1.0 + 0.05 * number(seed, 10 * task + 2)).collect();
-        let mut prepared = PreparedProblem::new(
-            &ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap(),
-        );
+        let problem = ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap();
+        let mut prepared = PreparedProblem::new(&problem.tasks().iter().collect::<Vec<_>>());
         prepared.load(&values, 0.5, true);
         prepared
     }

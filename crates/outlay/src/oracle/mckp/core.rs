@@ -14,6 +14,7 @@
 
 use super::cardinality_bound;
 use super::cardinality_search::{CardinalitySearch, Known};
+use super::commensurable;
 use super::items::{Item, LpRelaxation, MckpInput, StepItems, UNITS, units};
 use super::labels::{Alternative, Incumbent, Label, LabelList, NONE, Stage, equalize_capacity};
 use crate::numeric::compensated::Sum;
@@ -74,7 +75,13 @@ impl CoreSearch {
         options: &Options,
     ) -> Outcome {
         let tolerance = if options.tolerance > DEFAULT_TOLERANCE { options.tolerance } else { 0.0 };
-        let root = steps.relax(input, last_multiplier);
+        let mut root = steps.relax(input, last_multiplier);
+        let mut input = input;
+        let reachable = if root.is_integral { None } else { reachable(steps, input) };
+        if let Some(reachable) = reachable {
+            input = MckpInput { budget: reachable, residual: reachable, ..input };
+            root = steps.relax(input, Some(root.multiplier));
+        }
         let LpRelaxation { multiplier, mut bound, mut value, left, .. } = root;
         let (mut left, mut labels) = (Some(left), 0);
         if !root.is_integral && root.bound - root.value > tolerance * root.value {
@@ -381,6 +388,20 @@ impl CoreSearch {
         std::mem::swap(alternatives, &mut self.pruned);
         self.pruned.clear();
     }
+}
+
+/// The largest total spend, if lower bounds are zero and the spends of all domains with weight are
+/// multiples of a unit.
+fn reachable(steps: &StepItems, input: MckpInput<'_>) -> Option<f64> {
+    if input.residual != input.budget {
+        return None;
+    }
+    let domains = (0..steps.len()).filter(|&domain| input.weights[domain] > 0.0);
+    let spends = domains.flat_map(|domain| {
+        let first = steps.vertices(domain).0[0] as usize;
+        steps.items()[first..steps.end(domain)].iter().map(|item| item.spend)
+    });
+    commensurable::reachable(spends, input.budget)
 }
 
 /// One core search: its input and the best known solution.

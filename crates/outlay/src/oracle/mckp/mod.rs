@@ -11,11 +11,13 @@
 //! - `cardinality_bound` adds a second multiplier, on the number of edges taken, for items that the
 //!   budget multiplier alone cannot distinguish, and `cardinality_search` searches at both.
 //!
+//! `commensurable` lowers the budget to the largest total of spends that have a common unit,
 //! `identical` joins tasks with one and the same threshold into one domain, and `top_m` is the fast
 //! path for problems of nothing else.
 
 mod cardinality_bound;
 mod cardinality_search;
+mod commensurable;
 mod core;
 mod identical;
 mod items;

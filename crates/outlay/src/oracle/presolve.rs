@@ -1,0 +1,187 @@
+//! Tasks without a choice are left out before a solver is chosen.
+//!
+//! A task that is excluded (`max = 0`) or fixed (`min = max`) has one possible spend. It is dropped
+//! when an oracle is made: the solvers see the other tasks and the budget that is left for them, so
+//! their method and their answer do not depend on it. Its value is added to the result.
+//!
+//! A task without value in a call gets its lower bound. If all tasks that have value in a call are
+//! step curves, [`StepsAlone`] lets the solver for step curves run on them.
+
+use super::concave::ConcaveTasks;
+use super::domain::{Domain, Form};
+use super::mckp::StepItems;
+use super::tolerances::BOUND_ROUNDING;
+use super::{Allocation, AllocationError, Options, UnspentReason};
+use crate::curve::Curve;
+use crate::numeric::compensated::{Sum, sum};
+use crate::problem::{Bounds, Task};
+
+/// A task with one possible spend.
+#[derive(Debug)]
+struct Fixed {
+    task: usize,
+    name: String,
+    spend: f64,
+    success: f64,
+    /// Whether it would gain from more than its `max`.
+    wants_more: bool,
+}
+
+/// The tasks that were dropped, and the result with them.
+#[derive(Debug)]
+pub(super) struct Presolve {
+    kept: Vec<u32>,
+    fixed: Vec<Fixed>,
+    pub(super) fixed_total: f64,
+    /// The values of the kept tasks in a call.
+    pub(super) values: Vec<f64>,
+    pub(super) allocation: Allocation,
+}
+
+impl Presolve {
+    /// None if no task can be dropped, or all of them could.
+    pub(super) fn new(tasks: &[Task]) -> Option<Self> {
+        let is_fixed = |task: &Task| task.bounds().min == task.bounds().max;
+        let count = tasks.iter().filter(|task| is_fixed(task)).count();
+        if count == 0 || count == tasks.len() {
+            return None;
+        }
+        let (mut kept, mut fixed) = (Vec::with_capacity(tasks.len() - count), Vec::new());
+        for (position, task) in tasks.iter().enumerate() {
+            if !is_fixed(task) {
+                kept.push(position as u32);
+                continue;
+            }
+            let (curve, spend) = (task.curve(), task.bounds().max);
+            fixed.push(Fixed {
+                task: position,
+                name: task.name().to_owned(),
+                spend,
+                success: curve.success(spend),
+                wants_more: curve.saturates_at() > spend && curve.height() > 0.0,
+            });
+        }
+        Some(Self {
+            fixed_total: sum(fixed.iter().map(|fixed| fixed.spend)),
+            values: vec![0.0; kept.len()],
+            allocation: Allocation::empty(tasks.len()),
+            kept,
+            fixed,
+        })
+    }
+
+    /// The tasks that are left.
+    pub(super) fn kept<'t>(&self, tasks: &'t [Task]) -> Vec<&'t Task> {
+        self.kept.iter().map(|&task| &tasks[task as usize]).collect()
+    }
+
+    /// The names and spends of the fixed tasks.
+    pub(super) fn fixed_spends(&self) -> impl Iterator<Item = (&str, f64)> {
+        self.fixed.iter().map(|fixed| (fixed.name.as_str(), fixed.spend))
+    }
+
+    /// Takes the values of the kept tasks.
+    pub(super) fn load(&mut self, values: &[f64]) -> Result<(), AllocationError> {
+        let expected = self.allocation.spend.len();
+        if values.len() != expected {
+            return Err(AllocationError::ValueCount { expected, got: values.len() });
+        }
+        if let Some(task) = values.iter().position(|value| !super::is_valid(value)) {
+            return Err(AllocationError::BadValue { task, value: values[task] });
+        }
+        for (value, &task) in self.values.iter_mut().zip(&self.kept) {
+            *value = values[task as usize];
+        }
+        Ok(())
+    }
+
+    /// Completes the allocation of the kept tasks.
+    pub(super) fn expand(
+        &mut self,
+        kept: &Allocation,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) {
+        let all = &mut self.allocation;
+        let entries = kept.spend.iter().zip(&kept.success).zip(&self.kept);
+        for ((&spend, &success), &task) in entries {
+            (all.spend[task as usize], all.success[task as usize]) = (spend, success);
+        }
+        let (mut value, mut wants_more) = (Sum::default(), false);
+        for fixed in &self.fixed {
+            (all.spend[fixed.task], all.success[fixed.task]) = (fixed.spend, fixed.success);
+            value.add(values[fixed.task] * fixed.success);
+            wants_more |= fixed.wants_more && values[fixed.task] > 0.0;
+        }
+        let value = value.value();
+        all.budget = budget;
+        all.value = kept.value + value;
+        all.upper_bound = kept.upper_bound + (value + BOUND_ROUNDING * value);
+        all.price = kept.price;
+        all.unspent = kept.unspent;
+        all.unspent_reason = kept
+            .unspent_reason
+            .map(|reason| if wants_more { UnspentReason::AtMax } else { reason });
+        (all.nodes, all.labels) = (kept.nodes, kept.labels);
+        all.status = all.status_within(options.tolerance);
+    }
+}
+
+/// The step curves of a problem that also has others, for calls in which only they have value.
+#[derive(Debug)]
+pub(super) struct StepsAlone {
+    /// The tasks without a step curve, and the lower bounds of those that have no domain.
+    others: Vec<u32>,
+    pub(super) bulk_total: f64,
+    /// All domains; those of the others are closed. Made in the first call that needs them.
+    pub(super) domains: Vec<Domain>,
+    pub(super) steps: Option<Box<StepItems>>,
+}
+
+impl StepsAlone {
+    /// None unless there are both step curves and others, all of known families.
+    pub(super) fn new(curves: &[Curve], bounds: &[Bounds], domains: &[Domain]) -> Option<Self> {
+        let is_in_bulk = |task: &usize| ConcaveTasks::accepts(&curves[*task], bounds[*task]);
+        let in_bulk = (0..curves.len()).filter(is_in_bulk);
+        let bulk_total = sum(in_bulk.clone().map(|task| bounds[task].min));
+        let mut others: Vec<u32> = in_bulk.map(|task| task as u32).collect();
+        let has_steps = domains.iter().any(|domain| domain.form.is_steps());
+        let not_steps = domains.iter().filter(|domain| !domain.form.is_steps());
+        others.extend(not_steps.map(|domain| domain.task as u32));
+        let is_mixed = has_steps && !others.is_empty() && !curves.iter().any(Curve::is_custom);
+        is_mixed.then_some(Self { others, bulk_total, domains: Vec::new(), steps: None })
+    }
+
+    /// Whether only step curves have value in a call.
+    pub(super) fn applies(&self, values: &[f64]) -> bool {
+        self.others.iter().all(|&task| values[task as usize] == 0.0)
+            && values.iter().any(|value| *value > 0.0)
+    }
+
+    /// The tasks without a step curve.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
+        self.others.iter().map(|&task| task as usize)
+    }
+
+    /// The domains with the groups of identical thresholds, which are those from `plain` on, as
+    /// they are in this call.
+    pub(super) fn update(&mut self, domains: &[Domain], plain: usize) {
+        if self.domains.is_empty() {
+            self.domains.extend(domains.iter().map(closed_unless_steps));
+        }
+        for (own, domain) in self.domains[plain..].iter_mut().zip(&domains[plain..]) {
+            own.form.clone_from(&domain.form);
+        }
+    }
+}
+
+/// The domain itself, or one that stays at its lower bound if it is not a step curve.
+fn closed_unless_steps(domain: &Domain) -> Domain {
+    if domain.form.is_steps() {
+        return domain.clone();
+    }
+    let success = vec![domain.form.success(domain.min)];
+    let form = Form::Points { spend: vec![0.0], success, linear: false };
+    Domain { form, at_least: 0.0, max: domain.min, ..domain.clone() }
+}
