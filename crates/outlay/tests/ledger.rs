@@ -294,8 +294,8 @@ fn damaged_records_are_refused_with_a_reason() {
     refuses("\"budget\":100", "\"budget\":-1", "budget");
     refuses("\"kl-ucb-plus\"", "\"blunt\"", "blunt");
     assert!(Ledger::from_json("{").unwrap_err().to_string().contains("is not JSON"));
-    // Any cut of the file is refused, none panics.
-    for end in (0..kept.len()).step_by(7).filter(|end| kept.is_char_boundary(*end)) {
+    // Any cut of the file is refused, none panics. Only the last line break may be missing.
+    for end in (0..kept.trim_end().len()).step_by(7).filter(|end| kept.is_char_boundary(*end)) {
         assert!(Ledger::from_json(&kept[..end]).is_err());
     }
 }

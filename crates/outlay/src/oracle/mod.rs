@@ -44,6 +44,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
+use crate::curve::AMOUNT_RANGE;
 use crate::problem::{Leftover, Problem};
 use black_box::BlackBoxes;
 use branch_and_bound::{Stop, Tree};
@@ -52,7 +53,6 @@ use evaluation::Output;
 use mckp::{CoreSearch, MckpInput, StepItems, TopM};
 use multiplier::Relaxation;
 use prepared::PreparedProblem;
-use tolerances::SUM_TOLERANCE;
 
 /// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -128,6 +128,9 @@ pub struct Oracle {
     top_m: Option<TopM>,
     /// The warm start for problems in which every task is concave.
     taylor: Option<TaylorSolver>,
+    /// The solver of the relaxed problem, if every task is concave and the lower bounds once took
+    /// nearly all of the budget.
+    relaxed: Option<Box<Oracle>>,
     allocation: Allocation,
 }
 
@@ -139,8 +142,8 @@ struct Outcome {
     multiplier: f64,
     /// The multiplier of the node in which the split was found.
     node_multiplier: f64,
-    /// No demand depends smoothly on the multiplier.
-    is_flat: bool,
+    /// The smallest multiplier that proves the bound of the first relaxation.
+    price: f64,
     /// The unspent budget of the first relaxation, if its solution is the result.
     left: Option<f64>,
     nodes: u64,
@@ -151,7 +154,10 @@ impl Oracle {
     /// Prepares the curves of `problem`.
     #[must_use]
     pub fn new(problem: &Problem) -> Self {
-        let prepared = PreparedProblem::new(problem);
+        Self::of(PreparedProblem::new(problem))
+    }
+
+    fn of(prepared: PreparedProblem) -> Self {
         let spend_len = prepared.spend_len();
         Self {
             relaxation: Relaxation::default(),
@@ -162,7 +168,8 @@ impl Oracle {
             trial: vec![0.0; spend_len],
             last_multiplier: None,
             top_m: TopM::new(&prepared),
-            taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total),
+            taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total()),
+            relaxed: None,
             allocation: Allocation::empty(prepared.curves.len()),
             prepared,
         }
@@ -234,6 +241,9 @@ impl Oracle {
     ) -> Result<&Allocation, AllocationError> {
         self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
+        if !self.prepared.is_relaxed && self.prepared.leaves_little(budget) {
+            return self.allocate_relaxed(values, budget, options);
+        }
         let value_scale = self.prepared.value_scale;
         self.prepared.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
         // The last multiplier was scaled by the value scale of that call.
@@ -244,8 +254,8 @@ impl Oracle {
         // A subnormal multiplier has lost its digits, and proves no more than zero does.
         let multiplier = normal_or_zero(outcome.multiplier);
         self.last_multiplier = Some(multiplier);
-        let multiplier = multiplier.max(self.prepared.unaffordable_multiplier());
-        let outcome = Outcome { multiplier, ..outcome };
+        let price = outcome.price.max(self.prepared.unaffordable_multiplier());
+        let outcome = Outcome { multiplier, price, ..outcome };
         finalize::finalize(
             &self.prepared,
             &mut self.best,
@@ -253,7 +263,21 @@ impl Oracle {
             outcome,
             options,
             &mut self.allocation,
-        );
+        )?;
+        Ok(&self.allocation)
+    }
+
+    /// The allocation by the relaxed problem, without a warm start.
+    fn allocate_relaxed(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<&Allocation, AllocationError> {
+        let prepared = &self.prepared;
+        let relaxed = self.relaxed.get_or_insert_with(|| Box::new(Self::of(prepared.relaxed())));
+        relaxed.reset();
+        self.allocation.clone_from(relaxed.allocate(values, budget, options)?);
         Ok(&self.allocation)
     }
 
@@ -263,6 +287,9 @@ impl Oracle {
             return top_m.allocate(values, budget, options, &mut self.allocation);
         }
         if self.taylor.is_none() || !(options.tolerance >= 0.0) {
+            return false;
+        }
+        if self.prepared.leaves_little(budget) {
             return false;
         }
         let needs_start = self.taylor.as_ref().is_some_and(TaylorSolver::needs_start);
@@ -316,7 +343,7 @@ impl Oracle {
             bound: root.bound,
             multiplier: root.multiplier,
             node_multiplier: root.multiplier,
-            is_flat: root.is_flat,
+            price: root.price,
             left: Some(root.residual_left),
             nodes: 1,
             labels: 0,
@@ -388,8 +415,8 @@ impl Oracle {
     /// Checks that the budget is valid and covers the lower bounds.
     #[inline]
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
-        let is_valid = budget >= 0.0 && budget.is_finite();
-        if is_valid && covers(budget, self.prepared.min_total) {
+        let is_valid = budget == 0.0 || AMOUNT_RANGE.contains(&budget);
+        if is_valid && self.prepared.is_covered(budget) {
             return Ok(());
         }
         Err(if is_valid { self.infeasible(budget) } else { AllocationError::BadBudget(budget) })
@@ -398,16 +425,11 @@ impl Oracle {
     #[cold]
     fn infeasible(&self, budget: f64) -> AllocationError {
         AllocationError::Infeasible {
-            needed: self.prepared.min_total,
+            needed: self.prepared.min_total(),
             budget,
             largest_lower_bounds: largest_lower_bounds(&self.prepared),
         }
     }
-}
-
-/// Whether a budget covers lower bounds with this sum, up to rounding.
-pub(crate) fn covers(budget: f64, needed: f64) -> bool {
-    needed <= budget * (1.0 + SUM_TOLERANCE)
 }
 
 /// The number itself, or zero if it is subnormal.

@@ -8,7 +8,7 @@ use super::task_queue::TaskQueue;
 use super::value_of;
 use crate::curve::Shape;
 use crate::oracle::Allocation;
-use crate::problem::{Bounds, Problem};
+use crate::problem::{Bounds, FEASIBILITY_TOLERANCE, Problem};
 use crate::text::listed;
 
 /// The largest number of moves; a count, so that results do not depend on the machine.
@@ -104,7 +104,7 @@ pub fn round(
     let unit = Unit::new(unit, budget)?;
     let mut units = Units::new(problem, values, &allocation.spend, unit, budget)?;
     units.repay();
-    if allocation.unspent <= budget * super::SLACK {
+    if allocation.unspent <= budget * FEASIBILITY_TOLERANCE {
         units.give_by_remainder(&allocation.spend);
     }
     units.improve();
@@ -147,11 +147,8 @@ impl Unit {
     fn count(self, amount: f64) -> f64 {
         let count = self.per_one.map_or_else(|| amount / self.size, |per_one| amount * per_one);
         let whole = count.round();
-        if (count - whole).abs() <= (whole * super::SLACK).clamp(1e-9, 0.25) {
-            whole
-        } else {
-            count
-        }
+        let is_whole = (count - whole).abs() <= (whole * FEASIBILITY_TOLERANCE).min(0.25);
+        if is_whole { whole } else { count }
     }
 
     fn floor(self, amount: f64) -> i64 {

@@ -5,12 +5,10 @@ use std::collections::hash_map::Entry;
 
 use super::environment::{check_environment, lower_bounds};
 use super::errors::ErrorList;
-use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
+use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec, covers};
+use crate::curve::{AMOUNT_RANGE, OUT_OF_RANGE};
 use crate::numeric::compensated::sum;
 use crate::text::{listed, one_line};
-
-/// Relative tolerance for bounds that add up to the budget only in decimal arithmetic.
-const BUDGET_SLACK: f64 = 1e-12;
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
@@ -29,6 +27,9 @@ impl ProblemSpec {
 pub(super) fn check_into(spec: ProblemSpec, errors: &mut ErrorList) -> Problem {
     if !errors.has("budget") {
         require_positive(errors, "budget", spec.budget);
+        if spec.budget > 0.0 {
+            require_in_range(errors, || "budget".to_owned(), spec.budget);
+        }
     }
     if spec.horizon == Some(0) {
         errors.add("horizon", "must be at least 1, not 0");
@@ -126,7 +127,8 @@ fn check_task(task: &TaskSpec, position: usize, reward_max: f64, errors: &mut Er
     for (field, number) in
         [("min", task.min), ("max", task.max), ("fixed", task.fixed), ("at_least", task.at_least)]
     {
-        is_valid &= require_amount(errors, || field_path(field), number);
+        is_valid &= require_amount(errors, || field_path(field), number)
+            && require_in_range(errors, || field_path(field), number.unwrap_or(0.0));
     }
     if !is_valid {
         return Bounds::NONE;
@@ -196,10 +198,11 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
 
 /// Adds an error if the lower bounds exceed the budget, with the largest lower bounds.
 fn check_lower_bounds(spec: &ProblemSpec, bounds: &[Bounds], errors: &mut ErrorList) {
-    let total = sum(bounds.iter().map(|bounds| bounds.min));
-    if total <= spec.budget * (1.0 + BUDGET_SLACK) {
+    let lower_bounds = || bounds.iter().map(|bounds| bounds.min);
+    if covers(spec.budget, lower_bounds()) {
         return;
     }
+    let total = sum(lower_bounds());
     let mut largest_lower_bounds: Vec<(&TaskSpec, f64)> = spec
         .tasks
         .iter()
@@ -268,6 +271,16 @@ fn require_positive(errors: &mut ErrorList, path: &str, number: f64) {
     if !(number > 0.0 && number.is_finite()) {
         errors.add(path, format!("must be positive and finite, not {number}"));
     }
+}
+
+/// Whether an amount is zero or in the range of amounts; adds an error if it is not. Infinite ones
+/// are reported elsewhere.
+fn require_in_range(errors: &mut ErrorList, path: impl Fn() -> String, amount: f64) -> bool {
+    let is_valid = amount == 0.0 || amount.is_infinite() || AMOUNT_RANGE.contains(&amount);
+    if !is_valid {
+        errors.add(path(), format!("{OUT_OF_RANGE}, not {amount}"));
+    }
+    is_valid
 }
 
 /// Whether a number, if given, is finite and not negative; adds an error if it is not.
