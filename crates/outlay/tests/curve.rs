@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use outlay::Curve;
-use outlay::curve::{DeclaredShape, JUMP_TOLERANCE, Shape};
+use outlay::curve::{DeclaredShape, Shape};
 
 /// Every family with several parameters: add a new family here.
 fn every_curve() -> Vec<(&'static str, Curve)> {
@@ -159,17 +159,15 @@ fn nothing_is_gained_beyond_saturation() {
 }
 
 #[test]
-fn a_jump_counts_as_reached_a_hair_before_its_spend() {
-    let curve = Curve::threshold(3.0).unwrap();
-    assert_eq!(curve.success(3.0), 1.0);
-    assert_eq!(curve.success(3.0 * JUMP_TOLERANCE), 1.0);
-    assert_eq!(curve.success(3.0 * (1.0 - 2e-12)), 0.0);
-    let thirds: f64 = 1.0 / 49.0;
-    assert_eq!(
-        Curve::threshold(thirds).unwrap().success(1.0 - 48.0 * thirds),
-        1.0,
-        "forty-nine shares of one"
-    );
+fn a_jump_is_exact() {
+    for curve in [
+        Curve::threshold(3.0).unwrap(),
+        Curve::steps(vec![3.0], vec![1.0]).unwrap(),
+        Curve::empirical(vec![3.0]).unwrap(),
+    ] {
+        assert_eq!(curve.success(3.0), 1.0);
+        assert_eq!(curve.success(3.0f64.next_down()), 0.0);
+    }
 }
 
 #[test]

@@ -474,7 +474,7 @@ proptest! {
         for order in [Order::Shuffled, Order::Recorded] {
             let splits = Splits::new(&problem, &kept, order, rounds).unwrap();
             prop_assert!(splits.gap < 1e-9);
-            let reached = |threshold: f64, spend: f64| threshold * outlay::curve::JUMP_TOLERANCE <= spend;
+            let reached = |threshold: f64, spend: f64| threshold <= spend;
             let gain = |task: usize, spend: f64| {
                 let rows = &record[task];
                 let plays: Vec<&(f64, f64)> = match order {

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::CampaignError;
 use crate::learner::StateError;
-use crate::oracle::{Allocation, AllocationError, Options, Oracle, covers};
-use crate::problem::{Bounds, Problem};
+use crate::numeric::compensated::sum;
+use crate::oracle::{Allocation, AllocationError, Options, Oracle};
+use crate::problem::{Bounds, Problem, Task, covers};
 
 /// Limits on how the allocation of a round may differ from that of the round before. Amounts are in
 /// the unit of the budget; `None` means no such guard.
@@ -53,13 +54,11 @@ impl Guards {
         {
             return Err(GuardError::NothingMoves { min_move, max_change });
         }
-        let needed: f64 = problem
-            .tasks()
-            .iter()
-            .map(|task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max))
-            .sum();
-        if !covers(problem.budget(), needed) {
-            return Err(GuardError::Floor { needed, budget: problem.budget() });
+        let floor =
+            |task: &Task| self.floor.unwrap_or(0.0).clamp(task.bounds().min, task.bounds().max);
+        let needed = || problem.tasks().iter().map(floor);
+        if !covers(problem.budget(), needed()) {
+            return Err(GuardError::Floor { needed: sum(needed()), budget: problem.budget() });
         }
         Ok(())
     }
@@ -254,8 +253,7 @@ impl GuardState {
             let moves_too_little = |task: &usize| {
                 // A small move is made if the other guards or the problem require it.
                 let is_small = |base: f64| {
-                    (allocation.spend[*task] - base).abs() < least
-                        && bounds[*task].allows(base, 0.0)
+                    (allocation.spend[*task] - base).abs() < least && bounds[*task].allows(base)
                 };
                 !is_kept[*task] && base[*task].is_some_and(is_small)
             };
@@ -265,7 +263,7 @@ impl GuardState {
                 let spend = base[task].unwrap_or(0.0);
                 held[task] = Bounds { min: spend, max: spend, at_least: 0.0 };
             }
-            let fits = held.iter().map(|bounds| bounds.min).sum::<f64>() <= round.budget;
+            let fits = covers(round.budget, held.iter().map(|bounds| bounds.min));
             gave_way |= !fits;
             if small.is_empty() || !fits {
                 return Ok(Guarded {
@@ -311,14 +309,13 @@ impl GuardState {
     /// Relaxes the lower bounds of the guards until the budget covers them; those of the problem
     /// stay.
     fn relax_to_budget(&self, bounds: &mut [Bounds], round: &Round<'_>) -> bool {
-        let needed: f64 = bounds.iter().map(|bounds| bounds.min).sum();
-        if needed <= round.budget {
+        if covers(round.budget, bounds.iter().map(|bounds| bounds.min)) {
             return false;
         }
+        let needed = sum(bounds.iter().map(|bounds| bounds.min));
         let own = |task: usize| self.problem.tasks()[task].bounds();
-        let least: f64 = (0..bounds.len()).map(|task| own(task).min.min(bounds[task].min)).sum();
-        // Slightly less than fits, so that rounding cannot exceed the budget.
-        let share = ((round.budget - least) / (needed - least) * (1.0 - 1e-12)).max(0.0);
+        let least = sum((0..bounds.len()).map(|task| own(task).min.min(bounds[task].min)));
+        let share = ((round.budget - least) / (needed - least)).max(0.0);
         for (task, bounds) in bounds.iter_mut().enumerate() {
             let own = own(task);
             let least = own.min.min(bounds.min);

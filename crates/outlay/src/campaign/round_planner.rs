@@ -12,8 +12,9 @@ use crate::learner::{
     Counts, Decision, Learner, LearnerChoice, LearnerInputs, LearnerSpec, LearnerState,
     RoundContext, StateError,
 };
+use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
-use crate::problem::{Bounds, Leftover, Problem};
+use crate::problem::{Bounds, Leftover, Problem, covers};
 
 /// A learner with its oracle and guards.
 #[derive(Debug)]
@@ -36,9 +37,6 @@ pub struct RoundPlanner {
     pub(super) guard_state: Option<Box<GuardState>>,
     source: Source,
 }
-
-/// The relative excess over the budget that rounding may cause in an allocation of a learner.
-const ROUNDING: f64 = 1e-9;
 
 /// Where the last allocation is stored.
 #[derive(Debug, Clone, Copy)]
@@ -383,9 +381,9 @@ impl RoundPlanner {
             return Err(AllocationError::BadBudget(budget).into());
         }
         let is_amount = |spend: &f64| *spend >= 0.0 && spend.is_finite();
-        let total: f64 = self.weights.iter().sum();
-        if !(self.weights.iter().all(is_amount) && total <= budget * (1.0 + ROUNDING)) {
-            let learner = self.choice.to_string();
+        let spends = || self.weights.iter().copied();
+        if !(self.weights.iter().all(is_amount) && covers(budget, spends())) {
+            let (learner, total) = (self.choice.to_string(), sum(spends()));
             return Err(CampaignError::InvalidAllocation { learner, total, budget });
         }
         let own = &mut self.own;

@@ -8,8 +8,12 @@ use serde::{Serialize, Serializer};
 
 use super::{Curve, CurveError, require_positive};
 
+/// The relative accuracy that the values of a custom function must have, eight units in the last
+/// place: bounds on a function of declared shape hold up to it.
+pub const CUSTOM_ACCURACY: f64 = 8.0 * f64::EPSILON;
+
 /// A custom success curve. It must be nondecreasing and right-continuous. Values outside `[0, 1]`
-/// are clamped.
+/// are clamped. Values must be accurate to [`CUSTOM_ACCURACY`].
 ///
 /// Every `Fn(f64) -> f64` that is `Send + Sync` implements it.
 pub trait ResponseCurve: Send + Sync {

@@ -45,6 +45,16 @@ impl Smooth {
         }
     }
 
+    /// The derivative before floor and ceiling.
+    pub(crate) fn slope(&self, spend: f64) -> f64 {
+        match self {
+            Self::Power(curve) => curve.slope(spend),
+            Self::Exponential(curve) => curve.slope(spend),
+            Self::Hill(curve) => curve.slope(spend),
+            Self::Logistic(curve) => curve.slope(spend),
+        }
+    }
+
     /// The curvature of the demand, `d²x/d ln(slope)²`, at a spend with the given sensitivity.
     pub(crate) fn curvature(&self, spend: f64, sensitivity: f64) -> f64 {
         match self {
@@ -179,10 +189,24 @@ impl Form {
         }
     }
 
-    /// The same curve if the spend is nothing or `all`: a step.
-    pub(crate) fn lot(&self, all: f64) -> Self {
-        let success = vec![self.success(0.0), self.success(all)];
-        Self::Points { spend: vec![0.0, all], success, linear: false }
+    /// A step at `spend` to the success at `most`: a curve whose spend is zero or between the two.
+    pub(crate) fn lot(&self, spend: f64, most: f64) -> Self {
+        let success = vec![self.success(0.0), self.success(most)];
+        Self::Points { spend: vec![0.0, spend], success, linear: false }
+    }
+
+    /// The right derivative before floor and ceiling.
+    pub(crate) fn slope(&self, at: f64) -> f64 {
+        match self {
+            Self::Smooth(smooth) => smooth.slope(at),
+            Self::Points { spend, success, linear } => {
+                let after = spend.partition_point(|&point| point <= at);
+                if !linear || after == 0 || after == spend.len() {
+                    return 0.0;
+                }
+                (success[after] - success[after - 1]) / (spend[after] - spend[after - 1])
+            }
+        }
     }
 
     /// Whether the curve is constant except for jumps.
@@ -200,8 +224,8 @@ pub(crate) struct SpendRange {
     pub(crate) at_least: f64,
 }
 
-/// The largest surplus `value F(x) - multiplier x` over the allowed spends, and a spend that
-/// attains it: an end of the range, a vertex or jump, or a point where the slope equals the
+/// The largest surplus `value F(x) - multiplier (x - min)` over the allowed spends, and a spend
+/// that attains it: an end of the range, a vertex or jump, or a point where the slope equals the
 /// multiplier.
 pub(crate) fn best_surplus(
     curve: &Curve,
@@ -210,7 +234,7 @@ pub(crate) fn best_surplus(
     range: SpendRange,
 ) -> (f64, f64) {
     let from = if range.min == 0.0 { range.at_least } else { range.min };
-    let surplus = |spend: f64| value * curve.success(spend) - multiplier * spend;
+    let surplus = |spend: f64| value * curve.success(spend) - multiplier * (spend - range.min);
     let mut best = if range.min == 0.0 { (surplus(0.0), 0.0) } else { (f64::NEG_INFINITY, from) };
     if from > range.max {
         return best;
@@ -245,7 +269,7 @@ pub(crate) fn best_surplus(
         Family::Piecewise(piecewise) => piecewise.spend().iter().copied().for_each(consider),
         Family::Custom(_) => {
             let bound = surplus_bound(curve, value, multiplier, from, range.max);
-            best.0 = best.0.max(bound);
+            best.0 = best.0.max(bound + multiplier * range.min);
         }
     }
     best

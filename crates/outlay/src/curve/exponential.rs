@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_positive};
+use super::{CurveError, require_amount};
 
 /// `1 - exp(-x/scale)`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -12,7 +12,7 @@ pub struct Exponential {
 
 impl Exponential {
     pub(super) fn new(scale: f64) -> Result<Self, CurveError> {
-        require_positive("scale", scale)?;
+        require_amount("scale", scale)?;
         Ok(Self { scale })
     }
 

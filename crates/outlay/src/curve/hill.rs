@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_positive};
+use super::{CurveError, require_amount, require_positive};
 
 /// `x^s / (x^s + h^s)` with `h = half_at` and `s = steepness`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ pub struct Hill {
 
 impl Hill {
     pub(super) fn new(half_at: f64, steepness: f64) -> Result<Self, CurveError> {
-        require_positive("half_at", half_at)?;
+        require_amount("half_at", half_at)?;
         require_positive("steepness", steepness)?;
         Ok(Self { half_at, steepness })
     }

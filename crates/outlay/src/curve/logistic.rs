@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_nonnegative, require_positive};
+use super::{CurveError, require_amount, require_nonnegative};
 
 /// A logistic curve with middle `mid` and width `width`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,7 +17,7 @@ pub struct Logistic {
 impl Logistic {
     pub(super) fn new(mid: f64, width: f64) -> Result<Self, CurveError> {
         require_nonnegative(|| "mid", mid)?;
-        require_positive("width", width)?;
+        require_amount("width", width)?;
         Ok(Self { mid, width })
     }
 

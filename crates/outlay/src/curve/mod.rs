@@ -30,12 +30,13 @@ mod shape;
 mod steps;
 mod threshold;
 
-pub use custom::{Custom, DeclaredShape, ResponseCurve};
+pub use checks::AMOUNT_RANGE;
+pub(crate) use checks::OUT_OF_RANGE;
+pub use custom::{CUSTOM_ACCURACY, Custom, DeclaredShape, ResponseCurve};
 pub use diminishing_returns::DiminishingReturnsFailure;
 pub use empirical::Empirical;
 pub use exponential::Exponential;
 pub use hill::Hill;
-pub use jumps::JUMP_TOLERANCE;
 pub(crate) use jumps::jumps_reached;
 pub use logistic::Logistic;
 pub use piecewise::Piecewise;
@@ -50,7 +51,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use checks::{require_nonnegative, require_positive, require_rising_points};
+use checks::{require_amount, require_nonnegative, require_positive, require_rising_points};
 
 /// An invalid parameter of a curve.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_positive};
+use super::{CurveError, require_amount};
 
 /// `min(1, (x/scale)^exponent)` with an exponent in `(0, 1]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ impl Power {
             );
             return Err(CurveError::new("exponent", message));
         }
-        require_positive("scale", scale)?;
+        require_amount("scale", scale)?;
         Ok(Self { exponent, scale })
     }
 

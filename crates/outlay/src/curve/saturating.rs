@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{CurveError, require_positive};
+use super::{CurveError, require_amount};
 
 /// `min(1, x/full_at)`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -13,7 +13,7 @@ pub struct Saturating {
 
 impl Saturating {
     pub(super) fn new(full_at: f64) -> Result<Self, CurveError> {
-        require_positive("full_at", full_at)?;
+        require_amount("full_at", full_at)?;
         Ok(Self { full_at })
     }
 

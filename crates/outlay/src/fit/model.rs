@@ -2,7 +2,7 @@
 //!
 //! Spends are multiples of the largest one in the log, so the coordinates have no unit.
 
-use crate::curve::{Curve, CurveError};
+use crate::curve::{AMOUNT_RANGE, Curve, CurveError};
 
 use super::{Family, Parameter};
 
@@ -201,13 +201,17 @@ impl Model {
 
     /// The curve at a point; `unit` is the divisor of the spends.
     pub(super) fn curve(&self, at: &Point, unit: f64) -> Result<Curve, CurveError> {
-        let amount = |log: f64| (unit * log.exp()).clamp(f64::MIN_POSITIVE, f64::MAX);
+        let (least, most) = (*AMOUNT_RANGE.start(), *AMOUNT_RANGE.end());
+        let amount = |log: f64| (unit * log.exp()).clamp(least, most);
         let curve = match self.shape {
             Shape::Power => Curve::power(at[0].clamp(f64::MIN_POSITIVE, 1.0), amount(at[1]))?,
             Shape::Saturating => Curve::saturating(amount(at[0]))?,
             Shape::Exponential => Curve::exponential(amount(at[0]))?,
             Shape::Hill => Curve::hill(amount(at[0]), at[1].exp())?,
-            Shape::Logistic => Curve::logistic((unit * at[0]).clamp(0.0, f64::MAX), amount(at[1]))?,
+            Shape::Logistic => {
+                let mid = (unit * at[0]).min(most);
+                Curve::logistic(if mid < least { 0.0 } else { mid }, amount(at[1]))?
+            }
         };
         let ceiling = at[CEILING].clamp(1e-9, 1.0);
         curve.with_ceiling(ceiling)?.with_floor(at[FLOOR].clamp(0.0, ceiling))

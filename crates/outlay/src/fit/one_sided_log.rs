@@ -4,6 +4,7 @@
 use super::observations::Observations;
 use super::{FitError, Fitted, Kind, Warning};
 use crate::Curve;
+use crate::curve::AMOUNT_RANGE;
 
 /// A guess, if the log has only successes or only failures.
 pub(super) fn guess(log: &Observations) -> Result<Option<Fitted>, FitError> {
@@ -47,7 +48,9 @@ pub(super) fn nothing_succeeded(log: &Observations) -> Result<Curve, FitError> {
         let middle = 0.5 * (low + high);
         if expected(middle) > HALF { low = middle } else { high = middle }
     }
-    Ok(Curve::exponential((0.5 * (low + high)).exp().clamp(f64::MIN_POSITIVE, f64::MAX))?)
+    Ok(Curve::exponential(
+        (0.5 * (low + high)).exp().clamp(*AMOUNT_RANGE.start(), *AMOUNT_RANGE.end()),
+    )?)
 }
 
 /// A linear curve up to the smallest spend, with the success that half a failure more would give.

@@ -28,6 +28,21 @@ impl Sum {
         self.compensation += compensation;
     }
 
+    /// The sum of the negated terms.
+    pub(crate) fn negated(self) -> Self {
+        Self { total: -self.total, compensation: -self.compensation }
+    }
+
+    /// Whether the sum is larger than `limit`, digits below the last one of the total included.
+    pub(crate) fn exceeds(self, limit: f64) -> bool {
+        self.excess_over(limit) > 0.0
+    }
+
+    /// The sum less `limit`, digits below the last one of the total included.
+    pub(crate) fn excess_over(self, limit: f64) -> f64 {
+        (self.total - limit) + self.compensation
+    }
+
     /// The compensated total.
     pub(crate) fn value(self) -> f64 {
         self.total + self.compensation

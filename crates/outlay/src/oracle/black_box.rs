@@ -4,11 +4,14 @@
 //! declared shape narrows this further. The solver runs on the *upper* limits, so its bound holds
 //! for the functions themselves; its solution is then valued with the functions. Cells around the
 //! solution are refined until bound and value meet.
+//!
+//! Values are taken to be accurate to [`CUSTOM_ACCURACY`]: the bound holds for functions that have
+//! their declared shape up to that.
 
 use super::domain::Form;
 use super::prepared::PreparedProblem;
 use super::{AllocationError, Options, Oracle, Outcome};
-use crate::curve::{Custom, DeclaredShape, Family};
+use crate::curve::{CUSTOM_ACCURACY, Custom, DeclaredShape, Family};
 
 /// The evaluated points of all users' functions.
 #[derive(Debug)]
@@ -34,6 +37,8 @@ const INITIAL_CELLS: usize = 32;
 const MAX_ROUNDS: usize = 60;
 /// The relative gap to which the first rounds solve their limits.
 const FIRST_TOLERANCE: f64 = 1e-2;
+/// The chords on each side of a cell that bound a concave function in it.
+const CHORDS: usize = 12;
 /// Rounding of the user's arithmetic, up to which a declared shape may be violated.
 const SHAPE_ROUNDING: f64 = 1e-12;
 
@@ -79,7 +84,7 @@ impl Oracle {
             bound: f64::INFINITY,
             multiplier: 0.0,
             node_multiplier: 0.0,
-            is_flat: false,
+            price: 0.0,
             left: None,
             nodes: 0,
             labels: 0,
@@ -98,7 +103,7 @@ impl Oracle {
             let value = self.true_value(upper.value);
             self.record(&mut answer, upper, value);
             answer.bound = answer.bound.min(upper.bound);
-            answer.multiplier = upper.multiplier;
+            (answer.multiplier, answer.price) = (upper.multiplier, upper.price);
             let (gap, scale) = (answer.bound - answer.value, answer.value + self.prepared.constant);
             let cuts = self.find_cuts(upper.node_multiplier, gap, options.tolerance * scale);
             // A solution on the upper limits may stop just short of every jump; one on the lower
@@ -330,8 +335,8 @@ impl SampledCurve {
         spend.clear();
         success.clear();
         let mut add = |at: f64, height: f64| {
-            // The limits are nondecreasing in spite of rounding.
-            let height = height.max(success.last().copied().unwrap_or(0.0));
+            // The limits hold, and are nondecreasing, in spite of rounding.
+            let height = (height + accuracy(height)).max(success.last().copied().unwrap_or(0.0));
             match spend.last() {
                 Some(&last) if at <= last => {
                     if let Some(top) = success.last_mut() {
@@ -359,30 +364,45 @@ impl SampledCurve {
         add(self.spend[last], self.success[last]);
     }
 
-    /// The intersection of the neighbouring chords, extended into the cell: a concave function
-    /// stays below both.
+    /// The intersection of neighbouring chords, extended into the cell: a concave function stays
+    /// below both, up to the accuracy of its values.
     fn concave_peak(&self, cell: usize) -> (f64, f64) {
-        let slope = |cell: usize| {
-            (self.success[cell + 1] - self.success[cell])
-                / (self.spend[cell + 1] - self.spend[cell])
-        };
         let (from, to) = (self.spend[cell], self.spend[cell + 1]);
         let (low, high) = (self.success[cell], self.success[cell + 1]);
-        let right = if cell + 2 < self.spend.len() { slope(cell + 1).max(0.0) } else { 0.0 };
-        // Extending a short chord magnifies the rounding of its values; the peak is raised by as
-        // much.
-        let width = |cell: usize| self.spend[cell + 1] - self.spend[cell];
-        let right_error =
-            if cell + 2 < self.spend.len() { width(cell) / width(cell + 1) } else { 0.0 };
-        let rounding = |left_error: f64| 4.0 * f64::EPSILON * (1.0 + left_error + right_error);
-        let Some(left) = cell.checked_sub(1).map(slope) else {
+        let right = self.slope_after(cell + 1);
+        let Some(left) = self.slope_before(cell) else {
             // Nothing to the left: extend the right chord over the whole cell.
-            return (from, (high - right * (to - from) + rounding(0.0)).clamp(low, high));
+            return (from, (high - right * (to - from)).clamp(low, high));
         };
         if !(left > right) {
-            return (to, high);
+            // The cell is too short for its slope to be known.
+            return (from, high);
         }
         let at = (from + (high - low - right * (to - from)) / (left - right)).clamp(from, to);
-        (at, (low + left * (at - from) + rounding(width(cell) / width(cell - 1))).min(high))
+        (at, (low + left * (at - from)).min(high))
     }
+
+    /// The largest slope that the function can have after a point, by the chords before it; none
+    /// for the first point. A near point gives the smaller slope, a distant one the more accurate.
+    fn slope_before(&self, point: usize) -> Option<f64> {
+        let slope = |other: usize| {
+            (self.success[point] - self.success[other] + 2.0 * accuracy(self.success[point]))
+                / (self.spend[point] - self.spend[other])
+        };
+        (0..point).rev().take(CHORDS).map(slope).reduce(f64::min)
+    }
+
+    /// The smallest slope that the function can have before a point, by the chords after it.
+    fn slope_after(&self, point: usize) -> f64 {
+        let slope = |other: usize| {
+            (self.success[other] - self.success[point] - 2.0 * accuracy(self.success[other]))
+                / (self.spend[other] - self.spend[point])
+        };
+        (point + 1..self.spend.len()).take(CHORDS).map(slope).fold(0.0, f64::max)
+    }
+}
+
+/// The error that a user's function may have at a value.
+fn accuracy(success: f64) -> f64 {
+    CUSTOM_ACCURACY * success
 }

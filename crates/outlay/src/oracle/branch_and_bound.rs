@@ -15,8 +15,6 @@ use std::collections::BinaryHeap;
 use super::multiplier::View;
 use super::multiplier::{Relaxation, Relaxed};
 use super::prepared::PreparedProblem;
-use super::tolerances::negligible;
-use crate::numeric::compensated::Sum;
 
 /// A node: the cut that leads to it from its parent. The domain spends at most, or at least, `cut`.
 #[derive(Debug, Clone, Copy)]
@@ -244,18 +242,17 @@ impl Tree {
 
     /// Builds the envelopes of the narrowed domains.
     fn build_envelopes(&mut self, prepared: &mut PreparedProblem) -> Option<f64> {
-        let mut residual = Sum::default();
-        residual.add(prepared.residual);
+        let mut residual = prepared.residual_sum;
         for &member in &self.touched {
             let position = member as usize;
             if self.low[position] > self.high[position] {
                 return None;
             }
-            residual.add(prepared.low[position] - self.low[position]);
+            residual.add(prepared.low[position]);
+            residual.add(-self.low[position]);
         }
-        // Sums of decimals may miss the budget by its last digits.
         let residual = residual.value();
-        if residual < -negligible(prepared.budget) {
+        if residual < 0.0 {
             return None;
         }
         // Only here, where no domain uses a cached envelope.
@@ -279,7 +276,7 @@ impl Tree {
                 });
             prepared.envelope_of[position] = (prepared.domains.len() + index) as u32;
         }
-        Some(residual.max(0.0))
+        Some(residual)
     }
 
     fn restore(&mut self, prepared: &mut PreparedProblem) {

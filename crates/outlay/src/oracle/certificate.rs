@@ -7,20 +7,21 @@
 //! ```
 //!
 //! is at least the value of every feasible allocation (weak duality): relaxing the budget at the
-//! price `p` only adds to the value, and each task then has its best spend. It takes one
+//! price `p` only adds to the value, and each task then has its best spend. Budget and bounds are
+//! those of [feasibility](crate::problem::FEASIBILITY_TOLERANCE), tolerance included. It takes one
 //! maximisation per task and no search. For concave curves [`Allocation::price`] alone proves
 //! [`Allocation::upper_bound`]; otherwise the search lowered the bound further, and
 //! [`prove`](super::prove) repeats that independently.
 
 use serde::Serialize;
 
-use super::prepared::max_spend;
-use super::tolerances::{BOUND_ROUNDING, OPTIMAL_GAP, SUM_TOLERANCE, negligible};
+use super::prepared::{max_spend, rounded_up_difference};
+use super::tolerances::{BOUND_ROUNDING, OPTIMAL_GAP, SUM_TOLERANCE, curve_rounding, negligible};
 use crate::curve::Curve;
 use crate::curve::demand::{self, SpendRange};
 use crate::names::names;
-use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Problem};
+use crate::numeric::compensated::{Sum, sum};
+use crate::problem::{Bounds, Problem, Task, covers, max_total};
 
 /// The proved quality of an allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -208,16 +209,15 @@ pub fn recheck(
         return Err(RecheckError::Length { expected: tasks.len(), got: allocation.spend.len() });
     }
     for (task, &spend) in tasks.iter().zip(&allocation.spend) {
-        if !is_allowed(task.bounds(), spend) {
+        if !task.bounds().allows(spend) {
             return Err(RecheckError::OutOfBounds { task: task.name().to_owned(), spend });
         }
     }
     let (spend, unspent, budget) =
         (sum(allocation.spend.iter().copied()), allocation.unspent, allocation.budget);
-    // Lower bounds that exceed the budget by rounding are spent in full.
-    let excess = (sum(tasks.iter().map(|task| task.bounds().min)) - budget)
-        .clamp(0.0, SUM_TOLERANCE * budget);
-    if !((spend + unspent - budget).abs() <= negligible(budget) + excess && unspent >= 0.0) {
+    let adds_up = spend + unspent >= budget - negligible(budget)
+        && (unspent == 0.0 || spend + unspent <= max_total(budget));
+    if !(adds_up && unspent >= 0.0 && covers(budget, allocation.spend.iter().copied())) {
         return Err(RecheckError::Budget { spend, unspent, budget });
     }
     let value = sum(tasks
@@ -240,24 +240,30 @@ pub fn recheck(
 /// multiplier.
 #[must_use]
 pub fn dual_bound(problem: &Problem, values: &[f64], budget: f64, price: f64) -> f64 {
-    let residual = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
-    let surplus = problem.tasks().iter().zip(values).map(|(task, &value)| {
-        let bounds = task.bounds();
-        let high = bounds.max.min(max_spend(bounds.min, residual, budget));
+    let bounds = relaxed_bounds(problem);
+    let residual = relaxed_residual(budget, &bounds);
+    let terms = problem.tasks().iter().zip(values).zip(&bounds);
+    let surplus = terms.map(|((task, &value), &bounds)| {
+        let high = bounds.max.min(max_spend(bounds.min, residual));
         best_surplus(task.curve(), value, price, Bounds { max: high, ..bounds }).0
     });
-    let total = sum(surplus.chain([price * budget]));
-    total + BOUND_ROUNDING * (total.abs() + price * budget)
+    let total = sum(surplus.chain([price * residual]));
+    let rounding = BOUND_ROUNDING + curve_rounding(problem.tasks().iter().map(Task::curve));
+    total + rounding * (total.abs() + price * residual)
 }
 
-fn is_allowed(bounds: Bounds, spend: f64) -> bool {
-    spend.is_finite()
-        && spend >= bounds.min
-        && spend <= bounds.max
-        && (spend == 0.0 || spend >= bounds.at_least)
+/// The bounds of all tasks up to the tolerance.
+pub(super) fn relaxed_bounds(problem: &Problem) -> Vec<Bounds> {
+    problem.tasks().iter().map(|task| task.bounds().relaxed()).collect()
 }
 
-/// The largest surplus `value F(x) - price x` over the allowed spends, and a spend that attains it.
+/// What lower bounds leave of the largest total that a budget covers, rounded up.
+pub(super) fn relaxed_residual(budget: f64, bounds: &[Bounds]) -> f64 {
+    let min_total: Sum = bounds.iter().map(|bounds| bounds.min).collect();
+    rounded_up_difference(max_total(budget), min_total).max(0.0)
+}
+
+/// The largest surplus `value F(x) - price (x - min)` over the allowed spends, and a spend that attains it.
 pub(super) fn best_surplus(curve: &Curve, value: f64, price: f64, bounds: Bounds) -> (f64, f64) {
     let range = SpendRange { min: bounds.min, max: bounds.max, at_least: bounds.at_least };
     demand::best_surplus(curve, value, price, range)

@@ -23,15 +23,20 @@ pub(super) struct Domain {
 const MIN_CUT_SHARE: f64 = 0.1;
 
 impl Domain {
-    pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds) -> Self {
-        let is_custom = curve.is_custom();
+    /// A task with its relaxed bounds. `is_lot`: its spend is zero or one amount, up to the
+    /// tolerance; the step then has the smallest such spend and the largest success.
+    pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds, is_lot: bool) -> Self {
         // Beyond saturation nothing is gained, but a bound may require it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
         let form = Form::of(curve);
-        let is_lot = bounds.min == 0.0 && bounds.at_least > 0.0 && bounds.at_least >= max;
+        let is_step = is_lot && !curve.is_custom() && !form.is_steps();
         Self {
             task,
-            form: if is_lot && !is_custom { form.lot(max) } else { form },
+            form: if is_step {
+                form.lot(bounds.at_least.max(bounds.min), bounds.max)
+            } else {
+                form
+            },
             at_least: bounds.at_least,
             min: bounds.min,
             max,

@@ -1,6 +1,6 @@
 //! The errors of an allocation.
 
-use crate::curve::DeclaredShape;
+use crate::curve::{DeclaredShape, OUT_OF_RANGE};
 
 /// An allocation that cannot be computed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -30,8 +30,8 @@ pub enum AllocationError {
         /// Number of tasks of the problem.
         tasks: usize,
     },
-    /// The budget is negative, NaN or infinite.
-    #[error("budget: must be finite and not negative, not {0}")]
+    /// The budget is negative, NaN or out of [`AMOUNT_RANGE`](crate::curve::AMOUNT_RANGE).
+    #[error("budget: {rule}, not {0}", rule = budget_rule(*.0))]
     BadBudget(f64),
     /// The tolerance is negative or NaN.
     #[error("tolerance: must be at least 0, not {0}")]
@@ -49,6 +49,18 @@ pub enum AllocationError {
         /// The largest lower bounds with the names of their tasks, at most
         /// [`AllocationError::MAX_LISTED`].
         largest_lower_bounds: Vec<(String, f64)>,
+    },
+    /// The allocation is worth more than its upper bound.
+    #[error(
+        "the allocation is worth {value}, more than its upper bound {upper_bound}: either a custom \
+         function does not have its declared shape, or this is a bug in outlay; please report it \
+         with the problem file"
+    )]
+    BoundBeaten {
+        /// The value of the allocation.
+        value: f64,
+        /// The bound.
+        upper_bound: f64,
     },
     /// A user's function decreases somewhere.
     #[error("task {task}: its curve decreases: {low} at spend {at} after {high}")]
@@ -79,6 +91,14 @@ pub enum AllocationError {
 impl AllocationError {
     /// The largest number of lower bounds that [`AllocationError::Infeasible`] lists.
     pub const MAX_LISTED: usize = 5;
+}
+
+fn budget_rule(budget: f64) -> &'static str {
+    if budget > 0.0 && budget.is_finite() {
+        OUT_OF_RANGE
+    } else {
+        "must be finite and not negative"
+    }
 }
 
 fn list(bounds: &[(String, f64)]) -> String {

@@ -1,15 +1,18 @@
-//! From the solution of a solver to the allocation: repair of rounding in the last digits, use of
-//! leftovers, and the value from the curves themselves.
+//! From the solution of a solver to the allocation: given bounds and budget instead of relaxed ones,
+//! repair of rounding in the last digits, use of leftovers, and the value from the curves themselves.
 
 use super::mckp::IdenticalThresholds;
 use super::prepared::PreparedProblem;
-use super::tolerances::{SUM_TOLERANCE, negligible};
-use super::{Allocation, Options, Outcome, UnspentReason, normal_or_zero};
-use crate::curve::JUMP_TOLERANCE;
-use crate::numeric::compensated::sum;
-use crate::problem::Leftover;
+use super::tolerances::{BOUND_ROUNDING, negligible};
+use super::{Allocation, AllocationError, Options, Outcome, UnspentReason, normal_or_zero};
+use crate::curve::{Curve, Shape};
+use crate::numeric::compensated::{Sum, sum};
+use crate::problem::{Bounds, Leftover, max_total};
 
 /// Writes the allocation. `success` belongs to the solution of the first relaxation.
+///
+/// # Errors
+/// If the allocation is worth more than the bound by more than rounding.
 pub(super) fn finalize(
     prepared: &PreparedProblem,
     best: &mut [f64],
@@ -17,12 +20,15 @@ pub(super) fn finalize(
     outcome: Outcome,
     options: &Options,
     answer: &mut Allocation,
-) {
+) -> Result<(), AllocationError> {
     let tasks = prepared.curves.len();
-    let upper_bound = outcome.bound + prepared.constant;
-    answer.budget = prepared.budget;
-    let exact = |residual: f64| residual.abs() <= negligible(prepared.budget);
-    if !prepared.has_steps && outcome.multiplier > 0.0 && outcome.left.is_some_and(exact) {
+    answer.budget = prepared.given_budget;
+    let exact = |residual: f64| residual.abs() <= 0.5 * negligible(prepared.given_budget);
+    let is_final = !prepared.has_steps
+        && outcome.multiplier > 0.0
+        && outcome.left.is_some_and(exact)
+        && are_allowed(prepared, &best[..tasks]);
+    if is_final {
         // No jumps and nothing left: the relaxation's solution is final.
         answer.spend.copy_from_slice(&best[..tasks]);
         answer.success.copy_from_slice(success);
@@ -32,8 +38,10 @@ pub(super) fn finalize(
     } else {
         expand(prepared, best);
         answer.spend.copy_from_slice(&best[..tasks]);
-        let residual = Repair { prepared, spend: &mut answer.spend }.run(outcome, options.leftover);
-        write_success(prepared, options.leftover, answer);
+        let scale = outcome.value + prepared.constant;
+        let residual = Repair { prepared, spend: &mut answer.spend, max_cost: MAX_COST * scale }
+            .run(outcome, options.leftover);
+        write_success(prepared, &best[..tasks], answer);
         answer.value = sum(prepared
             .values
             .iter()
@@ -43,13 +51,43 @@ pub(super) fn finalize(
         answer.unspent_reason = (residual > 0.0).then(|| reason(prepared, &answer.spend));
     }
     answer.value *= prepared.value_scale;
-    answer.upper_bound = (upper_bound * prepared.value_scale).max(answer.value);
-    let multiplier =
-        outcome.multiplier.max(sole_taker_multiplier(prepared, &answer.spend, outcome));
-    answer.price = normal_or_zero(multiplier * prepared.value_scale);
+    let bound = outcome.bound + prepared.constant;
+    let has_underflow = prepared.has_tiny_values || bound > 0.0;
+    let lost = if has_underflow { UNDERFLOW * tasks as f64 } else { 0.0 };
+    let rounding = prepared.success_rounding * smooth_value(prepared).min(bound);
+    let bound = (bound + lost + rounding) * prepared.value_scale;
+    if answer.value > bound * (1.0 + BOUND_ROUNDING) {
+        return Err(AllocationError::BoundBeaten { value: answer.value, upper_bound: bound });
+    }
+    answer.upper_bound = bound.max(answer.value + BOUND_ROUNDING * answer.value);
+    answer.price = normal_or_zero(outcome.price * prepared.value_scale);
     answer.nodes = outcome.nodes;
     answer.labels = outcome.labels;
     answer.status = answer.status_within(options.tolerance);
+    Ok(())
+}
+
+/// The most that the tasks whose success is not exact can be worth.
+fn smooth_value(prepared: &PreparedProblem) -> f64 {
+    if !prepared.has_steps {
+        return f64::INFINITY;
+    }
+    let is_exact = |curve: &Curve| matches!(curve.shape(), Shape::Steps { .. });
+    let terms = prepared.curves.iter().zip(&prepared.values);
+    terms.filter(|(curve, _)| !is_exact(curve)).map(|(curve, value)| value * curve.ceiling()).sum()
+}
+
+/// A repair of the last digits may cost this share of the value.
+const MAX_COST: f64 = 1e-14;
+/// More than a product near the smallest positive number loses.
+const UNDERFLOW: f64 = 1e-322;
+
+/// Whether all spends are within the given bounds, not only within the relaxed ones.
+fn are_allowed(prepared: &PreparedProblem, spend: &[f64]) -> bool {
+    let is_allowed = |(bounds, &spend): (&Bounds, &f64)| {
+        spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
+    };
+    !prepared.is_relaxed || prepared.given_bounds.iter().zip(spend).all(is_allowed)
 }
 
 /// Distributes the spend of groups to their tasks.
@@ -61,28 +99,43 @@ fn expand(prepared: &PreparedProblem, best: &mut [f64]) {
     }
 }
 
-/// Writes the success of each task at its spend, by its item if all curves are step curves and no
-/// leftovers were spent.
-fn write_success(prepared: &PreparedProblem, leftover: Leftover, answer: &mut Allocation) {
-    let steps = prepared.steps.as_ref().filter(|_| leftover == Leftover::Keep);
-    if steps.is_some_and(|steps| steps.write_success(&mut answer.success)) {
-        let groups = prepared.identical.iter().flat_map(IdenticalThresholds::tasks);
-        for task in groups.chain(prepared.valueless()) {
-            answer.success[task] = prepared.curves[task].success(answer.spend[task]);
+/// Writes the success of each task at its spend: by its item if all curves are step curves and the
+/// spend is still the one of the solver.
+fn write_success(prepared: &PreparedProblem, solved: &[f64], answer: &mut Allocation) {
+    let by_curve = |task: usize, spend: f64| prepared.curves[task].success(spend);
+    let Some(steps) = &prepared.steps else {
+        for (task, success) in answer.success.iter_mut().enumerate() {
+            *success = by_curve(task, answer.spend[task]);
         }
         return;
+    };
+    steps.write_success(&mut answer.success);
+    let groups = prepared.identical.iter().flat_map(IdenticalThresholds::tasks);
+    for task in groups.chain(prepared.valueless()) {
+        answer.success[task] = by_curve(task, answer.spend[task]);
     }
-    for ((success, curve), &spend) in
-        answer.success.iter_mut().zip(&prepared.curves).zip(&answer.spend)
-    {
-        *success = curve.success(spend);
+    for (task, (&spend, &solved)) in answer.spend.iter().zip(solved).enumerate() {
+        if spend != solved {
+            answer.success[task] = by_curve(task, spend);
+        }
     }
+}
+
+/// A smaller spend of one task, and what it costs.
+struct Reduction {
+    task: usize,
+    to: f64,
+    cost: f64,
+    /// The cost per unit of the overspend that it removes.
+    per_unit: f64,
 }
 
 /// The last corrections of a solution.
 struct Repair<'a> {
     prepared: &'a PreparedProblem,
     spend: &'a mut [f64],
+    /// The largest cost of a correction that could be omitted.
+    max_cost: f64,
 }
 
 impl Repair<'_> {
@@ -94,6 +147,9 @@ impl Repair<'_> {
         }
         if !is_exact && (outcome.nodes > 1 || outcome.labels > 0) {
             self.order_identical();
+        }
+        if self.prepared.is_relaxed {
+            self.restore_bounds();
         }
         let mut residual = self.residual();
         // At a positive multiplier the residual may still gain something, but not with steps only:
@@ -110,18 +166,19 @@ impl Repair<'_> {
             residual = self.residual();
         }
         if residual < 0.0 {
-            self.reduce_overspend(-residual);
+            self.reduce_excess();
+            self.reduce_overspend();
             residual = self.residual();
         }
         if residual <= self.negligible() { 0.0 } else { residual }
     }
 
     fn negligible(&self) -> f64 {
-        negligible(self.prepared.budget)
+        negligible(self.prepared.given_budget)
     }
 
     fn residual(&self) -> f64 {
-        self.prepared.budget - sum(self.spend.iter().copied())
+        self.prepared.given_budget - sum(self.spend.iter().copied())
     }
 
     /// Reduces spends on steps to the jumps that they reach.
@@ -151,6 +208,35 @@ impl Repair<'_> {
                 }
             }
         }
+    }
+
+    /// Moves spends that only the tolerance allows to the bounds as given: up as far as the budget
+    /// covers it, down where that costs nothing.
+    fn restore_bounds(&mut self) {
+        let limit = max_total(self.prepared.given_budget);
+        let mut total: Sum = self.spend.iter().copied().collect();
+        for (task, bounds) in self.prepared.given_bounds.iter().enumerate() {
+            let spend = self.spend[task];
+            let least = if spend > 0.0 { bounds.min.max(bounds.at_least) } else { bounds.min };
+            let restored = spend.clamp(least, bounds.max.max(least));
+            let mut after = total;
+            after.add(restored - spend);
+            let is_possible = if restored > spend {
+                !after.exceeds(limit)
+            } else {
+                self.cost(task, restored) <= self.max_cost
+            };
+            if restored != spend && is_possible {
+                self.spend[task] = restored;
+                total = after;
+            }
+        }
+    }
+
+    /// The value lost by reducing a spend.
+    fn cost(&self, task: usize, to: f64) -> f64 {
+        let curve = &self.prepared.curves[task];
+        self.prepared.values[task] * (curve.success(self.spend[task]) - curve.success(to))
     }
 
     /// Gives the residual to the tasks that gain most from it.
@@ -184,7 +270,7 @@ impl Repair<'_> {
 
     /// The spend that a task can still take; none for a task at zero with a larger `at_least`.
     fn capacity(&self, task: usize) -> f64 {
-        let bounds = self.prepared.bounds[task];
+        let bounds = self.prepared.given_bounds[task];
         if self.spend[task] < bounds.at_least { 0.0 } else { bounds.max - self.spend[task] }
     }
 
@@ -200,53 +286,73 @@ impl Repair<'_> {
 
     /// Increases a spend up to the maximum of the task.
     fn give(&mut self, task: usize, step: f64) {
-        self.spend[task] = (self.spend[task] + step).min(self.prepared.bounds[task].max);
+        let max = self.prepared.given_bounds[task].max;
+        self.spend[task] = (self.spend[task] + step).min(max.max(self.spend[task]));
     }
 
-    /// Reduces an overspend of rounding size: from smooth tasks, and from jumps as far as they stay
-    /// reached.
-    fn reduce_overspend(&mut self, mut over: f64) {
-        for task in 0..self.spend.len() {
+    /// Reduces the total to what the budget covers, tolerance included: rounding of the solvers'
+    /// sums may exceed it.
+    fn reduce_excess(&mut self) {
+        let limit = max_total(self.prepared.given_budget);
+        for _ in 0..2 * self.spend.len() {
+            let total: Sum = self.spend.iter().copied().collect();
+            if !total.exceeds(limit) {
+                return;
+            }
+            let excess = total.excess_over(limit) * (1.0 + BOUND_ROUNDING);
+            let Some(cheapest) = self.cheapest(excess, Bounds::relaxed) else {
+                return;
+            };
+            self.spend[cheapest.task] = cheapest.to;
+        }
+    }
+
+    /// Reduces the total to the budget where that costs nothing.
+    fn reduce_overspend(&mut self) {
+        for _ in 0..self.spend.len() {
+            let over = -self.residual();
             if !(over > 0.0) {
                 return;
             }
-            let (bounds, spend) = (self.prepared.bounds[task], self.spend[task]);
-            let lowest = bounds.min.max(if spend > 0.0 { bounds.at_least } else { 0.0 });
-            let jumps = self.prepared.curves[task].jumps();
-            let reached = crate::curve::jumps_reached(jumps, spend);
-            let needed = if reached == 0 { 0.0 } else { jumps[reached - 1] * JUMP_TOLERANCE };
-            let step = over.min(spend - lowest.max(needed));
-            if step > 0.0 {
-                self.spend[task] -= step;
-                over -= step;
-            }
+            let cheapest = self.cheapest(over, |bounds| bounds);
+            let Some(cheapest) = cheapest.filter(|reduction| reduction.cost <= self.max_cost)
+            else {
+                return;
+            };
+            self.spend[cheapest.task] = cheapest.to;
         }
     }
-}
 
-/// If one task takes the whole residual budget, many multipliers prove the same bound. The shadow
-/// price is the one of that task: the smaller one of its slope and the slope of its chord.
-fn sole_taker_multiplier(prepared: &PreparedProblem, spend: &[f64], outcome: Outcome) -> f64 {
-    if !outcome.is_flat || outcome.multiplier == 0.0 || prepared.residual == 0.0 {
-        return 0.0;
+    /// The reduction of one spend by at most `over` that costs least per unit.
+    fn cheapest(&self, over: f64, bounds: impl Fn(Bounds) -> Bounds) -> Option<Reduction> {
+        let options = (0..self.spend.len()).filter_map(|task| {
+            let to = self.reduced(task, over, bounds(self.prepared.given_bounds[task]));
+            let step = self.spend[task] - to;
+            (step > 0.0).then(|| {
+                let cost = self.cost(task, to);
+                Reduction { task, to, cost, per_unit: cost / step.min(over) }
+            })
+        });
+        options.min_by(|one, other| one.per_unit.total_cmp(&other.per_unit))
     }
-    let takes_all = |task: &usize| {
-        spend[*task] - prepared.bounds[*task].min >= prepared.residual * (1.0 - SUM_TOLERANCE)
-    };
-    let Some(task) =
-        (0..spend.len()).find(takes_all).filter(|&task| spend[task] < prepared.bounds[task].max)
-    else {
-        return 0.0;
-    };
-    let (curve, min) = (&prepared.curves[task], prepared.bounds[task].min);
-    let chord = (curve.success(spend[task]) - curve.success(min)) / (spend[task] - min);
-    prepared.values[task] * curve.slope(spend[task]).min(chord)
+
+    /// The spend of a task after a reduction by at most `over`, or by one unit in the last place: it
+    /// stays within its bounds and, if it is above its jump, at the jump.
+    fn reduced(&self, task: usize, over: f64, bounds: Bounds) -> f64 {
+        let spend = self.spend[task];
+        let least = if spend > 0.0 { bounds.min.max(bounds.at_least) } else { bounds.min };
+        let jumps = self.prepared.curves[task].jumps();
+        let reached = crate::curve::jumps_reached(jumps, spend);
+        let jump = reached.checked_sub(1).map_or(0.0, |last| jumps[last]);
+        let needed = if spend > jump { jump } else { 0.0 };
+        (spend - over).min(spend.next_down()).max(least.max(needed)).min(spend)
+    }
 }
 
 /// The reason for unspent budget.
 fn reason(prepared: &PreparedProblem, spend: &[f64]) -> UnspentReason {
     let wants_more = |task: usize| {
-        let (curve, max) = (&prepared.curves[task], prepared.bounds[task].max);
+        let (curve, max) = (&prepared.curves[task], prepared.given_bounds[task].max);
         prepared.values[task] > 0.0
             && spend[task] >= max
             && curve.saturates_at() > max

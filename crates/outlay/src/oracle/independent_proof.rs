@@ -5,11 +5,11 @@
 //! alone, by bisection. It is slow, simple and independent.
 
 use super::Allocation;
-use super::certificate::best_surplus;
+use super::certificate::{best_surplus, relaxed_bounds, relaxed_residual};
 use super::prepared::max_spend;
-use super::tolerances::{BOUND_ROUNDING, SUM_TOLERANCE};
-use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Problem};
+use super::tolerances::{BOUND_ROUNDING, SUM_TOLERANCE, curve_rounding};
+use crate::numeric::compensated::{Sum, sum};
+use crate::problem::{Bounds, Problem, Task, max_total};
 
 /// The result of a proof attempt.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,14 +54,14 @@ const MULTIPLIER_BISECTIONS: usize = 90;
 #[must_use]
 pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_parts: u64) -> Proof {
     let budget = allocation.budget;
-    let residual = (budget - sum(problem.tasks().iter().map(|task| task.bounds().min))).max(0.0);
-    let whole = problem.tasks().iter().map(|task| {
-        let bounds = task.bounds();
-        Bounds { max: bounds.max.min(max_spend(bounds.min, residual, budget)), ..bounds }
-    });
+    let mut whole = relaxed_bounds(problem);
+    let residual = relaxed_residual(budget, &whole);
+    for bounds in &mut whole {
+        bounds.max = bounds.max.min(max_spend(bounds.min, residual));
+    }
     let enough = allocation.upper_bound * (1.0 + SUM_TOLERANCE);
     let mut parts = 1;
-    let mut open = vec![bound_part(problem, values, budget, whole.collect())];
+    let mut open = vec![bound_part(problem, values, budget, whole)];
     let mut closed = f64::NEG_INFINITY;
     // Depth first: it needs little memory, and the order does not matter for a proof.
     while let Some(part) = open.pop() {
@@ -72,7 +72,8 @@ pub fn prove(problem: &Problem, values: &[f64], allocation: &Allocation, max_par
         for bounds in halves(part.bounds[task], at) {
             let mut half = part.bounds.clone();
             half[task] = bounds;
-            if sum(half.iter().map(|bounds| bounds.min)) <= budget * (1.0 + SUM_TOLERANCE) {
+            let min_total: Sum = half.iter().map(|bounds| bounds.min).collect();
+            if !min_total.exceeds(max_total(budget)) {
                 let mut half = bound_part(problem, values, budget, half);
                 half.bound = half.bound.min(part.bound);
                 open.push(half);
@@ -98,18 +99,20 @@ fn halves(bounds: Bounds, at: f64) -> [Bounds; 2] {
 /// The best multiplier for a part, its bound, and the task with the largest jump of demand.
 fn bound_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds>) -> Part {
     let tasks = problem.tasks();
+    let residual = relaxed_residual(budget, &bounds);
+    let rounding = BOUND_ROUNDING + curve_rounding(tasks.iter().map(Task::curve));
     let demand = |multiplier: f64, task: usize| {
         best_surplus(tasks[task].curve(), values[task], multiplier, bounds[task])
     };
     let total = |multiplier: f64| {
-        let mut spend = 0.0;
+        let mut above = 0.0;
         let surplus = sum((0..tasks.len()).map(|task| {
             let (surplus, demand) = demand(multiplier, task);
-            spend += demand;
+            above += demand - bounds[task].min;
             surplus
         }));
-        let bound = surplus + multiplier * budget;
-        (bound + BOUND_ROUNDING * (bound.abs() + multiplier * budget), spend)
+        let bound = surplus + multiplier * residual;
+        (bound + rounding * (bound.abs() + multiplier * residual), above)
     };
     // The multiplier is bracketed by the total value per budget, within 45 units of the logarithm.
     let value_sum = values.iter().sum::<f64>().max(f64::MIN_POSITIVE);
@@ -117,9 +120,9 @@ fn bound_part(problem: &Problem, values: &[f64], budget: f64, bounds: Vec<Bounds
     let (mut best, _) = total(0.0);
     for _ in 0..MULTIPLIER_BISECTIONS {
         let middle = 0.5 * (low + high);
-        let (bound, spend) = total(middle.exp());
+        let (bound, above) = total(middle.exp());
         best = best.min(bound);
-        if spend > budget {
+        if above > residual {
             low = middle;
         } else {
             high = middle;

@@ -15,7 +15,7 @@
 //! | steps, tiers, concave | labels with a concave remainder, if branch and bound stops | `mixture` |
 //! | users' functions | one of these on upper and lower limits, which are refined | `black_box` |
 //!
-//! `presolve` drops tasks without a choice, `prepared` arranges a problem for these solvers,
+//! `presolve` drops excluded tasks, `prepared` arranges a problem for these solvers,
 //! `finalize` turns their solution into an
 //! [`Allocation`], and `certificate` and `independent_proof` check it.
 
@@ -51,6 +51,7 @@ use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 
+use crate::curve::AMOUNT_RANGE;
 use crate::problem::{Leftover, Problem};
 use black_box::BlackBoxes;
 use branch_and_bound::{Stop, Tree, TreeResult};
@@ -62,7 +63,7 @@ use mixture::Mixture;
 use multiplier::{Relaxation, Relaxed};
 use prepared::PreparedProblem;
 use presolve::Presolve;
-use tolerances::{OPTIMAL_GAP, SUM_TOLERANCE};
+use tolerances::OPTIMAL_GAP;
 
 /// The default relative gap at which a search over smooth curves stops.
 pub const DEFAULT_TOLERANCE: f64 = 1e-9;
@@ -147,6 +148,9 @@ pub struct Oracle {
     top_m: Option<TopM>,
     /// The warm start for problems in which every task is concave.
     taylor: Option<TaylorSolver>,
+    /// The solver of the relaxed problem, if every task is concave and the lower bounds once took
+    /// nearly all of the budget.
+    relaxed: Option<Box<Oracle>>,
     allocation: Allocation,
 }
 
@@ -158,8 +162,8 @@ struct Outcome {
     multiplier: f64,
     /// The multiplier of the node in which the split was found.
     node_multiplier: f64,
-    /// No demand depends smoothly on the multiplier.
-    is_flat: bool,
+    /// The smallest multiplier that proves the bound of the first relaxation.
+    price: f64,
     /// The unspent budget of the first relaxation, if its solution is the result.
     left: Option<f64>,
     nodes: u64,
@@ -175,7 +179,10 @@ impl Oracle {
             || problem.tasks().iter().collect(),
             |presolve| presolve.kept(problem.tasks()),
         );
-        let prepared = PreparedProblem::new(&tasks);
+        Self { presolve: presolve.map(Box::new), ..Self::of(PreparedProblem::new(&tasks)) }
+    }
+
+    fn of(prepared: PreparedProblem) -> Self {
         let spend_len = prepared.spend_len();
         Self {
             relaxation: Relaxation::default(),
@@ -188,10 +195,11 @@ impl Oracle {
             trial: vec![0.0; spend_len],
             last_multiplier: None,
             top_m: TopM::new(&prepared),
-            taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total),
+            taylor: TaylorSolver::new(&prepared.concave, &prepared.bounds, prepared.min_total()),
+            relaxed: None,
             allocation: Allocation::empty(prepared.curves.len()),
             prepared,
-            presolve: presolve.map(Box::new),
+            presolve: None,
         }
     }
 
@@ -254,7 +262,7 @@ impl Oracle {
         Ok(&self.allocation)
     }
 
-    /// Allocates to the tasks that were not dropped what the others leave.
+    /// Allocates to the tasks that are not excluded.
     #[inline(never)]
     fn allocate_kept(
         &mut self,
@@ -278,10 +286,8 @@ impl Oracle {
         options: &Options,
     ) -> Result<(), AllocationError> {
         presolve.load(values)?;
-        self.check_budget_with(Some(presolve), budget)?;
-        let left = (budget - presolve.fixed_total).max(0.0);
-        if !self.allocate_quickly(&presolve.values, left, options) {
-            self.allocate_by_search(&presolve.values, left, options)?;
+        if !self.allocate_quickly(&presolve.values, budget, options) {
+            self.allocate_by_search(&presolve.values, budget, options)?;
         }
         presolve.expand(&self.allocation, values, budget, options);
         Ok(())
@@ -297,6 +303,9 @@ impl Oracle {
     ) -> Result<(), AllocationError> {
         self.top_m.iter_mut().for_each(TopM::invalidate);
         self.check(values, budget, options)?;
+        if !self.prepared.is_relaxed && self.prepared.leaves_little(budget) {
+            return self.allocate_relaxed(values, budget, options);
+        }
         let value_scale = self.prepared.value_scale;
         self.prepared.load(values, budget, self.last_multiplier.is_none_or(|price| price == 0.0));
         // The last multiplier was scaled by the value scale of that call.
@@ -307,8 +316,8 @@ impl Oracle {
         // A subnormal multiplier has lost its digits, and proves no more than zero does.
         let multiplier = normal_or_zero(outcome.multiplier);
         self.last_multiplier = Some(multiplier);
-        let multiplier = multiplier.max(self.prepared.unaffordable_multiplier());
-        let outcome = Outcome { multiplier, ..outcome };
+        let price = outcome.price.max(self.prepared.unaffordable_multiplier());
+        let outcome = Outcome { multiplier, price, ..outcome };
         finalize::finalize(
             &self.prepared,
             &mut self.best,
@@ -316,7 +325,20 @@ impl Oracle {
             outcome,
             options,
             &mut self.allocation,
-        );
+        )
+    }
+
+    /// The allocation by the relaxed problem, without a warm start.
+    fn allocate_relaxed(
+        &mut self,
+        values: &[f64],
+        budget: f64,
+        options: &Options,
+    ) -> Result<(), AllocationError> {
+        let prepared = &self.prepared;
+        let relaxed = self.relaxed.get_or_insert_with(|| Box::new(Self::of(prepared.relaxed())));
+        relaxed.reset();
+        self.allocation.clone_from(relaxed.allocate(values, budget, options)?);
         Ok(())
     }
 
@@ -326,6 +348,9 @@ impl Oracle {
             return top_m.allocate(values, budget, options, &mut self.allocation);
         }
         if self.taylor.is_none() || !(options.tolerance >= 0.0) {
+            return false;
+        }
+        if self.prepared.leaves_little(budget) {
             return false;
         }
         let needs_start = self.taylor.as_ref().is_some_and(TaylorSolver::needs_start);
@@ -379,7 +404,7 @@ impl Oracle {
             bound: root.bound,
             multiplier: root.multiplier,
             node_multiplier: root.multiplier,
-            is_flat: root.is_flat,
+            price: root.price,
             left: Some(root.residual_left),
             nodes: 1,
             labels: 0,
@@ -529,34 +554,19 @@ impl Oracle {
     /// Checks that the budget is valid and covers the lower bounds.
     #[inline]
     pub(crate) fn check_budget(&self, budget: f64) -> Result<(), AllocationError> {
-        self.check_budget_with(self.presolve.as_deref(), budget)
-    }
-
-    #[inline]
-    fn check_budget_with(
-        &self,
-        presolve: Option<&Presolve>,
-        budget: f64,
-    ) -> Result<(), AllocationError> {
-        let fixed = presolve.map_or(0.0, |presolve| presolve.fixed_total);
-        let is_valid = budget >= 0.0 && budget.is_finite();
-        if is_valid && covers(budget, self.prepared.min_total + fixed) {
+        let is_valid = budget == 0.0 || AMOUNT_RANGE.contains(&budget);
+        if is_valid && self.prepared.is_covered(budget) {
             return Ok(());
         }
-        Err(if is_valid {
-            self.infeasible(presolve, budget)
-        } else {
-            AllocationError::BadBudget(budget)
-        })
+        Err(if is_valid { self.infeasible(budget) } else { AllocationError::BadBudget(budget) })
     }
 
     #[cold]
-    fn infeasible(&self, presolve: Option<&Presolve>, budget: f64) -> AllocationError {
-        let fixed = presolve.map_or(0.0, |presolve| presolve.fixed_total);
+    fn infeasible(&self, budget: f64) -> AllocationError {
         AllocationError::Infeasible {
-            needed: self.prepared.min_total + fixed,
+            needed: self.prepared.min_total(),
             budget,
-            largest_lower_bounds: largest_lower_bounds(&self.prepared, presolve),
+            largest_lower_bounds: self.prepared.largest_lower_bounds(),
         }
     }
 }
@@ -571,11 +581,6 @@ fn outcome_of_tree(settled: Outcome, found: TreeResult) -> Outcome {
         left: None,
         ..settled
     }
-}
-
-/// Whether a budget covers lower bounds with this sum, up to rounding.
-pub(crate) fn covers(budget: f64, needed: f64) -> bool {
-    needed <= budget * (1.0 + SUM_TOLERANCE)
 }
 
 /// The number itself, or zero if it is subnormal.
@@ -599,22 +604,4 @@ fn are_valid(values: &[f64]) -> bool {
         }
     }
     rest.iter().all(is_valid) && least == [0.0; 8] && odd == [0.0; 8]
-}
-
-/// The tasks with the largest lower bounds.
-fn largest_lower_bounds(
-    prepared: &PreparedProblem,
-    presolve: Option<&Presolve>,
-) -> Vec<(String, f64)> {
-    let fixed = presolve.into_iter().flat_map(Presolve::fixed_spends);
-    let mut tasks: Vec<(String, f64)> = prepared
-        .largest_lower_bounds()
-        .into_iter()
-        .chain(
-            fixed.filter(|(_, spend)| *spend > 0.0).map(|(name, spend)| (name.to_owned(), spend)),
-        )
-        .collect();
-    tasks.sort_by(|a, b| b.1.total_cmp(&a.1));
-    tasks.truncate(AllocationError::MAX_LISTED);
-    tasks
 }

@@ -12,10 +12,10 @@ use super::mckp::{IdenticalThresholds, Member, StepItems};
 use super::multiplier::View;
 use super::presolve::StepsAlone;
 use super::sigmoid::Sigmoids;
-use super::tolerances::negligible;
+use super::tolerances::{SUCCESS_ACCURACY, curve_rounding};
 use crate::curve::Curve;
-use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Task};
+use crate::numeric::compensated::{Sum, sum};
+use crate::problem::{Bounds, Task, max_total};
 
 /// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
@@ -23,7 +23,16 @@ pub(super) struct PreparedProblem {
     /// The names that messages may need, by task: see [`names_for_messages`].
     names: HashMap<usize, String>,
     pub(super) curves: Vec<Curve>,
+    /// The bounds as given, and those of the solvers.
+    pub(super) given_bounds: Vec<Bounds>,
     pub(super) bounds: Vec<Bounds>,
+    /// Whether the solvers' bounds and budget are relaxed by the tolerance of feasibility.
+    ///
+    /// Every certificate must hold for all plans that are feasible up to that tolerance. If every
+    /// task is concave, this is a matter of the last digits, and the rounding term of the bound
+    /// covers it. With jumps and steep ramps the tolerance itself can be worth something, so the
+    /// relaxed problem is solved.
+    pub(super) is_relaxed: bool,
     pub(super) concave: ConcaveTasks,
     /// A sample of the tasks in bulk, if they are many.
     sample: Option<Sample>,
@@ -44,7 +53,11 @@ pub(super) struct PreparedProblem {
     pub(super) classes: Classes,
     /// The rank of each domain in its class.
     pub(super) rank: Vec<u32>,
-    pub(super) min_total: f64,
+    /// The sums of the given lower bounds and of the solvers'.
+    given_min_total: Sum,
+    min_total: Sum,
+    /// The relative rounding of the successes in the bound.
+    pub(super) success_rounding: f64,
     /// Whether any curve is a step curve.
     pub(super) has_steps: bool,
     /// Whether any curve has a floor.
@@ -55,14 +68,22 @@ pub(super) struct PreparedProblem {
     /// A power of two near the largest value: products of values and slopes then stay within
     /// floating point, and dividing by it changes no digit.
     pub(super) value_scale: f64,
+    /// Whether a positive value underflows, or nearly so, when it is scaled.
+    pub(super) has_tiny_values: bool,
     /// The value of a success of each domain; one for a group.
     pub(super) weights: Vec<f64>,
     /// No call was loaded yet.
     is_new: bool,
     /// The value of the floors, whatever is spent.
     pub(super) constant: f64,
+    /// The budget as given, and that of the solvers.
+    pub(super) given_budget: f64,
     pub(super) budget: f64,
+    /// The solvers' budget less their lower bounds, exactly and rounded up.
+    pub(super) residual_sum: Sum,
     pub(super) residual: f64,
+    /// The part of the residual budget that only the tolerance grants.
+    pub(super) spare: f64,
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
     /// The envelope of each domain, then those of narrowed domains.
@@ -72,13 +93,32 @@ pub(super) struct PreparedProblem {
 
 impl PreparedProblem {
     pub(super) fn new(tasks: &[&Task]) -> Self {
+        let names = names_for_messages(tasks);
         let curves: Vec<Curve> = tasks.iter().map(|task| task.curve().clone()).collect();
         let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
+        let is_concave = |(curve, &bounds)| ConcaveTasks::accepts(curve, bounds);
+        let is_relaxed = !curves.iter().zip(&bounds).all(is_concave);
+        Self::of(names, curves, bounds, is_relaxed)
+    }
+
+    /// The same problem with relaxed bounds and budgets.
+    pub(super) fn relaxed(&self) -> Self {
+        Self::of(self.names.clone(), self.curves.clone(), self.given_bounds.clone(), true)
+    }
+
+    fn of(
+        names: HashMap<usize, String>,
+        curves: Vec<Curve>,
+        given_bounds: Vec<Bounds>,
+        is_relaxed: bool,
+    ) -> Self {
+        let relax = |bounds: &Bounds| if is_relaxed { bounds.relaxed() } else { *bounds };
+        let bounds: Vec<Bounds> = given_bounds.iter().map(relax).collect();
         let concave = ConcaveTasks::new(&curves, &bounds);
         let mut domains = Vec::new();
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
             if !ConcaveTasks::accepts(curve, bounds) {
-                domains.push(Domain::new(task, curve, bounds));
+                domains.push(Domain::new(task, curve, bounds, is_lot(given_bounds[task])));
             }
         }
         let sample = Sample::new(&concave, &curves, &bounds);
@@ -100,12 +140,21 @@ impl PreparedProblem {
             }
         }
         Self {
-            names: names_for_messages(tasks, &bounds),
+            names,
             has_steps: domains.iter().any(|domain| domain.form.is_steps()),
             has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
-            min_total: sum(bounds.iter().map(|bounds| bounds.min)),
+            success_rounding: if is_steps_only {
+                0.0
+            } else {
+                SUCCESS_ACCURACY + curve_rounding(&curves)
+            },
+            given_min_total: given_bounds.iter().map(|bounds| bounds.min).collect(),
+            min_total: bounds.iter().map(|bounds| bounds.min).collect(),
+            values: vec![0.0; curves.len()],
             curves,
+            given_bounds,
             bounds,
+            is_relaxed,
             concave,
             sample,
             sigmoids,
@@ -117,13 +166,16 @@ impl PreparedProblem {
             is_alone: false,
             classes,
             rank,
-            values: vec![0.0; tasks.len()],
             value_scale: 1.0,
+            has_tiny_values: false,
             weights: vec![1.0; count],
             is_new: true,
             constant: 0.0,
+            given_budget: 0.0,
             budget: 0.0,
+            residual_sum: Sum::default(),
             residual: 0.0,
+            spare: 0.0,
             low: vec![0.0; count],
             high: vec![0.0; count],
             // The solver of step curves has its own envelopes.
@@ -139,8 +191,8 @@ impl PreparedProblem {
 
     /// The tasks with the largest lower bounds.
     pub(super) fn largest_lower_bounds(&self) -> Vec<(String, f64)> {
-        let tasks = largest_lower_bounds(&self.bounds).into_iter();
-        tasks.map(|task| (self.name(task).to_owned(), self.bounds[task].min)).collect()
+        let tasks = largest_lower_bounds(&self.given_bounds).into_iter();
+        tasks.map(|task| (self.name(task).to_owned(), self.given_bounds[task].min)).collect()
     }
 
     /// The length of a spend vector: one entry per task, then one per group.
@@ -150,10 +202,39 @@ impl PreparedProblem {
 
     /// Loads the values and the budget of a call into the sample alone.
     pub(super) fn load_sample(&mut self, values: &[f64], budget: f64) {
-        self.residual = (budget - self.min_total).max(0.0);
+        self.load_budget(budget);
         if let Some(sample) = &mut self.sample {
             sample.load(values, self.residual);
         }
+    }
+
+    /// The sum of the given lower bounds.
+    pub(super) fn min_total(&self) -> f64 {
+        self.given_min_total.value()
+    }
+
+    /// Whether a budget covers the lower bounds.
+    pub(super) fn is_covered(&self, budget: f64) -> bool {
+        !self.given_min_total.exceeds(max_total(budget))
+    }
+
+    /// Whether the lower bounds take nearly all of a budget: then the rounding term of a concave
+    /// problem would not be small.
+    pub(super) fn leaves_little(&self, budget: f64) -> bool {
+        self.given_min_total.exceeds((1.0 - MIN_RESIDUAL_SHARE) * budget)
+    }
+
+    fn load_budget(&mut self, budget: f64) {
+        self.given_budget = budget;
+        self.budget = if self.is_relaxed { max_total(budget) } else { budget };
+        self.residual_sum = self.min_total.negated();
+        self.residual_sum.add(self.budget);
+        self.residual = round_up(self.residual_sum).max(0.0);
+        self.spare = if self.is_relaxed {
+            self.residual - rounded_up_difference(budget, self.given_min_total).max(0.0)
+        } else {
+            0.0
+        };
     }
 
     /// Loads the values and the budget of a call; a cold call also needs the sample.
@@ -161,14 +242,16 @@ impl PreparedProblem {
         self.value_scale = power_of_two_near(largest(values));
         let per_unit = 1.0 / self.value_scale;
         self.values.iter_mut().zip(values).for_each(|(scaled, value)| *scaled = value * per_unit);
+        let is_tiny = |(scaled, value): (&f64, &f64)| (*scaled < MIN_VALUE) & (*value > 0.0);
+        self.has_tiny_values =
+            self.values.iter().zip(values).fold(false, |any, pair| any | is_tiny(pair));
         let values = std::mem::take(&mut self.values);
         if self.has_floors {
             self.constant =
                 sum(self.curves.iter().zip(&values).map(|(curve, value)| value * curve.floor()));
         }
         let last = (self.budget, self.residual);
-        self.budget = budget;
-        self.residual = (budget - self.min_total).max(0.0);
+        self.load_budget(budget);
         self.concave.load(&values, self.residual);
         if let Some(sample) = self.sample.as_mut().filter(|_| is_cold) {
             sample.load(&values, self.residual);
@@ -181,7 +264,7 @@ impl PreparedProblem {
         if let Some(steps) = &mut self.steps {
             let alone = self.steps_alone.as_ref().filter(|_| self.is_alone);
             let domains = alone.map_or(&self.domains, |alone| &alone.domains);
-            steps.load(domains, &self.curves, plain, self.residual, budget);
+            steps.load(domains, &self.curves, plain, self.residual, self.budget);
             steps.load_weights(&values, &mut self.weights);
             self.values = values;
             return;
@@ -237,13 +320,7 @@ impl PreparedProblem {
     fn load_domain(&mut self, position: usize, is_group: bool) {
         let domain = &self.domains[position];
         let low = domain.min;
-        let most = low + self.residual;
-        let asks_for_digits = domain.form.is_steps() || domain.at_least > most;
-        let high = domain.max.min(if asks_for_digits {
-            max_spend(low, self.residual, self.budget)
-        } else {
-            most
-        });
+        let high = domain.max.min(max_spend(low, self.residual));
         (self.low[position], self.high[position]) = (low, high);
         let envelope = &mut self.envelopes[position];
         if is_group || envelope.vertices.is_empty() || !envelope.move_end(domain, high) {
@@ -283,6 +360,8 @@ impl PreparedProblem {
             others: self.sigmoids.others(),
             narrowed: &[],
             residual: self.residual,
+            spare: self.spare,
+            rounded_budget: if self.is_relaxed { 0.0 } else { self.budget },
         }
     }
 
@@ -306,10 +385,11 @@ impl PreparedProblem {
 
 /// The names of users' functions and of the tasks with the largest lower bounds. All names of 10^6
 /// tasks would take as much memory as their curves.
-fn names_for_messages(tasks: &[&Task], bounds: &[Bounds]) -> HashMap<usize, String> {
+fn names_for_messages(tasks: &[&Task]) -> HashMap<usize, String> {
+    let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
     let customs = (0..tasks.len()).filter(|&task| tasks[task].curve().is_custom());
     customs
-        .chain(largest_lower_bounds(bounds))
+        .chain(largest_lower_bounds(&bounds))
         .map(|task| (task, tasks[task].name().to_owned()))
         .collect()
 }
@@ -320,6 +400,11 @@ fn largest_lower_bounds(bounds: &[Bounds]) -> Vec<usize> {
     tasks.sort_by(|&a, &b| bounds[b].min.total_cmp(&bounds[a].min));
     tasks.truncate(AllocationError::MAX_LISTED);
     tasks
+}
+
+/// Whether the spend is zero or one amount.
+fn is_lot(given: Bounds) -> bool {
+    given.at_least > 0.0 && given.at_least >= given.max
 }
 
 /// The largest of nonnegative numbers, in a form that the compiler vectorises.
@@ -336,7 +421,7 @@ fn largest(numbers: &[f64]) -> f64 {
 }
 
 /// The power of two with the same exponent, limited so that its inverse is normal; one for zero.
-fn power_of_two_near(number: f64) -> f64 {
+pub(super) fn power_of_two_near(number: f64) -> f64 {
     if number > 0.0 {
         f64::from_bits(number.clamp(1e-300, 1e300).to_bits() & f64::INFINITY.to_bits())
     } else {
@@ -344,11 +429,29 @@ fn power_of_two_near(number: f64) -> f64 {
     }
 }
 
-/// The largest spend of a task if all others get their lower bounds. Sums of decimals that miss a
-/// jump or `at_least` by their last digits are rounded up to it.
-pub(super) fn max_spend(min: f64, residual: f64, budget: f64) -> f64 {
-    min + residual + negligible(budget)
+/// The largest spend of a task if all others get their lower bounds, rounded up.
+pub(super) fn max_spend(min: f64, residual: f64) -> f64 {
+    let mut spend = Sum::from(min);
+    spend.add(residual);
+    round_up(spend)
 }
+
+/// `whole - parts`, rounded up.
+pub(super) fn rounded_up_difference(whole: f64, parts: Sum) -> f64 {
+    let mut difference = parts.negated();
+    difference.add(whole);
+    round_up(difference)
+}
+
+fn round_up(sum: Sum) -> f64 {
+    let rounded = sum.value();
+    if sum.exceeds(rounded) { rounded.next_up() } else { rounded }
+}
+
+/// A smaller scaled value may underflow in products.
+const MIN_VALUE: f64 = 1e-290;
+/// If the lower bounds leave less than this share of the budget, a concave problem is relaxed.
+const MIN_RESIDUAL_SHARE: f64 = 1.0 / 64.0;
 
 /// The sample has an eighth of the tasks in bulk, but no more than this.
 const MAX_SAMPLE: usize = 512;

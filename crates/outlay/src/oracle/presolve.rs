@@ -1,8 +1,9 @@
 //! Tasks without a choice are left out before a solver is chosen.
 //!
-//! A task that is excluded (`max = 0`) or fixed (`min = max`) has one possible spend. It is dropped
-//! when an oracle is made: the solvers see the other tasks and the budget that is left for them, so
-//! their method and their answer do not depend on it. Its value is added to the result.
+//! An excluded task (`max = 0`) spends nothing. It is dropped when an oracle is made: the solvers
+//! see the other tasks only, so their method and their answer do not depend on it. Its value at zero
+//! is added to the result. A fixed task (`min = max`) stays, because its spend may differ from the
+//! fixed one by the tolerance of feasibility.
 //!
 //! A task without value in a call gets its lower bound. If all tasks that have value in a call are
 //! step curves, [`StepsAlone`] lets the solver for step curves run on them.
@@ -16,68 +17,56 @@ use crate::curve::Curve;
 use crate::numeric::compensated::{Sum, sum};
 use crate::problem::{Bounds, Task};
 
-/// A task with one possible spend.
-#[derive(Debug)]
-struct Fixed {
-    task: usize,
-    name: String,
-    spend: f64,
-    success: f64,
-    /// Whether it would gain from more than its `max`.
-    wants_more: bool,
-}
-
-/// The tasks that were dropped, and the result with them.
+/// The excluded tasks, and the result with them.
 #[derive(Debug)]
 pub(super) struct Presolve {
     kept: Vec<u32>,
-    fixed: Vec<Fixed>,
-    pub(super) fixed_total: f64,
+    excluded: Vec<Excluded>,
     /// The values of the kept tasks in a call.
     pub(super) values: Vec<f64>,
     pub(super) allocation: Allocation,
 }
 
+#[derive(Debug)]
+struct Excluded {
+    task: usize,
+    success: f64,
+    /// Whether it would gain from a spend.
+    wants_more: bool,
+}
+
 impl Presolve {
-    /// None if no task can be dropped, or all of them could.
+    /// None if no task is excluded, or all of them are.
     pub(super) fn new(tasks: &[Task]) -> Option<Self> {
-        let is_fixed = |task: &Task| task.bounds().min == task.bounds().max;
-        let count = tasks.iter().filter(|task| is_fixed(task)).count();
+        let is_excluded = |task: &Task| task.bounds().max == 0.0;
+        let count = tasks.iter().filter(|task| is_excluded(task)).count();
         if count == 0 || count == tasks.len() {
             return None;
         }
-        let (mut kept, mut fixed) = (Vec::with_capacity(tasks.len() - count), Vec::new());
+        let (mut kept, mut excluded) = (Vec::with_capacity(tasks.len() - count), Vec::new());
         for (position, task) in tasks.iter().enumerate() {
-            if !is_fixed(task) {
+            if !is_excluded(task) {
                 kept.push(position as u32);
                 continue;
             }
-            let (curve, spend) = (task.curve(), task.bounds().max);
-            fixed.push(Fixed {
+            let curve = task.curve();
+            excluded.push(Excluded {
                 task: position,
-                name: task.name().to_owned(),
-                spend,
-                success: curve.success(spend),
-                wants_more: curve.saturates_at() > spend && curve.height() > 0.0,
+                success: curve.success(0.0),
+                wants_more: curve.saturates_at() > 0.0 && curve.height() > 0.0,
             });
         }
         Some(Self {
-            fixed_total: sum(fixed.iter().map(|fixed| fixed.spend)),
             values: vec![0.0; kept.len()],
             allocation: Allocation::empty(tasks.len()),
             kept,
-            fixed,
+            excluded,
         })
     }
 
     /// The tasks that are left.
     pub(super) fn kept<'t>(&self, tasks: &'t [Task]) -> Vec<&'t Task> {
         self.kept.iter().map(|&task| &tasks[task as usize]).collect()
-    }
-
-    /// The names and spends of the fixed tasks.
-    pub(super) fn fixed_spends(&self) -> impl Iterator<Item = (&str, f64)> {
-        self.fixed.iter().map(|fixed| (fixed.name.as_str(), fixed.spend))
     }
 
     /// Takes the values of the kept tasks.
@@ -109,10 +98,10 @@ impl Presolve {
             (all.spend[task as usize], all.success[task as usize]) = (spend, success);
         }
         let (mut value, mut wants_more) = (Sum::default(), false);
-        for fixed in &self.fixed {
-            (all.spend[fixed.task], all.success[fixed.task]) = (fixed.spend, fixed.success);
-            value.add(values[fixed.task] * fixed.success);
-            wants_more |= fixed.wants_more && values[fixed.task] > 0.0;
+        for excluded in &self.excluded {
+            all.success[excluded.task] = excluded.success;
+            value.add(values[excluded.task] * excluded.success);
+            wants_more |= excluded.wants_more && values[excluded.task] > 0.0;
         }
         let value = value.value();
         all.budget = budget;

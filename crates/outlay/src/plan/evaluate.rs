@@ -1,9 +1,9 @@
 //! Evaluates a plan against the best allocation.
 
-use super::{SLACK, Violation, value_of, violations};
+use super::{EQUAL_VALUES, Violation, value_of, violations};
 use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle};
-use crate::problem::Problem;
+use crate::problem::{FEASIBILITY_TOLERANCE, Problem};
 
 /// A plan, its value, and the best allocation to compare it with.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,6 +60,18 @@ pub enum PlanError {
         /// The spend.
         spend: f64,
     },
+    /// The plan is feasible and worth more than the upper bound on every feasible plan.
+    #[error(
+        "the plan is worth {value}, more than the upper bound {upper_bound} on every plan: either \
+         a custom function does not have its declared shape, or this is a bug in outlay; please \
+         report it with the problem file and the plan"
+    )]
+    BoundBeaten {
+        /// The value of the plan.
+        value: f64,
+        /// The bound.
+        upper_bound: f64,
+    },
     /// The oracle returned an error.
     #[error(transparent)]
     Allocation(#[from] AllocationError),
@@ -71,7 +83,8 @@ pub enum PlanError {
 /// If the plan's total differs from the budget, `best_for_total` compares at the plan's total too.
 ///
 /// # Errors
-/// If the plan has the wrong length or an invalid spend, or the oracle returns an error.
+/// If the plan has the wrong length or an invalid spend, if the oracle returns an error, or if the
+/// plan shows that its upper bound is wrong.
 pub fn evaluate(
     problem: &Problem,
     values: &[f64],
@@ -88,16 +101,16 @@ pub fn evaluate(
     let within_bounds =
         violations.iter().all(|violation| matches!(violation, Violation::OverBudget { .. }));
     let compare = |best, feasible| Comparison::new(problem, best, plan, total, value, feasible);
-    let best_for_total = if (total - budget).abs() <= budget * SLACK {
+    let best_for_total = if (total - budget).abs() <= budget * FEASIBILITY_TOLERANCE {
         None
     } else {
         match oracle.allocate(values, total, options) {
-            Ok(best) => Some(compare(best.clone(), within_bounds)),
+            Ok(best) => Some(compare(best.clone(), within_bounds)?),
             Err(AllocationError::Infeasible { .. }) => None,
             Err(error) => return Err(error.into()),
         }
     };
-    let best = compare(best, violations.is_empty());
+    let best = compare(best, violations.is_empty())?;
     Ok(Evaluation { budget, plan: plan.to_vec(), total, value, violations, best, best_for_total })
 }
 
@@ -120,19 +133,23 @@ impl Comparison {
         total: f64,
         value: f64,
         feasible: bool,
-    ) -> Self {
+    ) -> Result<Self, PlanError> {
+        if feasible && value > allocation.upper_bound {
+            let upper_bound = allocation.upper_bound;
+            return Err(PlanError::BoundBeaten { value, upper_bound });
+        }
         let keeps_plan = feasible && is_at_least_as_good(&allocation, total, value);
         if keeps_plan {
             adopt(problem, &mut allocation, plan, total, value);
         }
         let lift = allocation.value - value;
-        Self {
+        Ok(Self {
             lift,
             relative_lift: (value > 0.0).then(|| lift / value),
             moves: allocation.spend.iter().zip(plan).map(|(best, plan)| best - plan).collect(),
             keeps_plan,
             allocation,
-        }
+        })
     }
 }
 
@@ -140,16 +157,16 @@ impl Comparison {
 fn is_at_least_as_good(allocation: &Allocation, total: f64, value: f64) -> bool {
     let found_total = allocation.budget - allocation.unspent;
     value > allocation.value
-        || (value >= allocation.value * (1.0 - SLACK) && total <= found_total * (1.0 + SLACK))
+        || (value >= allocation.value * (1.0 - EQUAL_VALUES)
+            && total <= found_total * (1.0 + FEASIBILITY_TOLERANCE))
 }
 
 /// Replaces the allocation by the plan. Upper bound and multiplier stay those of the search.
 fn adopt(problem: &Problem, allocation: &mut Allocation, plan: &[f64], total: f64, value: f64) {
     allocation.set_spend(problem, plan);
     allocation.value = value;
-    allocation.upper_bound = allocation.upper_bound.max(value);
     allocation.unspent = (allocation.budget - total).max(0.0);
-    if allocation.unspent <= allocation.budget * SLACK {
+    if allocation.unspent <= allocation.budget * FEASIBILITY_TOLERANCE {
         allocation.unspent = 0.0;
         allocation.unspent_reason = None;
     }
@@ -179,7 +196,7 @@ mod tests {
         let job = |at: f64| TaskSpec::new(at.to_string(), Curve::threshold(at).unwrap());
         let tasks = vec![job(2.0), job(6.0)];
         let problem = ProblemSpec { budget: 8.0, tasks, ..ProblemSpec::default() }.check().unwrap();
-        let comparison = Comparison::new(&problem, missed, &[2.0, 6.0], 8.0, 3.0, true);
+        let comparison = Comparison::new(&problem, missed, &[2.0, 6.0], 8.0, 3.0, true).unwrap();
         assert!(comparison.keeps_plan);
         let Allocation { success, value, upper_bound, unspent, unspent_reason, .. } =
             comparison.allocation;

@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use super::value_of;
-use super::violation::allows;
 use crate::numeric::compensated::sum;
 use crate::oracle::{Allocation, AllocationError, Options, Oracle, UnspentReason};
 use crate::problem::{Leftover, Problem};
@@ -43,7 +42,7 @@ pub fn frontier(
             .last()
             .filter(|previous| previous.budget <= budget && previous.value > point.value)
         {
-            carry(problem, values, previous, &mut point, options.leftover);
+            carry(problem, values, previous, &mut point, options.leftover)?;
         }
         let goes_on = each(&point);
         points.push(point);
@@ -61,7 +60,7 @@ fn carry(
     previous: &Allocation,
     point: &mut Allocation,
     leftover: Leftover,
-) {
+) -> Result<(), AllocationError> {
     let mut spend = previous.spend.clone();
     let rest = (point.budget - sum(spend.iter().copied())).max(0.0);
     let recipient = recipient_of(problem, values, &spend, rest, leftover);
@@ -71,10 +70,14 @@ fn carry(
     point.set_spend(problem, &spend);
     // The rest can only add; the sum of the terms may still lose the last digit.
     point.value = value_of(problem, values, &point.spend).max(previous.value);
-    point.upper_bound = point.upper_bound.max(point.value);
+    if point.value > point.upper_bound {
+        let Allocation { value, upper_bound, .. } = *point;
+        return Err(AllocationError::BoundBeaten { value, upper_bound });
+    }
     point.unspent = if recipient.is_some() { 0.0 } else { rest };
     point.unspent_reason =
         (point.unspent > 0.0).then(|| point.unspent_reason.unwrap_or(UnspentReason::CurveFlat));
+    Ok(())
 }
 
 /// The task that gains most from `rest`, the first of equals. `None` if no task gains and leftovers
@@ -89,7 +92,7 @@ fn recipient_of(
     let mut best: Option<(usize, f64)> = None;
     for (position, task) in problem.tasks().iter().enumerate() {
         let raised = spend[position] + rest;
-        if !allows(task.bounds(), raised) {
+        if !task.bounds().allows(raised) {
             continue;
         }
         let gain = values[position]
@@ -137,7 +140,7 @@ mod tests {
         let problem = problem(tasks);
         let previous = split(3.0, &[3.0, 0.0], 1.0, 1.0);
         let mut point = split(8.0, &[0.0, 8.0], 0.8, 1.6);
-        carry(&problem, &[1.0, 1.0], &previous, &mut point, Leftover::Keep);
+        carry(&problem, &[1.0, 1.0], &previous, &mut point, Leftover::Keep).unwrap();
         assert_eq!(point.spend, [3.0, 5.0]);
         assert_eq!((point.value, point.upper_bound, point.unspent), (1.5, 1.6, 0.0));
     }
@@ -154,13 +157,13 @@ mod tests {
         let problem = problem(tasks);
         let previous = split(3.0, &[0.0, 3.0], 1.0, 1.0);
         let mut kept = split(5.0, &[0.0, 0.0], 0.0, 1.5);
-        carry(&problem, &[1.0, 1.0], &previous, &mut kept, Leftover::Keep);
+        carry(&problem, &[1.0, 1.0], &previous, &mut kept, Leftover::Keep).unwrap();
         assert_eq!(
             (kept.spend, kept.unspent, kept.unspent_reason),
             (vec![0.0, 3.0], 2.0, Some(UnspentReason::CurveFlat))
         );
         let mut spent = split(5.0, &[0.0, 0.0], 0.0, 1.5);
-        carry(&problem, &[1.0, 1.0], &previous, &mut spent, Leftover::Spend);
+        carry(&problem, &[1.0, 1.0], &previous, &mut spent, Leftover::Spend).unwrap();
         assert_eq!((spent.spend, spent.unspent, spent.unspent_reason), (vec![0.0, 5.0], 0.0, None));
     }
 }

@@ -17,8 +17,8 @@ pub use violation::{Violation, violations};
 use crate::numeric::compensated::sum;
 use crate::problem::Problem;
 
-/// Relative tolerance for spends at a bound, because sums of decimals are inexact.
-const SLACK: f64 = 1e-12;
+/// Values that differ by this share are as good as each other.
+const EQUAL_VALUES: f64 = 1e-12;
 
 /// The expected reward of one round in which task `k` is given `spend[k]`.
 #[must_use]

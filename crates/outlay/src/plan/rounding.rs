@@ -11,7 +11,7 @@ use super::task_queue::TaskQueue;
 use super::value_of;
 use crate::curve::{Curve, Family, Shape};
 use crate::oracle::{Allocation, Options, Oracle};
-use crate::problem::{Bounds, Leftover, Problem};
+use crate::problem::{Bounds, FEASIBILITY_TOLERANCE, Leftover, Problem};
 use crate::text::listed;
 
 /// The largest number of moves; a count, so that results do not depend on the machine.
@@ -121,7 +121,7 @@ pub fn round(
 ) -> Result<Rounded, RoundingError> {
     let budget = allocation.budget;
     let unit = Unit::new(unit, budget)?;
-    let spends_all = allocation.unspent <= budget * super::SLACK;
+    let spends_all = allocation.unspent <= budget * FEASIBILITY_TOLERANCE;
     let mut units = Units::new(problem, values, &allocation.spend, unit, budget)?;
     let has_converged = units.settle(&allocation.spend, spends_all);
     let mut upper_bound = Some(allocation.upper_bound);
@@ -172,11 +172,8 @@ impl Unit {
     fn count(self, amount: f64) -> f64 {
         let count = self.per_one.map_or_else(|| amount / self.size, |per_one| amount * per_one);
         let whole = count.round();
-        if (count - whole).abs() <= (whole * super::SLACK).clamp(1e-9, 0.25) {
-            whole
-        } else {
-            count
-        }
+        let is_whole = (count - whole).abs() <= (whole * FEASIBILITY_TOLERANCE).min(0.25);
+        if is_whole { whole } else { count }
     }
 
     fn floor(self, amount: f64) -> i64 {

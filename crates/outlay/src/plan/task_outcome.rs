@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::SLACK;
 use crate::names::names;
 use crate::problem::{Bounds, Problem};
+
+/// A spend this close to a bound, relative to it, is at the bound.
+const NEARBY: f64 = 1e-12;
 
 /// The binding bound of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,7 +39,8 @@ impl BindingBound {
     #[must_use]
     pub fn of(bounds: Bounds, spend: f64, unit: f64) -> Option<Self> {
         let touches = |bound: f64| {
-            (spend - bound).abs() <= bound * SLACK || (spend - bound).abs() < unit * (1.0 - SLACK)
+            let distance = (spend - bound).abs();
+            distance <= bound * NEARBY || distance < unit * (1.0 - NEARBY)
         };
         match bounds {
             Bounds { max: 0.0, .. } => Some(Self::Excluded),

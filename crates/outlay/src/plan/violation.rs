@@ -1,8 +1,7 @@
 //! Violations of the budget or of a task's bounds.
 
-use super::SLACK;
 use crate::numeric::compensated::sum;
-use crate::problem::{Bounds, Problem};
+use crate::problem::{Bounds, Problem, covers};
 
 /// A violated constraint.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,28 +53,25 @@ impl std::fmt::Display for Violation {
     }
 }
 
-/// All violations of an allocation: the budget first, then the tasks in their order.
+/// All violations of an allocation, up to the tolerance of
+/// [feasibility](crate::problem::FEASIBILITY_TOLERANCE): the budget first, then the tasks in their
+/// order.
 #[must_use]
 pub fn violations(problem: &Problem, budget: f64, spend: &[f64]) -> Vec<Violation> {
-    let total = sum(spend.iter().copied());
+    let spends = || spend.iter().copied();
     let over_budget =
-        (total > budget * (1.0 + SLACK)).then_some(Violation::OverBudget { total, budget });
+        (!covers(budget, spends())).then(|| Violation::OverBudget { total: sum(spends()), budget });
     let out_of_bounds = problem
         .tasks()
         .iter()
         .zip(spend)
-        .filter(|(task, spend)| !allows(task.bounds(), **spend))
+        .filter(|(task, spend)| !task.bounds().allows(**spend))
         .map(|(task, &spend)| Violation::OutOfBounds {
             task: task.name().to_owned(),
             spend,
             bounds: task.bounds(),
         });
     over_budget.into_iter().chain(out_of_bounds).collect()
-}
-
-/// Whether `spend` is within the bounds of a task, up to rounding.
-pub(super) fn allows(bounds: Bounds, spend: f64) -> bool {
-    bounds.allows(spend, SLACK)
 }
 
 #[cfg(test)]
@@ -86,7 +82,7 @@ mod tests {
     fn every_bound_is_worded() {
         let broken = |spend, min, max, at_least| {
             let bounds = Bounds { min, max, at_least };
-            assert!(!allows(bounds, spend));
+            assert!(!bounds.allows(spend));
             Violation::OutOfBounds { task: "tv".into(), spend, bounds }.to_string()
         };
         assert_eq!(broken(1.0, 2.0, f64::INFINITY, 0.0), "tv spends 1, less than its min 2");
@@ -101,12 +97,5 @@ mod tests {
             Violation::OverBudget { total: 3.0, budget: 2.0 }.to_string(),
             "the plan spends 3, more than the budget 2"
         );
-    }
-
-    #[test]
-    fn the_last_digit_does_not_break_a_bound() {
-        let bounds = Bounds { min: 0.3, max: 0.3, at_least: 0.0 };
-        assert!(allows(bounds, 0.1 + 0.2));
-        assert!(allows(Bounds { at_least: 5.0, ..Bounds::NONE }, 0.0));
     }
 }

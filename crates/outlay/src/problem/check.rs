@@ -7,12 +7,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::environment::check_environment;
 use super::errors::{ErrorList, FieldPath};
 use super::origins::Origins;
-use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec};
+use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec, covers};
+use crate::curve::{AMOUNT_RANGE, OUT_OF_RANGE};
 use crate::numeric::compensated::sum;
 use crate::text::{listed, one_line};
-
-/// Relative tolerance for bounds that add up to the budget only in decimal arithmetic.
-const BUDGET_SLACK: f64 = 1e-12;
 
 impl ProblemSpec {
     /// Checks everything and returns the problem, or every error at once.
@@ -92,6 +90,9 @@ pub(super) fn check_into(
 ) -> Problem {
     if !errors.has("budget") {
         require_positive(errors, "budget", spec.budget);
+        if spec.budget > 0.0 {
+            require_in_range(errors, "budget", spec.budget);
+        }
     }
     if spec.horizon == Some(0) {
         errors.add("horizon", "must be at least 1, not 0");
@@ -106,7 +107,8 @@ pub(super) fn check_into(
     check_names(tasks, &checked.origins, errors);
     errors.append(checked.errors);
     let needed = sum(tasks.iter().map(|task| task.bounds.min));
-    if !errors.has("budget") && needed > spec.budget * (1.0 + BUDGET_SLACK) {
+    let lower_bounds = tasks.iter().map(|task| task.bounds.min);
+    if !errors.has("budget") && !covers(spec.budget, lower_bounds) {
         let keys = match checked.fixed {
             0 => "min adds",
             fixed if fixed == checked.lower_bounds => "fixed adds",
@@ -189,7 +191,9 @@ fn check_task(
     for (field, number) in
         [("min", task.min), ("max", task.max), ("fixed", task.fixed), ("at_least", task.at_least)]
     {
-        is_valid &= require_amount(errors, FieldPath::Key(&path, field), number);
+        let path = FieldPath::Key(&path, field);
+        is_valid &= require_amount(errors, path, number)
+            && require_in_range(errors, path, number.unwrap_or(0.0));
     }
     if !is_valid {
         return Bounds::NONE;
@@ -315,6 +319,16 @@ fn require_positive(errors: &mut ErrorList, path: &str, number: f64) {
     if !is_positive(number) {
         errors.add(path, format!("must be positive and finite, not {number}"));
     }
+}
+
+/// Whether an amount is zero or in the range of amounts; adds an error if it is not. Infinite ones
+/// are reported elsewhere.
+fn require_in_range(errors: &mut ErrorList, path: impl std::fmt::Display, amount: f64) -> bool {
+    let is_valid = amount == 0.0 || amount.is_infinite() || AMOUNT_RANGE.contains(&amount);
+    if !is_valid {
+        errors.add(path, format!("{OUT_OF_RANGE}, not {amount}"));
+    }
+    is_valid
 }
 
 /// Whether a number, if given, is finite and not negative; adds an error if it is not.

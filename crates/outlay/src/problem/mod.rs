@@ -50,6 +50,7 @@
 mod check;
 mod environment;
 mod errors;
+mod feasibility;
 mod file;
 mod origins;
 mod reward;
@@ -57,6 +58,8 @@ mod reward;
 pub(crate) use environment::LONGEST_DELAY;
 pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
 pub use errors::{ProblemError, ProblemErrors, UnknownTask};
+pub(crate) use feasibility::affordable;
+pub use feasibility::{FEASIBILITY_TOLERANCE, covers, is_feasible, max_total};
 pub use file::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
 pub use reward::RewardLaw;
 
@@ -231,15 +234,6 @@ fn is_zero(number: &f64) -> bool {
 impl Bounds {
     /// No bounds.
     pub const NONE: Self = Self { min: 0.0, max: f64::INFINITY, at_least: 0.0 };
-
-    /// Whether a spend satisfies the bounds up to the relative tolerance `slack`.
-    #[must_use]
-    pub fn allows(&self, spend: f64, slack: f64) -> bool {
-        let reaches = |bound: f64| spend >= bound * (1.0 - slack);
-        reaches(self.min)
-            && spend <= self.max * (1.0 + slack)
-            && (spend == 0.0 || reaches(self.at_least))
-    }
 }
 
 impl Problem {

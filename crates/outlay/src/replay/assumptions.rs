@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::rank_tests::{change, holm, kolmogorov, motion_beyond, rank_correlation};
 use super::{OutcomeRow, Record, TaskRecord, TaskRows, ThresholdRow};
-use crate::curve::{Curve, JUMP_TOLERANCE};
+use crate::curve::Curve;
 use crate::problem::Problem;
 
 /// The significance level, over all tasks.
@@ -223,8 +223,7 @@ fn fit_of_thresholds(curve: &Curve, rows: &[ThresholdRow]) -> Fit {
         let share = below + same.len() as f64 / count;
         // Both are constant or increasing in between, so the largest distance is at a threshold or
         // just before it.
-        let just_before =
-            if at > 0.0 { curve.success(at * JUMP_TOLERANCE * JUMP_TOLERANCE) } else { 0.0 };
+        let just_before = if at > 0.0 { curve.success(at.next_down()) } else { 0.0 };
         distance = distance.max((curve.success(at) - share).abs()).max((just_before - below).abs());
         below = share;
     }

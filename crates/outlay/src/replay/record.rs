@@ -8,9 +8,8 @@
 
 use super::Order;
 use super::step_function::{StepFunction, isotonic_pools};
-use crate::curve::JUMP_TOLERANCE;
 use crate::feedback::{Outcome, Reward};
-use crate::problem::Problem;
+use crate::problem::{Problem, max_total};
 use crate::text::one_line;
 
 /// The spend that success needs, and its reward.
@@ -289,7 +288,7 @@ impl TaskRecord {
 
     /// The pool that a spend replays; `None` below the smallest spend tried.
     fn pool(&self, spend: f64) -> Option<&Pool> {
-        let reached = self.pools.partition_point(|pool| pool.from * JUMP_TOLERANCE <= spend);
+        let reached = self.pools.partition_point(|pool| pool.from <= spend);
         reached.checked_sub(1).map(|last| &self.pools[last])
     }
 
@@ -309,7 +308,7 @@ impl TaskRecord {
     #[must_use]
     pub fn outcome(&self, row: usize, spend: f64) -> Outcome {
         let is_done = match &self.rows {
-            TaskRows::Thresholds(rows) => rows[row].threshold * JUMP_TOLERANCE <= spend,
+            TaskRows::Thresholds(rows) => rows[row].threshold <= spend,
             TaskRows::Outcomes(rows) => rows[row].success,
         };
         match self.rewards[row] {
@@ -322,7 +321,7 @@ impl TaskRecord {
     /// Whether a spend lies outside those that were tried, so that its outcome is unknown.
     #[must_use]
     pub fn is_outside(&self, spend: f64) -> bool {
-        spend > 0.0 && (self.pool(spend).is_none() || spend * JUMP_TOLERANCE > self.known_to)
+        spend > 0.0 && (self.pool(spend).is_none() || spend > max_total(self.known_to))
     }
 
     /// The mean gain per round relative to the largest reward, as a function of the spend; in

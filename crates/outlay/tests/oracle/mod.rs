@@ -3,6 +3,7 @@
 mod black_box;
 mod brute_force;
 mod cardinality;
+mod certificates;
 mod fixtures;
 mod independent_proof;
 mod mixtures;

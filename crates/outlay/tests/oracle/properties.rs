@@ -382,7 +382,7 @@ fn invalid_calls_are_rejected_by_a_warm_oracle() {
         }
         let nothing = oracle.allocate(&[0.0; 5], 1.0, &Options::default()).unwrap();
         assert_eq!((nothing.value, nothing.unspent), (0.0, 1.0));
-        let tiny = oracle.allocate(&good, 1e-300, &Options::default()).unwrap();
+        let tiny = oracle.allocate(&good, 1e-90, &Options::default()).unwrap();
         assert!(tiny.gap() <= 1e-12, "{tiny:?}");
         oracle.allocate(&good, 1.0, &Options::default()).unwrap();
         assert!(

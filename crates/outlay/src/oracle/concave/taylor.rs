@@ -20,7 +20,7 @@ use crate::numeric::compensated::sum;
 use crate::numeric::exp_log::{MEDIUM, TINY, exp};
 use crate::numeric::simd::with_simd4;
 use crate::oracle::evaluation::Output;
-use crate::oracle::tolerances::BOUND_ROUNDING;
+use crate::oracle::tolerances::{BOUND_ROUNDING, SUCCESS_ACCURACY};
 use crate::problem::Bounds;
 
 /// The state of the warm start; the arrays belong to [`ConcaveTasks`].
@@ -440,7 +440,8 @@ impl TaylorSolver {
             }
             let (value, mut residual) = (totals.value.value(), call.free - totals.above.value());
             let bound = value + multiplier * residual;
-            let rounding = BOUND_ROUNDING * (bound.abs() + multiplier * call.free + value);
+            let rounding = BOUND_ROUNDING * (bound.abs() + multiplier * call.budget + value)
+                + SUCCESS_ACCURACY * value;
             if threshold.is_some() {
                 residual = self.fill_ties(multiplier, residual, output);
             }

@@ -107,7 +107,7 @@ fn check_against_curves(problem: &Problem, values: &[f64], budget: f64, answer: 
     for (task, (&spend, &success)) in
         problem.tasks().iter().zip(answer.spend.iter().zip(&answer.success))
     {
-        assert!(task.bounds().allows(spend, 0.0), "{} {spend}", task.name());
+        assert!(task.bounds().allows(spend), "{} {spend}", task.name());
         let by_curve = task.curve().success(spend);
         assert!(
             (success - by_curve).abs() <= 1e-12 * by_curve.max(1e-3),

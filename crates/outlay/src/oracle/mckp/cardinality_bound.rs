@@ -8,7 +8,7 @@
 //! holds for all solutions. Any pair of multipliers proves its bound; how they are found only
 //! matters for speed.
 
-use super::items::{CAPACITY, LpRelaxation, MckpInput, StepItems, UNITS};
+use super::items::{LpRelaxation, MckpInput, StepItems};
 use crate::numeric::compensated::Sum;
 use crate::oracle::tolerances::BOUND_ROUNDING;
 
@@ -309,16 +309,14 @@ impl Case<'_> {
             spent += best.2;
             cardinality_bound += best.3;
         }
-        // Jumps that exceed the budget by rounding fit.
-        let residual =
-            self.input.residual + self.input.budget * ((CAPACITY as f64 - UNITS) / UNITS);
+        let residual = self.input.residual;
         let bound = surplus.value() + multiplier * residual + count_multiplier * self.limit;
         let sizes = value
             + multiplier * (spent + residual)
             + count_multiplier.abs() * (cardinality_bound + self.limit);
         DualPoint {
             multiplier,
-            bound: bound + BOUND_ROUNDING * sizes,
+            bound: bound + BOUND_ROUNDING * sizes + multiplier * self.input.lost_units(),
             slope: residual - spent,
             count_slope: self.limit - cardinality_bound,
         }

@@ -10,7 +10,7 @@
 //! side is accepted too if it is better than the best known one.
 
 use super::cardinality_bound::{CardinalityBound, PricedItem};
-use super::items::{MckpInput, StepItems, UNITS, units};
+use super::items::{MckpInput, StepItems, units};
 use super::labels::{Alternative, Cardinality, Incumbent, LabelList, Stage};
 use crate::numeric::compensated::Sum;
 
@@ -150,7 +150,7 @@ impl CardinalitySearch {
         SearchCase { steps, input, bound }: SearchCase<'_>,
         known: Known,
     ) -> Incumbent {
-        let per_spend = UNITS / input.budget;
+        let per_spend = input.units_per_spend();
         let (mut lp_value, mut lp_units) = (Sum::default(), 0);
         self.lp_items.clear();
         for (domain, &weight) in input.weights.iter().enumerate() {
@@ -163,6 +163,7 @@ impl CardinalitySearch {
         Incumbent {
             bound: bound.bound,
             unit_multiplier: bound.multiplier / per_spend,
+            capacity: input.capacity(),
             lp_units,
             lp_value: lp_value.value(),
             value: known.value,
@@ -178,7 +179,7 @@ impl CardinalitySearch {
         limit: f64,
         incumbent: &mut Incumbent,
     ) -> bool {
-        let per_spend = UNITS / input.budget;
+        let per_spend = input.units_per_spend();
         let LabelList { alternatives, stages, .. } = &mut self.list;
         alternatives.clear();
         stages.clear();

@@ -15,9 +15,10 @@
 use super::cardinality_bound;
 use super::cardinality_search::{CardinalitySearch, Known};
 use super::commensurable;
-use super::items::{Item, LpRelaxation, MckpInput, StepItems, UNITS, units};
+use super::items::{Item, LpRelaxation, MckpInput, StepItems, units};
 use super::labels::{Alternative, Incumbent, Label, LabelList, NONE, Stage, equalize_capacity};
 use crate::numeric::compensated::Sum;
+use crate::oracle::tolerances::BOUND_ROUNDING;
 use crate::oracle::{DEFAULT_TOLERANCE, Options, Outcome};
 
 /// The core and the buffers of its search, kept between calls.
@@ -98,7 +99,7 @@ impl CoreSearch {
             bound,
             multiplier,
             node_multiplier: multiplier,
-            is_flat: true,
+            price: root.price,
             left,
             nodes: 1,
             labels,
@@ -138,7 +139,10 @@ impl CoreSearch {
         }
         let Incumbent { value, dropped_bound, .. } = core.incumbent;
         let trace = (value > core.root.value).then_some(best.trace);
-        let bound = dropped_bound.min(cap.unwrap_or(f64::INFINITY)).max(value).min(core.root.bound);
+        // The gains of labels are plain sums.
+        let attained = value + BOUND_ROUNDING * value;
+        let searched = dropped_bound.min(cap.unwrap_or(f64::INFINITY)).max(attained);
+        let bound = searched.min(core.root.bound);
         CoreResult { value, bound, labels: core.labels, trace }
     }
 
@@ -273,7 +277,7 @@ impl CoreSearch {
     fn improve_by_pairs(&mut self, core: &mut Core<'_>, best: &mut Label<()>) {
         self.index_by_shift();
         let origin = core.incumbent.lp_units;
-        let capacity_left = super::items::CAPACITY - origin;
+        let capacity_left = core.incumbent.capacity - origin;
         let mut pair = None;
         let mut fits = self.by_shift.len();
         // A single alternative first, then pairs by increasing shift of the first one: ever fewer
@@ -343,7 +347,7 @@ impl CoreSearch {
         let mut fits = self.by_shift.len();
         for label in &self.list.labels {
             // Labels are sorted by spend: ever fewer alternatives fit.
-            let capacity_left = super::items::CAPACITY - label.spend;
+            let capacity_left = core.incumbent.capacity - label.spend;
             while fits > 0 && self.by_shift[fits - 1].shift > capacity_left {
                 fits -= 1;
             }
@@ -417,10 +421,11 @@ struct Core<'a> {
 
 impl<'a> Core<'a> {
     fn new(steps: &'a StepItems, input: MckpInput<'a>, root: LpRelaxation, tolerance: f64) -> Self {
-        let units_per_spend = UNITS / input.budget;
+        let units_per_spend = input.units_per_spend();
         let incumbent = Incumbent {
             bound: root.bound,
             unit_multiplier: root.multiplier / units_per_spend,
+            capacity: input.capacity(),
             lp_units: root.lp_units,
             lp_value: root.lp_value,
             value: root.value,

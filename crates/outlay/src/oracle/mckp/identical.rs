@@ -5,8 +5,8 @@
 //! vertices of its envelope, so problems with one threshold (M-sets) are solved by the LP
 //! relaxation.
 
-use crate::curve::JUMP_TOLERANCE;
 use crate::oracle::domain::Form;
+use crate::problem::affordable;
 
 /// Tasks with the same single jump.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(in crate::oracle) struct IdenticalThresholds {
     members: Vec<Member>,
     /// The members by decreasing gain in this call.
     order: Vec<u32>,
-    /// The gain per unit of budget of the first task beyond the budget.
+    /// The gain per unit of budget of the first task beyond the budget; zero if none is affordable.
     next_multiplier: f64,
 }
 
@@ -46,15 +46,15 @@ impl IdenticalThresholds {
             let member = members[member as usize];
             values[member.task as usize] * (member.after - member.before)
         };
-        let affordable = (residual / (self.at * JUMP_TOLERANCE)) as usize;
+        let affordable = affordable(residual, self.at);
         let funded = affordable.min(self.order.len());
         let first = |a: &u32, b: &u32| gain(*b).total_cmp(&gain(*a)).then(a.cmp(b));
         if funded > 0 && funded < self.order.len() {
             self.order.select_nth_unstable_by(funded - 1, first);
         }
         self.order[..funded].sort_unstable_by(first);
-        self.next_multiplier =
-            self.order[funded..].iter().map(|&member| gain(member)).fold(0.0, f64::max) / self.at;
+        let next = self.order[funded..].iter().map(|&member| gain(member)).fold(0.0, f64::max);
+        self.next_multiplier = if affordable > 0 { next / self.at } else { 0.0 };
         spend.clear();
         success.clear();
         spend.push(0.0);
@@ -65,8 +65,7 @@ impl IdenticalThresholds {
             if !(gain > 0.0) {
                 break;
             }
-            // Multiples of shares such as 1/49 may exceed the whole by a digit.
-            spend.push(((position + 1) as f64 * self.at).min(residual));
+            spend.push(multiple_rounded_down(position + 1, self.at));
             success.push(success[position] + gain);
         }
     }
@@ -82,10 +81,16 @@ impl IdenticalThresholds {
 
     /// Distributes the spend of the group to its tasks.
     pub(in crate::oracle) fn expand(&self, total: f64, spend: &mut [f64]) {
-        let funded = (total / (self.at * JUMP_TOLERANCE)) as usize;
+        let funded = (total / self.at).round() as usize;
         for (position, &member) in self.order.iter().enumerate() {
             spend[self.members[member as usize].task as usize] =
                 if position < funded { self.at } else { 0.0 };
         }
     }
+}
+
+fn multiple_rounded_down(count: usize, spend: f64) -> f64 {
+    let product = count as f64 * spend;
+    let is_too_large = (count as f64).mul_add(spend, -product) < 0.0;
+    if is_too_large { product.next_down() } else { product }
 }

@@ -13,15 +13,13 @@
 //!   label whose bound does not exceed the best known solution is dropped, and the largest bound
 //!   among the dropped labels is part of the final bound.
 //!
-//! Spends are whole multiples of 2^-60 of the budget, so sums are exact and equal spends compare
+//! Spends are whole multiples of a unit (see `items`), so sums are exact and equal spends compare
 //! as equal.
 //!
 //! [`core`](super::core) and [`cardinality_search`](super::cardinality_search) choose the
 //! alternatives and the stages; the lists, the dominance rule and the bound are the same.
 
 use std::cmp::Ordering;
-
-use super::items::CAPACITY;
 
 /// A partial solution, relative to the LP-optimal items.
 #[derive(Debug, Clone, Copy)]
@@ -166,6 +164,8 @@ pub(super) struct Incumbent {
     pub(super) bound: f64,
     /// The multiplier of one unit of spend.
     pub(super) unit_multiplier: f64,
+    /// The budget in units.
+    pub(super) capacity: i64,
     /// Spend and value of the LP-optimal items.
     pub(super) lp_units: i64,
     pub(super) lp_value: f64,
@@ -194,7 +194,7 @@ impl Incumbent {
 
     /// Whether a solution fits the capacity and has a larger value.
     pub(super) fn is_improved_by(&self, spend: i64, gain: f64) -> bool {
-        spend <= CAPACITY && self.lp_value + gain > self.value
+        spend <= self.capacity && self.lp_value + gain > self.value
     }
 
     /// A bound on the completions of a label by stages with these smallest reduced costs per unit
@@ -203,7 +203,7 @@ impl Incumbent {
         let reduced_cost = label.key.reduced_cost(|| {
             self.unit_multiplier * (label.spend - self.lp_units) as f64 - label.gain
         });
-        let capacity_left = (CAPACITY - label.spend) as f64;
+        let capacity_left = (self.capacity - label.spend) as f64;
         let penalty = if capacity_left >= 0.0 {
             capacity_left * self.unit_multiplier.min(up)
         } else {

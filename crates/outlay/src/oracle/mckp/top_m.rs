@@ -5,12 +5,11 @@
 //! unit of the last one. Calls that fund more tasks, or need a repair of rounding or a use of
 //! leftovers, are left to the general solver.
 
-use crate::curve::JUMP_TOLERANCE;
 use crate::numeric::compensated::Sum;
 use crate::oracle::prepared::PreparedProblem;
 use crate::oracle::tolerances::{BOUND_ROUNDING, negligible};
 use crate::oracle::{Allocation, Options, UnspentReason};
-use crate::problem::Leftover;
+use crate::problem::{Leftover, affordable, max_total};
 
 /// The tasks, in their order.
 #[derive(Debug)]
@@ -46,9 +45,8 @@ struct BudgetPlan {
 
 impl BudgetPlan {
     fn new(budget: f64, at: f64, tasks: usize) -> Self {
-        let affordable = budget / (at * JUMP_TOLERANCE);
-        let is_fit = affordable >= 1.0 && affordable < MAX_RANKED as f64;
-        let funded = if is_fit { (affordable as usize).min(tasks) } else { 0 };
+        let affordable = affordable(max_total(budget), at);
+        let funded = if affordable < MAX_RANKED { affordable.min(tasks) } else { 0 };
         let residual = budget - at * funded as f64;
         Self {
             budget,
@@ -122,9 +120,9 @@ impl TopM {
         if !is_fit || (has_residual && options.leftover == Leftover::Spend) {
             return false;
         }
-        // If budget is left, its price is set by the first task beyond it.
-        let count = funded + usize::from(has_residual);
-        let are_valid = if count == 1 { self.find_best(values) } else { self.rank(values, count) };
+        // The price is set by the first task beyond the budget.
+        let are_valid =
+            if funded == 1 { self.find_best(values) } else { self.rank(values, funded + 1) };
         if !are_valid {
             return false;
         }
@@ -132,18 +130,12 @@ impl TopM {
         if !(last >= MIN_GAIN) {
             return false;
         }
-        let multiplier = if has_residual { 0.0 } else { last / self.at };
         let value_sum = self.write(values, funded, answer);
-        // At the multiplier of the last task its surplus is zero: the bound sums up the other tasks
-        // and the budget.
-        let (bound, others) = (
-            value_sum + multiplier * residual,
-            if has_residual { value_sum } else { value_sum - last },
-        );
         answer.budget = budget;
         answer.value = value_sum;
-        answer.upper_bound = bound + BOUND_ROUNDING * (bound + multiplier * budget + others);
-        answer.price = if has_residual { self.best[funded].gain / self.at } else { multiplier };
+        // No feasible plan funds more tasks.
+        answer.upper_bound = value_sum + BOUND_ROUNDING * value_sum;
+        answer.price = self.best[funded].gain / self.at;
         answer.unspent = if has_residual { residual } else { 0.0 };
         answer.unspent_reason = has_residual.then_some(UnspentReason::CurveFlat);
         (answer.nodes, answer.labels) = (1, 0);
@@ -180,7 +172,7 @@ impl TopM {
         are_valid
     }
 
-    /// [`TopM::rank`] for one task, the choice of a bandit.
+    /// [`TopM::rank`] for one task, the choice of a bandit, and the next gain.
     fn find_best(&mut self, values: &[f64]) -> bool {
         let mut are_valid = true;
         let mut gain = |value: f64, rise: f64| {
@@ -194,19 +186,26 @@ impl TopM {
         };
         let ((values_by_four, values_left), (rises_by_four, rises_left)) =
             (values.as_chunks::<4>(), self.rise.as_chunks::<4>());
-        let mut lanes = [0.0; 4];
+        let (mut lanes, mut nexts) = ([0.0; 4], [0.0; 4]);
         for (values, rises) in values_by_four.iter().zip(rises_by_four) {
             for lane in 0..4 {
-                lanes[lane] = larger(gain(values[lane], rises[lane]), lanes[lane]);
+                let gain = gain(values[lane], rises[lane]);
+                nexts[lane] = larger(smaller(gain, lanes[lane]), nexts[lane]);
+                lanes[lane] = larger(gain, lanes[lane]);
             }
         }
-        let mut most = larger(larger(lanes[0], lanes[1]), larger(lanes[2], lanes[3]));
-        for (&value, &rise) in values_left.iter().zip(rises_left) {
-            most = larger(gain(value, rise), most);
-        }
+        let (mut most, mut next) =
+            (0.0, larger(larger(nexts[0], nexts[1]), larger(nexts[2], nexts[3])));
+        let mut offer = |gain: f64| {
+            next = larger(smaller(gain, most), next);
+            most = larger(gain, most);
+        };
+        lanes.into_iter().for_each(&mut offer);
+        values_left.iter().zip(rises_left).for_each(|(&value, &rise)| offer(gain(value, rise)));
         // It is usually the task of the last call, which the branch predictor learns.
         let task = values.iter().zip(&self.rise).position(|(value, rise)| value * rise == most);
         self.best[0] = Gain { task: task.unwrap_or(0), gain: most };
+        self.best[1].gain = next;
         are_valid
     }
 
@@ -240,6 +239,10 @@ impl TopM {
 
 fn larger(one: f64, other: f64) -> f64 {
     if one > other { one } else { other }
+}
+
+fn smaller(one: f64, other: f64) -> f64 {
+    if one < other { one } else { other }
 }
 
 /// The largest of numbers that are not NaN; zero if none is larger.

@@ -207,6 +207,12 @@ impl<'a, 'b> Search<'a, 'b> {
         if left < -self.slack() {
             return false;
         }
+        // The spends of the items are rounded down to units.
+        if left < self.reference.len() as f64 * self.per_unit() {
+            let bound = self.bound(label, &self.last);
+            self.drop_bound(bound);
+            return false;
+        }
         for _ in 0..MAX_REFINEMENTS {
             let bound = self.bound(label, &self.last);
             if bound <= self.threshold() {

@@ -76,6 +76,13 @@ struct Trial {
     smooth: DemandModel,
 }
 
+impl Trial {
+    /// Whether some demand depends smoothly on the multiplier.
+    fn is_smooth(&self) -> bool {
+        self.smooth.total().sensitivity > 0.0
+    }
+}
+
 /// Relative accuracy of the demand of a sample of the tasks.
 const SAMPLE_TOLERANCE: f64 = 0.02;
 /// A residual up to this share of the residual budget may be absorbed by one task, if that costs at
@@ -155,7 +162,10 @@ impl MultiplierSearch {
         let mut multiplier = start.unwrap_or_else(|| self.first_multiplier(view));
         for count in 0..MAX_TRIALS {
             let trial = self.evaluate(view, multiplier);
-            if self.is_found(view, trial) || budget_miss(view, trial) <= tolerance * residual {
+            let miss = budget_miss(view, trial);
+            // A residual of rounding size needs a task that can absorb it.
+            let is_absorbed = miss <= 0.0 || trial.low <= residual || trial.is_smooth();
+            if self.is_found(view, trial) || (is_absorbed && miss <= tolerance * residual) {
                 return multiplier;
             }
             if trial.low > residual {
@@ -206,8 +216,9 @@ impl MultiplierSearch {
         let budget_miss = budget_miss(view, trial);
         let count =
             (view.concave.smooth_len() + self.branch_tasks.len() + self.active.len()) as f64;
-        budget_miss * budget_miss * count
-            <= MAX_RESIDUAL_COST * view.residual * trial.smooth.total().sensitivity
+        trial.is_smooth()
+            && budget_miss * budget_miss * count
+                <= MAX_RESIDUAL_COST * view.residual * trial.smooth.total().sensitivity
             && budget_miss <= MAX_RESIDUAL * view.residual
     }
 

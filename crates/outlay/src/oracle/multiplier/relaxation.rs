@@ -10,6 +10,7 @@
 use std::cmp::Ordering;
 
 use super::{MultiplierSearch, View, on_branch};
+use crate::oracle::concave::ConcaveTasks;
 use crate::oracle::domain::Domain;
 use crate::oracle::evaluation::{Evaluation, Output};
 use crate::oracle::sigmoid::{Assignment, TiedTask};
@@ -19,14 +20,14 @@ use crate::oracle::tolerances::BOUND_ROUNDING;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct Relaxed {
     pub(in crate::oracle) multiplier: f64,
+    /// The smallest multiplier that proves the bound.
+    pub(in crate::oracle) price: f64,
     /// An upper bound on the value of every solution in the domains of the relaxation.
     pub(in crate::oracle) bound: f64,
     /// The value of the feasible solution written.
     pub(in crate::oracle) value: f64,
-    /// The unspent budget of that solution.
+    /// The unspent budget of that solution; negative if it needs the tolerance of the budget.
     pub(in crate::oracle) residual_left: f64,
-    /// No demand depends smoothly on the multiplier.
-    pub(in crate::oracle) is_flat: bool,
     /// The domain inside an edge that its curve does not follow, and its spend.
     pub(in crate::oracle) fractional: Option<(usize, f64)>,
 }
@@ -56,6 +57,8 @@ pub(in crate::oracle) struct Relaxation {
 
 /// A residual up to this share of the residual budget may be absorbed by one task.
 const MAX_ABSORBED: f64 = 1e-6;
+/// Budget that is worth at most this share of the value may be left unused.
+const MAX_SPARE_VALUE: f64 = 1e-14;
 /// A change of this share of the spend and of the sensitivity leaves the slope equal up to
 /// rounding.
 const LINEAR_STEP: f64 = 1e-9;
@@ -117,27 +120,34 @@ impl Relaxation {
         let (demand, value) = (demand.value(), value.value());
         // The dual function at this multiplier.
         let bound = value + multiplier * (view.residual - demand);
-        let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * view.residual + value);
+        let rounded = view.residual.max(view.rounded_budget);
+        let bound = bound + BOUND_ROUNDING * (bound.abs() + multiplier * rounded + value);
         if bound <= target {
             return Relaxed {
                 multiplier,
+                price: multiplier,
                 bound,
                 value: f64::NEG_INFINITY,
                 residual_left: 0.0,
-                is_flat: false,
                 fractional: None,
             };
         }
         assign_sigmoids(view, multiplier, search, &mut output, &mut evaluation, tied);
-        let fractional =
-            fill_ties(view, multiplier, view.residual - demand, &mut output, &mut evaluation, tied);
-        absorb_residual(view, multiplier, &mut output, &mut evaluation);
+        // The tolerance is left unused where it is worth no more than rounding.
+        let is_worthless = multiplier * view.spare <= MAX_SPARE_VALUE * value;
+        let spare = if is_worthless { view.spare } else { 0.0 };
+        let left = Left { total: view.residual - demand, spare };
+        let fractional = fill_ties(view, multiplier, left, &mut output, &mut evaluation, tied);
+        let target = view.residual - spare;
+        absorb_residual(view, multiplier, target, &mut output, &mut evaluation);
+        let is_flat = evaluation.sensitivity == 0.0;
+        let is_unique = !is_flat || fractional.is_some() || multiplier == 0.0;
         Relaxed {
             multiplier,
+            price: if is_unique { multiplier } else { price(view, multiplier, output.spend) },
             bound,
             value: evaluation.value.value(),
-            residual_left: view.residual - evaluation.above.value(),
-            is_flat: evaluation.sensitivity == 0.0,
+            residual_left: view.residual - view.spare - evaluation.above.value(),
             fractional,
         }
     }
@@ -164,10 +174,10 @@ impl Relaxation {
         let value = evaluation.value.value();
         Relaxed {
             multiplier: 0.0,
+            price: 0.0,
             bound: value + BOUND_ROUNDING * value,
             value,
             residual_left: 0.0,
-            is_flat: true,
             fractional: None,
         }
     }
@@ -263,12 +273,19 @@ pub(in crate::oracle) fn tie_order(one: (f64, usize), other: (f64, usize)) -> Or
     other.0.total_cmp(&one.0).then(one.1.cmp(&other.1))
 }
 
+/// The residual budget that the smallest demands leave, and the part of it to leave unused.
+#[derive(Debug, Clone, Copy)]
+struct Left {
+    total: f64,
+    spare: f64,
+}
+
 /// Fills the residual budget with the tied tasks, by decreasing weight, then by index. At most one
 /// of them is left inside an edge; it is returned with its spend.
 fn fill_ties(
     view: View<'_>,
     multiplier: f64,
-    mut residual_left: f64,
+    left: Left,
     output: &mut Output<'_>,
     evaluation: &mut Evaluation,
     tied: &mut [Tied],
@@ -277,13 +294,14 @@ fn fill_ties(
         a.exact.cmp(&b.exact).then_with(|| tie_order((a.weight, a.task), (b.weight, b.task)))
     });
     let mut fractional = None;
+    let mut residual_left = left.total;
     for &Tied { domain, task, from, to, exact, .. } in &*tied {
         let fits = to - from <= residual_left;
         if !fits && !exact {
             fractional = fractional.or(domain.map(|domain| (domain, from)));
             continue;
         }
-        let step = (to - from).min(residual_left.max(0.0));
+        let step = if fits { to - from } else { (residual_left - left.spare).max(0.0) };
         let to = if fits { to } else { from + step };
         match domain {
             Some(domain) => advance(view, domain, from, to, output, evaluation),
@@ -296,6 +314,7 @@ fn fill_ties(
         }
         residual_left -= step;
     }
+    let residual_left = residual_left - left.spare;
     let (domain, from) = fractional.filter(|_| residual_left > 0.0)?;
     let target_spend = from + residual_left;
     // Spends between zero and `at_least` are not allowed: stay at zero and branch.
@@ -325,10 +344,11 @@ fn advance(
 fn absorb_residual(
     view: View<'_>,
     multiplier: f64,
+    target: f64,
     output: &mut Output<'_>,
     evaluation: &mut Evaluation,
 ) {
-    let residual_left = view.residual - evaluation.above.value();
+    let residual_left = target - evaluation.above.value();
     if !(evaluation.sensitivity > 0.0
         && residual_left != 0.0
         && residual_left.abs() <= MAX_ABSORBED * view.residual)
@@ -352,5 +372,47 @@ fn absorb_residual(
         let success = curve.success(to);
         output.success[task] = success;
         evaluation.value.add(value * (success - curve.success(from)));
+    }
+}
+
+/// The smallest multiplier that proves the bound at `multiplier`, if no demand depends smoothly on
+/// it: the largest slope, to the right of its spend, of the envelope of a task. Below it demand
+/// exceeds the budget.
+fn price(view: View<'_>, multiplier: f64, spend: &[f64]) -> f64 {
+    let mut price = 0.0f64;
+    for (domain, &weight) in view.weights.iter().enumerate() {
+        price = price.max(weight * right_slope(view, domain, spend[view.domains[domain].task]));
+    }
+    for (task, curve) in view.curves.iter().enumerate() {
+        let bounds = view.bounds[task];
+        if ConcaveTasks::accepts(curve, bounds) && spend[task] < bounds.max {
+            price = price.max(view.values[task] * curve.slope(spend[task]));
+        }
+    }
+    if price.is_finite() { price } else { multiplier }
+}
+
+/// The slope of the envelope of a domain, with weight one, to the right of a spend. A task that
+/// takes the whole budget goes on along its curve, but not steeper than the envelope before: a
+/// steeper price would prove less.
+fn right_slope(view: View<'_>, domain: usize, spend: f64) -> f64 {
+    let (envelope, domain) = (view.envelope(domain), &view.domains[domain]);
+    let before = envelope.vertices.partition_point(|vertex| vertex.spend <= spend);
+    let Some(last) = before.checked_sub(1).map(|position| envelope.vertices[position]) else {
+        return 0.0;
+    };
+    if before < envelope.vertices.len() {
+        return last.slope;
+    }
+    let takes_all = spend == envelope.high && spend < domain.max;
+    match (envelope.branch, before.checked_sub(2)) {
+        (Some(branch), _) if spend < branch.tangent_point => last.slope,
+        (Some(_), _) if spend < envelope.high || takes_all => {
+            domain.form.slope(spend).min(last.slope)
+        }
+        (None, Some(edge)) if takes_all => {
+            domain.form.slope(spend).min(envelope.vertices[edge].slope)
+        }
+        _ => 0.0,
     }
 }

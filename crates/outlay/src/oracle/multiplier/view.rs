@@ -30,6 +30,10 @@ pub(in crate::oracle) struct View<'a> {
     pub(in crate::oracle) narrowed: &'a [u32],
     /// The budget less the lower bounds. All spends here are counted from the lower bounds.
     pub(in crate::oracle) residual: f64,
+    /// The part of it that only the tolerance of feasibility grants.
+    pub(in crate::oracle) spare: f64,
+    /// The budget whose last digits the bound must cover; zero if `residual` includes them.
+    pub(in crate::oracle) rounded_budget: f64,
 }
 
 impl<'a> View<'a> {

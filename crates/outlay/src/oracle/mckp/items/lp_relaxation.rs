@@ -1,6 +1,6 @@
 //! The LP relaxation: LP-optimal items, their reduced costs, a bound and a feasible solution.
 
-use super::{CAPACITY, Item, MckpInput, StepItems, UNITS, units};
+use super::{Item, MckpInput, StepItems, units};
 use crate::numeric::compensated::Sum;
 use crate::oracle::multiplier::tie_order;
 use crate::oracle::tolerances::BOUND_ROUNDING;
@@ -9,6 +9,8 @@ use crate::oracle::tolerances::BOUND_ROUNDING;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::oracle) struct LpRelaxation {
     pub(in crate::oracle) multiplier: f64,
+    /// The smallest multiplier that proves the bound.
+    pub(in crate::oracle) price: f64,
     /// An upper bound on the value of every solution.
     pub(in crate::oracle) bound: f64,
     /// The value of the feasible solution written, and its unspent budget.
@@ -29,7 +31,7 @@ impl StepItems {
         input: MckpInput<'_>,
         last_multiplier: Option<f64>,
     ) -> LpRelaxation {
-        let per_spend = UNITS / input.budget;
+        let per_spend = input.units_per_spend();
         let multiplier = if input.residual > 0.0 {
             self.find_multiplier(input, per_spend, last_multiplier)
         } else {
@@ -60,6 +62,7 @@ impl StepItems {
         let (lp_value, demand) = (value.value(), above.value());
         let mut root = LpRelaxation {
             multiplier: 0.0,
+            price: 0.0,
             bound: lp_value + BOUND_ROUNDING * lp_value,
             value: lp_value,
             left: 0.0,
@@ -73,9 +76,9 @@ impl StepItems {
         }
         // The dual function at this multiplier.
         let bound = lp_value + multiplier * (input.residual - demand);
-        root.bound =
-            bound + BOUND_ROUNDING * (bound.abs() + multiplier * input.residual + lp_value);
-        root.multiplier = multiplier;
+        let rounding = BOUND_ROUNDING * (bound.abs() + multiplier * input.residual + lp_value);
+        root.bound = bound + rounding + multiplier * input.lost_units();
+        (root.multiplier, root.price) = (multiplier, multiplier);
         self.fill_ties(input, per_spend, &mut value, &mut above, &mut root);
         root.left = input.residual - above.value();
         root
@@ -123,7 +126,7 @@ impl StepItems {
             let (here, there) = (self.item(from), self.item(to));
             let jump = units(there.spend, per_spend) - units(here.spend, per_spend);
             // A second tied edge of a domain can only follow the first.
-            if self.lp_item[domain] != from || root.lp_units + jump > CAPACITY {
+            if self.lp_item[domain] != from || root.lp_units + jump > input.capacity() {
                 fractional = fractional.or(Some(domain));
                 continue;
             }
@@ -136,12 +139,17 @@ impl StepItems {
             above.add(there.spend - here.spend);
         }
         root.lp_value = value.value();
+        if fractional.is_none() {
+            root.price = self.multipliers.iter().fold(0.0, |price: f64, &multiplier| {
+                if multiplier < root.multiplier { price.max(multiplier) } else { price }
+            });
+        }
         self.chosen.clone_from(&self.lp_item);
         root.is_integral = fractional.is_none() || above.value() >= input.residual;
         if let Some(domain) = fractional {
             // The largest item under the edge that fits.
             let here = self.item(self.lp_item[domain]);
-            let capacity_left = CAPACITY - root.lp_units + units(here.spend, per_spend);
+            let capacity_left = input.capacity() - root.lp_units + units(here.spend, per_spend);
             let later =
                 &self.items[self.lp_item[domain] as usize + 1..self.starts[domain + 1] as usize];
             let best_fitting =

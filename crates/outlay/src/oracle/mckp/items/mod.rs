@@ -6,11 +6,11 @@
 mod lp_multiplier;
 mod lp_relaxation;
 
-use crate::curve::{Curve, JUMP_TOLERANCE};
+use crate::curve::Curve;
 use crate::oracle::classes::Classes;
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
-use crate::oracle::prepared::max_spend;
+use crate::oracle::prepared::{max_spend, power_of_two_near};
 use lp_multiplier::UnitBreakpoint;
 pub(in crate::oracle) use lp_relaxation::LpRelaxation;
 
@@ -52,8 +52,6 @@ pub(in crate::oracle) struct StepItems {
     residual: f64,
     budget: f64,
     max_needed: f64,
-    /// Whether a spend may reach a jump that is not an item: then only the curves give the success.
-    has_close_jumps: bool,
 
     /// The multiplier of each edge in this call.
     multipliers: Vec<f64>,
@@ -77,11 +75,28 @@ pub(in crate::oracle) struct MckpInput<'a> {
     pub(in crate::oracle) residual: f64,
 }
 
-/// The budget in units.
-pub(in crate::oracle) const UNITS: f64 = (1u64 << 60) as f64;
-/// The capacity in units. Spends that exceed the budget by rounding still fit: a jump counts as
-/// reached 2^-40 before its spend.
-pub(in crate::oracle) const CAPACITY: i64 = (1 << 60) + (1 << 20);
+impl MckpInput<'_> {
+    /// The units in a unit of spend: a power of two, so that no digit of a spend of at least 2^-7
+    /// of the budget is lost.
+    pub(in crate::oracle) fn units_per_spend(&self) -> f64 {
+        0.5 * UNITS / power_of_two_near(self.budget)
+    }
+
+    /// The budget in units, exactly.
+    pub(in crate::oracle) fn capacity(&self) -> i64 {
+        units(self.budget, self.units_per_spend())
+    }
+
+    /// The spend that counting in whole units loses at most: one unit per domain. Every bound of
+    /// the label search is raised by its price.
+    pub(in crate::oracle) fn lost_units(&self) -> f64 {
+        self.weights.len() as f64 / self.units_per_spend()
+    }
+}
+
+/// The budget is between half of this and this in units.
+const UNITS: f64 = (1u64 << 60) as f64;
+
 /// A spend in whole units, rounded down: a feasible solution stays feasible.
 pub(in crate::oracle) fn units(spend: f64, units_per_spend: f64) -> i64 {
     (spend * units_per_spend) as i64
@@ -110,7 +125,6 @@ impl StepItems {
             self.heights.clear();
             self.heights.extend(plain_curves().map(Curve::height));
             self.max_needed = domains[..plain].iter().map(max_demand).fold(0.0, f64::max);
-            self.has_close_jumps = false;
         }
         (self.residual, self.budget) = (residual, budget);
         if kept == domains.len() {
@@ -151,7 +165,7 @@ impl StepItems {
     fn push_domain(&mut self, domain: &Domain) {
         let Form::Points { spend, success, .. } = &domain.form else { return };
         let low = domain.min;
-        let high = domain.max.min(max_spend(low, self.residual, self.budget));
+        let high = domain.max.min(max_spend(low, self.residual));
         let first = self.items.len();
         self.items.push(Item { spend: low, success: domain.form.success(low) });
         let mut from = low;
@@ -168,11 +182,6 @@ impl StepItems {
             let more = spend[begin.min(end)..end].iter().zip(&success[begin.min(end)..end]);
             self.items.extend(more.map(|(&spend, &success)| Item { spend, success }));
         }
-        let items = &self.items[first..];
-        let after = spend.get(if is_closed { begin } else { end });
-        let nexts = items[1..].iter().map(|item| item.spend).chain(after.copied());
-        self.has_close_jumps |=
-            items.iter().zip(nexts).any(|(item, next)| next * JUMP_TOLERANCE <= item.spend);
         self.envelope.build(domain, low, high);
         let mut item = first;
         for vertex in &self.envelope.vertices {
@@ -244,17 +253,12 @@ impl StepItems {
         }
     }
 
-    /// Writes the success of each task by its item; false, without a change, if only the curves
-    /// give it. Groups are omitted.
-    pub(in crate::oracle) fn write_success(&self, success: &mut [f64]) -> bool {
-        if self.has_close_jumps {
-            return false;
-        }
+    /// Writes the success of each task by its item. Groups are omitted.
+    pub(in crate::oracle) fn write_success(&self, success: &mut [f64]) {
         let scales = self.floors.iter().zip(&self.heights);
         for ((&task, &chosen), (floor, height)) in self.tasks.iter().zip(&self.chosen).zip(scales) {
             success[task as usize] = floor + height * self.item(chosen).success;
         }
-        true
     }
 }
 

@@ -1,0 +1,120 @@
+//! Random certificates. `CONTRIBUTING.md` names the command that checks 100,000 of them.
+
+use outlay::oracle::{prove, recheck};
+use outlay::plan::{evaluate, violations};
+use outlay::problem::is_feasible;
+use outlay::{Options, Oracle, Problem};
+
+use super::edge_problems::edge_problem;
+use super::plans::best_plan;
+use crate::support::Random;
+
+/// What a check found.
+#[derive(Debug, Default)]
+struct Found {
+    checked: u64,
+    violations: Vec<String>,
+    /// Allocations with a gap above 1e-9.
+    with_gap: u64,
+    /// Allocations whose price differs after a warm start: the budget meets a kink within the
+    /// tolerance, where several prices prove the bound.
+    other_prices: u64,
+}
+
+fn check(seed: u64, found: &mut Found) {
+    let mut random = Random::new(seed);
+    let Some((problem, values)) = edge_problem(&mut random) else { return };
+    found.checked += 1;
+    if let Err(violation) = check_problem(&mut random, &problem, &values, found) {
+        let tasks = problem.tasks();
+        found.violations.push(format!(
+            "seed {seed}: {violation}\nbudget {:?} values {values:?}\n{tasks:#?}",
+            problem.budget()
+        ));
+    }
+}
+
+fn check_problem(
+    random: &mut Random,
+    problem: &Problem,
+    values: &[f64],
+    found: &mut Found,
+) -> Result<(), String> {
+    let (budget, options) = (problem.budget(), Options::default());
+    let mut oracle = Oracle::new(problem);
+    let best =
+        oracle.allocate(values, budget, &options).map_err(|error| error.to_string())?.clone();
+    if !is_feasible(problem, budget, &best.spend) {
+        return Err(format!("infeasible: {:?}", violations(problem, budget, &best.spend)));
+    }
+    let checked = recheck(problem, values, &best).map_err(|error| error.to_string())?;
+    let (value, plan) = best_plan(random, problem, values, &best);
+    if value > best.upper_bound {
+        let excess = value / best.upper_bound - 1.0;
+        return Err(format!("plan {plan:?} worth {value}, by {excess:e}, beats {best:?}"));
+    }
+    if value > checked.dual_bound {
+        return Err(format!("plan {plan:?} worth {value} beats the price's {checked:?}"));
+    }
+    evaluate(problem, values, budget, &plan, &options).map_err(|error| error.to_string())?;
+    if best.gap() > 1e-9 {
+        found.with_gap += 1;
+    }
+    let proof = prove(problem, values, &best, 20);
+    if value > proof.bound {
+        return Err(format!("plan {plan:?} worth {value} beats {proof:?}"));
+    }
+    // The price is the same after other calls.
+    let other: Vec<f64> = values.iter().map(|value| value * random.uniform()).collect();
+    for (values, budget) in [(&other[..], budget), (values, budget * 0.7), (&other[..], budget)] {
+        let _ = oracle.allocate(values, budget, &options);
+    }
+    let warm = oracle.allocate(values, budget, &options).map_err(|error| error.to_string())?;
+    let warm_checked = recheck(problem, values, warm).map_err(|error| error.to_string())?;
+    if warm_checked.price_proves_bound != checked.price_proves_bound {
+        return Err(format!("only one price is a proof: {best:?}, warm {warm:?}"));
+    }
+    let is_same = (warm.price - best.price).abs() <= 1e-6 * warm.price.max(best.price);
+    if best.gap() <= 1e-12 && warm.gap() <= 1e-12 && !is_same {
+        found.other_prices += 1;
+    }
+    Ok(())
+}
+
+fn run(seeds: std::ops::Range<u64>) -> Found {
+    let mut found = Found::default();
+    let (first, last) = (seeds.start, seeds.end);
+    for seed in seeds {
+        check(seed, &mut found);
+        if (seed - first) % 5000 == 4999 {
+            let (checked, broken) = (found.checked, found.violations.len());
+            eprintln!(
+                "{} of {}: {checked} certificates, {broken} violated",
+                seed + 1 - first,
+                last - first
+            );
+        }
+    }
+    let Found { checked, with_gap, other_prices, .. } = &found;
+    eprintln!("{checked} certificates: {with_gap} gaps above 1e-9, {other_prices} other prices");
+    found
+}
+
+#[test]
+fn no_feasible_plan_beats_the_upper_bound() {
+    let found = run(0..3000);
+    assert!(found.checked > 1500, "{}", found.checked);
+    assert!(found.violations.is_empty(), "{}", found.violations.join("\n\n"));
+    assert!(found.with_gap * 200 < found.checked, "{} gaps", found.with_gap);
+    assert!(found.other_prices * 50 < found.checked, "{} other prices", found.other_prices);
+}
+
+/// The long form of the test above: 100,000 certificates.
+#[test]
+#[ignore = "takes minutes; see CONTRIBUTING.md"]
+fn a_hundred_thousand_certificates() {
+    let found = run(1_000_000..1_150_000);
+    assert!(found.checked >= 100_000, "{}", found.checked);
+    let count = found.violations.len();
+    assert!(count == 0, "{count} violated: {}", found.violations.join("\n\n"));
+}
