@@ -21,22 +21,22 @@ pub(super) struct Domain {
 
 /// A cut closer than this share to an end of the convex part makes no progress.
 const MIN_CUT_SHARE: f64 = 0.1;
+/// The relative change of success within the tolerance of a lot that counts as rounding.
+const LOT_ROUNDING: f64 = 1e-14;
 
 impl Domain {
     /// A task with its relaxed bounds. `is_lot`: its spend is zero or one amount, up to the
-    /// tolerance; the step then has the smallest such spend and the largest success.
+    /// tolerance. It is then a step with the smallest such spend and the largest success, unless the
+    /// tolerance is worth more than rounding.
     pub(super) fn new(task: usize, curve: &Curve, bounds: Bounds, is_lot: bool) -> Self {
         // Beyond saturation nothing is gained, but a bound may require it.
         let max = bounds.max.min(curve.saturates_at().max(bounds.at_least)).max(bounds.min);
         let form = Form::of(curve);
-        let is_step = is_lot && !curve.is_custom() && !form.is_steps();
+        let is_level = form.success(bounds.at_least) >= (1.0 - LOT_ROUNDING) * form.success(max);
+        let is_step = is_lot && is_level && !curve.is_custom() && !form.is_steps();
         Self {
             task,
-            form: if is_step {
-                form.lot(bounds.at_least.max(bounds.min), bounds.max)
-            } else {
-                form
-            },
+            form: if is_step { form.lot(bounds.at_least, max) } else { form },
             at_least: bounds.at_least,
             min: bounds.min,
             max,

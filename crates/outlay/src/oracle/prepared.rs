@@ -13,7 +13,7 @@ use super::multiplier::View;
 use super::presolve::StepsAlone;
 use super::sigmoid::Sigmoids;
 use super::tolerances::{SUCCESS_ACCURACY, curve_rounding};
-use crate::curve::Curve;
+use crate::curve::{Curve, Shape};
 use crate::numeric::compensated::{Sum, sum};
 use crate::problem::{Bounds, Task, max_total};
 
@@ -113,7 +113,12 @@ impl PreparedProblem {
         is_relaxed: bool,
     ) -> Self {
         let relax = |bounds: &Bounds| if is_relaxed { bounds.relaxed() } else { *bounds };
-        let bounds: Vec<Bounds> = given_bounds.iter().map(relax).collect();
+        let mut bounds: Vec<Bounds> = given_bounds.iter().map(relax).collect();
+        let has_choice = |(_, given): &(&Curve, &Bounds)| given.min < given.max;
+        if curves.iter().zip(&given_bounds).filter(has_choice).all(|(curve, _)| is_steps(curve)) {
+            // Fixed tasks are lots, so that the solver for step curves takes them too.
+            bounds.iter_mut().for_each(|bounds| bounds.at_least = bounds.at_least.max(bounds.min));
+        }
         let concave = ConcaveTasks::new(&curves, &bounds);
         let mut domains = Vec::new();
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
@@ -402,9 +407,13 @@ fn largest_lower_bounds(bounds: &[Bounds]) -> Vec<usize> {
     tasks
 }
 
+fn is_steps(curve: &Curve) -> bool {
+    matches!(curve.shape(), Shape::Steps { .. })
+}
+
 /// Whether the spend is zero or one amount.
 fn is_lot(given: Bounds) -> bool {
-    given.at_least > 0.0 && given.at_least >= given.max
+    given.at_least.max(given.min) >= given.max
 }
 
 /// The largest of nonnegative numbers, in a form that the compiler vectorises.

@@ -12,7 +12,7 @@ struct Binary {
     exponent: i32,
 }
 
-/// Spends that exceed the budget by this share of it may still fit.
+/// A budget this close to a multiple of the unit is left alone.
 const TOLERANCE: f64 = 1.0 / (1u64 << 40) as f64;
 /// A smaller unit than this share of the budget is no larger than a few tolerances.
 const MIN_UNIT: f64 = 1.0 / (1u64 << 36) as f64;
@@ -30,7 +30,10 @@ pub(super) fn reachable(spends: impl Iterator<Item = f64>, budget: f64) -> Optio
         unit = Some(common);
     }
     let unit = unit?.value();
-    let total = (budget / unit * (1.0 + TOLERANCE)).floor() * unit;
+    let count = (budget / unit * (1.0 + TOLERANCE)).floor();
+    // The product rounded up: the spends themselves must still fit.
+    let rounded = count * unit;
+    let total = if count.mul_add(unit, -rounded) > 0.0 { rounded.next_up() } else { rounded };
     (total > 0.0 && total < budget * (1.0 - 2.0 * TOLERANCE)).then_some(total)
 }
 
