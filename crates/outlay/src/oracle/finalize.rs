@@ -54,7 +54,11 @@ pub(super) fn finalize(
     let bound = outcome.bound + prepared.constant;
     let has_underflow = prepared.has_tiny_values || bound > 0.0;
     let lost = if has_underflow { UNDERFLOW * tasks as f64 } else { 0.0 };
-    let rounding = prepared.success_rounding * smooth_value(prepared).min(bound);
+    let rounding = if prepared.success_rounding > 0.0 {
+        prepared.success_rounding * smooth_value(prepared).min(bound)
+    } else {
+        0.0
+    };
     let bound = (bound + lost + rounding) * prepared.value_scale;
     if answer.value > bound * (1.0 + BOUND_ROUNDING) {
         return Err(AllocationError::BoundBeaten { value: answer.value, upper_bound: bound });
@@ -219,6 +223,9 @@ impl Repair<'_> {
             let spend = self.spend[task];
             let least = if spend > 0.0 { bounds.min.max(bounds.at_least) } else { bounds.min };
             let restored = spend.clamp(least, bounds.max.max(least));
+            if restored == spend {
+                continue;
+            }
             let mut after = total;
             after.add(restored - spend);
             let is_possible = if restored > spend {
@@ -226,7 +233,7 @@ impl Repair<'_> {
             } else {
                 self.cost(task, restored) <= self.max_cost
             };
-            if restored != spend && is_possible {
+            if is_possible {
                 self.spend[task] = restored;
                 total = after;
             }
