@@ -2,12 +2,12 @@
 
 #[path = "../examples/allocate.rs"]
 mod allocate;
-#[path = "../examples/custom_curve.rs"]
-mod custom_curve;
-#[path = "../examples/custom_learner.rs"]
-mod custom_learner;
 #[path = "../examples/learn.rs"]
 mod learn;
+#[path = "../examples/own_curve.rs"]
+mod own_curve;
+#[path = "../examples/own_learner.rs"]
+mod own_learner;
 #[path = "../examples/simulate.rs"]
 mod simulate;
 
@@ -22,13 +22,13 @@ fn learn_runs() {
 }
 
 #[test]
-fn custom_curve_runs() {
-    custom_curve::main().unwrap();
+fn own_curve_runs() {
+    own_curve::main().unwrap();
 }
 
 #[test]
-fn custom_learner_runs() {
-    custom_learner::main().unwrap();
+fn own_learner_runs() {
+    own_learner::main().unwrap();
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A success curve of your own, given as a function.
 //!
-//! Run with `cargo run -p outlay --example custom_curve`.
+//! Run with `cargo run -p outlay --example own_curve`.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! A learner of your own, compared with built-in ones.
 //!
-//! Run with `cargo run -p outlay --example custom_learner`.
+//! Run with `cargo run -p outlay --example own_learner`.
 
 use std::num::NonZeroUsize;
 
