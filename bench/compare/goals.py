@@ -135,10 +135,16 @@ GOALS = [
     Goal("the same, K = 1000", ">= 1000 times", ("oracle",), faster_than("steps", 1000, "highs-0", 1000)),
     Goal("correlated steps, K = 1000 to 1e-6", "less time than HiGHS to 1e-4 at K = 100", ("oracle",), correlated),
     Goal("empirical curves, K = 1000 x 1000 jumps, exact", "under 5 ms", ("limits",), absolute("empirical", 1000, "pass", 0.005, 1e-13)),
-    Goal("simulated rounds, K = 10 power, against a numpy loop", ">= 150 times", ("rounds",), loop("plain", 150)),
-    Goal("the same, against SLSQP as the oracle", ">= 5000 times", ("rounds",), loop("slsqp", 5000)),
+    Goal(
+        "simulated rounds, K = 10 power, against a numpy loop", ">= 150 times", ("rounds",), loop("plain", 150),
+        limit="set for replications played together, a path that was deleted (DESIGN.md 20 f); Python is 2.2 times as fast on this machine, outlay 1.3 times",
+    ),
+    Goal("the same, against SLSQP as the oracle", ">= 5000 times", ("rounds",), loop("slsqp", 5000), limit="as above"),
     Goal("learners, K = 10 power, a round against `algorithm-1`", "<= 2.5 times", ("rounds",), learners),
-    Goal("the classical bandit, against the fastest library", ">= 1 times", ("bandits",), libraries),
+    Goal(
+        "the classical bandit, against the fastest library", ">= 1 times", ("bandits",), libraries,
+        limit="rl-bandit is 1.75 times as fast on this machine as on the last one, outlay 1.3 to 1.4 times; overflow checks are 8 % of a round",
+    ),
     Goal("first answer of a cold process, K = 10", "under 10 ms with reading the file", ("start",), first_answer),
     Goal("100 replications of 10^6 rounds, memory", f"<= {size(LONG_BYTES)}", ("growth",), memory),
 ]

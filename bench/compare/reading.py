@@ -1,11 +1,11 @@
 """A million tasks: `outlay allocate FILE` on a CSV table or a JSON problem, next to one plain pass over the file."""
 
 import json
-import os
 import pathlib
 import random
+import subprocess
+import sys
 import tempfile
-import time
 
 from .engine import COMMAND, program, progress
 from .tables import seconds, size, table, times
@@ -53,16 +53,25 @@ def make(folder, family, form, tasks):
     return path, data
 
 
+# A process counts the memory of the one that started it as its own peak, so a small interpreter starts it.
+STARTER = """
+import os, sys, time
+silence = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+begin = time.perf_counter()
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=silence)
+_, status, usage = os.wait4(process, 0)
+print(time.perf_counter() - begin, usage.ru_maxrss * 1024)
+sys.exit(1 if status else 0)
+"""
+
+
 def run(words):
     """Wall time and peak memory of a process whose output is discarded."""
-    silence = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
-    begin = time.perf_counter()
-    process = os.posix_spawn(words[0], words, os.environ, file_actions=silence)
-    _, status, usage = os.wait4(process, 0)
-    elapsed = time.perf_counter() - begin
-    if status:
-        raise SystemExit(f"{' '.join(words)} failed")
-    return elapsed, usage.ru_maxrss * 1024
+    started = subprocess.run([sys.executable, "-S", "-c", STARTER, *words], capture_output=True, text=True)
+    if started.returncode:
+        raise SystemExit(f"{' '.join(words)} failed: {started.stderr}")
+    elapsed, peak = started.stdout.split()
+    return float(elapsed), int(peak)
 
 
 def report(rows):

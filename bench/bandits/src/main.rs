@@ -54,7 +54,7 @@ fn main() {
     let arms = Arms { means, best, stream: mix(SEED.wrapping_add(GOLDEN.wrapping_mul(2))) };
     report("rl-bandit", horizon, seconds, || rl_bandit(&arms, horizon));
     report("outlay-cucb", horizon, seconds, || outlay_as_a_bandit("cucb", &arms, horizon));
-    report("outlay-paper", horizon, seconds, || outlay_as_a_bandit("algorithm-1", &arms, horizon));
+    report("outlay-algorithm-1", horizon, seconds, || outlay_as_a_bandit("algorithm-1", &arms, horizon));
     #[cfg(feature = "others")]
     {
         report("rill-ml", horizon, seconds, || others::rill_ml(&arms, horizon));

@@ -5,3 +5,4 @@ mod evaluate;
 mod frontier;
 mod properties;
 mod rounding;
+mod violation;
