@@ -179,7 +179,7 @@ def learners_told(rows):
             f"`{row['instance']}`",
             tasks(row["instance"]),
             f"{row['horizon']:,}",
-            row["learner"].replace("-", " "),
+            row["learner"],
             f"{row['rounds_per_second']:,.0f}",
             seconds(1 / row["rounds_per_second"]),
             times(row["times_of_paper"]),
