@@ -15,10 +15,6 @@ const QUANTILE_99: f64 = 2.576;
 /// The reference gives 95 % intervals.
 const QUANTILE_95: f64 = 1.96;
 
-/// So many replications of each learner are played again to check the confidence event in every
-/// round.
-const CONFIDENCE_CHECKED: u64 = 8;
-
 /// The learners and, a row an instance, their mean regret and its 95 % half-width.
 struct Reference {
     horizon: u64,
@@ -111,18 +107,16 @@ fn regrets(reference: &Reference, instance: &str, learners: &[LearnerSpec]) -> V
     experiment
         .run(&jobs, threads, &stop, |job, replication| {
             let learner = &learners[job.learner];
-            if job.replication < CONFIDENCE_CHECKED {
-                let source = &experiment.cases[job.case].source;
-                let problem = source.problem(reference.horizon, replication.seed).unwrap();
-                let played = Play {
-                    problem: &problem,
-                    learner: &(*learner).into(),
-                    feedback: learner.entry().feedback,
-                    horizon: reference.horizon,
-                    seed: replication.seed,
-                };
-                assert_eq!(confidence::failure(&played, &replication), None, "{instance}");
-            }
+            let source = &experiment.cases[job.case].source;
+            let problem = source.problem(reference.horizon, replication.seed).unwrap();
+            let played = Play {
+                problem: &problem,
+                learner: &(*learner).into(),
+                feedback: learner.entry().feedback,
+                horizon: reference.horizon,
+                seed: replication.seed,
+            };
+            assert_eq!(confidence::failure(&played, &replication), None, "{instance}");
             bound::assert_worst_case_bound(learner, &replication, reference.horizon);
             regrets[job.learner].push((job.replication, replication.regret));
         })
