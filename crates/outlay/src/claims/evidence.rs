@@ -130,7 +130,7 @@ pub(super) fn experiments(
     horizons.iter().map(at).collect()
 }
 
-/// The regret of a run after so many rounds, linear in the logarithm of the rounds between the
+/// The regret of a run after a number of rounds, linear in the logarithm of the rounds between the
 /// points that are kept.
 pub(super) fn regret_after(run: &Replication, horizon: u64, rounds: f64) -> f64 {
     let kept = trace_rounds(horizon);

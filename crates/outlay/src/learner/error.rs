@@ -95,13 +95,13 @@ pub enum StateError {
     /// The means of `explore-then-commit` are not as many as the tasks, or out of range.
     #[error("learner: `committed` must be {0} means between 0 and 1")]
     Means(usize),
-    /// The state of `grid-ucb` is not that of a grid with so many splits.
+    /// The state of `grid-ucb` does not fit the grid, which has this number of splits.
     #[error("learner: must hold plays and gains of {0} splits")]
     Grid(usize),
-    /// The state of `oful` is not the regression of so many tasks.
+    /// The state of `oful` does not fit the number of tasks.
     #[error("learner: must hold the regression of {0} tasks")]
     Regression(usize),
-    /// The state of `lattimore` is not that of so many tasks.
+    /// The state of `lattimore` does not fit the number of tasks.
     #[error(
         "learner: must hold bounds, sums and pending outcomes of {0} tasks, none of them negative"
     )]

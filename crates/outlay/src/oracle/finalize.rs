@@ -218,6 +218,9 @@ impl Repair<'_> {
     /// covers it, down where that costs nothing.
     fn restore_bounds(&mut self) {
         let limit = max_total(self.prepared.given_budget);
+        if are_allowed(self.prepared, self.spend) {
+            return;
+        }
         let mut total: Sum = self.spend.iter().copied().collect();
         for (task, bounds) in self.prepared.given_bounds.iter().enumerate() {
             let spend = self.spend[task];

@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn the_best_plan_is_found_from_a_poor_one() {
-        // The densest task alone leaves units that nobody can use.
+        // The densest task alone leaves units that no task can use.
         let tasks = choices(&[&[(0, 0.0), (6, 0.9)], &[(0, 0.0), (5, 0.6)], &[(0, 0.0), (5, 0.6)]]);
         let found = improve(&tasks, 10, 0.9);
         assert_eq!(found, Found { better: Some(vec![0, 5, 5]), upper_bound: None });

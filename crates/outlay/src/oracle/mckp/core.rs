@@ -147,7 +147,7 @@ impl CoreSearch {
     }
 
     /// The bound with a second multiplier on the number of edges, lowered by a label search at both
-    /// multipliers. The requested tolerance is enough here: with so many labels the last digits are
+    /// multipliers. The requested tolerance is enough here: with this many labels the last digits are
     /// out of reach.
     fn bound_by_cardinality(
         &mut self,

@@ -105,7 +105,7 @@ impl Mixture {
         remainder.start(&mut part, center, residual, known.multiplier);
         let mut result = MixtureResult { value: known.value, bound: known.bound, labels: 0 };
         let mut found = Best { value: known.value, remainder: 0.0, is_new: false };
-        // Without a limit on the jumps, then with at most and with at least so many of them.
+        // Without a limit on the number of jumps, then with an upper and with a lower limit.
         let jumps = {
             remainder.tight_surplus(&mut part, at.spend);
             let priced = choices.price(at, remainder, residual, reference);
