@@ -6,7 +6,7 @@
 //! for bit.
 
 use crate::numeric::dispatch::{Loop, vectorised};
-use crate::numeric::exp_log_scalar::{exp, ln};
+use crate::numeric::exp_log::{exp, ln};
 
 /// Steps of Halley's method that the tests found sufficient: from the series at small and at
 /// moderate widths, from an upper bound at large ones.

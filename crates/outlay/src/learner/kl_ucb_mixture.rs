@@ -11,7 +11,7 @@ use super::Learner;
 use super::counts::Counts;
 use super::index_policy::{Index, IndexPolicy};
 use super::kl;
-use crate::numeric::exp_log_scalar::ln;
+use crate::numeric::exp_log::ln;
 
 #[derive(Debug, Clone)]
 pub(super) struct KlUcbMixture {

@@ -13,7 +13,7 @@ use super::counts::Counts;
 use super::index_policy::{Index, IndexPolicy};
 use super::kl;
 use crate::numeric::dispatch::{Loop, vectorised};
-use crate::numeric::exp_log_scalar::ln;
+use crate::numeric::exp_log::ln;
 
 /// The factor `c` of the level, chosen by measurement.
 pub(crate) const DEFAULT_FACTOR: f64 = 1.1;

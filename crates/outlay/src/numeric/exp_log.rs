@@ -1,7 +1,13 @@
-//! Exponentials and logarithms: four lanes at a time, and scalars near one and zero.
+//! Exponentials and logarithms.
 //!
-//! The vector functions are branch-free polynomials after the usual reduction of the argument,
-//! accurate to two units in the last place.
+//! [`F64x4::exp`] and [`F64x4::ln`] take four lanes at a time and use fused multiply-add. [`exp`]
+//! and [`ln`] take one number, in a form that the compiler vectorises; their products and sums are
+//! separate operations, because without hardware support a fused one is a slow library call. All
+//! are branch-free polynomials after the usual reduction of the argument, accurate to two units in
+//! the last place, with the same bits on every machine.
+//!
+//! [`Series`], [`exp_near_zero`] and [`log_ratio`] are shorter, for arguments that are nearly always
+//! small; the last two call the standard library for all others.
 
 use std::f64::consts::{LOG2_E, SQRT_2};
 
@@ -145,13 +151,13 @@ impl<S: Simd> F64x4<S> {
 /// `ln 2` in two parts: the product of the first with a whole number up to 2^11 is exact.
 const LN_2_HIGH: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN_2_LOW: f64 = 1.908_214_929_270_587_7e-10;
-/// The smallest number whose logarithm [`F64x4::ln`] takes; below it the result is that of zero.
+/// The smallest number whose logarithm is taken; below it the result is that of zero.
 pub(crate) const MIN_LN_ARG: f64 = f64::MIN_POSITIVE;
 /// Arguments of [`F64x4::one_minus_exp_neg`] below which its Taylor series is used.
 const SMALL: f64 = 0.125;
 /// How far from zero five terms of the exponential series are exact.
 pub(crate) const TINY: f64 = 1e-3;
-/// Adding and subtracting 1.5 * 2^52 rounds to a whole number.
+/// Adding and subtracting 1.5 * 2^52 rounds to a whole number, which is then in the low bits.
 const ROUNDER: f64 = 6_755_399_441_055_744.0;
 /// 1.5 * 2^20.
 const UPPER_ROUNDER: f64 = 1_572_864.0;
@@ -257,6 +263,62 @@ impl Series {
     }
 }
 
+/// `e^x`; zero below -708, infinite above 709, zero for NaN.
+#[inline(always)]
+pub(crate) fn exp(x: f64) -> f64 {
+    #[allow(clippy::manual_clamp, reason = "NaN must become a number here")]
+    let inside = x.max(-708.0).min(709.0);
+    let rounded = inside * LOG2_E + ROUNDER;
+    let whole = rounded - ROUNDER;
+    let r = (inside - whole * LN_2_HIGH) - whole * LN_2_LOW;
+    // Taylor to degree 13: for |r| <= ln(2)/2 the rest is below 5e-18. Split in two for shorter
+    // chains.
+    let r2 = r * r;
+    let even = 1.0
+        + r2 * (1.0 / 2.0
+            + r2 * (1.0 / 24.0
+                + r2 * (1.0 / 720.0
+                    + r2 * (1.0 / 40_320.0
+                        + r2 * (1.0 / 3_628_800.0 + r2 * (1.0 / 479_001_600.0))))));
+    let odd = 1.0
+        + r2 * (1.0 / 6.0
+            + r2 * (1.0 / 120.0
+                + r2 * (1.0 / 5_040.0
+                    + r2 * (1.0 / 362_880.0
+                        + r2 * (1.0 / 39_916_800.0 + r2 * (1.0 / 6_227_020_800.0))))));
+    let scale = f64::from_bits((rounded.to_bits() << 52).wrapping_add(1.0f64.to_bits()));
+    let result = (even + r * odd) * scale;
+    let result = if x > 709.0 { f64::INFINITY } else { result };
+    if x >= -708.0 { result } else { 0.0 }
+}
+
+/// `ln x` for normal positive numbers; minus infinity below [`MIN_LN_ARG`].
+#[inline(always)]
+pub(crate) fn ln(x: f64) -> f64 {
+    // x = 2^exponent * m with m between sqrt(1/2) and sqrt(2).
+    let bits = x.to_bits();
+    let high = f64::from_bits((bits & 0x000f_ffff_ffff_ffff) | 1.0f64.to_bits());
+    // The exponent as a number: its bits behind those of 2^52.
+    let exponent =
+        f64::from_bits((bits >> 52) | 0x4330_0000_0000_0000) - (4_503_599_627_370_496.0 + 1023.0);
+    let large = high > SQRT_2;
+    let m = if large { 0.5 * high } else { high };
+    let exponent = if large { exponent + 1.0 } else { exponent };
+    // ln m = 2 artanh(s), s = (m - 1) / (m + 1), |s| < 0.172.
+    let s = (m - 1.0) / (m + 1.0);
+    let s2 = s * s;
+    // Split in two for shorter chains.
+    let s4 = s2 * s2;
+    let even =
+        1.0 / 3.0 + s4 * (1.0 / 7.0 + s4 * (1.0 / 11.0 + s4 * (1.0 / 15.0 + s4 * (1.0 / 19.0))));
+    let odd =
+        1.0 / 5.0 + s4 * (1.0 / 9.0 + s4 * (1.0 / 13.0 + s4 * (1.0 / 17.0 + s4 * (1.0 / 21.0))));
+    let tail = s2 * (even + s2 * odd);
+    let mantissa = 2.0 * s + 2.0 * s * tail;
+    let result = exponent * LN_2_HIGH + (exponent * LN_2_LOW + mantissa);
+    if x >= MIN_LN_ARG { result } else { f64::NEG_INFINITY }
+}
+
 /// `ln(a / b)`.
 #[inline(always)]
 pub(crate) fn log_ratio(a: f64, b: f64) -> f64 {
@@ -272,9 +334,9 @@ pub(crate) fn log_ratio(a: f64, b: f64) -> f64 {
     }
 }
 
-/// `e^x`.
+/// `e^x`, by a short series for numbers up to 1/16 on either side of zero.
 #[inline(always)]
-pub(crate) fn exp(x: f64) -> f64 {
+pub(crate) fn exp_near_zero(x: f64) -> f64 {
     if x.abs() > 0.0625 {
         return x.exp();
     }
@@ -291,6 +353,7 @@ mod tests {
     use pulp::{Arch, Scalar256b, WithSimd};
 
     use super::*;
+    use crate::numeric::dispatch::{Loop, vectorised};
     use crate::numeric::simd::with_simd4;
 
     struct Check;
@@ -393,17 +456,73 @@ mod tests {
     }
 
     #[test]
-    fn agree_with_the_library() {
+    fn near_zero_agrees_with_the_library() {
         for step in -2000..=2000 {
             let x = f64::from(step) * 1e-4;
-            assert!((exp(x) / x.exp() - 1.0).abs() <= 3.0 * f64::EPSILON, "{x}");
+            assert!((exp_near_zero(x) / x.exp() - 1.0).abs() <= 3.0 * f64::EPSILON, "{x}");
             assert!((log_ratio(x.exp() * 3.0, 3.0) - x).abs() <= 3.0 * f64::EPSILON, "{x}");
         }
         assert!(
             log_ratio(0.0, 1.0) == f64::NEG_INFINITY
                 && log_ratio(f64::NAN, 1.0).is_nan()
-                && exp(f64::NAN).is_nan()
+                && exp_near_zero(f64::NAN).is_nan()
         );
-        assert_eq!((exp(f64::NEG_INFINITY), exp(f64::INFINITY)), (0.0, f64::INFINITY));
+        assert_eq!(
+            (exp_near_zero(f64::NEG_INFINITY), exp_near_zero(f64::INFINITY)),
+            (0.0, f64::INFINITY)
+        );
+    }
+
+    #[test]
+    fn exp_agrees_with_the_library() {
+        let mut worst: f64 = 0.0;
+        for step in -708_000..=709_000 {
+            let x = f64::from(step) * 1e-3;
+            worst = worst.max((exp(x) / x.exp() - 1.0).abs());
+        }
+        assert!(worst <= 2.0 * f64::EPSILON, "{worst:e}");
+        assert_eq!(
+            (exp(0.0), exp(-1000.0), exp(f64::NEG_INFINITY), exp(f64::NAN)),
+            (1.0, 0.0, 0.0, 0.0)
+        );
+        assert_eq!((exp(1000.0), exp(f64::INFINITY)), (f64::INFINITY, f64::INFINITY));
+    }
+
+    #[test]
+    fn ln_agrees_with_the_library() {
+        let mut worst: f64 = 0.0;
+        for step in -3000..=3000 {
+            for part in [1.0, 1.1, 1.414, 1.4143, 1.9, 1.999_999] {
+                let x = part * 10f64.powf(f64::from(step) * 0.1);
+                worst = worst.max((ln(x) - x.ln()).abs() / x.ln().abs().max(1.0));
+            }
+        }
+        for step in -1000..=1000 {
+            let x = 1.0 + f64::from(step) * 1e-7;
+            worst = worst.max((ln(x) - x.ln()).abs() / x.ln().abs().max(1e-30));
+        }
+        assert!(worst <= 4.0 * f64::EPSILON, "{worst:e}");
+        assert_eq!((ln(1.0), ln(0.0), ln(MIN_LN_ARG)), (0.0, f64::NEG_INFINITY, MIN_LN_ARG.ln()));
+        assert!((LN_2_HIGH + LN_2_LOW - std::f64::consts::LN_2).abs() <= f64::EPSILON / 4.0);
+    }
+
+    #[test]
+    fn vectors_give_the_same_bits() {
+        let inputs: Vec<f64> = (0..1003).map(|step| f64::from(step) * 0.77 - 300.0).collect();
+        let mut outputs = vec![0.0; inputs.len()];
+        struct Exponentials<'a>(&'a [f64], &'a mut [f64]);
+        impl Loop for Exponentials<'_> {
+            type Output = ();
+            #[inline(always)]
+            fn run(self) {
+                for (output, &input) in self.1.iter_mut().zip(self.0) {
+                    *output = exp(input);
+                }
+            }
+        }
+        vectorised(Exponentials(&inputs, &mut outputs));
+        for (output, &input) in outputs.iter().zip(&inputs) {
+            assert_eq!(output.to_bits(), exp(input).to_bits());
+        }
     }
 }

@@ -3,7 +3,6 @@
 pub(crate) mod compensated;
 pub(crate) mod dispatch;
 pub(crate) mod exp_log;
-pub(crate) mod exp_log_scalar;
 pub(crate) mod isotonic;
 pub mod rng;
 pub(crate) mod simd;

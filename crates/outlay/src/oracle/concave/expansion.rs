@@ -1,6 +1,6 @@
 //! Total demand of concave tasks in a window of multipliers, and where it meets the budget.
 
-use crate::numeric::exp_log::{exp, log_ratio};
+use crate::numeric::exp_log::{exp_near_zero, log_ratio};
 
 /// Total demand above the lower bounds as a function of the multiplier, in a window around a point:
 /// tasks that stay between their bounds throughout the window as sums, tasks that stay at a bound
@@ -254,7 +254,7 @@ impl SmoothDemand {
     fn after(self, step: f64) -> (f64, f64) {
         match self {
             Self::Power { demand, elasticity } => {
-                let demand = demand * exp(-elasticity * step);
+                let demand = demand * exp_near_zero(-elasticity * step);
                 (demand, elasticity * demand)
             }
             Self::Exponential { level, scale } => (scale * (level - step), scale),

@@ -7,7 +7,7 @@ use super::expansion::{Expansion, LinearTask};
 use super::family::{AssignmentPoint, ExpansionPoint, Family, RunningTotals, Totals, are_valid};
 use super::index::{BoundArrays, FamilyIndex};
 use crate::curve::Curve;
-use crate::numeric::exp_log::exp;
+use crate::numeric::exp_log::exp_near_zero;
 use crate::numeric::simd::{F64x4, chunks4, chunks4_mut};
 use crate::oracle::evaluation::Output;
 use crate::problem::Bounds;
@@ -113,7 +113,7 @@ impl Family for LinearTasks {
         expansion: &mut Expansion,
     ) {
         let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
-        let half_width = exp(at.width);
+        let half_width = exp_near_zero(at.width);
         let below = F64x4::splat(simd, at.multiplier / half_width);
         let above = F64x4::splat(simd, at.multiplier * half_width);
         let reader = self.index.reader(values);

@@ -17,7 +17,7 @@ use super::block::{Assign, BLOCK, Block, Expand};
 use super::expansion::{Expansion, Root};
 use super::family::{AssignmentPoint, ExpansionPoint, MAX_VALUE, MostElastic, Totals};
 use crate::numeric::compensated::sum;
-use crate::numeric::exp_log::{MEDIUM, TINY, exp};
+use crate::numeric::exp_log::{MEDIUM, TINY, exp_near_zero};
 use crate::numeric::simd::with_simd4;
 use crate::oracle::evaluation::Output;
 use crate::oracle::tolerances::{BOUND_ROUNDING, SUCCESS_ACCURACY};
@@ -433,7 +433,7 @@ impl TaylorSolver {
             let reference = self.reference.unwrap_or(self.last);
             // From the reference multiplier, not from the last one: no rounding adds up.
             let multiplier =
-                threshold.unwrap_or_else(|| reference.value * exp(log - reference.log));
+                threshold.unwrap_or_else(|| reference.value * exp_near_zero(log - reference.log));
             let totals = assign_blocks(concave, call.values, output, is_bounded, step, multiplier);
             if !is_bounded && !(totals.max_demand < self.min_high) {
                 return Assigned::ExceedsBound;

@@ -1,6 +1,6 @@
 //! A local model of the smooth part of total demand, from which the next trial is chosen.
 
-use crate::numeric::exp_log::{exp, log_ratio};
+use crate::numeric::exp_log::{exp_near_zero, log_ratio};
 use crate::oracle::concave::Demand;
 
 /// Smooth demand as a function of the logarithm of the multiplier: one part is a power of the
@@ -76,7 +76,7 @@ fn power_after(here: Demand, step: f64) -> Demand {
     if !(here.spend > 0.0) {
         return here;
     }
-    let decay = exp(-here.sensitivity / here.spend * step);
+    let decay = exp_near_zero(-here.sensitivity / here.spend * step);
     Demand { spend: here.spend * decay, sensitivity: here.sensitivity * decay }
 }
 

@@ -4,7 +4,7 @@
 use super::bracket::Bracket;
 use super::demand_model::DemandModel;
 use super::{Breakpoint, MultiplierSearch, Trial, View};
-use crate::numeric::exp_log::exp;
+use crate::numeric::exp_log::exp_near_zero;
 
 impl MultiplierSearch {
     /// The multiplier above a trial with too much demand at which the model meets the budget.
@@ -61,7 +61,7 @@ impl MultiplierSearch {
                 .iter()
                 .map(|jump| if jump.multiplier > multiplier { jump.jump } else { 0.0 })
                 .sum::<f64>();
-        let direct = multiplier * exp(smooth.step_to(target - jumped));
+        let direct = multiplier * exp_near_zero(smooth.step_to(target - jumped));
         let (low, high) = match direct {
             direct if !(direct > 0.0) => (bracket.below, bracket.above),
             direct if direct < multiplier => (direct.max(bracket.below), multiplier),
@@ -114,7 +114,7 @@ impl MultiplierSearch {
                 return at;
             }
         }
-        multiplier * exp(smooth.step_to(target))
+        multiplier * exp_near_zero(smooth.step_to(target))
     }
 
     pub(super) fn first_multiplier(&mut self, view: View<'_>) -> f64 {
