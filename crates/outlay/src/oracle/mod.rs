@@ -367,8 +367,11 @@ impl Oracle {
     fn taylor_start(&mut self, values: &[f64], budget: f64) -> Option<f64> {
         let last = self.last_multiplier.map(|multiplier| multiplier * self.prepared.value_scale);
         last.filter(|&multiplier| multiplier > 0.0).or_else(|| {
-            let is_valid = self.check(values, budget, &Options::default()).is_ok();
-            self.prepared.load_sample(if is_valid { values } else { return None }, budget);
+            let has_sample = self.prepared.has_sample();
+            if !has_sample || self.check(values, budget, &Options::default()).is_err() {
+                return None;
+            }
+            self.prepared.load_sample(values, budget);
             self.relaxation.sample_multiplier(self.prepared.view())
         })
     }

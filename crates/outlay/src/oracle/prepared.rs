@@ -205,6 +205,11 @@ impl PreparedProblem {
         self.curves.len() + self.identical.len()
     }
 
+    /// Whether a sample of the tasks gives the search its first multiplier.
+    pub(super) fn has_sample(&self) -> bool {
+        self.sample.is_some()
+    }
+
     /// Loads the values and the budget of a call into the sample alone.
     pub(super) fn load_sample(&mut self, values: &[f64], budget: f64) {
         self.load_budget(budget);

@@ -174,59 +174,33 @@ impl TopM {
 
     /// [`TopM::rank`] for one task, the choice of a bandit, and the next gain.
     fn find_best(&mut self, values: &[f64]) -> bool {
-        let mut are_valid = true;
-        let mut gain = |value: f64, rise: f64| {
-            #[allow(
-                clippy::manual_range_contains,
-                reason = "a range asks twice, with a branch between"
-            )]
-            let is_valid = (value >= 0.0) & (value < MAX_VALUE);
-            are_valid &= is_valid;
-            value * rise
-        };
-        let ((values_by_four, values_left), (rises_by_four, rises_left)) =
-            (values.as_chunks::<4>(), self.rise.as_chunks::<4>());
-        let (mut lanes, mut nexts) = ([0.0; 4], [0.0; 4]);
-        for (values, rises) in values_by_four.iter().zip(rises_by_four) {
-            for lane in 0..4 {
-                let gain = gain(values[lane], rises[lane]);
-                nexts[lane] = larger(smaller(gain, lanes[lane]), nexts[lane]);
-                lanes[lane] = larger(gain, lanes[lane]);
-            }
-        }
-        let (mut most, mut next) =
-            (0.0, larger(larger(nexts[0], nexts[1]), larger(nexts[2], nexts[3])));
-        let mut offer = |gain: f64| {
+        // A sum shows whether a number is NaN or too large, in fewer operations than comparisons.
+        let (mut sum, mut least) = (0.0, 0.0);
+        let (mut most, mut next) = (0.0, 0.0);
+        for (&value, rise) in values.iter().zip(&self.rise) {
+            sum += value;
+            least = smaller(value, least);
+            let gain = value * rise;
             next = larger(smaller(gain, most), next);
             most = larger(gain, most);
-        };
-        lanes.into_iter().for_each(&mut offer);
-        values_left.iter().zip(rises_left).for_each(|(&value, &rise)| offer(gain(value, rise)));
+        }
         // It is usually the task of the last call, which the branch predictor learns.
         let task = values.iter().zip(&self.rise).position(|(value, rise)| value * rise == most);
         self.best[0] = Gain { task: task.unwrap_or(0), gain: most };
         self.best[1].gain = next;
-        are_valid
+        sum < MAX_VALUE && least >= 0.0
     }
 
     /// Writes spend and success; returns the value.
     fn write(&mut self, values: &[f64], funded: usize, answer: &mut Allocation) -> f64 {
-        if self.written == 0 {
-            answer.spend.fill(0.0);
-            answer.success.copy_from_slice(&self.base_success);
-        }
-        // After a call of this solver only the tasks funded then must be reset.
-        for &task in &self.funded[..self.written] {
-            (answer.spend[task], answer.success[task]) = (0.0, self.base_success[task]);
-        }
+        let best = &self.best[..funded];
+        let is_same = self.written == funded
+            && best.iter().zip(&self.funded).all(|(best, &task)| best.task == task);
         let mut value_sum = Sum::default();
-        for (best, place) in self.best[..funded].iter().zip(&mut self.funded) {
-            value_sum.add(best.gain);
-            (answer.spend[best.task], answer.success[best.task]) =
-                (self.at, self.full_success[best.task]);
-            *place = best.task;
+        best.iter().for_each(|best| value_sum.add(best.gain));
+        if !is_same {
+            self.write_spends(funded, answer);
         }
-        self.written = funded;
         if self.has_floors {
             self.base_success
                 .iter()
@@ -234,6 +208,23 @@ impl TopM {
                 .for_each(|(base_success, value)| value_sum.add(base_success * value));
         }
         value_sum.value()
+    }
+
+    /// Writes spend and success of the tasks funded now and of those funded in the last call.
+    fn write_spends(&mut self, funded: usize, answer: &mut Allocation) {
+        if self.written == 0 {
+            answer.spend.fill(0.0);
+            answer.success.copy_from_slice(&self.base_success);
+        }
+        for &task in &self.funded[..self.written] {
+            (answer.spend[task], answer.success[task]) = (0.0, self.base_success[task]);
+        }
+        for (best, place) in self.best[..funded].iter().zip(&mut self.funded) {
+            (answer.spend[best.task], answer.success[best.task]) =
+                (self.at, self.full_success[best.task]);
+            *place = best.task;
+        }
+        self.written = funded;
     }
 }
 
