@@ -1,16 +1,16 @@
 //! The service of outlay: campaigns shared over HTTP.
 //!
-//! A request goes to the [`desk`], which knows the campaigns; what it decides or takes is written
+//! A request goes to the [`service`], which knows the campaigns; what it decides or takes is written
 //! by the [`store`] before anybody is answered.
 
 pub mod archive;
 pub mod clock;
-pub mod desk;
+pub mod error;
 pub mod http;
 pub mod limits;
 mod metrics;
 pub mod problem_file;
-pub mod refusal;
+pub mod service;
 pub mod shapes;
 pub mod store;
 pub mod tokens;

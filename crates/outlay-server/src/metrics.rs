@@ -1,4 +1,4 @@
-//! Figures for Prometheus.
+//! ServiceMetrics for Prometheus.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::{MetricType, TypedMetric};
 use prometheus_client::registry::{Registry, Unit};
 
-use crate::desk::{self, CampaignFigures, Desk, Figures};
+use crate::service::{self, CampaignMetrics, CampaignService, ServiceMetrics};
 
 /// Seconds: from what memory answers in to what nobody waits for.
 const LATENCIES: [f64; 12] =
@@ -52,7 +52,7 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// With figures for each campaign by its id only if asked for: somebody pays for every time
     /// series.
-    pub(crate) fn new(desk: Desk, names_campaigns: bool) -> Self {
+    pub(crate) fn new(service: CampaignService, names_campaigns: bool) -> Self {
         let mut registry = Registry::with_prefix("outlay");
         let (requests, connections) = (Family::default(), Gauge::default());
         let latencies: Family<_, _, fn() -> Histogram> =
@@ -68,12 +68,12 @@ impl Metrics {
         let build = Family::<StoreLabels, Gauge>::default();
         build
             .get_or_create(&StoreLabels {
-                store: desk.store().name(),
+                store: service.store().name(),
                 version: env!("CARGO_PKG_VERSION"),
             })
             .set(1);
         registry.register("build", "Always 1: which store and version", build);
-        registry.register_collector(Box::new(DeskFigures { desk, names_campaigns }));
+        registry.register_collector(Box::new(ServiceCollector { service, names_campaigns }));
         Self { registry, requests, latencies, connections, no_route: Arc::from("none") }
     }
 
@@ -101,16 +101,16 @@ impl Metrics {
     }
 }
 
-/// What the desk knows at the time of asking.
+/// What the service knows at the time of asking.
 #[derive(Debug)]
-struct DeskFigures {
-    desk: Desk,
+struct ServiceCollector {
+    service: CampaignService,
     names_campaigns: bool,
 }
 
-impl Collector for DeskFigures {
+impl Collector for ServiceCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        let figures = self.desk.figures();
+        let figures = self.service.metrics();
         let encoder = &mut encoder;
         histogram(
             encoder,
@@ -164,9 +164,9 @@ impl Collector for DeskFigures {
     }
 }
 
-fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), fmt::Error> {
+fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &ServiceMetrics) -> Result<(), fmt::Error> {
     // Not `sum`: that of nothing is minus zero.
-    let sum = |number: fn(&CampaignFigures) -> f64| {
+    let sum = |number: fn(&CampaignMetrics) -> f64| {
         figures.campaigns.iter().map(number).fold(0.0, |sum, number| sum + number)
     };
     let oldest = figures.campaigns.iter().map(|campaign| campaign.stats_age_ms).max().unwrap_or(0);
@@ -193,11 +193,11 @@ fn totals(encoder: &mut DescriptorEncoder<'_>, figures: &Figures) -> Result<(), 
 }
 
 /// Name, help, and the number itself.
-type CampaignGauge = (&'static str, &'static str, fn(&CampaignFigures) -> f64);
+type CampaignGauge = (&'static str, &'static str, fn(&CampaignMetrics) -> f64);
 
 fn each_campaign(
     encoder: &mut DescriptorEncoder<'_>,
-    campaigns: &[CampaignFigures],
+    campaigns: &[CampaignMetrics],
 ) -> Result<(), fmt::Error> {
     let figures: [CampaignGauge; 3] = [
         (
@@ -247,7 +247,7 @@ fn histogram(
     name: &str,
     help: &str,
     unit: Option<&Unit>,
-    figures: &desk::Histogram,
+    figures: &service::Histogram,
 ) -> Result<(), fmt::Error> {
     let count = figures.buckets.iter().map(|(_, count)| count).sum();
     let mut encoder = encoder.encode_descriptor(name, help, unit, MetricType::Histogram)?;

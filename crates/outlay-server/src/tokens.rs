@@ -9,7 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
 use crate::store::{Millis, Store, StoreError, TokenRow};
 
 /// What every token begins with: people and scanners for leaked secrets know it by that.
@@ -88,13 +88,14 @@ impl fmt::Debug for Secret {
 ///
 /// # Errors
 /// If no campaign can have the id that it is for, or the system has no random numbers.
-pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
+pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), ApiError> {
     if let Some(campaign) = &wish.campaign {
-        crate::desk::check_id(campaign)
-            .map_err(|refused| Refused { code: Code::BadRequest, ..refused }.at("/campaign"))?;
+        crate::service::check_id(campaign).map_err(|refused| {
+            ApiError { code: ErrorCode::BadRequest, ..refused }.at("/campaign")
+        })?;
     }
     let random = |error: getrandom::Error| {
-        Refused::new(Code::Internal, format!("the system gives no random numbers: {error}"))
+        ApiError::new(ErrorCode::Internal, format!("the system gives no random numbers: {error}"))
     };
     let (mut id, mut secret) = ([0; ID_BYTES], [0; SECRET_BYTES]);
     getrandom::fill(&mut id).map_err(random)?;
@@ -117,10 +118,10 @@ pub fn make(wish: &Wish, now: Millis) -> Result<(TokenRow, Secret), Refused> {
 ///
 /// # Errors
 /// If it is not for admin and all campaigns.
-pub fn check_first(wish: &Wish, is_first: bool) -> Result<(), Refused> {
+pub fn check_first(wish: &Wish, is_first: bool) -> Result<(), ApiError> {
     if is_first && (!wish.scopes.contains(&Scope::Admin) || wish.campaign.is_some()) {
         let detail = "the first token must be for admin and all campaigns: without it nobody could make another";
-        return Err(Refused::new(Code::BadRequest, detail).at("/scopes"));
+        return Err(ApiError::new(ErrorCode::BadRequest, detail).at("/scopes"));
     }
     Ok(())
 }
@@ -240,9 +241,9 @@ impl Tokens {
     ///
     /// # Errors
     /// If it is not good: not one of ours, revoked, expired. All of them read the same.
-    pub fn admit(&self, token: &str, now: Millis) -> Result<Holder, Refused> {
+    pub fn admit(&self, token: &str, now: Millis) -> Result<Holder, ApiError> {
         let bad = || {
-            Refused::new(Code::Unauthorised, "the token is unknown, expired or revoked")
+            ApiError::new(ErrorCode::Unauthorised, "the token is unknown, expired or revoked")
                 .hint("make one with `outlay token create` and send it as `Authorization: Bearer outlay_…`")
         };
         let mut parts = token.splitn(3, '_');
@@ -276,7 +277,7 @@ pub struct Holder {
     pub id: String,
     scopes: Vec<Scope>,
     campaign: Option<String>,
-    /// Whether this use is to be [noted](crate::desk::Desk::note_use): the first in an hour.
+    /// Whether this use is to be [noted](crate::service::CampaignService::note_use): the first in an hour.
     pub is_to_be_noted: bool,
 }
 
@@ -296,19 +297,19 @@ impl Holder {
     ///
     /// # Errors
     /// If not, with what is missing.
-    pub fn may(&self, scope: Scope, subject: Subject<'_>) -> Result<(), Refused> {
+    pub fn may(&self, scope: Scope, subject: Subject<'_>) -> Result<(), ApiError> {
         if !self.scopes.contains(&scope) && !self.scopes.contains(&Scope::Admin) {
             let detail = format!("the token does not have the scope {}", scope.word());
-            return Err(Refused::new(Code::Forbidden, detail));
+            return Err(ApiError::new(ErrorCode::Forbidden, detail));
         }
         match (&self.campaign, subject) {
             (None, _) | (Some(_), Subject::Nothing) => Ok(()),
             (Some(own), Subject::Campaign(asked)) if own == asked => Ok(()),
             (Some(_), Subject::Campaign(_)) => {
-                Err(Refused::new(Code::Forbidden, "the token is for another campaign"))
+                Err(ApiError::new(ErrorCode::Forbidden, "the token is for another campaign"))
             }
-            (Some(_), Subject::Everything) => Err(Refused::new(
-                Code::Forbidden,
+            (Some(_), Subject::Everything) => Err(ApiError::new(
+                ErrorCode::Forbidden,
                 "the token is for one campaign, this is about all of them",
             )),
         }

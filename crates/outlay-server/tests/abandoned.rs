@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
+use outlay_server::error::ErrorCode;
 use outlay_server::limits::Limits;
-use outlay_server::refusal::Code;
+use outlay_server::service::CampaignService;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _, StoreError};
 use serde_json::json;
@@ -25,23 +25,24 @@ fn campaign() -> NewCampaign {
     NewCampaign { problem, learner: None, horizon: None, seed: None, guards, expiry_seconds: None }
 }
 
-/// A desk whose store writes one batch whenever it is let.
+/// A service whose store writes one batch whenever it is let.
 async fn held_up(
     apply: impl Fn(&[Command]) -> Option<StoreError> + Send + Sync + 'static,
-) -> (Desk, mpsc::Sender<()>) {
+) -> (CampaignService, mpsc::Sender<()>) {
     let (let_go, wait) = mpsc::channel();
     let wait = Mutex::new(wait);
     let store = Wrapped::new(false, move |store, batch| {
         wait.lock().unwrap().recv().unwrap();
         apply(batch).map_or_else(|| store.apply(batch), Err)
     });
-    let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), Limits::default()).unwrap();
+    let service =
+        CampaignService::open(Arc::new(store), Arc::new(SystemClock), Limits::default()).unwrap();
     let_go.send(()).unwrap();
-    desk.create("c", campaign(), "").await.unwrap();
-    (desk, let_go)
+    service.create("c", campaign(), "").await.unwrap();
+    (service, let_go)
 }
 
-/// Lets the desk begin, and goes away.
+/// Lets the service begin, and goes away.
 fn go_away<T>(work: impl Future<Output = T>) {
     assert!(work.now_or_never().is_none(), "the store has answered already");
 }
@@ -58,16 +59,16 @@ async fn until<T: PartialEq + std::fmt::Debug>(expected: T, mut look: impl Async
 
 #[tokio::test]
 async fn the_horizon_holds_also_for_rounds_that_are_not_written_yet() {
-    let (desk, let_go) = held_up(|_| None).await;
+    let (service, let_go) = held_up(|_| None).await;
     let_go.send(()).unwrap();
-    desk.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
-    let ask = |count| desk.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
+    service.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
+    let ask = |count| service.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
     go_away(ask(3));
-    assert_eq!(ask(2).await.unwrap_err().code, Code::HorizonExhausted);
+    assert_eq!(ask(2).await.unwrap_err().code, ErrorCode::HorizonExhausted);
     go_away(ask(1));
     (0..2).for_each(|_| let_go.send(()).unwrap());
-    until(4, async || desk.campaign("short").await.unwrap().rounds).await;
-    assert_eq!(ask(1).await.unwrap_err().code, Code::HorizonExhausted);
+    until(4, async || service.campaign("short").await.unwrap().rounds).await;
+    assert_eq!(ask(1).await.unwrap_err().code, ErrorCode::HorizonExhausted);
 }
 
 #[tokio::test]
@@ -75,13 +76,13 @@ async fn rounds_that_could_not_be_written_do_not_count() {
     let broken = Arc::new(AtomicBool::new(false));
     let breaks = Arc::clone(&broken);
     let error = || StoreError { what: "the disk is full".to_owned(), is_fatal: false };
-    let (desk, let_go) = held_up(move |_| breaks.load(Ordering::Acquire).then(error)).await;
+    let (service, let_go) = held_up(move |_| breaks.load(Ordering::Acquire).then(error)).await;
     let_go.send(()).unwrap();
-    desk.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
-    let ask = |count| desk.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
+    service.create("short", NewCampaign { horizon: Some(4), ..campaign() }, "").await.unwrap();
+    let ask = |count| service.ask("short", Ask { count: Some(count), ..Ask::default() }, None, "");
     broken.store(true, Ordering::Release);
     let_go.send(()).unwrap();
-    assert_eq!(ask(4).await.unwrap_err().code, Code::Busy);
+    assert_eq!(ask(4).await.unwrap_err().code, ErrorCode::Busy);
     broken.store(false, Ordering::Release);
     let_go.send(()).unwrap();
     assert_eq!(ask(4).await.unwrap().rounds.len(), 4);
@@ -89,22 +90,22 @@ async fn rounds_that_could_not_be_written_do_not_count() {
 
 #[tokio::test]
 async fn rounds_and_reports_are_kept_all_the_same() {
-    let (desk, let_go) = held_up(|_| None).await;
-    go_away(desk.ask("c", Ask::default(), None, ""));
+    let (service, let_go) = held_up(|_| None).await;
+    go_away(service.ask("c", Ask::default(), None, ""));
     let_go.send(()).unwrap();
     let state = async || {
-        let state = desk.campaign("c").await.unwrap();
+        let state = service.campaign("c").await.unwrap();
         (state.rounds, state.open_rounds, state.stats_version)
     };
     until((1, 1, 0), state).await;
     let results = ["tv", "web"]
         .map(|task| TaskResult { task: task.to_owned(), completed: true, reward: Some(0.5) })
         .to_vec();
-    go_away(desk.tell("c", 1, Feedback { results }, ""));
+    go_away(service.tell("c", 1, Feedback { results }, ""));
     let_go.send(()).unwrap();
     until((1, 0, 2), state).await;
     let_go.send(()).unwrap();
-    assert_eq!(desk.ask("c", Ask::default(), None, "").await.unwrap().rounds, [2]);
+    assert_eq!(service.ask("c", Ask::default(), None, "").await.unwrap().rounds, [2]);
 }
 
 /// The split is in memory before it is in the store: open rounds, guards and learner know of it. If
@@ -114,20 +115,20 @@ async fn what_cannot_be_kept_is_taken_back() {
     let is_full = Arc::new(AtomicBool::new(true));
     let is_refused = Arc::clone(&is_full);
     let full = StoreError { what: "the disk is full".to_owned(), is_fatal: false };
-    let (desk, let_go) = held_up(move |batch| {
+    let (service, let_go) = held_up(move |batch| {
         let is_ask = matches!(batch, [Command::Ask(_)]);
         (is_ask && is_refused.load(Ordering::SeqCst)).then(|| full.clone())
     })
     .await;
-    go_away(desk.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, ""));
-    assert_eq!(desk.campaign("c").await.unwrap().open_rounds, 1, "it is on its way");
+    go_away(service.ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, ""));
+    assert_eq!(service.campaign("c").await.unwrap().open_rounds, 1, "it is on its way");
     let_go.send(()).unwrap();
-    until(0, async || desk.campaign("c").await.unwrap().open_rounds).await;
+    until(0, async || service.campaign("c").await.unwrap().open_rounds).await;
     is_full.store(false, Ordering::SeqCst);
     let_go.send(()).unwrap();
     // The guards hold a split against the one before: of one that was never handed out they know
     // nothing.
-    let split = desk.ask("c", Ask::default(), None, "").await.unwrap().tasks;
+    let split = service.ask("c", Ask::default(), None, "").await.unwrap().tasks;
     let (untouched, let_go) = held_up(|_| None).await;
     let_go.send(()).unwrap();
     assert_eq!(split, untouched.ask("c", Ask::default(), None, "").await.unwrap().tasks);

@@ -3,9 +3,9 @@
 //! Tests that restart the PostgreSQL server are in the binary `outage`.
 
 mod abandoned;
-mod desk;
 mod http;
 mod postgres;
+mod service;
 mod shared_counts;
 mod stores;
 mod support;

@@ -10,9 +10,9 @@ use outlay::campaign::{Campaign, CampaignOptions};
 use outlay::feedback::{Completion, Feedback as Shown, Reward};
 use outlay::problem::NoFiles;
 use outlay_server::clock::{Clock, SetClock};
-use outlay_server::desk::Desk;
+use outlay_server::error::ErrorCode;
 use outlay_server::limits::Limits;
-use outlay_server::refusal::Code;
+use outlay_server::service::CampaignService;
 use outlay_server::shapes::{Ask, Feedback, NewCampaign, TaskResult};
 use outlay_server::store::{Command, Store as _};
 use serde_json::json;
@@ -47,13 +47,14 @@ async fn what_is_committed_during_a_reading_counts_once() {
     });
     let (clock, limits) = (Arc::new(SetClock::new(0)), Limits::default());
     let staleness = limits.staleness_ms;
-    let desk = Arc::new(
-        Desk::open(Arc::new(store), Arc::clone(&clock) as Arc<dyn Clock>, limits).unwrap(),
+    let service = Arc::new(
+        CampaignService::open(Arc::new(store), Arc::clone(&clock) as Arc<dyn Clock>, limits)
+            .unwrap(),
     );
-    desk.create("c", campaign(), "").await.unwrap();
+    service.create("c", campaign(), "").await.unwrap();
     for number in 1..=5 {
-        let round = desk.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
-        let teller = Arc::clone(&desk);
+        let round = service.ask("c", Ask::default(), None, "").await.unwrap().rounds[0];
+        let teller = Arc::clone(&service);
         let results =
             vec![TaskResult { task: "tv".to_owned(), completed: true, reward: Some(1.0) }];
         let told =
@@ -64,9 +65,9 @@ async fn what_is_committed_during_a_reading_counts_once() {
         // It is committed, and nobody has been told so yet. This look reads the counts again; the
         // next one does not, and finds what that left.
         clock.set(clock.now() + staleness);
-        desk.campaign("c").await.unwrap();
+        service.campaign("c").await.unwrap();
         told.await.unwrap().unwrap();
-        let state = desk.campaign("c").await.unwrap();
+        let state = service.campaign("c").await.unwrap();
         assert_eq!(
             (state.stats_version, state.tasks[0].completions, state.tasks[0].reward_sum),
             (number, number, number as f64)
@@ -106,8 +107,9 @@ async fn replicas_that_take_turns_decide_as_one() {
             Arc::new(Wrapped::new(true, |store, batch| store.apply(batch)));
         let clock: Arc<dyn Clock> = Arc::new(SetClock::new(0));
         let limits = Limits { staleness_ms: 0, ..Limits::default() };
-        let desks = [(); 2]
-            .map(|()| Desk::open(Arc::clone(&store), Arc::clone(&clock), limits.clone()).unwrap());
+        let desks = [(); 2].map(|()| {
+            CampaignService::open(Arc::clone(&store), Arc::clone(&clock), limits.clone()).unwrap()
+        });
         let new = NewCampaign {
             problem: problem.clone(),
             learner: Some(learner.to_owned()),
@@ -155,8 +157,12 @@ async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
     let (clock, limits) =
         (Arc::new(SetClock::new(0)), Limits { open_rounds: 10, ..Limits::default() });
     let [here, there] = [(); 2].map(|()| {
-        Desk::open(Arc::clone(&store), Arc::clone(&clock) as Arc<dyn Clock>, limits.clone())
-            .unwrap()
+        CampaignService::open(
+            Arc::clone(&store),
+            Arc::clone(&clock) as Arc<dyn Clock>,
+            limits.clone(),
+        )
+        .unwrap()
     });
     here.create("c", campaign(), "").await.unwrap();
     for number in 1..=100 {
@@ -178,5 +184,5 @@ async fn rounds_that_are_told_of_elsewhere_do_not_wait_here() {
         here.ask("c", Ask::default(), None, "").await.unwrap();
     }
     let refused = here.ask("c", Ask::default(), None, "").await.unwrap_err();
-    assert_eq!(refused.code, Code::TooManyOpenRounds, "of those nobody has told");
+    assert_eq!(refused.code, ErrorCode::TooManyOpenRounds, "of those nobody has told");
 }

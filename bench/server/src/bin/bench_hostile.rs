@@ -17,9 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Server, Settings};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 use outlay_server::store::{SqliteOptions, SqliteStore};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
@@ -79,7 +79,7 @@ fn check_files(sockets: u64) -> Result<(), Failure> {
 
 fn serve(folder: &std::path::Path) -> Result<(Runtime, SocketAddr), Failure> {
     let store = SqliteStore::open(folder, &SqliteOptions::default())?;
-    let desk = Desk::open(
+    let service = CampaignService::open(
         Arc::new(store),
         Arc::new(SystemClock),
         Limits { open_rounds: 20_000_000, ..Limits::default() },
@@ -91,7 +91,7 @@ fn serve(folder: &std::path::Path) -> Result<(Runtime, SocketAddr), Failure> {
         tls: None,
         campaign_metrics: false,
     };
-    let server = runtime.block_on(Server::bind(desk, &settings))?;
+    let server = runtime.block_on(Server::bind(service, &settings))?;
     let address = server.address()?;
     runtime.spawn(server.run(std::future::pending()));
     Ok((runtime, address))

@@ -19,9 +19,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Server, Settings};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 use outlay_server::shapes::{Ask, NewCampaign};
 use outlay_server::store::{
     Command, Item, MemoryStore, Outcome, SqliteOptions, SqliteStore, Store, Tell,
@@ -89,7 +89,7 @@ fn embedded(folder: &Path) -> Result<Arc<dyn Store>, Failure> {
 
 /// A service that runs, and its address.
 struct Running {
-    desk: Desk,
+    service: CampaignService,
     address: String,
     runtime: Runtime,
 }
@@ -97,18 +97,18 @@ struct Running {
 impl Running {
     fn start(store: Arc<dyn Store>) -> Result<Self, Failure> {
         let runtime = runtime("service")?;
-        let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
+        let service = CampaignService::open(store, Arc::new(SystemClock), limits())?;
         let settings = Settings {
             listen: ([127, 0, 0, 1], 0).into(),
             metrics: None,
             tls: None,
             campaign_metrics: false,
         };
-        let server = runtime.block_on(Server::bind(desk.clone(), &settings))?;
+        let server = runtime.block_on(Server::bind(service.clone(), &settings))?;
         let address = server.address()?.to_string();
-        runtime.block_on(desk.create(CAMPAIGN, request(), ""))?;
+        runtime.block_on(service.create(CAMPAIGN, request(), ""))?;
         runtime.spawn(server.run(std::future::pending()));
-        Ok(Self { desk, address, runtime })
+        Ok(Self { service, address, runtime })
     }
 
     /// Hands out rounds for reports to come.
@@ -117,7 +117,7 @@ impl Running {
         let mut past = 0;
         for _ in 0..rounds.div_ceil(u64::from(MOST_COUNT)) {
             let ask = Ask { count: Some(MOST_COUNT), ..Ask::default() };
-            let handed = self.runtime.block_on(self.desk.ask(CAMPAIGN, ask, None, ""))?.rounds;
+            let handed = self.runtime.block_on(self.service.ask(CAMPAIGN, ask, None, ""))?.rounds;
             first = first.or(handed.first().copied());
             past = handed.last().map_or(past, |last| last + 1);
         }
@@ -125,7 +125,7 @@ impl Running {
     }
 
     fn end(self) -> Result<(), Failure> {
-        self.runtime.block_on(self.desk.drain())?;
+        self.runtime.block_on(self.service.drain())?;
         self.runtime.shutdown_timeout(Duration::from_secs(1));
         Ok(())
     }
@@ -438,13 +438,13 @@ fn fill(store: &dyn Store, rounds: std::ops::Range<u64>) -> Result<(), Failure> 
 fn restart(folder: &Path, items: u64) -> Result<Value, Failure> {
     let running = Running::start(embedded(folder)?)?;
     let rounds = running.hand_out(items / 4)?;
-    fill(running.desk.store().as_ref(), rounds.start..rounds.start + items / 4)?;
+    fill(running.service.store().as_ref(), rounds.start..rounds.start + items / 4)?;
     running.end()?;
     let begin = Instant::now();
     let store = embedded(folder)?;
     let opened = begin.elapsed().as_secs_f64();
-    let desk = Desk::open(store, Arc::new(SystemClock), limits())?;
-    runtime("service")?.block_on(desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
+    let service = CampaignService::open(store, Arc::new(SystemClock), limits())?;
+    runtime("service")?.block_on(service.ask(CAMPAIGN, Ask::default(), None, ""))?;
     let answered = begin.elapsed().as_secs_f64();
     let bytes = std::fs::metadata(folder.join("outlay.db"))?.len();
     Ok(
@@ -462,7 +462,7 @@ fn rounds(folder: &Path) -> Result<Value, Failure> {
         let mut times = Vec::with_capacity(ASKS);
         for _ in 0..ASKS {
             let begin = Instant::now();
-            running.runtime.block_on(running.desk.ask(CAMPAIGN, Ask::default(), None, ""))?;
+            running.runtime.block_on(running.service.ask(CAMPAIGN, Ask::default(), None, ""))?;
             times.push(begin.elapsed().as_secs_f64());
             handed += 1;
         }

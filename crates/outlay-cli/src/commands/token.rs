@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use outlay_server::clock::{Clock, SystemClock};
-use outlay_server::http::{NewToken, Problem, TokenInfo, TokenList, TokenMade};
+use outlay_server::http::{NewToken, ProblemDetails, TokenInfo, TokenList, TokenMade};
 use outlay_server::store::{Command, Done, Refusal, SqliteStore, Store, TokenRevocation};
 use outlay_server::tokens;
 use serde::de::DeserializeOwned;
@@ -206,7 +206,7 @@ impl Service {
                 Failure(format!("{} did not respond like an outlay service: {error}", self.url))
             });
         }
-        match serde_json::from_str::<Problem>(&text) {
+        match serde_json::from_str::<ProblemDetails>(&text) {
             Ok(problem) if problem.status == 401 => Err(Failure(format!(
                 "{}: {}; set {TOKEN_VARIABLE} to an admin token",
                 self.url, problem.detail

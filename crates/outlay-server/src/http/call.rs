@@ -12,8 +12,8 @@ use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use super::App;
-use super::problem::Refusal;
-use crate::refusal::{Code, Refused};
+use super::error::ErrorResponse;
+use crate::error::{ApiError, ErrorCode};
 
 /// A request that was let through.
 #[derive(Debug)]
@@ -42,39 +42,42 @@ impl<'a> Call<'a> {
     }
 
     /// The campaign that the address names.
-    pub(crate) fn campaign(&self) -> Result<Cow<'a, str>, Refusal> {
+    pub(crate) fn campaign(&self) -> Result<Cow<'a, str>, ErrorResponse> {
         self.part("campaign")
     }
 
     /// The round that the address names.
-    pub(crate) fn round(&self) -> Result<u64, Refusal> {
+    pub(crate) fn round(&self) -> Result<u64, ErrorResponse> {
         let part = self.part("round")?;
         let round = part.parse().ok().filter(|round| i64::try_from(*round).is_ok());
         round.ok_or_else(|| {
-            let refused = Refused::new(Code::BadParameter, "the address names no round");
+            let refused = ApiError::new(ErrorCode::BadParameter, "the address names no round");
             refused.hint(format!("a round is a whole number from 1 to {}", i64::MAX)).into()
         })
     }
 
     /// A part of the address by its name.
-    pub(crate) fn part(&self, name: &str) -> Result<Cow<'a, str>, Refusal> {
+    pub(crate) fn part(&self, name: &str) -> Result<Cow<'a, str>, ErrorResponse> {
         self.place
             .part(name)?
-            .ok_or_else(|| Refusal::new(Code::Internal, "the address has no such part"))
+            .ok_or_else(|| ErrorResponse::new(ErrorCode::Internal, "the address has no such part"))
     }
 
     /// The part of the address after the question mark.
-    pub(crate) fn asked<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub(crate) fn asked<T: DeserializeOwned>(&self) -> Result<T, ErrorResponse> {
         asked(&self.address)
     }
 
     /// A body whose every key is known.
-    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub(crate) fn body<T: DeserializeOwned>(&self) -> Result<T, ErrorResponse> {
         Ok(super::json::read(&self.body, self.app.limits().json_depth)?)
     }
 
     /// A body with a part of any shape, and records at these keys.
-    pub(crate) fn free_body<T: DeserializeOwned>(&self, records: &[&str]) -> Result<T, Refusal> {
+    pub(crate) fn free_body<T: DeserializeOwned>(
+        &self,
+        records: &[&str],
+    ) -> Result<T, ErrorResponse> {
         Ok(super::json::read_free(&self.body, self.app.limits().json_depth, records)?)
     }
 
@@ -84,11 +87,14 @@ impl<'a> Call<'a> {
     }
 }
 
-fn asked<T: DeserializeOwned>(address: &Uri) -> Result<T, Refusal> {
+fn asked<T: DeserializeOwned>(address: &Uri) -> Result<T, ErrorResponse> {
     let Query(asked) = Query::try_from_uri(address).map_err(|error| {
         let text = error.body_text();
         let what = text.strip_prefix("Failed to deserialize query string: ").unwrap_or(&text);
-        Refusal::new(Code::BadParameter, format!("the part after ? cannot be read: {what}"))
+        ErrorResponse::new(
+            ErrorCode::BadParameter,
+            format!("the part after ? cannot be read: {what}"),
+        )
     })?;
     Ok(asked)
 }
@@ -99,9 +105,9 @@ pub(crate) struct Place<'a>(pub(super) Params<'a, 'a>);
 
 impl Place<'_> {
     /// One of them, if the address has it.
-    pub(crate) fn part(&self, name: &str) -> Result<Option<Cow<'_, str>>, Refusal> {
+    pub(crate) fn part(&self, name: &str) -> Result<Option<Cow<'_, str>>, ErrorResponse> {
         let decoded =
             self.0.get(name).map(|part| percent_decode_str(part).decode_utf8()).transpose();
-        decoded.map_err(|_| Refusal::new(Code::BadParameter, "the address is not UTF-8"))
+        decoded.map_err(|_| ErrorResponse::new(ErrorCode::BadParameter, "the address is not UTF-8"))
     }
 }

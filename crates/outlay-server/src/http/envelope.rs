@@ -14,8 +14,8 @@ use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 
 use super::App;
-use super::problem::{Refusal, spell_out};
-use crate::refusal::{Code, Refused};
+use super::error::{ErrorResponse, spell_out};
+use crate::error::{ApiError, ErrorCode};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer ones are nobody's id.
@@ -66,7 +66,7 @@ impl Envelope {
         let answer = AssertUnwindSafe(answer).catch_unwind().await;
         // The panic hook has told what happened; the client only learns that it was not its fault.
         let mut response = answer.unwrap_or_else(|_| {
-            Refusal::new(Code::Internal, "this is a bug in outlay; please report it")
+            ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
                 .into_response()
         });
         let Self { begun, id, method, route } = self;
@@ -75,7 +75,7 @@ impl Envelope {
         let (status, taken) = (response.status().as_u16(), begun.elapsed());
         app.metrics.count_request(method, route.as_ref(), status, taken);
         let (route, milliseconds) = (route.as_deref().unwrap_or("none"), taken.as_secs_f64() * 1e3);
-        let code = refused.as_ref().map_or("", |refused| refused.code.facts().word);
+        let code = refused.as_ref().map_or("", |refused| refused.code.info().word);
         if status >= 500 && is_first_this_second() {
             let detail = refused.as_ref().map_or("", |refused| refused.detail.as_str());
             tracing::warn!(
@@ -105,7 +105,7 @@ impl Envelope {
 }
 
 /// The connection takes somewhat longer heads, so that who is just above the limit learns why.
-pub(crate) fn check_head<B>(request: &Request<B>, most: usize) -> Result<(), Refusal> {
+pub(crate) fn check_head<B>(request: &Request<B>, most: usize) -> Result<(), ErrorResponse> {
     let headers = request
         .headers()
         .iter()
@@ -114,8 +114,8 @@ pub(crate) fn check_head<B>(request: &Request<B>, most: usize) -> Result<(), Ref
     if line + headers.sum::<usize>() <= most {
         return Ok(());
     }
-    let refused = Refused::new(
-        Code::HeadersTooLarge,
+    let refused = ApiError::new(
+        ErrorCode::HeadersTooLarge,
         format!("address and headers have more than {most} bytes"),
     );
     Err(refused.hint("the limit is header_bytes").into())

@@ -19,9 +19,9 @@ use utoipa::openapi::OpenApi;
 use super::App;
 use super::call::{Call, Place};
 use super::connections::{Busy, Taken};
+use super::error::ErrorResponse;
 use super::operations::Operation;
-use super::problem::Refusal;
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
 use crate::tokens::{Scope, Subject};
 
 /// The name that the API's description gives to tokens.
@@ -118,7 +118,7 @@ pub(crate) async fn pass<'a>(
     found: &'a Found<'a>,
     request: Request<Incoming>,
     seat: &'a Taken,
-) -> Result<(Operation, Call<'a>, Busy<'a>), Refusal> {
+) -> Result<(Operation, Call<'a>, Busy<'a>), ErrorResponse> {
     let door = find(found.entry.doors.as_deref().unwrap_or_default(), request.method())?;
     let caller = admit(app, door, found, request.headers())?;
     let (head, body) = request.into_parts();
@@ -136,15 +136,18 @@ pub(crate) async fn pass<'a>(
     ))
 }
 
-fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, Refusal> {
+fn find<'a>(doors: &'a [Door], method: &Method) -> Result<&'a Door, ErrorResponse> {
     // Whatever may be got may be asked for without its body.
     let wanted = if method == Method::HEAD { &Method::GET } else { method };
     doors.iter().find(|door| door.method == *wanted).ok_or_else(|| {
         let allowed: Vec<&str> = doors.iter().map(|door| door.method.as_str()).collect();
         let allow =
             HeaderValue::from_str(&allowed.join(", ")).unwrap_or(HeaderValue::from_static(""));
-        Refusal::new(Code::WrongMethod, format!("the address takes {}", allowed.join(", ")))
-            .with_header(header::ALLOW, allow)
+        ErrorResponse::new(
+            ErrorCode::WrongMethod,
+            format!("the address takes {}", allowed.join(", ")),
+        )
+        .with_header(header::ALLOW, allow)
     })
 }
 
@@ -154,7 +157,7 @@ fn admit(
     door: &Door,
     found: &Found<'_>,
     headers: &HeaderMap,
-) -> Result<Arc<str>, Refusal> {
+) -> Result<Arc<str>, ErrorResponse> {
     let campaign = found.place.part("campaign")?;
     let Some(scope) = door.scope else { return Ok(Arc::default()) };
     if app.tokens.is_open() {
@@ -162,12 +165,12 @@ fn admit(
         return Ok(Arc::default());
     }
     let Some(token) = bearer(headers) else {
-        let refused = Refused::new(Code::Unauthorised, "the request has no token");
+        let refused = ApiError::new(ErrorCode::Unauthorised, "the request has no token");
         return Err(refused.hint("send it as `Authorization: Bearer outlay_…`").into());
     };
-    let holder = app.tokens.admit(token, app.desk.clock().now())?;
+    let holder = app.tokens.admit(token, app.service.clock().now())?;
     if holder.is_to_be_noted {
-        app.desk.note_use(&holder.id);
+        app.service.note_use(&holder.id);
     }
     let subject = match campaign.as_deref() {
         Some(campaign) => Subject::Campaign(campaign),
@@ -178,11 +181,11 @@ fn admit(
     holder.may(scope, subject)?;
     app.rates.take(&holder.id, Instant::now()).map_err(|seconds| {
         let most = app.limits().requests_per_second;
-        let refused = Refused::new(
-            Code::TooManyRequests,
+        let refused = ApiError::new(
+            ErrorCode::TooManyRequests,
             format!("the token asks more than {most} times a second"),
         );
-        Refusal::from(refused.hint("the limit is requests_per_second"))
+        ErrorResponse::from(refused.hint("the limit is requests_per_second"))
             .with_header(header::RETRY_AFTER, HeaderValue::from(seconds))
     })?;
     Ok(Arc::from(holder.id))
@@ -195,7 +198,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 
 /// Without tokens only this machine is to be served. A page in its browser that has given its own
 /// name our address would still get through; its requests carry that name.
-fn check_host(headers: &HeaderMap) -> Result<(), Refusal> {
+fn check_host(headers: &HeaderMap) -> Result<(), ErrorResponse> {
     let Some(host) = headers.get(header::HOST) else { return Ok(()) };
     let host = host.to_str().unwrap_or_default();
     let name = match host.strip_prefix('[') {
@@ -207,15 +210,15 @@ fn check_host(headers: &HeaderMap) -> Result<(), Refusal> {
     if is_local {
         return Ok(());
     }
-    let refused = Refused::new(
-        Code::Forbidden,
+    let refused = ApiError::new(
+        ErrorCode::Forbidden,
         "without tokens the service answers to the names of this machine only",
     );
     Err(refused.hint("make a token with `outlay token create`, or ask for 127.0.0.1").into())
 }
 
-fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
-    let wrong = |detail: String| Refusal::new(Code::WrongMediaType, detail);
+fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), ErrorResponse> {
+    let wrong = |detail: String| ErrorResponse::new(ErrorCode::WrongMediaType, detail);
     if headers.contains_key(header::CONTENT_ENCODING) {
         return Err(wrong("the body is compressed; send it as it is".to_owned()));
     }
@@ -230,11 +233,12 @@ fn check_media(headers: &HeaderMap, wanted: &str) -> Result<(), Refusal> {
 }
 
 /// Reads the whole body, within its limits of size and time.
-async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, Refusal> {
+async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, ErrorResponse> {
     let (most, patience) = (app.limits().body_bytes, app.limits().body_timeout);
     let too_large = || {
-        let refused = Refused::new(Code::TooLarge, format!("the body has more than {most} bytes"));
-        Refusal::from(refused.hint("the limit is body_bytes; send several requests"))
+        let refused =
+            ApiError::new(ErrorCode::TooLarge, format!("the body has more than {most} bytes"));
+        ErrorResponse::from(refused.hint("the limit is body_bytes; send several requests"))
     };
     let announced = headers
         .get(header::CONTENT_LENGTH)
@@ -251,9 +255,9 @@ async fn read(body: Incoming, headers: &HeaderMap, app: &App) -> Result<Bytes, R
     match gathered {
         Ok(Ok(whole)) => Ok(whole),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Refusal::new(Code::BadRequest, "the body broke off")),
-        Err(_) => Err(Refusal::new(
-            Code::Timeout,
+        Ok(Err(_)) => Err(ErrorResponse::new(ErrorCode::BadRequest, "the body broke off")),
+        Err(_) => Err(ErrorResponse::new(
+            ErrorCode::Timeout,
             format!("the body did not arrive within {} s", patience.as_secs_f64()),
         )),
     }

@@ -6,10 +6,10 @@ use serde::de::{DeserializeOwned, Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Number, Value};
 
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
 
 /// Reads an object whose every key is known.
-pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, Refused> {
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8], depth: usize) -> Result<T, ApiError> {
     let text = text(body, depth, false)?;
     // Tracking the place costs something; only who is wrong pays for it.
     serde_json::from_str(text).map_err(|_| {
@@ -27,15 +27,15 @@ pub(crate) fn read_free<T: DeserializeOwned>(
     body: &[u8],
     depth: usize,
     records: &[&str],
-) -> Result<T, Refused> {
+) -> Result<T, ApiError> {
     let text = text(body, depth, true)?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let strict: Strict = serde_path_to_error::deserialize(&mut reader)
         .map_err(|error| explained(Some(error), text))?;
     reader.end().map_err(|error| malformed(&error))?;
     if let Some(key) = records.iter().find(|key| strict.0[**key].is_array()) {
-        return Err(Refused::new(
-            Code::BadRequest,
+        return Err(ApiError::new(
+            ErrorCode::BadRequest,
             format!("/{key}: a list stands where an object belongs"),
         )
         .at(format!("/{key}")));
@@ -43,10 +43,10 @@ pub(crate) fn read_free<T: DeserializeOwned>(
     serde_path_to_error::deserialize(strict.0).map_err(|error| explained(Some(error), text))
 }
 
-fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, Refused> {
+fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, ApiError> {
     let text = std::str::from_utf8(body).map_err(|error| {
         let place = error.valid_up_to();
-        Refused::new(Code::BadRequest, format!("the body is not UTF-8 from byte {place} on"))
+        ApiError::new(ErrorCode::BadRequest, format!("the body is not UTF-8 from byte {place} on"))
             .hint("JSON is always UTF-8")
     })?;
     scan(text, depth, is_free)?;
@@ -56,7 +56,7 @@ fn text(body: &[u8], depth: usize, is_free: bool) -> Result<&str, Refused> {
 /// Looks at brackets only: how deep they go, that the whole is an object, and that no list stands
 /// where an object belongs. A record can be read from a list of its values; nobody should rely on
 /// it. What stands in a free part is looked at by whoever reads it.
-fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
+fn scan(text: &str, most: usize, is_free: bool) -> Result<(), ApiError> {
     // Of what is open a bit each, set for lists. What goes deeper than there are bits the reader
     // does not take.
     let (mut depth, mut lists, mut is_text, mut is_escaped) = (0_usize, 0_u128, false, false);
@@ -77,16 +77,16 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
             b'{' | b'[' => {
                 let is_list_in_list = byte == b'[' && lists & 1 == 1 && !is_free;
                 if (depth == 0 && byte == b'[') || is_list_in_list {
-                    return Err(Refused::new(
-                        Code::BadRequest,
+                    return Err(ApiError::new(
+                        ErrorCode::BadRequest,
                         "a list stands where an object belongs",
                     ));
                 }
                 lists = lists << 1 | u128::from(byte == b'[');
                 depth += 1;
                 if depth > most {
-                    return Err(Refused::new(
-                        Code::TooLarge,
+                    return Err(ApiError::new(
+                        ErrorCode::TooLarge,
                         format!("objects and lists go more than {most} deep"),
                     )
                     .hint("the limit is json_depth"));
@@ -102,19 +102,19 @@ fn scan(text: &str, most: usize, is_free: bool) -> Result<(), Refused> {
     }
     match before {
         Some(b'{') => Ok(()),
-        None => Err(Refused::new(Code::BadRequest, "the body is empty")
+        None => Err(ApiError::new(ErrorCode::BadRequest, "the body is empty")
             .hint("send a JSON object, {} at least")),
-        Some(_) => Err(Refused::new(Code::BadRequest, "the body is not a JSON object")),
+        Some(_) => Err(ApiError::new(ErrorCode::BadRequest, "the body is not a JSON object")),
     }
 }
 
 /// A fault of syntax has a line and a column, one of meaning a pointer.
-fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text: &str) -> Refused {
+fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text: &str) -> ApiError {
     let Some(error) = error else {
         // It was read this time: what is wrong comes after it.
         return match serde_json::from_str::<serde::de::IgnoredAny>(text) {
             Err(error) => malformed(&error),
-            Ok(_) => Refused::new(Code::BadRequest, "the body cannot be understood"),
+            Ok(_) => ApiError::new(ErrorCode::BadRequest, "the body cannot be understood"),
         };
     };
     if error.inner().is_syntax() || error.inner().is_eof() {
@@ -123,13 +123,13 @@ fn explained(error: Option<serde_path_to_error::Error<serde_json::Error>>, text:
     let what = without_place(error.inner());
     let pointer = pointer(error.path());
     let place = if pointer.is_empty() { "the body".to_owned() } else { pointer.clone() };
-    Refused::new(Code::BadRequest, format!("{place}: {what}")).at(pointer)
+    ApiError::new(ErrorCode::BadRequest, format!("{place}: {what}")).at(pointer)
 }
 
-fn malformed(error: &serde_json::Error) -> Refused {
+fn malformed(error: &serde_json::Error) -> ApiError {
     let (line, column) = (error.line(), error.column());
-    Refused::new(
-        Code::BadRequest,
+    ApiError::new(
+        ErrorCode::BadRequest,
         format!("the body is not JSON: {} (line {line}, column {column})", without_place(error)),
     )
 }
@@ -311,12 +311,12 @@ mod tests {
         let deeper = format!("{{\"problem\": {}1{}}}", "{\"a\":".repeat(32), "}".repeat(32));
         assert_eq!(
             read_free::<NewCampaign>(deeper.as_bytes(), 32, &[]).unwrap_err().code,
-            Code::TooLarge
+            ErrorCode::TooLarge
         );
         let endless = "{\"a\":".repeat(100_000);
         assert_eq!(
             read_free::<NewCampaign>(endless.as_bytes(), 32, &[]).unwrap_err().code,
-            Code::TooLarge
+            ErrorCode::TooLarge
         );
     }
 }

@@ -1,37 +1,30 @@
 //! The service on the wire: `/v1`, health, metrics, and the description of it all.
 //!
 //! ```text
-//! connection -> site -> envelope (id, headers, log, metrics) -> gate (token, body) -> handler -> desk
+//! connection -> site -> envelope (id, headers, log, metrics) -> gate (token, body) -> handler -> service
 //! ```
 
-mod allocate;
 mod call;
-mod campaigns;
-mod codes;
 mod connections;
-mod dashboard;
 mod envelope;
-mod feedback;
+mod error;
 mod gate;
-mod health;
+mod handlers;
 mod json;
 mod operations;
 mod parameters;
-mod problem;
 mod rates;
-mod rounds;
 mod server;
 mod site;
 mod tls;
-mod tokens;
 mod unread;
 
-pub use allocate::{AllocateAnswer, AllocateRequest, AllocatedTask};
-pub use feedback::{BulkTold, RefusedLine};
-pub use problem::{Fault, Problem};
+pub use error::{Fault, ProblemDetails};
+pub use handlers::allocate::{AllocateAnswer, AllocateRequest, AllocatedTask};
+pub use handlers::feedback::{BulkTold, RefusedLine};
+pub use handlers::tokens::{NewToken, ScopeWord, TokenInfo, TokenList, TokenMade};
 pub use server::{Ending, Server, Settings, StartError};
 pub use tls::TlsFiles;
-pub use tokens::{NewToken, ScopeWord, TokenInfo, TokenList, TokenMade};
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -40,9 +33,9 @@ use tokio::sync::Semaphore;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
-use crate::desk::Desk;
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::service::CampaignService;
 use crate::tokens::Tokens;
 use connections::Connections;
 use operations::Api;
@@ -51,7 +44,7 @@ use rates::Rates;
 /// What all handlers share.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(crate) desk: Desk,
+    pub(crate) service: CampaignService,
     pub(crate) tokens: Tokens,
     pub(crate) metrics: Metrics,
     pub(crate) connections: Arc<Connections>,
@@ -65,12 +58,17 @@ pub(crate) struct App {
 }
 
 impl App {
-    pub(crate) fn new(desk: Desk, tokens: Tokens, metrics: Metrics, has_tls: bool) -> Self {
-        let connections = Connections::new(desk.limits().connections);
-        let rates = Rates::new(desk.limits().requests_per_second);
+    pub(crate) fn new(
+        service: CampaignService,
+        tokens: Tokens,
+        metrics: Metrics,
+        has_tls: bool,
+    ) -> Self {
+        let connections = Connections::new(service.limits().connections);
+        let rates = Rates::new(service.limits().requests_per_second);
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
-            desk,
+            service,
             tokens,
             metrics,
             connections,
@@ -83,7 +81,7 @@ impl App {
     }
 
     pub(crate) fn limits(&self) -> &Limits {
-        self.desk.limits()
+        self.service.limits()
     }
 }
 

@@ -4,7 +4,8 @@ use axum::response::{IntoResponse, Response};
 use utoipa::OpenApi;
 
 use super::call::Call;
-use super::{allocate, campaigns, codes, feedback, health, problem, rounds, tokens};
+use super::error;
+use super::handlers::{allocate, campaigns, feedback, health, problem_types, rounds, tokens};
 
 /// Makes the operations, their description and the way from one to its handler out of one list. The
 /// names are those that the handlers have as `operation_id`.
@@ -42,7 +43,7 @@ macro_rules! operations {
                 license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
             ),
             paths($($room::$handler,)*),
-            components(schemas(problem::Problem, problem::Fault)),
+            components(schemas(error::ProblemDetails, error::Fault)),
             servers((url = "/"))
         )]
         pub(super) struct Api;
@@ -69,7 +70,7 @@ operations! {
     Readyz "readyz" health::readyz,
     Metrics "metrics" health::metrics,
     Openapi "openapi" health::openapi,
-    Explain "explain" codes::explain,
+    Explain "explain" problem_types::explain,
 }
 
 #[cfg(test)]

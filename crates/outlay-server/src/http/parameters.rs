@@ -4,8 +4,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::App;
-use super::problem::Refusal;
-use crate::refusal::Code;
+use super::error::ErrorResponse;
+use crate::error::ErrorCode;
 
 /// The campaign that an address names: [`Call::campaign`](super::call::Call::campaign).
 #[derive(IntoParams)]
@@ -57,13 +57,13 @@ pub(crate) struct NamedPage {
 }
 
 impl Page {
-    pub(crate) fn limit(&self, app: &App) -> Result<usize, Refusal> {
+    pub(crate) fn limit(&self, app: &App) -> Result<usize, ErrorResponse> {
         within(self.limit, 100, app.limits().page, "limit")
     }
 }
 
 impl NamedPage {
-    pub(crate) fn limit(&self, app: &App) -> Result<usize, Refusal> {
+    pub(crate) fn limit(&self, app: &App) -> Result<usize, ErrorResponse> {
         within(self.limit, 100, app.limits().page, "limit")
     }
 }
@@ -74,12 +74,12 @@ pub(crate) fn within(
     default: usize,
     most: usize,
     name: &str,
-) -> Result<usize, Refusal> {
+) -> Result<usize, ErrorResponse> {
     let asked = asked.unwrap_or(default.min(most) as u64);
     match usize::try_from(asked) {
         Ok(asked) if (1..=most).contains(&asked) => Ok(asked),
-        _ => Err(Refusal::new(
-            Code::BadParameter,
+        _ => Err(ErrorResponse::new(
+            ErrorCode::BadParameter,
             format!("{name} must be between 1 and {most}, not {asked}"),
         )),
     }

@@ -21,14 +21,14 @@ use tokio_rustls::TlsAcceptor;
 use super::App;
 use super::connections::{Call, Connections, Taken};
 use super::envelope::new_id;
-use super::problem::{MEDIA_TYPE, Problem};
+use super::error::{MEDIA_TYPE, ProblemDetails};
 use super::site::{LOOKS, Site};
 use super::tls::{TlsFiles, acceptor};
 use super::unread::{Unread, Watched};
-use crate::desk::Desk;
+use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
-use crate::refusal::{Code, Refused};
+use crate::service::CampaignService;
 use crate::tokens::Tokens;
 
 /// Tokens that another process may have made or revoked are read again this often.
@@ -200,9 +200,9 @@ impl Server {
     /// # Errors
     /// If others could reach the service and nobody would be asked for a token; if the address is
     /// taken; if TLS cannot be set up.
-    pub async fn bind(desk: Desk, settings: &Settings) -> Result<Self, StartError> {
+    pub async fn bind(service: CampaignService, settings: &Settings) -> Result<Self, StartError> {
         let tls = settings.tls.as_ref().map(acceptor).transpose()?;
-        let store = Arc::clone(desk.store());
+        let store = Arc::clone(service.store());
         let tokens = tokio::task::spawn_blocking(move || Tokens::load(store)).await;
         let tokens = tokens.map_err(|error| StartError(error.to_string()))?;
         let tokens =
@@ -213,8 +213,8 @@ impl Server {
             Some(address) => Some(listen(address).await?),
             None => None,
         };
-        let metrics = Metrics::new(desk.clone(), settings.campaign_metrics);
-        let app = Arc::new(App::new(desk, tokens, metrics, tls.is_some()));
+        let metrics = Metrics::new(service.clone(), settings.campaign_metrics);
+        let app = Arc::new(App::new(service, tokens, metrics, tls.is_some()));
         Ok(Self { app, listener, metrics: figures, tls })
     }
 
@@ -260,7 +260,7 @@ impl Server {
             .map(|one| Arc::clone(&one.connections))
             .collect();
         let mut stop = pin!(stop);
-        let mut failed = pin!(fails(&self.app.desk));
+        let mut failed = pin!(fails(&self.app.service));
         let ending = tokio::select! {
             biased;
             what = &mut failed => Ending::StoreFailed(what),
@@ -283,7 +283,7 @@ impl Server {
             },
             what = &mut failed => return Ending::StoreFailed(what),
         }
-        match self.app.desk.drain().await {
+        match self.app.service.drain().await {
             Ok(()) => Ending::Stopped,
             Err(error) => Ending::StoreFailed(error.what),
         }
@@ -291,9 +291,9 @@ impl Server {
 }
 
 /// Waits until the store has failed, and says what went wrong.
-async fn fails(desk: &Desk) -> String {
+async fn fails(service: &CampaignService) -> String {
     loop {
-        if let Some(what) = desk.failure() {
+        if let Some(what) = service.failure() {
             return what;
         }
         tokio::time::sleep(WATCH).await;
@@ -301,7 +301,7 @@ async fn fails(desk: &Desk) -> String {
 }
 
 async fn keep_tokens_fresh(app: Arc<App>) {
-    if !app.desk.store().is_shared() {
+    if !app.service.store().is_shared() {
         return;
     }
     loop {
@@ -326,11 +326,11 @@ fn welcome(stream: TcpStream, connections: &Arc<Connections>, parts: &Arc<Server
 
 /// Everybody connected is being served right now: the newcomer may come back.
 async fn turn_away(mut stream: TcpStream) {
-    let refused = Refused::new(
-        Code::Busy,
+    let refused = ApiError::new(
+        ErrorCode::Busy,
         "all connections are taken, and every one has a request under way",
     );
-    let body = serde_json::to_string(&Problem::new(&refused, &new_id())).unwrap_or_default();
+    let body = serde_json::to_string(&ProblemDetails::new(&refused, &new_id())).unwrap_or_default();
     let head = format!(
         "content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\nretry-after: 1\r\nconnection: close",
         body.len()

@@ -13,10 +13,11 @@ use hyper::body::Incoming;
 
 use super::connections::Taken;
 use super::envelope::{Envelope, check_head};
+use super::error::ErrorResponse;
 use super::gate::{self, Doors, Found};
-use super::problem::Refusal;
-use super::{App, dashboard, description};
-use crate::refusal::{Code, Refused};
+use super::handlers::dashboard;
+use super::{App, description};
+use crate::error::{ApiError, ErrorCode};
 
 /// Where the figures are.
 const FIGURES: &str = "/metrics";
@@ -66,7 +67,8 @@ impl Site {
             return refusal.into_response();
         }
         let Some(found) = found else {
-            return Refusal::new(Code::NoRoute, "nothing is at this address").into_response();
+            return ErrorResponse::new(ErrorCode::NoRoute, "nothing is at this address")
+                .into_response();
         };
         if found.entry.is_page() {
             let _busy = seat.busy();
@@ -84,7 +86,7 @@ impl Site {
         }
     }
 
-    /// Whoever asks and goes away, or waits too long, leaves nothing half done: what the desk has
+    /// Whoever asks and goes away, or waits too long, leaves nothing half done: what the service has
     /// begun it finishes.
     ///
     /// It has no timer of its own, which would be set and taken away for every request: its
@@ -109,10 +111,10 @@ fn settled(mut response: Response, mut room: HeaderMap) -> Response {
 }
 
 fn too_late() -> Response {
-    let refused = Refused::new(
-        Code::Busy,
+    let refused = ApiError::new(
+        ErrorCode::Busy,
         "there was no answer in time; whether the request was carried out is not known",
     )
     .hint("send the same again: rounds with their Idempotency-Key, feedback as it is");
-    Refusal::from(refused).into_response()
+    ErrorResponse::from(refused).into_response()
 }

@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use outlay_server::refusal::{Code, Facts};
+use outlay_server::error::{ErrorCode, ErrorInfo};
 use serde_json::{Value, json};
 
 use super::client::connect;
@@ -297,8 +297,8 @@ fn whatever_may_be_got_may_be_asked_for_without_its_body() {
 fn the_type_of_every_error_leads_to_a_page() {
     let service = Running::new();
     let client = service.client();
-    for code in Code::ALL {
-        let Facts { word, status, title, meaning, advice } = code.facts();
+    for code in ErrorCode::ALL {
+        let ErrorInfo { word, status, title, meaning, advice } = code.info();
         let page = client.get(&format!("/problems/{word}"));
         assert_eq!(
             (page.status, page.header("content-type")),

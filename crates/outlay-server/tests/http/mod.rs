@@ -3,8 +3,8 @@
 mod api;
 mod auth;
 mod client;
-mod figures;
 mod hostile;
+mod metrics;
 mod openapi;
 mod same_learner;
 mod stopping;
@@ -14,9 +14,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 use outlay_server::store::{MemoryStore, Store};
 use tokio::sync::oneshot;
 
@@ -48,7 +48,7 @@ impl Running {
         let (stop, stopped) = oneshot::channel::<()>();
         let (tell, told) = std::sync::mpsc::channel();
         let ended = std::thread::spawn(move || {
-            let desk = Desk::open(store, Arc::new(SystemClock), limits).unwrap();
+            let service = CampaignService::open(store, Arc::new(SystemClock), limits).unwrap();
             let runtime = tokio::runtime::Builder::new_multi_thread()
                 .worker_threads(2)
                 .enable_all()
@@ -61,7 +61,7 @@ impl Running {
                     tls: None,
                     campaign_metrics: true,
                 };
-                let server = Server::bind(desk, &settings).await.unwrap();
+                let server = Server::bind(service, &settings).await.unwrap();
                 tell.send((server.address().unwrap(), server.metrics_address().unwrap())).unwrap();
                 let told = async {
                     let _ = stopped.await;

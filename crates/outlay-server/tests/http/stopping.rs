@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 use outlay_server::store::{Command, MemoryStore, Store as _, StoreError};
 
 use super::client::{connect, read};
@@ -95,14 +95,18 @@ fn a_store_that_breaks_off_ends_it() {
 #[test]
 fn nobody_else_is_served_without_tokens() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let desk =
-        Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
+    let service = CampaignService::open(
+        Arc::new(MemoryStore::new()),
+        Arc::new(SystemClock),
+        Limits::default(),
+    )
+    .unwrap();
     let settings = Settings {
         listen: "0.0.0.0:0".parse().unwrap(),
         metrics: None,
         tls: None,
         campaign_metrics: false,
     };
-    let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
+    let refused = runtime.block_on(Server::bind(service, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }

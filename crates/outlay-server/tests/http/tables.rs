@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
+use outlay_server::error::{ErrorCode, ErrorInfo};
 use outlay_server::limits::Limits;
-use outlay_server::refusal::{Code, Facts};
 
 fn codes() -> Vec<String> {
-    let row = |code: &Code| {
-        let Facts { word, status, title, .. } = code.facts();
+    let row = |code: &ErrorCode| {
+        let ErrorInfo { word, status, title, .. } = code.info();
         format!("| `{word}` | {status} | {title} |")
     };
-    Code::ALL.iter().map(row).collect()
+    ErrorCode::ALL.iter().map(row).collect()
 }
 
 /// The comments of the fields say what they are.

@@ -290,7 +290,7 @@ fn key_hands_out_once(place: &Place) {
     assert_eq!(store.used_key("asker", "k", 8999).unwrap(), Some(used.clone()));
     assert_eq!(store.used_key("asker", "other", 3000).unwrap(), None);
     assert_eq!(store.used_key("other", "k", 3000).unwrap(), None);
-    // The same request and another one; the store tells, the desk decides.
+    // The same request and another one; the store tells, the service decides.
     assert_eq!(one(&*store, with(4..5, key("k", 1, 9000), 3001)), refused.clone());
     assert_eq!(one(&*store, with(4..5, key("k", 2, 9000), 3001)), refused.clone());
     // A key goes before rounds that are taken, and what is refused takes no key.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use outlay::Problem;
 use outlay::feedback::{Feedback, Outcome, Reward};
 use outlay::simulation::Environment;
-use outlay_server::desk::Desk;
-use outlay_server::refusal::{Code, Refused};
+use outlay_server::error::{ApiError, ErrorCode};
+use outlay_server::service::CampaignService;
 use outlay_server::shapes::{Ask, NewCampaign, Rounds, TaskResult, Told};
 
 use super::delayed_reports::DelayedReports;
@@ -28,7 +28,7 @@ pub(super) struct Tally {
 }
 
 pub(super) struct Client {
-    desk: Desk,
+    service: CampaignService,
     campaign: &'static str,
     problem: Problem,
     environment: Environment,
@@ -37,7 +37,10 @@ pub(super) struct Client {
 
 impl Client {
     /// Creates the campaign.
-    pub(super) async fn begin(desk: Desk, campaign: &'static str) -> Result<Self, Failure> {
+    pub(super) async fn begin(
+        service: CampaignService,
+        campaign: &'static str,
+    ) -> Result<Self, Failure> {
         let problem = auctions::world()?;
         let environment = Environment::new(&problem, SEED)?;
         let request = NewCampaign {
@@ -48,8 +51,8 @@ impl Client {
             guards: None,
             expiry_seconds: Some(EXPIRY_SECONDS),
         };
-        desk.create(campaign, request, "").await?;
-        Ok(Self { desk, campaign, problem, environment, tally: Tally::default() })
+        service.create(campaign, request, "").await?;
+        Ok(Self { service, campaign, problem, environment, tally: Tally::default() })
     }
 
     /// Plays one round per period, until `most` rounds are played or `stop` is set.
@@ -77,7 +80,7 @@ impl Client {
     }
 
     async fn ask(&mut self, reports: &mut DelayedReports, now: u64) -> Result<(), Failure> {
-        match self.desk.ask(self.campaign, Ask::default(), None, "").await {
+        match self.service.ask(self.campaign, Ask::default(), None, "").await {
             Ok(rounds) => {
                 self.tally.rounds += rounds.rounds.len() as u64;
                 self.bid(&rounds, reports, now);
@@ -114,7 +117,7 @@ impl Client {
         if lines.is_empty() {
             return Ok(());
         }
-        let told = match self.desk.tell_many(self.campaign, lines, "").await {
+        let told = match self.service.tell_many(self.campaign, lines, "").await {
             Ok(told) => told,
             Err(refused) => return ignore_pause(refused),
         };
@@ -133,11 +136,12 @@ impl Client {
 }
 
 /// Ignores errors that occur when a user pauses or closes the campaign in the dashboard.
-fn ignore_pause(refused: Refused) -> Result<(), Failure> {
+fn ignore_pause(refused: ApiError) -> Result<(), Failure> {
     match refused.code {
-        Code::CampaignPaused | Code::CampaignClosed | Code::TooManyOpenRounds | Code::Busy => {
-            Ok(())
-        }
+        ErrorCode::CampaignPaused
+        | ErrorCode::CampaignClosed
+        | ErrorCode::TooManyOpenRounds
+        | ErrorCode::Busy => Ok(()),
         _ => Err(refused.into()),
     }
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 use outlay_server::store::{SqliteOptions, SqliteStore};
 
 use crate::args::DemoArgs;
@@ -60,12 +60,12 @@ async fn serve(
     let store = SqliteStore::open(&folder.0, &options).map_err(|error| Failure(error.what))?;
     // An open dashboard keeps its connections; the demo does not wait for them at the end.
     let limits = Limits { drain_timeout: Duration::from_secs(1), ..Limits::default() };
-    let desk = Desk::open(Arc::new(store), Arc::new(SystemClock), limits)?;
+    let service = CampaignService::open(Arc::new(store), Arc::new(SystemClock), limits)?;
     let settings =
         Settings { listen: arguments.listen, metrics: None, tls: None, campaign_metrics: true };
-    let server = Server::bind(desk.clone(), &settings).await?;
+    let server = Server::bind(service.clone(), &settings).await?;
     let address = server.address()?;
-    let client = Client::begin(desk, CAMPAIGN).await?;
+    let client = Client::begin(service, CAMPAIGN).await?;
     console::announce(&format!("http://{address}/#/campaigns/{CAMPAIGN}"))?;
     console::remark(INTRODUCTION, quiet);
     // The server stops after the client, so that the last requests are served.

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Ending as ServerEnding, Server, Settings, TlsFiles};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 
 use crate::args::{LogFormat, ServeArgs};
 use crate::failure::Failure;
@@ -38,13 +38,13 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         campaigns: arguments.campaigns.map_or(most.campaigns, |campaigns| campaigns as usize),
         ..most
     };
-    let desk = Desk::open(store, Arc::new(SystemClock), limits)
+    let service = CampaignService::open(store, Arc::new(SystemClock), limits)
         .map_err(|error| Failure(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("cannot start: {error}")))?;
     let ending = runtime.block_on(async {
         let signals = signals::Signals::listen()?;
-        let server = Server::bind(desk, &settings).await?;
+        let server = Server::bind(service, &settings).await?;
         let scheme = if settings.tls.is_some() { "https" } else { "http" };
         let address = server.address()?;
         console::announce(&format!("{scheme}://{address}"))?;

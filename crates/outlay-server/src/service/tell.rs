@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use outlay::feedback::Reward;
 
-use super::live::Live;
-use super::{Desk, show, unexpected};
-use crate::refusal::{Code, Refused};
+use super::campaign_cache::CachedCampaign;
+use super::{CampaignService, unexpected, views};
+use crate::error::{ApiError, ErrorCode};
 use crate::shapes::{self, BulkLine, Corrected, Feedback, TaskResult, Told};
 use crate::store::{
     CampaignStatus, Command, Correction, Done, Item, Millis, Outcome, Refusal, SplitRow, Tell,
@@ -17,7 +17,7 @@ const GRACE: Millis = 7 * 24 * 3600 * 1000;
 /// The longest reason for a correction.
 const MOST_REASON_BYTES: usize = 1000;
 
-impl Desk {
+impl CampaignService {
     /// Takes what came back of a round: all of it or, if something cannot be taken, nothing.
     ///
     /// # Errors
@@ -29,12 +29,12 @@ impl Desk {
         round: u64,
         feedback: Feedback,
         token: &str,
-    ) -> Result<Told, Refused> {
-        let live = self.live(id).await?;
-        let tell = self.checked(&live, round, &feedback.results, token).await?;
+    ) -> Result<Told, ApiError> {
+        let cached = self.cached(id).await?;
+        let tell = self.checked(&cached, round, &feedback.results, token).await?;
         let is_late = tell.is_late;
-        let answer = self.apply(Command::Tell(tell), Some(&live)).await?;
-        told(&live, answer, is_late)
+        let answer = self.apply(Command::Tell(tell), Some(&cached)).await?;
+        told(&cached, answer, is_late)
     }
 
     /// Takes what came back of many rounds in one transaction, each line by itself.
@@ -47,27 +47,29 @@ impl Desk {
         id: &str,
         lines: Vec<BulkLine>,
         token: &str,
-    ) -> Result<Vec<Result<Told, Refused>>, Refused> {
-        let live = self.live(id).await?;
+    ) -> Result<Vec<Result<Told, ApiError>>, ApiError> {
+        let cached = self.cached(id).await?;
         let mut commands = Vec::with_capacity(lines.len());
         let mut checked = Vec::with_capacity(lines.len());
         for line in lines {
-            checked.push(self.checked(&live, line.round, &line.results, token).await.map(|tell| {
-                let is_late = tell.is_late;
-                commands.push(Command::Tell(tell));
-                is_late
-            }));
+            checked.push(self.checked(&cached, line.round, &line.results, token).await.map(
+                |tell| {
+                    let is_late = tell.is_late;
+                    commands.push(Command::Tell(tell));
+                    is_late
+                },
+            ));
         }
         let mut answers = if commands.is_empty() {
             Vec::new()
         } else {
-            self.apply_all(commands, Some(&live)).await?
+            self.apply_all(commands, Some(&cached)).await?
         }
         .into_iter();
         let mut answer = |is_late| {
             answers.next().map_or_else(
                 || Err(unexpected(&Refusal::NoCampaign)),
-                |answer| told(&live, answer, is_late),
+                |answer| told(&cached, answer, is_late),
             )
         };
         Ok(checked.into_iter().map(|line| line.and_then(&mut answer)).collect())
@@ -83,16 +85,16 @@ impl Desk {
         round: u64,
         correction: shapes::Correction,
         token: &str,
-    ) -> Result<Corrected, Refused> {
-        let live = self.live(id).await?;
+    ) -> Result<Corrected, ApiError> {
+        let cached = self.cached(id).await?;
         let shapes::Correction { task, completed, reward, why } = correction;
         if why.trim().is_empty() || why.len() > MOST_REASON_BYTES {
             let detail = format!("why: say why in 1 to {MOST_REASON_BYTES} bytes");
-            return Err(Refused::new(Code::BadFeedback, detail).at("/why"));
+            return Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/why"));
         }
-        let row = self.split(&live, round).await?;
+        let row = self.split(&cached, round).await?;
         let result = TaskResult { task, completed, reward };
-        let (task, to) = outcome(&live, &row, round, &result)?;
+        let (task, to) = outcome(&cached, &row, round, &result)?;
         let correction = Correction {
             campaign: id.to_owned(),
             round,
@@ -102,16 +104,18 @@ impl Desk {
             at: self.now(),
             token: token.to_owned(),
         };
-        match self.apply(Command::Correct(correction), Some(&live)).await? {
+        match self.apply(Command::Correct(correction), Some(&cached)).await? {
             Ok(Done::Corrected { from }) => Ok(Corrected {
-                from: show::result(&live.plan, task, from),
-                to: show::result(&live.plan, task, to),
+                from: views::result(&cached.spec, task, from),
+                to: views::result(&cached.spec, task, to),
             }),
-            Ok(done) => Err(Refused::new(Code::Internal, format!("the store answered {done:?}"))),
+            Ok(done) => {
+                Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}")))
+            }
             Err(Refusal::NothingToCorrect) => {
                 let detail =
-                    format!("nothing was told of task {} in round {round}", live.plan.name(task));
-                Err(Refused::new(Code::NothingToCorrect, detail)
+                    format!("nothing was told of task {} in round {round}", cached.spec.name(task));
+                Err(ApiError::new(ErrorCode::NothingToCorrect, detail)
                     .hint("tell it with PUT …/feedback"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
@@ -120,39 +124,39 @@ impl Desk {
 
     async fn checked(
         &self,
-        live: &Arc<Live>,
+        cached: &Arc<CachedCampaign>,
         round: u64,
         results: &[TaskResult],
         token: &str,
-    ) -> Result<Tell, Refused> {
+    ) -> Result<Tell, ApiError> {
         let now = self.now();
         let (ended, known) = {
-            let state = live.state();
+            let state = cached.state();
             (
                 (state.row.status == CampaignStatus::Closed).then_some(state.row.changed_at),
                 state.rounds.split(round),
             )
         };
         if ended.is_some_and(|ended| now >= ended.saturating_add(GRACE)) {
-            return Err(Refused::new(
-                Code::CampaignClosed,
-                format!("campaign {} is closed, and takes nothing more", live.id),
+            return Err(ApiError::new(
+                ErrorCode::CampaignClosed,
+                format!("campaign {} is closed, and takes nothing more", cached.id),
             ));
         }
         let row = match known {
             Some(row) => row,
-            None => self.split(live, round).await?,
+            None => self.split(cached, round).await?,
         };
         let mut items: Vec<Item> = Vec::with_capacity(results.len());
         for (position, result) in results.iter().enumerate() {
-            let (task, outcome) = outcome(live, &row, round, result)
+            let (task, outcome) = outcome(cached, &row, round, result)
                 .map_err(|refused| refused.below(&format!("/results/{position}")))?;
             let success = row.split.success.get(task as usize).copied().unwrap_or(0.0);
             items.push(Item { task, outcome, expected: Reward::from_share(success).units() });
         }
-        check_once(live, &items)?;
+        check_once(cached, &items)?;
         Ok(Tell {
-            campaign: live.id.clone(),
+            campaign: cached.id.clone(),
             round,
             items,
             is_late: now >= row.expires_at,
@@ -163,7 +167,7 @@ impl Desk {
 }
 
 /// A task is told of once a report.
-fn check_once(live: &Live, items: &[Item]) -> Result<(), Refused> {
+fn check_once(cached: &CachedCampaign, items: &[Item]) -> Result<(), ApiError> {
     if items.is_sorted_by(|one, next| one.task < next.task) {
         return Ok(());
     }
@@ -174,28 +178,30 @@ fn check_once(live: &Live, items: &[Item]) -> Result<(), Refused> {
         None => Ok(()),
         Some(pair) => {
             let detail =
-                format!("task {} is told of twice in one report", live.plan.name(pair[0].0));
-            Err(Refused::new(Code::BadFeedback, detail).at(format!("/results/{}/task", pair[1].1)))
+                format!("task {} is told of twice in one report", cached.spec.name(pair[0].0));
+            Err(ApiError::new(ErrorCode::BadFeedback, detail)
+                .at(format!("/results/{}/task", pair[1].1)))
         }
     }
 }
 
 /// What came back of a task; what is wrong has its place within the result.
 fn outcome(
-    live: &Live,
+    cached: &CachedCampaign,
     row: &SplitRow,
     round: u64,
     result: &TaskResult,
-) -> Result<(u32, Outcome), Refused> {
-    let unknown = || live.plan.unknown_task(Code::BadFeedback, &result.task, "/task".to_owned());
-    let place = live.plan.place(&result.task).ok_or_else(unknown)?;
+) -> Result<(u32, Outcome), ApiError> {
+    let unknown =
+        || cached.spec.unknown_task(ErrorCode::BadFeedback, &result.task, "/task".to_owned());
+    let place = cached.spec.place(&result.task).ok_or_else(unknown)?;
     let is_there = row.split.available.as_ref().is_none_or(|available| available[place as usize]);
     if !is_there {
         let detail = format!("task {} was not available in round {round}", result.task);
-        return Err(Refused::new(Code::BadFeedback, detail).at("/task"));
+        return Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/task"));
     }
-    let refused = |detail: String| Err(Refused::new(Code::BadFeedback, detail).at("/reward"));
-    let most = live.plan.problem.reward_max();
+    let refused = |detail: String| Err(ApiError::new(ErrorCode::BadFeedback, detail).at("/reward"));
+    let most = cached.spec.problem.reward_max();
     match (result.completed, result.reward) {
         (true, Some(reward)) if reward >= 0.0 && reward <= most => {
             let reward = Reward::from_share(reward / most).units();
@@ -214,7 +220,11 @@ fn outcome(
     }
 }
 
-fn told(live: &Live, answer: Result<Done, Refusal>, is_late: bool) -> Result<Told, Refused> {
+fn told(
+    cached: &CachedCampaign,
+    answer: Result<Done, Refusal>,
+    is_late: bool,
+) -> Result<Told, ApiError> {
     match answer {
         Ok(Done::Told { is_new, .. }) => {
             let accepted = is_new.iter().filter(|is_new| **is_new).count() as u64;
@@ -224,14 +234,14 @@ fn told(live: &Live, answer: Result<Done, Refusal>, is_late: bool) -> Result<Tol
                 late: if is_late { accepted } else { 0 },
             })
         }
-        Ok(done) => Err(Refused::new(Code::Internal, format!("the store answered {done:?}"))),
+        Ok(done) => Err(ApiError::new(ErrorCode::Internal, format!("the store answered {done:?}"))),
         Err(Refusal::Conflict { task, stored }) => {
-            let stored = show::result(&live.plan, task, stored);
+            let stored = views::result(&cached.spec, task, stored);
             let detail =
                 format!("something else was told of task {} in this round before", stored.task);
-            let refused = Refused::new(Code::Conflict, detail)
+            let refused = ApiError::new(ErrorCode::Conflict, detail)
                 .hint("nothing of the report was taken; what was wrong can be corrected");
-            Err(Refused { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
+            Err(ApiError { stored: serde_json::to_value(stored).ok().map(Box::new), ..refused })
         }
         Err(refusal) => Err(unexpected(&refusal)),
     }

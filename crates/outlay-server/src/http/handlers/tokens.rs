@@ -7,11 +7,11 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::App;
-use super::call::Call;
-use super::problem::{Problem, Refusal};
 use crate::clock::rfc3339;
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
+use crate::http::App;
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
 use crate::store::{Millis, TokenRow};
 use crate::tokens::{Scope, Wish, check_first, make};
 
@@ -56,9 +56,9 @@ impl NewToken {
     ///
     /// # Errors
     /// If there is no such scope, or none at all.
-    pub fn wish(&self) -> Result<Wish, Refused> {
+    pub fn wish(&self) -> Result<Wish, ApiError> {
         let wrong = |place: String, what: String| {
-            Refused::new(Code::BadRequest, format!("{place}: {what}")).at(place)
+            ApiError::new(ErrorCode::BadRequest, format!("{place}: {what}")).at(place)
         };
         let mut scopes = Vec::new();
         for (position, word) in self.scopes.iter().enumerate() {
@@ -156,8 +156,8 @@ pub struct TokenList {
     tag = "tokens",
     responses(
         (status = 200, description = "Without their secrets.", body = TokenList),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
@@ -176,19 +176,19 @@ pub(crate) async fn list(call: &Call<'_>) -> Json<TokenList> {
     request_body = NewToken,
     responses(
         (status = 201, description = "Made. Keep the token: it is not shown again.", body = TokenMade),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>), Refusal> {
+pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>), ErrorResponse> {
     let (app, new) = (Arc::clone(call.app), call.body::<NewToken>()?);
     let wish = new.wish()?;
     check_first(&wish, app.tokens.is_open())?;
-    let (row, secret) = make(&wish, app.desk.clock().now())?;
+    let (row, secret) = make(&wish, app.service.clock().now())?;
     let info = TokenInfo::from(&row);
     to_its_end(async move {
-        app.desk.add_token(row).await?;
+        app.service.add_token(row).await?;
         reload(&app).await
     })
     .await?;
@@ -204,18 +204,19 @@ pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>
     params(("id" = String, Path, description = "Its public part, the `id` of the answer that made it", pattern = "^[A-Za-z0-9]+$")),
     responses(
         (status = 200, description = "It is no longer good.", body = TokenInfo),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> {
+pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, ErrorResponse> {
     let (app, id) = (call.app, call.part("id")?);
-    let unknown = || Refusal::new(Code::NoToken, format!("no token has the public part {id}"));
+    let unknown =
+        || ErrorResponse::new(ErrorCode::NoToken, format!("no token has the public part {id}"));
     // Who asks may have copied the whole token; its secret must not travel any further.
     if id.contains('_') {
-        return Err(Refusal::new(
-            Code::BadParameter,
+        return Err(ErrorResponse::new(
+            ErrorCode::BadParameter,
             "give the token's public part only: what stands between the two _",
         ));
     }
@@ -224,7 +225,7 @@ pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> 
     }
     let (held, revoked) = (Arc::clone(app), id.to_string());
     to_its_end(async move {
-        held.desk.revoke_token(&revoked).await?;
+        held.service.revoke_token(&revoked).await?;
         reload(&held).await
     })
     .await?;
@@ -235,17 +236,20 @@ pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, Refusal> 
 /// In a task of its own: a token that is revoked in the store but not here would still be good, so
 /// this is finished even if nobody waits for it any more.
 async fn to_its_end(
-    work: impl Future<Output = Result<(), Refusal>> + Send + 'static,
-) -> Result<(), Refusal> {
+    work: impl Future<Output = Result<(), ErrorResponse>> + Send + 'static,
+) -> Result<(), ErrorResponse> {
     tokio::spawn(work).await.unwrap_or_else(|_| {
-        Err(Refusal::new(Code::Internal, "this is a bug in outlay; please report it"))
+        Err(ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it"))
     })
 }
 
-async fn reload(app: &Arc<App>) -> Result<(), Refusal> {
+async fn reload(app: &Arc<App>) -> Result<(), ErrorResponse> {
     let held = Arc::clone(app);
     let read = tokio::task::spawn_blocking(move || held.tokens.reload()).await;
     read.ok().and_then(Result::ok).ok_or_else(|| {
-        Refusal::new(Code::Busy, "the token is kept, but the tokens cannot be read again now")
+        ErrorResponse::new(
+            ErrorCode::Busy,
+            "the token is kept, but the tokens cannot be read again now",
+        )
     })
 }

@@ -4,9 +4,9 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use utoipa::IntoParams;
 
-use super::call::Call;
-use super::problem::{Problem, Refusal};
-use crate::refusal::{Code, Facts};
+use crate::error::{ErrorCode, ErrorInfo};
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
 
 /// The code that an address names.
 #[derive(IntoParams)]
@@ -27,18 +27,18 @@ pub(crate) struct InCode {
     params(InCode),
     responses(
         (status = 200, description = "In a few lines.", body = String, content_type = "text/plain"),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(())
 )]
-pub(crate) async fn explain(call: &Call<'_>) -> Result<Response, Refusal> {
-    let code = Code::named(&call.part("code")?)
-        .ok_or_else(|| Refusal::new(Code::NoRoute, "no error has this code"))?;
+pub(crate) async fn explain(call: &Call<'_>) -> Result<Response, ErrorResponse> {
+    let code = ErrorCode::named(&call.part("code")?)
+        .ok_or_else(|| ErrorResponse::new(ErrorCode::NoRoute, "no error has this code"))?;
     let media = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], page(code)).into_response())
 }
 
-fn page(code: Code) -> String {
-    let Facts { word, status, title, meaning, advice } = code.facts();
+fn page(code: ErrorCode) -> String {
+    let ErrorInfo { word, status, title, meaning, advice } = code.info();
     format!("{title}\n\ncode {word}, HTTP status {status}\n\n{meaning}\n\nWhat to do: {advice}\n")
 }

@@ -1,42 +1,42 @@
-//! The desk: where rounds are asked for and outcomes told. It knows every campaign, has everything
+//! The service: where rounds are asked for and outcomes told. It knows every campaign, has everything
 //! written before it answers, and changes its own memory only after the store has.
 //!
 //! Whoever waits for it may stop waiting at any time: what was on its way to the store gets there,
 //! and the memory follows.
 
 mod ask;
-mod figures;
-mod line;
-mod live;
+mod batch_queue;
+mod campaign_cache;
+mod metrics;
+mod open_rounds;
 mod pages;
-mod plan;
-mod queue;
-mod rounds;
-mod show;
+mod spec;
 mod tell;
+mod views;
+mod write_queue;
 
-pub use figures::{CampaignFigures, Figures, Histogram};
-pub(crate) use plan::{check_amount, read_problem};
+pub use metrics::{CampaignMetrics, Histogram, ServiceMetrics};
+pub(crate) use spec::{check_amount, read_problem};
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::clock::Clock;
+use crate::error::{ApiError, ErrorCode};
 use crate::limits::Limits;
-use crate::refusal::{Code, Refused};
 use crate::shapes::{CampaignChange, CampaignState, NewCampaign};
 use crate::store::{
     self, CampaignRow, Command, Done, Millis, Refusal, StatusChange, Store, StoreError,
     TokenRevocation, TokenRow, TokenUse,
 };
-use figures::Tallies;
-use live::Live;
-use plan::Plan;
-use queue::{Answer, Queue, Trouble};
+use campaign_cache::CachedCampaign;
+use metrics::Counters;
+use spec::CampaignSpec;
+use write_queue::{Answer, GroupCommit, WriteError};
 
-/// Where requests are dealt with. Cheap to clone: all clones are the same desk.
+/// Where requests are dealt with. Cheap to clone: all clones are the same service.
 #[derive(Debug, Clone)]
-pub struct Desk {
+pub struct CampaignService {
     shared: Arc<Shared>,
 }
 
@@ -45,9 +45,9 @@ struct Shared {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     limits: Limits,
-    queue: Queue,
-    tallies: Arc<Tallies>,
-    campaigns: RwLock<HashMap<String, Arc<Live>>>,
+    queue: GroupCommit,
+    counters: Arc<Counters>,
+    campaigns: RwLock<HashMap<String, Arc<CachedCampaign>>>,
     /// Campaigns that were in the store at the start.
     found: u64,
 }
@@ -56,8 +56,8 @@ struct Shared {
 pub const MOST_ID_BYTES: usize = 128;
 const PAGE: usize = 1000;
 
-impl Desk {
-    /// Opens a desk over a store, and starts the threads that write to it.
+impl CampaignService {
+    /// Opens a service over a store, and starts the threads that write to it.
     ///
     /// # Errors
     /// If the store cannot be read.
@@ -66,12 +66,12 @@ impl Desk {
         clock: Arc<dyn Clock>,
         limits: Limits,
     ) -> Result<Self, StoreError> {
-        let tallies = Arc::new(Tallies::new());
-        let queue = Queue::open(&store, &tallies, limits.queue, limits.batch);
+        let counters = Arc::new(Counters::new());
+        let queue = GroupCommit::open(&store, &counters, limits.queue, limits.batch);
         let found = count_campaigns(store.as_ref())?;
         let campaigns = RwLock::new(HashMap::new());
         Ok(Self {
-            shared: Arc::new(Shared { store, clock, limits, queue, tallies, campaigns, found }),
+            shared: Arc::new(Shared { store, clock, limits, queue, counters, campaigns, found }),
         })
     }
 
@@ -107,23 +107,23 @@ impl Desk {
         id: &str,
         request: NewCampaign,
         token: &str,
-    ) -> Result<(CampaignState, bool), Refused> {
+    ) -> Result<(CampaignState, bool), ApiError> {
         check_id(id)?;
-        let plan = Plan::new(&request, self.limits())?;
-        if self.shared.found + self.shared.tallies.campaigns() >= self.limits().campaigns as u64
+        let spec = CampaignSpec::new(&request, self.limits())?;
+        if self.shared.found + self.shared.counters.campaigns() >= self.limits().campaigns as u64
             && self.read(id, |store, id| store.campaign(&id)).await?.is_none()
         {
             let detail = format!(
                 "there are {} campaigns already, as many as the service takes",
                 self.limits().campaigns
             );
-            return Err(Refused::new(Code::TooLarge, detail));
+            return Err(ApiError::new(ErrorCode::TooLarge, detail));
         }
         let new = store::NewCampaign {
             id: id.to_owned(),
             spec: serde_json::to_string(&request)
-                .map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?,
-            tasks: plan.problem.tasks().len() as u32,
+                .map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?,
+            tasks: spec.problem.tasks().len() as u32,
             at: self.now(),
             token: token.to_owned(),
         };
@@ -131,10 +131,10 @@ impl Desk {
             Ok(Done::Created) => true,
             Ok(_) => false,
             // The same may be said in other words: keys in another order, what is usual spelt out.
-            Err(Refusal::OtherCampaign) if self.live(id).await?.plan == plan => false,
+            Err(Refusal::OtherCampaign) if self.cached(id).await?.spec == spec => false,
             Err(Refusal::OtherCampaign) => {
-                let refused = Refused::new(
-                    Code::CampaignExists,
+                let refused = ApiError::new(
+                    ErrorCode::CampaignExists,
                     format!("campaign {id} is there, with another problem, learner or settings"),
                 );
                 return Err(refused.hint("take another id; what a campaign is about never changes"));
@@ -148,9 +148,9 @@ impl Desk {
     ///
     /// # Errors
     /// If there is none of this id.
-    pub async fn campaign(&self, id: &str) -> Result<CampaignState, Refused> {
-        let live = self.fresh(id).await?;
-        show::campaign(&live, self.now(), self.store().is_shared())
+    pub async fn campaign(&self, id: &str) -> Result<CampaignState, ApiError> {
+        let cached = self.fresh(id).await?;
+        views::campaign(&cached, self.now(), self.store().is_shared())
     }
 
     /// Pauses a campaign, opens it again or closes it, if its version is still `version`.
@@ -163,8 +163,8 @@ impl Desk {
         change: CampaignChange,
         version: u64,
         token: &str,
-    ) -> Result<CampaignState, Refused> {
-        let live = self.live(id).await?;
+    ) -> Result<CampaignState, ApiError> {
+        let cached = self.cached(id).await?;
         let change = StatusChange {
             campaign: id.to_owned(),
             to: change.status,
@@ -172,11 +172,11 @@ impl Desk {
             at: self.now(),
             token: token.to_owned(),
         };
-        match self.apply(Command::SetStatus(change), Some(&live)).await? {
+        match self.apply(Command::SetStatus(change), Some(&cached)).await? {
             Ok(_) => self.campaign(id).await,
             Err(Refusal::OtherVersion { version: now }) => {
                 let detail = format!("campaign {id} has version {now} by now, not {version}");
-                Err(Refused::new(Code::VersionMoved, detail)
+                Err(ApiError::new(ErrorCode::VersionMoved, detail)
                     .hint("read the campaign again and decide anew"))
             }
             Err(refusal) => Err(unexpected(&refusal)),
@@ -187,7 +187,7 @@ impl Desk {
     ///
     /// # Errors
     /// If one of the same id is.
-    pub async fn add_token(&self, token: TokenRow) -> Result<(), Refused> {
+    pub async fn add_token(&self, token: TokenRow) -> Result<(), ApiError> {
         self.apply(Command::AddToken(token), None)
             .await?
             .map(|_| ())
@@ -198,12 +198,12 @@ impl Desk {
     ///
     /// # Errors
     /// If there is none of this id.
-    pub async fn revoke_token(&self, id: &str) -> Result<(), Refused> {
+    pub async fn revoke_token(&self, id: &str) -> Result<(), ApiError> {
         let revocation = TokenRevocation { id: id.to_owned(), at: self.now() };
         let revoked = self.apply(Command::RevokeToken(revocation), None).await?;
         revoked
             .map(|_| ())
-            .map_err(|_| Refused::new(Code::NoRoute, format!("there is no token {id}")))
+            .map_err(|_| ApiError::new(ErrorCode::NoRoute, format!("there is no token {id}")))
     }
 
     /// Notes that a token was used. Nobody waits for it, and where the store is too busy it is left
@@ -215,12 +215,16 @@ impl Desk {
 
     /// What it has done, and how it stands.
     #[must_use]
-    pub fn figures(&self) -> Figures {
+    pub fn metrics(&self) -> ServiceMetrics {
         let (now, is_shared) = (self.now(), self.store().is_shared());
         let campaigns = self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner);
         let campaigns =
-            campaigns.values().map(|live| show::figures(live, now, is_shared)).collect();
-        Figures { queue_depth: self.shared.queue.depth(), campaigns, ..self.shared.tallies.read() }
+            campaigns.values().map(|cached| views::metrics(cached, now, is_shared)).collect();
+        ServiceMetrics {
+            queue_depth: self.shared.queue.depth(),
+            campaigns,
+            ..self.shared.counters.read()
+        }
     }
 
     /// What went wrong for good, if something did: the process must end, and another one start from
@@ -236,10 +240,10 @@ impl Desk {
     /// # Errors
     /// If the store cannot be closed. What was acknowledged is safe all the same.
     pub async fn drain(&self) -> Result<(), StoreError> {
-        let desk = self.clone();
+        let service = self.clone();
         let closed = tokio::task::spawn_blocking(move || {
-            desk.shared.queue.drain();
-            desk.shared.store.close()
+            service.shared.queue.drain();
+            service.shared.store.close()
         });
         closed.await.unwrap_or_else(|_| {
             Err(StoreError {
@@ -250,11 +254,11 @@ impl Desk {
     }
 
     /// The campaign in memory, from the store if it is not there yet.
-    async fn live(&self, id: &str) -> Result<Arc<Live>, Refused> {
-        if let Some(live) =
+    async fn cached(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
+        if let Some(cached) =
             self.shared.campaigns.read().unwrap_or_else(PoisonError::into_inner).get(id)
         {
-            return Ok(Arc::clone(live));
+            return Ok(Arc::clone(cached));
         }
         let now = self.now();
         let loaded = self
@@ -268,23 +272,23 @@ impl Desk {
     }
 
     /// The campaign with counts that are recent enough.
-    async fn fresh(&self, id: &str) -> Result<Arc<Live>, Refused> {
-        let live = self.live(id).await?;
-        if live.is_outdated() {
-            let again = Arc::clone(&live);
+    async fn fresh(&self, id: &str) -> Result<Arc<CachedCampaign>, ApiError> {
+        let cached = self.cached(id).await?;
+        if cached.is_outdated() {
+            let again = Arc::clone(&cached);
             self.read(id, move |store, _| again.rebuild(store)).await?;
         } else if self.store().is_shared() {
-            let (now, read_at) = (self.now(), live.state().read_at);
+            let (now, read_at) = (self.now(), cached.state().read_at);
             if (0..self.limits().staleness_ms).contains(&(now - read_at)) {
-                return Ok(live);
+                return Ok(cached);
             }
-            let again = Arc::clone(&live);
+            let again = Arc::clone(&cached);
             let again = move |store: &dyn Store| {
                 again.refresh(store, now).and_then(|()| again.look_elsewhere(store, now))
             };
             self.read(id, move |store, _| again(store)).await?;
         }
-        Ok(live)
+        Ok(cached)
     }
 
     /// Reads from the store, off the threads that answer requests.
@@ -292,37 +296,41 @@ impl Desk {
         &self,
         id: &str,
         read: impl FnOnce(&dyn Store, String) -> Result<T, StoreError> + Send + 'static,
-    ) -> Result<T, Refused> {
+    ) -> Result<T, ApiError> {
         let (store, id) = (Arc::clone(self.store()), id.to_owned());
         let read = tokio::task::spawn_blocking(move || read(store.as_ref(), id)).await;
-        read.map_err(|error| Refused::new(Code::Internal, error.to_string()))?
+        read.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?
             .map_err(|error| busy(&error))
     }
 
-    async fn apply(&self, command: Command, live: Option<&Arc<Live>>) -> Result<Answer, Refused> {
-        only(self.apply_all(vec![command], live).await?)
+    async fn apply(
+        &self,
+        command: Command,
+        cached: Option<&Arc<CachedCampaign>>,
+    ) -> Result<Answer, ApiError> {
+        only(self.apply_all(vec![command], cached).await?)
     }
 
     async fn apply_all(
         &self,
         commands: Vec<Command>,
-        live: Option<&Arc<Live>>,
-    ) -> Result<Vec<Answer>, Refused> {
+        cached: Option<&Arc<CachedCampaign>>,
+    ) -> Result<Vec<Answer>, ApiError> {
         let waiting =
-            self.shared.queue.send(commands, live).map_err(|trouble| not_written(&trouble))?;
+            self.shared.queue.send(commands, cached).map_err(|trouble| not_written(&trouble))?;
         waiting.answer().await.map_err(|trouble| not_written(&trouble))
     }
 }
 
-fn load(store: &dyn Store, row: CampaignRow, now: Millis) -> Result<Live, StoreError> {
+fn load(store: &dyn Store, row: CampaignRow, now: Millis) -> Result<CachedCampaign, StoreError> {
     let damaged = |what: String| StoreError {
         what: format!("campaign {}: what is stored cannot be read: {what}", row.id),
         is_fatal: false,
     };
     let request: NewCampaign =
         serde_json::from_str(&row.spec).map_err(|error| damaged(error.to_string()))?;
-    let plan = Plan::again(&request).map_err(|refused| damaged(refused.detail))?;
-    Live::load(store, row, plan, now)
+    let spec = CampaignSpec::again(&request).map_err(|refused| damaged(refused.detail))?;
+    CachedCampaign::load(store, row, spec, now)
 }
 
 fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {
@@ -338,7 +346,7 @@ fn count_campaigns(store: &dyn Store) -> Result<u64, StoreError> {
     }
 }
 
-pub(crate) fn check_id(id: &str) -> Result<(), Refused> {
+pub(crate) fn check_id(id: &str) -> Result<(), ApiError> {
     let is_good = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     // Clients resolve `.` and `..` before they ask: such campaigns could never be reached.
     if id.is_empty() || id.len() > MOST_ID_BYTES || !id.bytes().all(is_good) || id.starts_with('.')
@@ -346,39 +354,39 @@ pub(crate) fn check_id(id: &str) -> Result<(), Refused> {
         let detail = format!(
             "a campaign's id is up to {MOST_ID_BYTES} letters, digits, `-`, `_` and `.`, and does not begin with a `.`"
         );
-        return Err(Refused::new(Code::BadParameter, detail));
+        return Err(ApiError::new(ErrorCode::BadParameter, detail));
     }
     Ok(())
 }
 
-fn no_campaign(id: &str) -> Refused {
+fn no_campaign(id: &str) -> ApiError {
     let shown: String = id.chars().take(60).flat_map(char::escape_debug).collect();
-    Refused::new(Code::NoCampaign, format!("there is no campaign {shown}"))
+    ApiError::new(ErrorCode::NoCampaign, format!("there is no campaign {shown}"))
         .hint("make it with PUT /v1/campaigns/{id}")
 }
 
 /// The answer to a single command.
-fn only(mut answers: Vec<Answer>) -> Result<Answer, Refused> {
-    answers.pop().ok_or_else(|| Refused::new(Code::Internal, "the store gave no answer"))
+fn only(mut answers: Vec<Answer>) -> Result<Answer, ApiError> {
+    answers.pop().ok_or_else(|| ApiError::new(ErrorCode::Internal, "the store gave no answer"))
 }
 
-fn not_written(trouble: &Trouble) -> Refused {
+fn not_written(trouble: &WriteError) -> ApiError {
     match trouble {
-        Trouble::Full => Refused::new(Code::Busy, "too many requests wait for the store")
+        WriteError::Full => ApiError::new(ErrorCode::Busy, "too many requests wait for the store")
             .hint("try again in a second"),
-        Trouble::Store(error) => busy(error),
+        WriteError::Store(error) => busy(error),
     }
 }
 
-fn busy(error: &StoreError) -> Refused {
-    Refused::new(Code::Busy, error.what.clone())
+fn busy(error: &StoreError) -> ApiError {
+    ApiError::new(ErrorCode::Busy, error.what.clone())
         .hint("try again in a second; nothing that was acknowledged is lost")
 }
 
 /// A refusal that no request should ever bring about.
-fn unexpected(refusal: &Refusal) -> Refused {
+fn unexpected(refusal: &Refusal) -> ApiError {
     match refusal {
-        Refusal::NoCampaign => Refused::new(Code::NoCampaign, "there is no such campaign"),
-        refusal => Refused::new(Code::Internal, format!("the store refused: {refusal:?}")),
+        Refusal::NoCampaign => ApiError::new(ErrorCode::NoCampaign, "there is no such campaign"),
+        refusal => ApiError::new(ErrorCode::Internal, format!("the store refused: {refusal:?}")),
     }
 }

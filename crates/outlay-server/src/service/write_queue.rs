@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::figures::Tallies;
-use super::line::{Line, Turned};
-use super::live::{Live, State};
+use super::batch_queue::{BatchQueue, PushError};
+use super::campaign_cache::{CachedCampaign, State};
+use super::metrics::Counters;
 use crate::store::{Command, Done, Refusal, Store, StoreError};
 
 /// What the store answered to one command.
@@ -19,16 +19,16 @@ pub(super) type Answer = Result<Done, Refusal>;
 
 /// Commands that belong into one transaction.
 #[derive(Debug)]
-struct Job {
+struct WriteJob {
     commands: Vec<Command>,
     /// The campaign they are about: its memory changes with the store, before anybody is answered.
-    live: Option<Arc<Live>>,
+    cached: Option<Arc<CachedCampaign>>,
     reply: oneshot::Sender<Result<Vec<Answer>, StoreError>>,
 }
 
 /// Why a job was not done.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum WriteError {
     /// Too many commands wait.
     Full,
     /// The store could not do it.
@@ -43,23 +43,23 @@ pub(super) enum Waiting {
 }
 
 impl Waiting {
-    pub(super) async fn answer(self) -> Result<Vec<Answer>, Trouble> {
+    pub(super) async fn answer(self) -> Result<Vec<Answer>, WriteError> {
         let answer = match self {
             Self::Over(answer) => answer,
             Self::For(answer) => answer.await.map_err(|_| ended())?,
         };
-        answer.map_err(Trouble::Store)
+        answer.map_err(WriteError::Store)
     }
 }
 
-fn ended() -> Trouble {
-    Trouble::Store(StoreError { what: "the service is stopping".to_owned(), is_fatal: false })
+fn ended() -> WriteError {
+    WriteError::Store(StoreError { what: "the service is stopping".to_owned(), is_fatal: false })
 }
 
 /// The way to the store.
 #[derive(Debug)]
-pub(super) struct Queue {
-    line: Arc<Line<Job>>,
+pub(super) struct GroupCommit {
+    line: Arc<BatchQueue<WriteJob>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
     /// For a store that keeps nobody waiting: two changes of threads cost more than what there is
     /// to do.
@@ -91,28 +91,28 @@ impl Failure {
 #[derive(Debug)]
 struct Writer {
     store: Arc<dyn Store>,
-    line: Arc<Line<Job>>,
-    tallies: Arc<Tallies>,
+    line: Arc<BatchQueue<WriteJob>>,
+    counters: Arc<Counters>,
     failure: Arc<Failure>,
 }
 
 /// Connections that write at the same time, where the store takes several.
 const SHARED_WRITERS: usize = 4;
 
-impl Queue {
+impl GroupCommit {
     /// Starts the threads that write.
     pub(super) fn open(
         store: &Arc<dyn Store>,
-        tallies: &Arc<Tallies>,
+        counters: &Arc<Counters>,
         most_waiting: usize,
         most_commands: usize,
     ) -> Self {
         let (line, failure) =
-            (Arc::new(Line::new(most_waiting, most_commands)), Arc::new(Failure::default()));
+            (Arc::new(BatchQueue::new(most_waiting, most_commands)), Arc::new(Failure::default()));
         let writer = || Writer {
             store: Arc::clone(store),
             line: Arc::clone(&line),
-            tallies: Arc::clone(tallies),
+            counters: Arc::clone(counters),
             failure: Arc::clone(&failure),
         };
         let at_once = store.is_in_memory().then(writer);
@@ -135,8 +135,11 @@ impl Queue {
     /// For a store that is written to at once: what keeps the counts from being read until the
     /// memory has followed. To be held before the campaign's state is, if something is to be
     /// [sent](Self::send_holding) while it is.
-    pub(super) fn keep_from_reading<'a>(&self, live: &'a Live) -> Option<RwLockReadGuard<'a, ()>> {
-        self.at_once.as_ref().map(|_| live.keep_from_reading())
+    pub(super) fn keep_from_reading<'a>(
+        &self,
+        cached: &'a CachedCampaign,
+    ) -> Option<RwLockReadGuard<'a, ()>> {
+        self.at_once.as_ref().map(|_| cached.keep_from_reading())
     }
 
     /// Sends commands on their way, to be carried out in one transaction. Whether or not anybody
@@ -144,14 +147,14 @@ impl Queue {
     pub(super) fn send(
         &self,
         commands: Vec<Command>,
-        live: Option<&Arc<Live>>,
-    ) -> Result<Waiting, Trouble> {
-        let live = live.map(|live| (live, self.keep_from_reading(live)));
-        match &live {
-            Some((live, Some(_))) => {
-                self.send_holding(commands, Some(live), Some(&mut live.state()))
+        cached: Option<&Arc<CachedCampaign>>,
+    ) -> Result<Waiting, WriteError> {
+        let cached = cached.map(|cached| (cached, self.keep_from_reading(cached)));
+        match &cached {
+            Some((cached, Some(_))) => {
+                self.send_holding(commands, Some(cached), Some(&mut cached.state()))
             }
-            Some((live, None)) => self.send_holding(commands, Some(live), None),
+            Some((cached, None)) => self.send_holding(commands, Some(cached), None),
             None => self.send_holding(commands, None, None),
         }
     }
@@ -160,11 +163,11 @@ impl Queue {
     pub(super) fn send_holding(
         &self,
         commands: Vec<Command>,
-        live: Option<&Arc<Live>>,
+        cached: Option<&Arc<CachedCampaign>>,
         state: Option<&mut State>,
-    ) -> Result<Waiting, Trouble> {
+    ) -> Result<Waiting, WriteError> {
         if let Some(what) = self.failure() {
-            return Err(Trouble::Store(StoreError { what, is_fatal: true }));
+            return Err(WriteError::Store(StoreError { what, is_fatal: true }));
         }
         if let Some(writer) = &self.at_once {
             if self.is_drained.load(Ordering::Acquire) {
@@ -173,12 +176,12 @@ impl Queue {
             return Ok(Waiting::Over(writer.write_now(&commands, state)));
         }
         let (reply, answer) = oneshot::channel();
-        self.line.push(commands.len(), Job { commands, live: live.cloned(), reply }).map_err(
-            |turned| match turned {
-                Turned::Full => Trouble::Full,
-                Turned::Closed => ended(),
-            },
-        )?;
+        self.line
+            .push(commands.len(), WriteJob { commands, cached: cached.cloned(), reply })
+            .map_err(|turned| match turned {
+                PushError::Full => WriteError::Full,
+                PushError::Closed => ended(),
+            })?;
         Ok(Waiting::For(answer))
     }
 
@@ -215,28 +218,28 @@ impl Writer {
         }
     }
 
-    fn write(&self, batch: Vec<Job>) {
+    fn write(&self, batch: Vec<WriteJob>) {
         let mut commands = Vec::with_capacity(batch.len());
         let mut jobs = Vec::with_capacity(batch.len());
         for job in batch {
-            jobs.push((commands.len()..commands.len() + job.commands.len(), job.live, job.reply));
+            jobs.push((commands.len()..commands.len() + job.commands.len(), job.cached, job.reply));
             commands.extend(job.commands);
         }
-        let mut touched: Vec<Arc<Live>> =
-            jobs.iter().filter_map(|(_, live, _)| live.clone()).collect();
-        touched.sort_by_key(Live::address);
+        let mut touched: Vec<Arc<CachedCampaign>> =
+            jobs.iter().filter_map(|(_, cached, _)| cached.clone()).collect();
+        touched.sort_by_key(CachedCampaign::address);
         touched.dedup_by(|one, other| Arc::ptr_eq(one, other));
         let _kept_from_reading: Vec<_> =
-            touched.iter().map(|live| live.keep_from_reading()).collect();
+            touched.iter().map(|cached| cached.keep_from_reading()).collect();
         let mut answers = self.carry_out(&commands).map(Vec::into_iter);
         let mut replies = Vec::with_capacity(jobs.len());
-        for (range, live, reply) in jobs {
+        for (range, cached, reply) in jobs {
             let mine = match &mut answers {
                 Ok(answers) => Ok(answers.by_ref().take(range.len()).collect()),
                 Err(error) => Err(error.clone()),
             };
-            if let Some(live) = live {
-                follow(&mut live.state(), &commands[range], &mine);
+            if let Some(cached) = cached {
+                apply_committed(&mut cached.state(), &commands[range], &mine);
             }
             replies.push((reply, mine));
         }
@@ -256,22 +259,22 @@ impl Writer {
     ) -> Result<Vec<Answer>, StoreError> {
         let answers = self.carry_out(commands);
         if let Some(state) = state {
-            follow(state, commands, &answers);
+            apply_committed(state, commands, &answers);
         }
         answers
     }
 
     fn carry_out(&self, commands: &[Command]) -> Result<Vec<Answer>, StoreError> {
         if let Some(what) = self.failure.get() {
-            self.tallies.failed();
+            self.counters.failed();
             return Err(StoreError { what, is_fatal: true });
         }
         let begin = Instant::now();
         let answers = self.store.apply(commands);
         match &answers {
-            Ok(answers) => self.tallies.committed(begin.elapsed(), commands, answers),
+            Ok(answers) => self.counters.committed(begin.elapsed(), commands, answers),
             Err(error) => {
-                self.tallies.failed();
+                self.counters.failed();
                 if error.is_fatal {
                     self.failure.set(error.what.clone());
                 }
@@ -282,12 +285,16 @@ impl Writer {
 }
 
 /// The memory of a campaign follows the store.
-fn follow(state: &mut State, commands: &[Command], answers: &Result<Vec<Answer>, StoreError>) {
+fn apply_committed(
+    state: &mut State,
+    commands: &[Command],
+    answers: &Result<Vec<Answer>, StoreError>,
+) {
     let mut answers = answers.iter().flatten();
     for command in commands {
         match answers.next() {
-            Some(Ok(done)) => state.follow(command, done),
-            Some(Err(_)) | None => state.take_back(command),
+            Some(Ok(done)) => state.apply_committed(command, done),
+            Some(Err(_)) | None => state.rollback(command),
         }
     }
 }

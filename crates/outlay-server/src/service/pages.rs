@@ -5,9 +5,9 @@ use std::sync::Arc;
 use outlay::learner::LearnerSpec;
 use serde::Deserialize;
 
-use super::live::Live;
-use super::{Desk, show};
-use crate::refusal::Refused;
+use super::campaign_cache::CachedCampaign;
+use super::{CampaignService, views};
+use crate::error::ApiError;
 use crate::shapes::{
     CampaignList, CampaignSummary, CurveList, EventList, NewCampaign, RoundList, TaskCurve,
 };
@@ -29,7 +29,7 @@ fn summaries(
         let wanted = CAMPAIGNS_AT_ONCE.min(limit - summaries.len());
         let rows = store.campaigns(after.as_deref(), wanted)?;
         for row in &rows {
-            summaries.push(show::summary(
+            summaries.push(views::summary(
                 row,
                 &learner(&row.spec),
                 store.standing(&row.id)?.rounds,
@@ -60,7 +60,7 @@ fn last_before_more<T>(page: &mut Vec<T>, limit: usize) -> Option<&T> {
     page.last().filter(|_| has_more)
 }
 
-impl Desk {
+impl CampaignService {
     /// Campaigns in the order of their ids, those after `after`.
     ///
     /// # Errors
@@ -69,7 +69,7 @@ impl Desk {
         &self,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<CampaignList, Refused> {
+    ) -> Result<CampaignList, ApiError> {
         let (after, limit) = (after.map(str::to_owned), self.page(limit));
         let mut campaigns =
             self.read("", move |store, _| summaries(store, after, limit + 1)).await?;
@@ -81,13 +81,13 @@ impl Desk {
     ///
     /// # Errors
     /// If there is no such campaign.
-    pub async fn rounds(&self, id: &str, after: u64, limit: usize) -> Result<RoundList, Refused> {
-        let (live, now) = (self.live(id).await?, self.now());
-        let limit = self.page_of(&live, limit);
+    pub async fn rounds(&self, id: &str, after: u64, limit: usize) -> Result<RoundList, ApiError> {
+        let (cached, now) = (self.cached(id).await?, self.now());
+        let limit = self.page_of(&cached, limit);
         let mut page = self.read(id, move |store, id| store.rounds(&id, after, limit + 1)).await?;
         let next = last_before_more(&mut page, limit).map(|row| row.round);
         Ok(RoundList {
-            rounds: page.iter().map(|row| show::round(&live.plan, row, now)).collect(),
+            rounds: page.iter().map(|row| views::round(&cached.spec, row, now)).collect(),
             next,
         })
     }
@@ -96,13 +96,13 @@ impl Desk {
     ///
     /// # Errors
     /// If there is no such campaign.
-    pub async fn events(&self, id: &str, after: u64, limit: usize) -> Result<EventList, Refused> {
-        let live = self.live(id).await?;
-        let limit = self.page_of(&live, limit);
+    pub async fn events(&self, id: &str, after: u64, limit: usize) -> Result<EventList, ApiError> {
+        let cached = self.cached(id).await?;
+        let limit = self.page_of(&cached, limit);
         let mut page = self.read(id, move |store, id| store.events(&id, after, limit + 1)).await?;
         let next = last_before_more(&mut page, limit).map(|event| event.seq);
         Ok(EventList {
-            events: page.into_iter().map(|event| show::event(&live.plan, event)).collect(),
+            events: page.into_iter().map(|event| views::event(&cached.spec, event)).collect(),
             next,
         })
     }
@@ -111,11 +111,11 @@ impl Desk {
     ///
     /// # Errors
     /// If there is no such campaign.
-    pub async fn curves(&self, id: &str, points: usize) -> Result<CurveList, Refused> {
-        let live = self.live(id).await?;
-        let steps = self.share(&live, points.min(MOST_POINTS)).max(2) - 1;
+    pub async fn curves(&self, id: &str, points: usize) -> Result<CurveList, ApiError> {
+        let cached = self.cached(id).await?;
+        let steps = self.share(&cached, points.min(MOST_POINTS)).max(2) - 1;
         let drawn = move || {
-            let problem = &live.plan.problem;
+            let problem = &cached.spec.problem;
             let spend: Vec<f64> =
                 (0..=steps).map(|step| problem.budget() * step as f64 / steps as f64).collect();
             let curves = problem.tasks().iter().map(|task| TaskCurve {
@@ -126,18 +126,18 @@ impl Desk {
             CurveList { curves: curves.collect() }
         };
         let drawn = tokio::task::spawn_blocking(drawn).await;
-        drawn.map_err(|error| Refused::new(crate::refusal::Code::Internal, error.to_string()))
+        drawn.map_err(|error| ApiError::new(crate::error::ErrorCode::Internal, error.to_string()))
     }
 
     /// What a campaign was asked for with.
     ///
     /// # Errors
     /// If there is no such campaign.
-    pub async fn request(&self, id: &str) -> Result<NewCampaign, Refused> {
-        let live = self.live(id).await?;
-        let spec = Arc::clone(&live).state().row.spec.clone();
+    pub async fn request(&self, id: &str) -> Result<NewCampaign, ApiError> {
+        let cached = self.cached(id).await?;
+        let spec = Arc::clone(&cached).state().row.spec.clone();
         serde_json::from_str(&spec)
-            .map_err(|error| Refused::new(crate::refusal::Code::Internal, error.to_string()))
+            .map_err(|error| ApiError::new(crate::error::ErrorCode::Internal, error.to_string()))
     }
 
     fn page(&self, limit: usize) -> usize {
@@ -145,12 +145,12 @@ impl Desk {
     }
 
     /// Entries of a page that name every task of a campaign.
-    fn page_of(&self, live: &Live, limit: usize) -> usize {
-        self.share(live, self.page(limit)).max(1)
+    fn page_of(&self, cached: &CachedCampaign, limit: usize) -> usize {
+        self.share(cached, self.page(limit)).max(1)
     }
 
     /// So many, or as many as each task of a campaign can have in one answer.
-    fn share(&self, live: &Live, wanted: usize) -> usize {
-        wanted.min(self.limits().page_tasks / live.plan.problem.tasks().len().max(1))
+    fn share(&self, cached: &CachedCampaign, wanted: usize) -> usize {
+        wanted.min(self.limits().page_tasks / cached.spec.problem.tasks().len().max(1))
     }
 }

@@ -6,11 +6,11 @@ use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::App;
-use super::call::Call;
-use super::parameters::{InCampaign, InRound};
-use super::problem::{Problem, Refusal};
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
+use crate::http::App;
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::parameters::{InCampaign, InRound};
 use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
 
 /// Tell what came back of a round.
@@ -26,15 +26,15 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
     request_body = Feedback,
     responses(
         (status = 200, description = "Counted.", body = Told),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn put(call: &mut Call<'_>) -> Result<Json<Told>, Refusal> {
+pub(crate) async fn put(call: &mut Call<'_>) -> Result<Json<Told>, ErrorResponse> {
     let (id, round, feedback) = (call.campaign()?, call.round()?, call.body()?);
     call.release();
-    Ok(Json(call.app.desk.tell(&id, round, feedback, &call.caller).await?))
+    Ok(Json(call.app.service.tell(&id, round, feedback, &call.caller).await?))
 }
 
 /// What became of a bulk report.
@@ -82,32 +82,32 @@ pub struct RefusedLine {
     request_body(content = BulkLine, content_type = "application/x-ndjson", description = "A line a round, up to 10000"),
     responses(
         (status = 200, description = "Counted, except for the lines named.", body = BulkTold),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, Refusal> {
+pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, ErrorResponse> {
     let (id, lines) = (call.campaign()?, lines(call.bytes(), call.app)?);
     let (mut understood, mut numbered) =
         (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     for (number, line) in lines {
         numbered.push((number, line.map(|line| understood.push(line))));
     }
-    let mut told = call.app.desk.tell_many(&id, understood, &call.caller).await?.into_iter();
+    let mut told = call.app.service.tell_many(&id, understood, &call.caller).await?.into_iter();
     let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
     for (line, read) in numbered {
-        let missing = || Err(Refused::new(Code::Internal, "the line was not answered"));
+        let missing = || Err(ApiError::new(ErrorCode::Internal, "the line was not answered"));
         match read.and_then(|()| told.next().unwrap_or_else(missing)) {
             Ok(Told { accepted, duplicate, late }) => {
                 sum.accepted += accepted;
                 sum.duplicate += duplicate;
                 sum.late += late;
             }
-            Err(Refused { code, detail, pointer, stored, .. }) => {
+            Err(ApiError { code, detail, pointer, stored, .. }) => {
                 sum.refused.push(RefusedLine {
                     line,
-                    code: code.facts().word.to_owned(),
+                    code: code.info().word.to_owned(),
                     detail,
                     pointer,
                     stored: stored.map(|stored| *stored),
@@ -119,10 +119,10 @@ pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, Refusal> {
 }
 
 /// A line with its number in the report.
-type Line = (u64, Result<BulkLine, Refused>);
+type Line = (u64, Result<BulkLine, ApiError>);
 
 /// The lines with something on them; at least one can be understood.
-fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, Refusal> {
+fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, ErrorResponse> {
     let most = app.limits().bulk_lines;
     let mut lines = VecDeque::new();
     let numbered = bytes
@@ -131,20 +131,22 @@ fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, Refusal> {
         .filter(|(line, _)| !line.trim_ascii().is_empty());
     for (line, number) in numbered {
         if lines.len() == most {
-            let refused =
-                Refused::new(Code::TooLarge, format!("the report has more than {most} lines"));
+            let refused = ApiError::new(
+                ErrorCode::TooLarge,
+                format!("the report has more than {most} lines"),
+            );
             return Err(refused.hint("the limit is bulk_lines; send several requests").into());
         }
-        lines.push_back((number, super::json::read(line, app.limits().json_depth)));
+        lines.push_back((number, crate::http::json::read(line, app.limits().json_depth)));
     }
     if lines.is_empty() {
-        return Err(Refusal::new(Code::BadRequest, "the report has no lines"));
+        return Err(ErrorResponse::new(ErrorCode::BadRequest, "the report has no lines"));
     }
     if lines.iter().all(|(_, line)| line.is_err())
         && let Some((number, Err(first))) = lines.pop_front()
     {
         // A pointer would point into the line, and the body is not one document.
-        return Err(Refused {
+        return Err(ApiError {
             detail: format!("line {number}: {}", first.detail),
             pointer: None,
             ..first
@@ -166,12 +168,12 @@ fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, Refusal> {
     request_body = Correction,
     responses(
         (status = 200, description = "Counted instead.", body = Corrected),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn correct(call: &Call<'_>) -> Result<Json<Corrected>, Refusal> {
+pub(crate) async fn correct(call: &Call<'_>) -> Result<Json<Corrected>, ErrorResponse> {
     let (id, round, correction) = (call.campaign()?, call.round()?, call.body()?);
-    Ok(Json(call.app.desk.correct(&id, round, correction, &call.caller).await?))
+    Ok(Json(call.app.service.correct(&id, round, correction, &call.caller).await?))
 }

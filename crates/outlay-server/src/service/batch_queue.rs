@@ -12,7 +12,7 @@ const WORTH_ANOTHER: usize = 64;
 
 /// A line of jobs, each of one or more commands.
 #[derive(Debug)]
-pub(super) struct Line<T> {
+pub(super) struct BatchQueue<T> {
     state: Mutex<State<T>>,
     changed: Condvar,
     most_waiting: usize,
@@ -48,12 +48,12 @@ impl<T> State<T> {
 
 /// Why a job cannot stand in line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Turned {
+pub(super) enum PushError {
     Full,
     Closed,
 }
 
-impl<T> Line<T> {
+impl<T> BatchQueue<T> {
     pub(super) fn new(most_waiting: usize, most_commands: usize) -> Self {
         let state = State {
             waiting: VecDeque::new(),
@@ -71,13 +71,13 @@ impl<T> Line<T> {
     }
 
     /// Puts a job at the end of the line.
-    pub(super) fn push(&self, commands: usize, job: T) -> Result<(), Turned> {
+    pub(super) fn push(&self, commands: usize, job: T) -> Result<(), PushError> {
         let mut state = self.state();
         if state.is_closed {
-            return Err(Turned::Closed);
+            return Err(PushError::Closed);
         }
         if state.waiting.len() >= self.most_waiting {
-            return Err(Turned::Full);
+            return Err(PushError::Full);
         }
         state.waiting.push_back((commands, job));
         state.commands += commands;
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn one_batch_at_a_time_until_another_is_worth_it() {
-        let line = Line::new(1000, 10_000);
+        let line = BatchQueue::new(1000, 10_000);
         line.push(1, 0).unwrap();
         assert_eq!(line.next(), Some(vec![0]));
         (1..WORTH_ANOTHER).for_each(|job| line.push(1, job).unwrap());
@@ -168,10 +168,10 @@ mod tests {
 
     #[test]
     fn limits() {
-        let line = Line::new(3, 4);
+        let line = BatchQueue::new(3, 4);
         assert_eq!(
             [3, 3, 1, 1].map(|commands| line.push(commands, commands)),
-            [Ok(()), Ok(()), Ok(()), Err(Turned::Full)]
+            [Ok(()), Ok(()), Ok(()), Err(PushError::Full)]
         );
         assert_eq!(
             (line.next(), line.len()),
@@ -179,7 +179,7 @@ mod tests {
             "a batch is full when it has enough, and no job is split"
         );
         line.close();
-        assert_eq!(line.push(1, 1), Err(Turned::Closed));
+        assert_eq!(line.push(1, 1), Err(PushError::Closed));
         line.done();
         assert_eq!((line.next(), line.next()), (Some(vec![1]), None));
     }
@@ -187,7 +187,7 @@ mod tests {
     /// Many threads on both sides: everything is taken once, and everybody comes to an end.
     #[test]
     fn nobody_is_forgotten() {
-        let line = Arc::new(Line::new(usize::MAX, 100));
+        let line = Arc::new(BatchQueue::new(usize::MAX, 100));
         let taken = Arc::new(AtomicUsize::new(0));
         let writers: Vec<_> = (0..4)
             .map(|_| {

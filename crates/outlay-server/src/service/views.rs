@@ -3,11 +3,11 @@
 use outlay::campaign::GuardReport;
 use outlay::feedback::Reward;
 
-use super::figures::CampaignFigures;
-use super::live::Live;
-use super::plan::Plan;
+use super::campaign_cache::CachedCampaign;
+use super::metrics::CampaignMetrics;
+use super::spec::CampaignSpec;
 use crate::clock::rfc3339;
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
 use crate::shapes::{
     CampaignState, CampaignSummary, EventEntry, GuardsState, Happening, RoundState, RoundStatus,
     RoundTask, Rounds, TaskResult, TaskSpend, TaskState,
@@ -25,18 +25,18 @@ fn age(read_at: Millis, now: Millis, is_shared: bool) -> u64 {
 
 /// A campaign as it stands, with the split that it would hand out next.
 pub(super) fn campaign(
-    live: &Live,
+    cached: &CachedCampaign,
     now: Millis,
     is_shared: bool,
-) -> Result<CampaignState, Refused> {
-    let plan = &live.plan;
-    let mut state = live.state();
+) -> Result<CampaignState, ApiError> {
+    let spec = &cached.spec;
+    let mut state = cached.state();
     let open_rounds = state.rounds.count_waiting(now) as u64;
-    let (spend, success, index) = next_split(plan, &mut state)?;
-    let most = plan.problem.reward_max();
+    let (spend, success, index) = next_split(spec, &mut state)?;
+    let most = spec.problem.reward_max();
     let guards = state.planner.guard_report().map(|report| guards(report, most));
     let standing = &state.standing;
-    let tasks = plan.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
+    let tasks = spec.problem.tasks().iter().zip(&standing.tasks).enumerate().map(
         |(place, (task, count))| TaskState {
             task: task.name().to_owned(),
             told: count.told,
@@ -52,12 +52,12 @@ pub(super) fn campaign(
     );
     let (told, completions, expected) = totals(&standing.tasks);
     Ok(CampaignState {
-        id: live.id.clone(),
+        id: cached.id.clone(),
         status: state.row.status,
         version: state.row.version,
-        learner: plan.learner.to_string(),
-        horizon: plan.horizon,
-        budget: plan.problem.budget(),
+        learner: spec.learner.to_string(),
+        horizon: spec.horizon,
+        budget: spec.problem.budget(),
         reward_max: most,
         rounds: standing.rounds,
         open_rounds,
@@ -88,12 +88,16 @@ fn totals(tasks: &[crate::store::TaskCount]) -> (u64, u64, u64) {
 /// Spends, chances and indices of the split to come.
 type Numbers = (Vec<f64>, Vec<f64>, Option<Vec<f64>>);
 
-fn next_split(plan: &Plan, state: &mut super::live::State) -> Result<Numbers, Refused> {
-    let has_index = !plan.learner.chooses_allocation();
+fn next_split(
+    spec: &CampaignSpec,
+    state: &mut super::campaign_cache::State,
+) -> Result<Numbers, ApiError> {
+    let has_index = !spec.learner.chooses_allocation();
     let round = state.next_round();
-    let refused =
-        |error: outlay::campaign::CampaignError| Refused::new(Code::Internal, error.to_string());
-    let next = state.planner.preview(round, plan.problem.budget(), None).map_err(refused)?;
+    let refused = |error: outlay::campaign::CampaignError| {
+        ApiError::new(ErrorCode::Internal, error.to_string())
+    };
+    let next = state.planner.preview(round, spec.problem.budget(), None).map_err(refused)?;
     let (spend, success) = (next.spend.clone(), next.success.clone());
     let index = has_index.then(|| state.planner.weights().to_vec());
     Ok((spend, success, index))
@@ -113,11 +117,11 @@ pub(super) fn summary(row: &CampaignRow, learner: &str, rounds: u64) -> Campaign
 }
 
 /// How a campaign stands, for the metrics.
-pub(super) fn figures(live: &Live, now: Millis, is_shared: bool) -> CampaignFigures {
-    let mut state = live.state();
+pub(super) fn metrics(cached: &CachedCampaign, now: Millis, is_shared: bool) -> CampaignMetrics {
+    let mut state = cached.state();
     let (_, completions, expected) = totals(&state.standing.tasks);
-    CampaignFigures {
-        id: live.id.clone(),
+    CampaignMetrics {
+        id: cached.id.clone(),
         open_rounds: state.rounds.count_waiting(now) as u64,
         completions,
         expected_completions: shares(expected),
@@ -126,45 +130,48 @@ pub(super) fn figures(live: &Live, now: Millis, is_shared: bool) -> CampaignFigu
 }
 
 /// Rounds that were handed out.
-pub(super) fn rounds(plan: &Plan, row: &SplitRow) -> Rounds {
+pub(super) fn rounds(spec: &CampaignSpec, row: &SplitRow) -> Rounds {
     Rounds {
         rounds: row.rounds.clone().collect(),
         budget: row.split.budget,
-        tasks: spends(plan, row),
+        tasks: spends(spec, row),
         stats_version: row.stats_version,
         expires_at: rfc3339(row.expires_at),
     }
 }
 
 /// Tasks that are there, in order.
-fn there<'a>(plan: &'a Plan, row: &'a SplitRow) -> impl Iterator<Item = (u32, &'a str, f64)> {
+fn there<'a>(
+    spec: &'a CampaignSpec,
+    row: &'a SplitRow,
+) -> impl Iterator<Item = (u32, &'a str, f64)> {
     let is_there =
         |task: usize| row.split.available.as_ref().is_none_or(|available| available[task]);
-    let tasks = plan.problem.tasks().iter().zip(&row.split.spend).enumerate();
+    let tasks = spec.problem.tasks().iter().zip(&row.split.spend).enumerate();
     tasks
         .filter(move |(task, _)| is_there(*task))
         .map(|(place, (task, &spend))| (place as u32, task.name(), spend))
 }
 
-fn spends(plan: &Plan, row: &SplitRow) -> Vec<TaskSpend> {
-    there(plan, row).map(|(_, task, spend)| TaskSpend { task: task.to_owned(), spend }).collect()
+fn spends(spec: &CampaignSpec, row: &SplitRow) -> Vec<TaskSpend> {
+    there(spec, row).map(|(_, task, spend)| TaskSpend { task: task.to_owned(), spend }).collect()
 }
 
 /// What came back of a task.
-pub(super) fn result(plan: &Plan, task: u32, outcome: Outcome) -> TaskResult {
-    let reward = outcome.completed.then(|| shares(outcome.reward) * plan.problem.reward_max());
-    TaskResult { task: plan.name(task).to_owned(), completed: outcome.completed, reward }
+pub(super) fn result(spec: &CampaignSpec, task: u32, outcome: Outcome) -> TaskResult {
+    let reward = outcome.completed.then(|| shares(outcome.reward) * spec.problem.reward_max());
+    TaskResult { task: spec.name(task).to_owned(), completed: outcome.completed, reward }
 }
 
 /// A round with what came back of it.
-pub(super) fn round(plan: &Plan, row: &RoundRow, now: Millis) -> RoundState {
-    let tasks: Vec<RoundTask> = there(plan, &row.split)
+pub(super) fn round(spec: &CampaignSpec, row: &RoundRow, now: Millis) -> RoundState {
+    let tasks: Vec<RoundTask> = there(spec, &row.split)
         .map(|(place, task, spend)| {
             let told = row
                 .told
                 .iter()
                 .find(|(told, _)| *told == place)
-                .map(|(_, outcome)| result(plan, place, *outcome));
+                .map(|(_, outcome)| result(spec, place, *outcome));
             let (completed, reward) =
                 told.map_or((None, None), |told| (Some(told.completed), told.reward));
             RoundTask { task: task.to_owned(), spend, completed, reward }
@@ -189,26 +196,26 @@ pub(super) fn round(plan: &Plan, row: &RoundRow, now: Millis) -> RoundState {
 }
 
 /// Something that happened.
-pub(super) fn event(plan: &Plan, event: Event) -> EventEntry {
+pub(super) fn event(spec: &CampaignSpec, event: Event) -> EventEntry {
     let what = match event.kind {
         EventKind::Created => Happening::Created,
         EventKind::StatusSet(status) => Happening::Status { status },
         EventKind::Asked(row) => Happening::Asked {
             rounds: row.rounds.clone().collect(),
             budget: row.split.budget,
-            tasks: spends(plan, &row),
+            tasks: spends(spec, &row),
             stats_version: row.stats_version,
             expires_at: rfc3339(row.expires_at),
         },
         EventKind::Told { round, items, is_late } => {
             let results =
-                items.into_iter().map(|(task, outcome, _)| result(plan, task, outcome)).collect();
+                items.into_iter().map(|(task, outcome, _)| result(spec, task, outcome)).collect();
             Happening::Told { round, results, late: is_late }
         }
         EventKind::Corrected { round, task, from, to, why } => Happening::Corrected {
             round,
-            from: result(plan, task, from),
-            to: result(plan, task, to),
+            from: result(spec, task, from),
+            to: result(spec, task, to),
             why,
         },
     };

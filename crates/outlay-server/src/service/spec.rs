@@ -8,14 +8,14 @@ use outlay::feedback::Feedback;
 use outlay::learner::{LEARNERS, LearnerSpec};
 use outlay::problem::{NoFiles, ProblemErrors};
 
+use crate::error::{ApiError, ErrorCode};
 use crate::limits::{AMOUNTS, Limits};
-use crate::refusal::{Code, Refused};
 use crate::shapes::NewCampaign;
 use crate::store::Millis;
 
 /// What a campaign is about. Nothing of it ever changes.
 #[derive(Debug, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct CampaignSpec {
     pub(super) problem: Problem,
     pub(super) learner: LearnerSpec,
     /// Rounds after which no more are handed out.
@@ -30,23 +30,26 @@ const DEFAULT_EXPIRY_SECONDS: u64 = 24 * 3600;
 /// A century.
 const MOST_EXPIRY_SECONDS: u64 = 36_525 * 24 * 3600;
 
-impl Plan {
+impl CampaignSpec {
     /// Checks a request. Everything that is wrong with the problem is said at once.
-    pub(super) fn new(request: &NewCampaign, limits: &Limits) -> Result<Self, Refused> {
+    pub(super) fn new(request: &NewCampaign, limits: &Limits) -> Result<Self, ApiError> {
         if request.horizon == Some(0) {
-            return Err(Refused::new(Code::BadProblem, "horizon: must be at least 1, or absent")
-                .at("/horizon"));
+            return Err(ApiError::new(
+                ErrorCode::BadProblem,
+                "horizon: must be at least 1, or absent",
+            )
+            .at("/horizon"));
         }
         Self::of(request, read_problem(&request.problem, limits)?)
     }
 
     /// A request from the store: what was taken once is taken again, whatever the limits are by
     /// now.
-    pub(super) fn again(request: &NewCampaign) -> Result<Self, Refused> {
+    pub(super) fn again(request: &NewCampaign) -> Result<Self, ApiError> {
         Self::of(request, parse(&request.problem)?)
     }
 
-    fn of(request: &NewCampaign, problem: Problem) -> Result<Self, Refused> {
+    fn of(request: &NewCampaign, problem: Problem) -> Result<Self, ApiError> {
         let learner = learner(request.learner.as_deref())?;
         let horizon =
             request.horizon.or(problem.horizon().filter(|_| learner.entry().needs_horizon));
@@ -55,7 +58,7 @@ impl Plan {
             let detail = format!(
                 "expiry_seconds: must be between 1 and {MOST_EXPIRY_SECONDS}, not {expiry_seconds}"
             );
-            return Err(Refused::new(Code::BadProblem, detail).at("/expiry_seconds"));
+            return Err(ApiError::new(ErrorCode::BadProblem, detail).at("/expiry_seconds"));
         }
         let places = problem
             .tasks()
@@ -63,7 +66,7 @@ impl Plan {
             .zip(0..)
             .map(|(task, place)| (task.name().to_owned(), place))
             .collect();
-        let plan = Self {
+        let spec = Self {
             problem,
             learner,
             horizon,
@@ -72,8 +75,8 @@ impl Plan {
             expiry: expiry_seconds as Millis * 1000,
             places,
         };
-        plan.planner().map_err(|error| not_made(&error))?;
-        Ok(plan)
+        spec.planner().map_err(|error| not_made(&error))?;
+        Ok(spec)
     }
 
     /// Who decides, before anything was observed.
@@ -99,12 +102,12 @@ impl Plan {
     }
 
     /// The name of a task that is not there, with the nearest one that is.
-    pub(super) fn unknown_task(&self, code: Code, name: &str, pointer: String) -> Refused {
+    pub(super) fn unknown_task(&self, code: ErrorCode, name: &str, pointer: String) -> ApiError {
         let shown: String = name.chars().take(60).flat_map(char::escape_debug).collect();
         let names: Vec<&str> =
             self.problem.tasks().iter().take(5).map(|task| task.name()).collect();
         let more = if self.problem.tasks().len() > names.len() { ", …" } else { "" };
-        Refused::new(code, format!("no task is named {shown}"))
+        ApiError::new(code, format!("no task is named {shown}"))
             .at(pointer)
             .hint(format!("tasks: {}{more}", names.join(", ")))
     }
@@ -114,10 +117,10 @@ impl Plan {
 pub(crate) fn read_problem(
     document: &serde_json::Value,
     limits: &Limits,
-) -> Result<Problem, Refused> {
+) -> Result<Problem, ApiError> {
     if !document.is_object() {
-        return Err(Refused::new(
-            Code::BadProblem,
+        return Err(ApiError::new(
+            ErrorCode::BadProblem,
             "/problem: must be an object with the keys of a problem file",
         )
         .at("/problem"));
@@ -126,8 +129,8 @@ pub(crate) fn read_problem(
     let problem = parse(document)?;
     let tasks = problem.tasks().len();
     if tasks > limits.tasks {
-        let refused = Refused::new(
-            Code::TooLarge,
+        let refused = ApiError::new(
+            ErrorCode::TooLarge,
             format!("the problem has {tasks} tasks, more than {}", limits.tasks),
         );
         return Err(refused.at("/problem/task").hint("the limit is tasks"));
@@ -137,7 +140,7 @@ pub(crate) fn read_problem(
     {
         let detail =
             format!("the name of task {} has more than {} bytes", place + 1, limits.name_bytes);
-        return Err(Refused::new(Code::TooLarge, detail)
+        return Err(ApiError::new(ErrorCode::TooLarge, detail)
             .at(format!("/problem/task/{place}/name"))
             .hint("the limit is name_bytes"));
     }
@@ -145,11 +148,11 @@ pub(crate) fn read_problem(
     Ok(problem)
 }
 
-fn parse(document: &serde_json::Value) -> Result<Problem, Refused> {
+fn parse(document: &serde_json::Value) -> Result<Problem, ApiError> {
     Problem::from_value(document, &NoFiles).map_err(|errors| bad_problem(&errors))
 }
 
-fn check_amounts(problem: &Problem) -> Result<(), Refused> {
+fn check_amounts(problem: &Problem) -> Result<(), ApiError> {
     check_amount(problem.budget(), "/problem/budget")?;
     check_amount(problem.reward_max(), "/problem/reward_max")?;
     let mut values =
@@ -160,7 +163,7 @@ fn check_amounts(problem: &Problem) -> Result<(), Refused> {
 
 /// Whether an amount leaves room for what is computed from it. What is below zero is told
 /// elsewhere.
-pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), Refused> {
+pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), ApiError> {
     if amount <= 0.0 || AMOUNTS.contains(&amount) {
         return Ok(());
     }
@@ -169,11 +172,11 @@ pub(crate) fn check_amount(amount: f64, pointer: &str) -> Result<(), Refused> {
         AMOUNTS.start(),
         AMOUNTS.end()
     );
-    Err(Refused::new(Code::BadProblem, detail).at(pointer).hint("take another unit"))
+    Err(ApiError::new(ErrorCode::BadProblem, detail).at(pointer).hint("take another unit"))
 }
 
 /// Counts the numbers of the curves before anything is built from them.
-fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refused> {
+fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), ApiError> {
     fn numbers(value: &serde_json::Value) -> usize {
         match value {
             serde_json::Value::Array(entries) => entries.iter().map(numbers).sum(),
@@ -188,15 +191,16 @@ fn check_size(problem: &serde_json::Value, limits: &Limits) -> Result<(), Refuse
             "the problem has {points} numbers; the service takes up to {}",
             limits.curve_points
         );
-        return Err(Refused::new(Code::TooLarge, detail).at("/problem"));
+        return Err(ApiError::new(ErrorCode::TooLarge, detail).at("/problem"));
     }
     Ok(())
 }
 
-fn learner(name: Option<&str>) -> Result<LearnerSpec, Refused> {
+fn learner(name: Option<&str>) -> Result<LearnerSpec, ApiError> {
     let Some(name) = name else { return Ok(LearnerSpec::default()) };
-    let refused =
-        |detail: String| Refused::new(Code::BadProblem, detail).at("/learner").hint(available());
+    let refused = |detail: String| {
+        ApiError::new(ErrorCode::BadProblem, detail).at("/learner").hint(available())
+    };
     let learner: LearnerSpec =
         name.parse().map_err(|error: outlay::learner::LearnerError| refused(error.to_string()))?;
     if !is_served(&learner) {
@@ -219,23 +223,23 @@ fn available() -> String {
     format!("learners: {}", names.map(|entry| entry.name).collect::<Vec<_>>().join(", "))
 }
 
-fn not_made(error: &CampaignError) -> Refused {
+fn not_made(error: &CampaignError) -> ApiError {
     let pointer = match error {
         CampaignError::Learner(_) => "/learner",
         CampaignError::BadGuard(_) => "/guards",
         _ => "",
     };
-    Refused::new(Code::BadProblem, error.to_string()).at(pointer)
+    ApiError::new(ErrorCode::BadProblem, error.to_string()).at(pointer)
 }
 
-fn bad_problem(errors: &ProblemErrors) -> Refused {
+fn bad_problem(errors: &ProblemErrors) -> ApiError {
     let shown = errors.0.iter().take(ProblemErrors::SHOWN);
     let errors: Vec<(String, String)> =
         shown.map(|error| (pointer(&error.path), error.message.clone())).collect();
     let (pointer, detail) = errors.first().cloned().unwrap_or_default();
     let more = errors.len().saturating_sub(1);
     let detail = if more > 0 { format!("{detail} (and {more} more)") } else { detail };
-    Refused { errors, ..Refused::new(Code::BadProblem, detail).at(pointer) }
+    ApiError { errors, ..ApiError::new(ErrorCode::BadProblem, detail).at(pointer) }
 }
 
 /// `task[2].curve.half_at` as a JSON pointer into the request.

@@ -10,8 +10,8 @@ use outlay::Allocation;
 use outlay::campaign::{CampaignError, RoundPlanner};
 use outlay::feedback::{Outcome as Observed, Reward};
 
-use super::plan::Plan;
-use super::rounds::RoundsInMemory;
+use super::open_rounds::OpenRounds;
+use super::spec::CampaignSpec;
 use crate::store::{
     Ask, CampaignRow, Command, Correction, Done, Event, EventKind, Millis, Outcome, Split,
     SplitRow, Standing, Store, StoreError, Tell,
@@ -19,9 +19,9 @@ use crate::store::{
 
 /// One campaign.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct CachedCampaign {
     pub(super) id: String,
-    pub(super) plan: Plan,
+    pub(super) spec: CampaignSpec,
     state: Mutex<State>,
     /// The planner must be made again from the store: what it learnt from was corrected.
     is_outdated: Arc<AtomicBool>,
@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) standing: Standing,
     /// When the counts were read from a store that others write to as well.
     pub(super) read_at: Millis,
-    pub(super) rounds: RoundsInMemory,
+    pub(super) rounds: OpenRounds,
     /// When it was looked last which of them are told of elsewhere.
     looked_elsewhere: Millis,
     pub(super) last: Option<Arc<SplitRow>>,
@@ -59,18 +59,18 @@ const PAGE: usize = 10_000;
 /// Tasks in them: an event may name every one.
 const PAGE_TASKS: usize = 1_000_000;
 
-impl Live {
+impl CachedCampaign {
     /// Reads a campaign from the store.
     pub(super) fn load(
         store: &dyn Store,
         row: CampaignRow,
-        plan: Plan,
+        spec: CampaignSpec,
         now: Millis,
     ) -> Result<Self, StoreError> {
-        let (planner, standing, last) = learnt(store, &row.id, &plan)?;
-        let rounds = RoundsInMemory::new(store.open_rounds(&row.id, now)?);
+        let (planner, standing, last) = learnt(store, &row.id, &spec)?;
+        let rounds = OpenRounds::new(store.open_rounds(&row.id, now)?);
         let id = row.id.clone();
-        let learns_from_order = !plan.learner.is_count_based();
+        let learns_from_order = !spec.learner.is_count_based();
         let is_outdated = Arc::new(AtomicBool::new(false));
         let outdated = Arc::clone(&is_outdated);
         let state = State {
@@ -85,7 +85,7 @@ impl Live {
             learns_from_order,
             is_outdated: outdated,
         };
-        Ok(Self { id, plan, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
+        Ok(Self { id, spec, state: Mutex::new(state), is_outdated, reading: RwLock::new(()) })
     }
 
     /// Whether the planner must be made again, to be asked without waiting for the state.
@@ -170,7 +170,7 @@ impl Live {
 
     /// For whoever keeps others from following the store meanwhile.
     fn learn_again(&self, store: &dyn Store) -> Result<(), StoreError> {
-        let (planner, standing, last) = learnt(store, &self.id, &self.plan)?;
+        let (planner, standing, last) = learnt(store, &self.id, &self.spec)?;
         let mut state = self.state();
         (state.planner, state.standing, state.last) = (planner, standing, last);
         state.is_outdated.store(false, Ordering::Release);
@@ -180,7 +180,7 @@ impl Live {
 
 impl State {
     /// Changes the memory as the store has changed.
-    pub(super) fn follow(&mut self, command: &Command, done: &Done) {
+    pub(super) fn apply_committed(&mut self, command: &Command, done: &Done) {
         match (command, done) {
             (Command::SetStatus(change), Done::StatusSet { version }) => {
                 (self.row.status, self.row.version, self.row.changed_at) =
@@ -201,7 +201,7 @@ impl State {
     }
 
     /// The store could not carry out a command, or would not.
-    pub(super) fn take_back(&mut self, command: &Command) {
+    pub(super) fn rollback(&mut self, command: &Command) {
         if let Command::Ask(ask) = command {
             self.drop_split(&ask.rounds);
         }
@@ -255,13 +255,13 @@ impl State {
     /// The store could not keep a split: nobody was told of it, but the guards and the learner
     /// were.
     pub(super) fn drop_split(&mut self, rounds: &Range<u64>) {
-        self.outdate();
+        self.invalidate();
         self.on_their_way -= rounds.end - rounds.start;
-        self.rounds.take_back(rounds);
+        self.rounds.rollback(rounds);
     }
 
     /// The planner is to be made again from the store before it is asked next.
-    pub(super) fn outdate(&self) {
+    pub(super) fn invalidate(&self) {
         self.is_outdated.store(true, Ordering::Release);
     }
 
@@ -275,7 +275,7 @@ impl State {
         let split = self.rounds.split(tell.round);
         // What was spent on it is then known to the store alone.
         if split.is_none() && self.learns_from_order && is_new.contains(&true) {
-            self.outdate();
+            self.invalidate();
         }
         for (item, _) in tell.items.iter().zip(is_new).filter(|(_, is_new)| **is_new) {
             let task = item.task as usize;
@@ -284,7 +284,7 @@ impl State {
             self.standing.late += u64::from(tell.is_late);
             let spend = split.as_ref().map_or(0.0, |split| split.split.spend[task]);
             if self.planner.observe(task, spend, observed(item.outcome)).is_err() {
-                self.outdate();
+                self.invalidate();
             }
         }
     }
@@ -293,7 +293,7 @@ impl State {
         self.standing.tasks[correction.task as usize].correct(from, correction.to);
         self.standing.version += 1;
         if set_counts(&mut self.planner, &self.standing).is_err() {
-            self.outdate();
+            self.invalidate();
         }
     }
 }
@@ -331,17 +331,17 @@ fn damaged(campaign: &str, error: &CampaignError) -> StoreError {
 fn learnt(
     store: &dyn Store,
     id: &str,
-    plan: &Plan,
+    spec: &CampaignSpec,
 ) -> Result<(RoundPlanner, Standing, Option<Arc<SplitRow>>), StoreError> {
     let (standing, last) = (store.standing(id)?, store.last_split(id)?.map(Arc::new));
-    let mut planner = plan.planner().map_err(|error| damaged(id, &error))?;
-    if plan.learner.is_count_based() {
+    let mut planner = spec.planner().map_err(|error| damaged(id, &error))?;
+    if spec.learner.is_count_based() {
         set_counts(&mut planner, &standing).map_err(|error| damaged(id, &error))?;
     }
     // The guards compare with what each task had when it was last there.
     let has_all = last.as_ref().is_none_or(|last| last.split.available.is_none());
-    if !plan.learner.is_count_based() || (!plan.guards.is_empty() && !has_all) {
-        replay(store, id, plan, &mut planner)?;
+    if !spec.learner.is_count_based() || (!spec.guards.is_empty() && !has_all) {
+        replay(store, id, spec, &mut planner)?;
     } else if let Some(last) = &last {
         replay_round(&mut planner, last).map_err(|error| damaged(id, &error))?;
     }
@@ -355,12 +355,12 @@ fn learnt(
 fn replay(
     store: &dyn Store,
     id: &str,
-    plan: &Plan,
+    spec: &CampaignSpec,
     planner: &mut RoundPlanner,
 ) -> Result<(), StoreError> {
     let mut corrected: HashMap<(u64, u32), Outcome> = HashMap::new();
     let mut splits: BTreeMap<u64, SplitRow> = BTreeMap::new();
-    let page = PAGE.min(PAGE_TASKS / plan.problem.tasks().len().max(1)).max(1);
+    let page = PAGE.min(PAGE_TASKS / spec.problem.tasks().len().max(1)).max(1);
     each_event(store, id, page, |event| {
         match event.kind {
             EventKind::Asked(row) => drop(splits.insert(row.rounds.start, row)),
@@ -373,7 +373,7 @@ fn replay(
     })?;
     let mut decided = splits.values().peekable();
     let mut version = 0;
-    let learns = !plan.learner.is_count_based();
+    let learns = !spec.learner.is_count_based();
     each_event(store, id, page, |event| {
         while let Some(row) = decided.next_if(|row| row.stats_version <= version) {
             replay_round(planner, row)?;

@@ -3,10 +3,10 @@
 use axum::Json;
 use axum::http::{HeaderMap, StatusCode};
 
-use super::call::Call;
-use super::parameters::{InCampaign, Page};
-use super::problem::{Problem, Refusal};
-use crate::refusal::Code;
+use crate::error::ErrorCode;
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::parameters::{InCampaign, Page};
 use crate::shapes::{Ask, RoundList, Rounds};
 
 const KEY: &str = "idempotency-key";
@@ -27,26 +27,26 @@ const KEY: &str = "idempotency-key";
     request_body = Ask,
     responses(
         (status = 201, description = "Handed out.", body = Rounds),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(call: &mut Call<'_>) -> Result<(StatusCode, Json<Rounds>), Refusal> {
+pub(crate) async fn post(call: &mut Call<'_>) -> Result<(StatusCode, Json<Rounds>), ErrorResponse> {
     let (id, key, ask) = (call.campaign()?, key(call.headers())?.map(str::to_owned), call.body()?);
     call.release();
-    let rounds = call.app.desk.ask(&id, ask, key.as_deref(), &call.caller).await?;
+    let rounds = call.app.service.ask(&id, ask, key.as_deref(), &call.caller).await?;
     Ok((StatusCode::CREATED, Json(rounds)))
 }
 
-/// The client's name for its request, if it has one. What may be a key the desk knows.
-fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
+/// The client's name for its request, if it has one. What may be a key the service knows.
+fn key(headers: &HeaderMap) -> Result<Option<&str>, ErrorResponse> {
     let mut keys = headers.get_all(KEY).iter();
     let Some(key) = keys.next() else { return Ok(None) };
     match key.to_str() {
         Ok(key) if keys.next().is_none() => Ok(Some(key)),
-        _ => Err(Refusal::new(
-            Code::BadParameter,
+        _ => Err(ErrorResponse::new(
+            ErrorCode::BadParameter,
             "Idempotency-Key must be given once, and in visible ASCII characters",
         )),
     }
@@ -61,15 +61,15 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, Refusal> {
     params(InCampaign, Page),
     responses(
         (status = 200, description = "A page of them.", body = RoundList),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn list(call: &Call<'_>) -> Result<Json<RoundList>, Refusal> {
+pub(crate) async fn list(call: &Call<'_>) -> Result<Json<RoundList>, ErrorResponse> {
     let page: Page = call.asked()?;
     let limit = page.limit(call.app)?;
-    Ok(Json(call.app.desk.rounds(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
+    Ok(Json(call.app.service.rounds(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ const MOST_IDLE_NUMBERS: usize = 100_000;
 
 /// What is known of a campaign's rounds without asking the store.
 #[derive(Debug, Default)]
-pub(super) struct RoundsInMemory {
+pub(super) struct OpenRounds {
     /// When rounds that wait expire.
     expires: HashMap<u64, Millis>,
     order: BTreeSet<(Millis, u64)>,
@@ -42,7 +42,7 @@ fn most(splits: usize, numbers: usize, row: &SplitRow) -> usize {
     splits.min(numbers / (3 * row.split.spend.len().max(1))).max(1)
 }
 
-impl RoundsInMemory {
+impl OpenRounds {
     /// Rounds that wait, as the store has them.
     pub(super) fn new(waiting: impl IntoIterator<Item = (u64, Millis)>) -> Self {
         let mut rounds = Self::default();
@@ -57,7 +57,7 @@ impl RoundsInMemory {
     }
 
     /// Rounds that were not handed out after all.
-    pub(super) fn take_back(&mut self, rounds: &Range<u64>) {
+    pub(super) fn rollback(&mut self, rounds: &Range<u64>) {
         for round in rounds.clone() {
             self.stop_waiting(round);
         }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_split_stays_while_one_of_its_rounds_waits() {
-        let mut rounds = RoundsInMemory::default();
+        let mut rounds = OpenRounds::default();
         rounds.hand_out(&row(1..4, 2, 10));
         for first in 4..2000 {
             rounds.hand_out(&row(first..first + 1, 2, 10));
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn rounds_that_expire_let_their_splits_go() {
-        let mut rounds = RoundsInMemory::default();
+        let mut rounds = OpenRounds::default();
         for first in 1..=1000 {
             rounds.hand_out(&row(first..first + 1, 2, first as Millis));
         }
@@ -194,15 +194,15 @@ mod tests {
 
     #[test]
     fn what_was_not_handed_out_leaves_nothing_behind() {
-        let mut rounds = RoundsInMemory::default();
+        let mut rounds = OpenRounds::default();
         rounds.hand_out(&row(1..9, 2, 10));
-        rounds.take_back(&(1..9));
+        rounds.rollback(&(1..9));
         assert_eq!((rounds.count_waiting(0), rounds.splits.len(), rounds.idle.len()), (0, 0, 0));
     }
 
     #[test]
     fn large_splits_are_kept_in_smaller_numbers() {
-        let mut rounds = RoundsInMemory::default();
+        let mut rounds = OpenRounds::default();
         (1..=200).for_each(|first| rounds.hand_out(&row(first..first + 1, 10_000, 10)));
         assert_eq!(rounds.splits.len(), MOST_SPLIT_NUMBERS / 30_000);
         assert_eq!(rounds.count_waiting(0), 200, "they wait all the same");
@@ -212,7 +212,7 @@ mod tests {
 
     #[test]
     fn a_split_that_is_read_again_knows_what_waits() {
-        let mut rounds = RoundsInMemory::new([(2, 10), (3, 10)]);
+        let mut rounds = OpenRounds::new([(2, 10), (3, 10)]);
         rounds.remember(&row(1..4, 2, 10));
         rounds.complete(2);
         rounds.complete(2);

@@ -6,9 +6,9 @@ use std::sync::atomic::Ordering;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use super::call::Call;
-use super::problem::{Problem, Refusal};
-use crate::refusal::Code;
+use crate::error::ErrorCode;
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
 
 /// Whether the process answers at all.
 #[utoipa::path(
@@ -31,27 +31,27 @@ pub(crate) async fn livez(_: &Call<'_>) -> Response {
     tag = "operations",
     responses(
         (status = 200, description = "Yes.", body = String, content_type = "text/plain"),
-        (status = 503, description = "Not now.", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Not now.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(())
 )]
-pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, Refusal> {
+pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     let app = call.app;
     if app.is_stopping.load(Ordering::SeqCst) {
-        return Err(Refusal::new(Code::Busy, "the service is about to stop"));
+        return Err(ErrorResponse::new(ErrorCode::Busy, "the service is about to stop"));
     }
-    if app.desk.failure().is_some() {
-        return Err(Refusal::new(Code::Busy, "the store has failed"));
+    if app.service.failure().is_some() {
+        return Err(ErrorResponse::new(ErrorCode::Busy, "the store has failed"));
     }
-    let store = Arc::clone(app.desk.store());
+    let store = Arc::clone(app.service.store());
     match tokio::task::spawn_blocking(move || store.health()).await {
         Ok(Ok(())) => Ok(plain("ready\n")),
         Ok(Err(error)) => {
             // Whoever is let in here has shown no token: what exactly is wrong is for the log.
             tracing::warn!(error = error.what, "the store is not healthy");
-            Err(Refusal::new(Code::Busy, "the store cannot be written to"))
+            Err(ErrorResponse::new(ErrorCode::Busy, "the store cannot be written to"))
         }
-        Err(_) => Err(Refusal::new(Code::Internal, "the store could not be asked")),
+        Err(_) => Err(ErrorResponse::new(ErrorCode::Internal, "the store could not be asked")),
     }
 }
 
@@ -63,16 +63,16 @@ pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, Refusal> {
     tag = "operations",
     responses(
         (status = 200, description = "As OpenMetrics text.", body = String, content_type = "application/openmetrics-text"),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, Refusal> {
+pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     let app = call.app;
     let text = app
         .metrics
         .text(app.connections.count())
-        .map_err(|_| Refusal::new(Code::Internal, "the figures cannot be written"))?;
+        .map_err(|_| ErrorResponse::new(ErrorCode::Internal, "the figures cannot be written"))?;
     let media =
         HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], text).into_response())

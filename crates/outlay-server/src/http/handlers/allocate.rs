@@ -5,12 +5,12 @@ use outlay::{Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::call::Call;
-use super::json::escaped;
-use super::problem::{Problem, Refusal};
-use crate::desk::{check_amount, read_problem};
+use crate::error::{ApiError, ErrorCode};
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::json::escaped;
 use crate::limits::Limits;
-use crate::refusal::{Code, Refused};
+use crate::service::{check_amount, read_problem};
 
 /// A problem to be solved once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -70,24 +70,24 @@ pub struct AllocatedTask {
     request_body = AllocateRequest,
     responses(
         (status = 200, description = "The split and its certificate.", body = AllocateAnswer),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(call: &Call<'_>) -> Result<Json<AllocateAnswer>, Refusal> {
+pub(crate) async fn post(call: &Call<'_>) -> Result<Json<AllocateAnswer>, ErrorResponse> {
     let request: AllocateRequest = call.free_body(&[])?;
-    let busy = || Refusal::new(Code::Busy, "all solvers are at work");
+    let busy = || ErrorResponse::new(ErrorCode::Busy, "all solvers are at work");
     let permit = call.app.solvers.acquire().await.map_err(|_| busy())?;
     let limits = call.app.limits().clone();
     let answer = tokio::task::spawn_blocking(move || solve(&request, &limits)).await;
     drop(permit);
     Ok(Json(answer.map_err(|_| {
-        Refusal::new(Code::Internal, "this is a bug in outlay; please report it")
+        ErrorResponse::new(ErrorCode::Internal, "this is a bug in outlay; please report it")
     })??))
 }
 
-fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, Refused> {
+fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, ApiError> {
     let problem = read_problem(&request.problem, limits)?;
     let values = values(&problem, request.values.as_ref())?;
     let budget = request.budget.unwrap_or(problem.budget());
@@ -96,7 +96,7 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
     let mut oracle = Oracle::new(&problem);
     let best = oracle
         .allocate(&values, budget, &options)
-        .map_err(|error| Refused::new(Code::BadProblem, error.to_string()))?;
+        .map_err(|error| ApiError::new(ErrorCode::BadProblem, error.to_string()))?;
     let tasks = problem.tasks().iter().zip(best.spend.iter().zip(&best.success));
     Ok(AllocateAnswer {
         budget,
@@ -119,12 +119,12 @@ fn solve(request: &AllocateRequest, limits: &Limits) -> Result<AllocateAnswer, R
 fn values(
     problem: &Task,
     given: Option<&serde_json::Map<String, serde_json::Value>>,
-) -> Result<Vec<f64>, Refused> {
+) -> Result<Vec<f64>, ApiError> {
     let mut values: Vec<Option<f64>> = problem.tasks().iter().map(outlay::Task::value).collect();
     for (name, value) in given.into_iter().flatten() {
         let place = format!("/values/{}", escaped(name));
         let wrong = |what: &str| {
-            Refused::new(Code::BadProblem, format!("{place}: {what}")).at(place.clone())
+            ApiError::new(ErrorCode::BadProblem, format!("{place}: {what}")).at(place.clone())
         };
         let position = problem
             .tasks()
@@ -139,8 +139,8 @@ fn values(
     let missing = problem.tasks().iter().zip(&values).position(|(_, value)| value.is_none());
     if let Some(position) = missing {
         let name = problem.tasks()[position].name();
-        let refused = Refused::new(
-            Code::BadProblem,
+        let refused = ApiError::new(
+            ErrorCode::BadProblem,
             format!("nothing says what a success of {name} is worth"),
         );
         return Err(refused
@@ -197,7 +197,7 @@ mod tests {
         let few = Limits { tasks: 1, ..Limits::default() };
         assert_eq!(
             solve(&request(&format!(r#"{{"problem": {TWO}}}"#)), &few).unwrap_err().code,
-            Code::TooLarge
+            ErrorCode::TooLarge
         );
     }
 }

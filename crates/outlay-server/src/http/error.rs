@@ -9,14 +9,15 @@ use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::refusal::{Code, Facts, Refused};
+use crate::error::{ApiError, ErrorCode, ErrorInfo};
 
 /// The media type of every error.
 pub(crate) const MEDIA_TYPE: &str = "application/problem+json";
 
 /// Why a request was refused.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Problem {
+#[schema(as = Problem)]
+pub struct ProblemDetails {
     /// Names the kind of error for ever.
     #[serde(rename = "type")]
     pub kind: String,
@@ -54,9 +55,9 @@ pub struct Fault {
     pub detail: String,
 }
 
-impl Problem {
-    pub(crate) fn new(refused: &Refused, request_id: &str) -> Self {
-        let Facts { word, status, title, .. } = refused.code.facts();
+impl ProblemDetails {
+    pub(crate) fn new(refused: &ApiError, request_id: &str) -> Self {
+        let ErrorInfo { word, status, title, .. } = refused.code.info();
         Self {
             kind: format!("/problems/{word}"),
             title: title.to_owned(),
@@ -78,14 +79,14 @@ impl Problem {
 
 /// A refusal on its way out, with headers of its own.
 #[derive(Debug)]
-pub(crate) struct Refusal {
-    refused: Box<Refused>,
+pub(crate) struct ErrorResponse {
+    refused: Box<ApiError>,
     header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
-impl Refusal {
-    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Self {
-        Refused::new(code, detail).into()
+impl ErrorResponse {
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+        ApiError::new(code, detail).into()
     }
 
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
@@ -94,15 +95,15 @@ impl Refusal {
     }
 }
 
-impl From<Refused> for Refusal {
-    fn from(refused: Refused) -> Self {
+impl From<ApiError> for ErrorResponse {
+    fn from(refused: ApiError) -> Self {
         Self { refused: Box::new(refused), header: None }
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        let Facts { status, .. } = self.refused.code.facts();
+        let ErrorInfo { status, .. } = self.refused.code.info();
         let mut response = Response::new(Body::empty());
         *response.status_mut() =
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -125,9 +126,9 @@ impl IntoResponse for Refusal {
 }
 
 /// Writes the body of a refusal, now that the request's id is known.
-pub(crate) fn spell_out(response: &mut Response, request_id: &str) -> Option<Refused> {
-    let refused = response.extensions_mut().remove::<Refused>()?;
-    let body = serde_json::to_vec(&Problem::new(&refused, request_id)).unwrap_or_default();
+pub(crate) fn spell_out(response: &mut Response, request_id: &str) -> Option<ApiError> {
+    let refused = response.extensions_mut().remove::<ApiError>()?;
+    let body = serde_json::to_vec(&ProblemDetails::new(&refused, request_id)).unwrap_or_default();
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
     *response.body_mut() = Body::from(body);
     Some(refused)

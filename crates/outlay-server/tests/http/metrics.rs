@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use outlay_server::clock::SystemClock;
-use outlay_server::desk::Desk;
 use outlay_server::http::{Ending, Server, Settings};
 use outlay_server::limits::Limits;
+use outlay_server::service::CampaignService;
 use outlay_server::store::MemoryStore;
 
 use super::client::connect;
@@ -62,12 +62,16 @@ fn a_full_house_does_not_keep_the_watcher_out() {
 #[test]
 fn they_are_not_shown_to_others_without_tokens() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let desk =
-        Desk::open(Arc::new(MemoryStore::new()), Arc::new(SystemClock), Limits::default()).unwrap();
+    let service = CampaignService::open(
+        Arc::new(MemoryStore::new()),
+        Arc::new(SystemClock),
+        Limits::default(),
+    )
+    .unwrap();
     let (here, everywhere): (SocketAddr, SocketAddr) =
         ("127.0.0.1:0".parse().unwrap(), "0.0.0.0:0".parse().unwrap());
     let settings =
         Settings { listen: here, metrics: Some(everywhere), tls: None, campaign_metrics: false };
-    let refused = runtime.block_on(Server::bind(desk, &settings)).unwrap_err();
+    let refused = runtime.block_on(Server::bind(service, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }

@@ -6,10 +6,10 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::call::Call;
-use super::parameters::{InCampaign, NamedPage, Page, within};
-use super::problem::{Problem, Refusal};
-use crate::refusal::{Code, Refused};
+use crate::error::{ApiError, ErrorCode};
+use crate::http::call::Call;
+use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::parameters::{InCampaign, NamedPage, Page, within};
 use crate::shapes::{
     CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign,
 };
@@ -27,14 +27,14 @@ use crate::shapes::{
     responses(
         (status = 201, description = "It has begun.", body = CampaignState, headers(("etag" = String), ("location" = String))),
         (status = 200, description = "It was there, and the same.", body = CampaignState, headers(("etag" = String))),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn put(call: &Call<'_>) -> Result<Response, Refusal> {
+pub(crate) async fn put(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     let (id, request) = (call.campaign()?, call.free_body(&["guards"])?);
-    let (state, is_new) = call.app.desk.create(&id, request, &call.caller).await?;
+    let (state, is_new) = call.app.service.create(&id, request, &call.caller).await?;
     let tag = etag(&state);
     if is_new {
         let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}"))
@@ -62,13 +62,13 @@ pub(crate) async fn put(call: &Call<'_>) -> Result<Response, Refusal> {
     responses(
         (status = 200, description = "As it stands.", body = CampaignState, headers(("etag" = String))),
         (status = 304, description = "As you know it.", headers(("etag" = String))),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn get(call: &Call<'_>) -> Result<Response, Refusal> {
-    let state = call.app.desk.campaign(&call.campaign()?).await?;
+pub(crate) async fn get(call: &Call<'_>) -> Result<Response, ErrorResponse> {
+    let state = call.app.service.campaign(&call.campaign()?).await?;
     let tag = etag(&state);
     let head = [
         (header::ETAG, tag.clone()),
@@ -93,18 +93,18 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Response, Refusal> {
     request_body = CampaignChange,
     responses(
         (status = 200, description = "Done.", body = CampaignState, headers(("etag" = String))),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn patch(call: &Call<'_>) -> Result<Response, Refusal> {
-    let (id, change, desk) = (call.campaign()?, call.body()?, &call.app.desk);
+pub(crate) async fn patch(call: &Call<'_>) -> Result<Response, ErrorResponse> {
+    let (id, change, service) = (call.campaign()?, call.body()?, &call.app.service);
     let version = match wanted_version(call.headers())? {
         Some(version) => version,
-        None => desk.campaign(&id).await?.version,
+        None => service.campaign(&id).await?.version,
     };
-    let state = desk.set_status(&id, change, version, &call.caller).await?;
+    let state = service.set_status(&id, change, version, &call.caller).await?;
     Ok(([(header::ETAG, etag(&state))], Json(state)).into_response())
 }
 
@@ -117,15 +117,15 @@ pub(crate) async fn patch(call: &Call<'_>) -> Result<Response, Refusal> {
     params(NamedPage),
     responses(
         (status = 200, description = "A page of them.", body = CampaignList),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn list(call: &Call<'_>) -> Result<Json<CampaignList>, Refusal> {
+pub(crate) async fn list(call: &Call<'_>) -> Result<Json<CampaignList>, ErrorResponse> {
     let page: NamedPage = call.asked()?;
     let limit = page.limit(call.app)?;
-    Ok(Json(call.app.desk.campaigns(page.after.as_deref(), limit).await?))
+    Ok(Json(call.app.service.campaigns(page.after.as_deref(), limit).await?))
 }
 
 /// What happened to a campaign, in order.
@@ -137,15 +137,15 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Json<CampaignList>, Refusal>
     params(InCampaign, Page),
     responses(
         (status = 200, description = "A page of it.", body = EventList),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn events(call: &Call<'_>) -> Result<Json<EventList>, Refusal> {
+pub(crate) async fn events(call: &Call<'_>) -> Result<Json<EventList>, ErrorResponse> {
     let page: Page = call.asked()?;
     let limit = page.limit(call.app)?;
-    Ok(Json(call.app.desk.events(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
+    Ok(Json(call.app.service.events(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
 }
 
 /// How finely curves are to be drawn.
@@ -168,21 +168,21 @@ pub(crate) struct Fineness {
     params(InCampaign, Fineness),
     responses(
         (status = 200, description = "One a task.", body = CurveList),
-        (status = "4XX", description = "Refused.", body = Problem, content_type = "application/problem+json"),
-        (status = "5XX", description = "Not done.", body = Problem, content_type = "application/problem+json"),
+        (status = "4XX", description = "Refused.", body = ProblemDetails, content_type = "application/problem+json"),
+        (status = "5XX", description = "Not done.", body = ProblemDetails, content_type = "application/problem+json"),
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn curves(call: &Call<'_>) -> Result<Json<CurveList>, Refusal> {
+pub(crate) async fn curves(call: &Call<'_>) -> Result<Json<CurveList>, ErrorResponse> {
     let fineness: Fineness = call.asked()?;
     let points = within(fineness.points, 100, call.app.limits().page, "points")?;
     if points < 2 {
-        return Err(Refusal::new(
-            Code::BadParameter,
+        return Err(ErrorResponse::new(
+            ErrorCode::BadParameter,
             "points must be at least 2: a curve has a beginning and an end",
         ));
     }
-    Ok(Json(call.app.desk.curves(&call.campaign()?, points).await?))
+    Ok(Json(call.app.service.curves(&call.campaign()?, points).await?))
 }
 
 /// Changes whenever anything does that a client waits for. Only the version is compared when a
@@ -206,9 +206,9 @@ pub(super) fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
 }
 
 /// The version that `If-Match` names; none for `*`.
-fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
+fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, ErrorResponse> {
     let Some(value) = headers.get(header::IF_MATCH) else {
-        let refused = Refused::new(Code::NeedsIfMatch, "If-Match is missing");
+        let refused = ApiError::new(ErrorCode::NeedsIfMatch, "If-Match is missing");
         return Err(refused
             .hint("send the ETag that GET has given, such as If-Match: \"1.0.0.0\"")
             .into());
@@ -226,7 +226,8 @@ fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
     match version {
         Some(version) => Ok(Some(version)),
         None => {
-            let refused = Refused::new(Code::BadParameter, "If-Match is not one of our ETags");
+            let refused =
+                ApiError::new(ErrorCode::BadParameter, "If-Match is not one of our ETags");
             Err(refused
                 .hint("send one as GET has given it, with its quotes: If-Match: \"1.0.0.0\"")
                 .into())
@@ -238,7 +239,7 @@ fn wanted_version(headers: &HeaderMap) -> Result<Option<u64>, Refusal> {
 mod tests {
     use super::*;
 
-    fn version(text: &'static str) -> Result<Option<u64>, Refusal> {
+    fn version(text: &'static str) -> Result<Option<u64>, ErrorResponse> {
         wanted_version(&HeaderMap::from_iter([(header::IF_MATCH, HeaderValue::from_static(text))]))
     }
 

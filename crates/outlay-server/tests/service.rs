@@ -1,4 +1,4 @@
-//! The desk: the same learner as the library, whatever comes late, twice, or in another order.
+//! The service: the same learner as the library, whatever comes late, twice, or in another order.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,9 +10,9 @@ use outlay::learner::LEARNERS;
 use outlay::problem::NoFiles;
 use outlay::random::{Draws, Purpose};
 use outlay_server::clock::SetClock;
-use outlay_server::desk::Desk;
+use outlay_server::error::{ApiError, ErrorCode};
 use outlay_server::limits::Limits;
-use outlay_server::refusal::{Code, Refused};
+use outlay_server::service::CampaignService;
 use outlay_server::shapes::{
     Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told,
 };
@@ -38,36 +38,40 @@ fn request(learner: &str) -> NewCampaign {
 struct World {
     store: Arc<dyn Store>,
     clock: Arc<SetClock>,
-    desk: Desk,
+    service: CampaignService,
 }
 
 impl World {
     fn new(limits: Limits) -> Self {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
         let clock = Arc::new(SetClock::new(NOW));
-        let desk = Desk::open(Arc::clone(&store), Arc::clone(&clock) as _, limits).unwrap();
-        Self { store, clock, desk }
+        let service =
+            CampaignService::open(Arc::clone(&store), Arc::clone(&clock) as _, limits).unwrap();
+        Self { store, clock, service }
     }
 
     async fn with(learner: &str) -> Self {
         let world = Self::new(Limits::default());
-        world.desk.create("c", request(learner), "").await.unwrap();
+        world.service.create("c", request(learner), "").await.unwrap();
         world
     }
 
     /// Another process over the same store.
     fn restart(&mut self) {
-        self.desk =
-            Desk::open(Arc::clone(&self.store), Arc::clone(&self.clock) as _, Limits::default())
-                .unwrap();
+        self.service = CampaignService::open(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock) as _,
+            Limits::default(),
+        )
+        .unwrap();
     }
 
     async fn ask(&self) -> Rounds {
-        self.desk.ask("c", Ask::default(), None, "").await.unwrap()
+        self.service.ask("c", Ask::default(), None, "").await.unwrap()
     }
 
-    async fn tell(&self, round: u64, results: Vec<TaskResult>) -> Result<Told, Refused> {
-        self.desk.tell("c", round, Feedback { results }, "").await
+    async fn tell(&self, round: u64, results: Vec<TaskResult>) -> Result<Told, ApiError> {
+        self.service.tell("c", round, Feedback { results }, "").await
     }
 }
 
@@ -90,7 +94,7 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
     )
     .unwrap();
     let mut world = World::new(Limits::default());
-    world.desk.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
+    world.service.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
     let draws = Draws::new(3, Purpose::Completion);
     for round in 1..=300 {
         // Tasks and budgets come and go.
@@ -103,7 +107,7 @@ async fn play_beside_the_library(learner: &str, guards: Option<Guards>, restarts
             campaign.allocate(budget, available.as_ref().map(<[bool; 3]>::as_slice)).unwrap();
         let spend = ticket.allocation.spend.clone();
         let rounds = world
-            .desk
+            .service
             .ask("c", Ask { count: None, budget: Some(budget), without }, None, "")
             .await
             .unwrap();
@@ -157,7 +161,7 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
     for order in 0..6 {
         let world = World::with("kl-ucb-plus").await;
         let rounds = world
-            .desk
+            .service
             .ask("c", Ask { count: Some(40), ..Ask::default() }, None, "")
             .await
             .unwrap()
@@ -190,7 +194,7 @@ async fn the_order_and_the_number_of_reports_do_not_matter() {
             }
         }
         assert_eq!(accepted, 120);
-        let state = world.desk.campaign("c").await.unwrap();
+        let state = world.service.campaign("c").await.unwrap();
         assert_eq!((state.stats_version, state.open_rounds), (120, 0));
         ends.push((state, world.ask().await));
     }
@@ -209,9 +213,9 @@ async fn a_report_is_taken_whole_or_not_at_all() {
     let refused = world.tell(round, vec![failed("web"), done("tv", 1.0)]).await.unwrap_err();
     assert_eq!(
         (refused.code, refused.stored.map(|stored| *stored)),
-        (Code::Conflict, Some(json!({"task": "tv", "completed": true, "reward": 1.5})))
+        (ErrorCode::Conflict, Some(json!({"task": "tv", "completed": true, "reward": 1.5})))
     );
-    assert_eq!(world.desk.campaign("c").await.unwrap().stats_version, 1);
+    assert_eq!(world.service.campaign("c").await.unwrap().stats_version, 1);
     let again = world.tell(round, vec![failed("web"), done("tv", 1.5)]).await.unwrap();
     assert_eq!(again, Told { accepted: 1, duplicate: 1, late: 0 });
 }
@@ -220,7 +224,7 @@ async fn a_report_is_taken_whole_or_not_at_all() {
 async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
     let world = World::with("kl-ucb-plus").await;
     let round = world
-        .desk
+        .service
         .ask("c", Ask { without: vec!["web".to_owned()], ..Ask::default() }, None, "")
         .await
         .unwrap()
@@ -228,18 +232,18 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
     let success =
         |reward: Option<f64>| TaskResult { task: "tv".to_owned(), completed: true, reward };
     let cases = [
-        (vec![success(None)], Code::BadFeedback, "/results/0/reward"),
-        (vec![success(Some(2.1))], Code::BadFeedback, "/results/0/reward"),
-        (vec![success(Some(-0.1))], Code::BadFeedback, "/results/0/reward"),
-        (vec![success(Some(f64::NAN))], Code::BadFeedback, "/results/0/reward"),
+        (vec![success(None)], ErrorCode::BadFeedback, "/results/0/reward"),
+        (vec![success(Some(2.1))], ErrorCode::BadFeedback, "/results/0/reward"),
+        (vec![success(Some(-0.1))], ErrorCode::BadFeedback, "/results/0/reward"),
+        (vec![success(Some(f64::NAN))], ErrorCode::BadFeedback, "/results/0/reward"),
         (
             vec![failed("mail"), TaskResult { reward: Some(0.5), ..failed("tv") }],
-            Code::BadFeedback,
+            ErrorCode::BadFeedback,
             "/results/1/reward",
         ),
-        (vec![failed("tv"), failed("tv")], Code::BadFeedback, "/results/1/task"),
-        (vec![failed("web")], Code::BadFeedback, "/results/0/task"),
-        (vec![failed("radio")], Code::BadFeedback, "/results/0/task"),
+        (vec![failed("tv"), failed("tv")], ErrorCode::BadFeedback, "/results/1/task"),
+        (vec![failed("web")], ErrorCode::BadFeedback, "/results/0/task"),
+        (vec![failed("radio")], ErrorCode::BadFeedback, "/results/0/task"),
     ];
     for (results, code, pointer) in cases {
         let refused = world.tell(round, results.clone()).await.unwrap_err();
@@ -249,9 +253,9 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
             "{results:?}"
         );
     }
-    assert_eq!(world.tell(99, vec![failed("tv")]).await.unwrap_err().code, Code::NoRound);
-    assert_eq!(world.tell(0, vec![failed("tv")]).await.unwrap_err().code, Code::NoRound);
-    assert_eq!(world.desk.campaign("c").await.unwrap().stats_version, 0);
+    assert_eq!(world.tell(99, vec![failed("tv")]).await.unwrap_err().code, ErrorCode::NoRound);
+    assert_eq!(world.tell(0, vec![failed("tv")]).await.unwrap_err().code, ErrorCode::NoRound);
+    assert_eq!(world.service.campaign("c").await.unwrap().stats_version, 0);
     assert_eq!(
         world
             .tell(round, vec![TaskResult { reward: Some(0.0), ..failed("tv") }])
@@ -265,24 +269,24 @@ async fn what_cannot_be_an_outcome_is_refused_with_its_place() {
 #[tokio::test]
 async fn late_feedback_counts_and_expired_rounds_make_room() {
     let world = World::new(Limits { open_rounds: 3, ..Limits::default() });
-    world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap();
+    world.service.create("c", request("kl-ucb-plus"), "").await.unwrap();
     let rounds = world
-        .desk
+        .service
         .ask("c", Ask { count: Some(3), ..Ask::default() }, None, "")
         .await
         .unwrap()
         .rounds;
     assert_eq!(
-        world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code,
-        Code::TooManyOpenRounds
+        world.service.ask("c", Ask::default(), None, "").await.unwrap_err().code,
+        ErrorCode::TooManyOpenRounds
     );
     world.tell(rounds[0], vec![done("tv", 1.0), failed("web"), failed("mail")]).await.unwrap();
     world.ask().await;
     world.clock.set(NOW + DAY);
-    assert_eq!(world.desk.campaign("c").await.unwrap().open_rounds, 0);
+    assert_eq!(world.service.campaign("c").await.unwrap().open_rounds, 0);
     let late = world.tell(rounds[1], vec![done("tv", 1.0), failed("web")]).await.unwrap();
     assert_eq!(late, Told { accepted: 2, duplicate: 0, late: 2 });
-    let state = world.desk.campaign("c").await.unwrap();
+    let state = world.service.campaign("c").await.unwrap();
     assert_eq!((state.late, state.tasks[0].completions, state.tasks[0].mean), (2, 2, Some(1.0)));
     // The clock goes back: nothing breaks, and rounds go on in their order.
     world.clock.set(NOW - 365 * DAY);
@@ -312,7 +316,7 @@ async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
                 ];
                 assert_eq!(world.tell(round, results).await.unwrap().late, 3);
             }
-            ends.push((spends(&world.ask().await), world.desk.campaign("c").await.unwrap()));
+            ends.push((spends(&world.ask().await), world.service.campaign("c").await.unwrap()));
         }
         assert_eq!(ends[0], ends[1], "{learner}");
     }
@@ -322,21 +326,21 @@ async fn late_feedback_after_a_restart_teaches_as_much_as_without_one() {
 async fn keys_give_the_same_rounds_again() {
     let mut world = World::with("kl-ucb-plus").await;
     let ask = |count: u32| Ask { count: Some(count), ..Ask::default() };
-    let first = world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap();
+    let first = world.service.ask("c", ask(2), Some("k"), "a").await.unwrap();
     world.tell(1, vec![done("tv", 2.0), done("web", 0.1)]).await.unwrap();
     world.restart();
-    assert_eq!(world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap(), first);
+    assert_eq!(world.service.ask("c", ask(2), Some("k"), "a").await.unwrap(), first);
     assert_eq!(
-        world.desk.ask("c", ask(1), Some("k"), "a").await.unwrap_err().code,
-        Code::KeyReused
+        world.service.ask("c", ask(1), Some("k"), "a").await.unwrap_err().code,
+        ErrorCode::KeyReused
     );
-    assert_ne!(world.desk.ask("c", ask(2), Some("k"), "b").await.unwrap().rounds, first.rounds);
+    assert_ne!(world.service.ask("c", ask(2), Some("k"), "b").await.unwrap().rounds, first.rounds);
     world.clock.set(NOW + DAY);
-    assert_ne!(world.desk.ask("c", ask(2), Some("k"), "a").await.unwrap().rounds, first.rounds);
+    assert_ne!(world.service.ask("c", ask(2), Some("k"), "a").await.unwrap().rounds, first.rounds);
     for bad in ["", "with space", "ä"] {
         assert_eq!(
-            world.desk.ask("c", ask(1), Some(bad), "a").await.unwrap_err().code,
-            Code::BadParameter
+            world.service.ask("c", ask(1), Some(bad), "a").await.unwrap_err().code,
+            ErrorCode::BadParameter
         );
     }
 }
@@ -346,7 +350,11 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
     for learner in ["kl-ucb-plus", "lattimore", "explore-then-commit"] {
         let (right, wrong) = (World::with(learner).await, World::with(learner).await);
         for world in [&right, &wrong] {
-            world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap();
+            world
+                .service
+                .ask("c", Ask { count: Some(2), ..Ask::default() }, None, "")
+                .await
+                .unwrap();
         }
         right.tell(1, vec![done("tv", 0.25), failed("web")]).await.unwrap();
         wrong.tell(1, vec![failed("tv"), done("web", 2.0)]).await.unwrap();
@@ -357,17 +365,25 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
             why: "typo".to_owned(),
         };
         let corrected =
-            wrong.desk.correct("c", 1, correction("tv", true, Some(0.25)), "").await.unwrap();
+            wrong.service.correct("c", 1, correction("tv", true, Some(0.25)), "").await.unwrap();
         assert_eq!((corrected.from, corrected.to), (failed("tv"), done("tv", 0.25)));
-        wrong.desk.correct("c", 1, correction("web", false, None), "").await.unwrap();
+        wrong.service.correct("c", 1, correction("web", false, None), "").await.unwrap();
         assert_eq!(spends(&right.ask().await), spends(&wrong.ask().await), "{learner}");
         // What was told first, and what counts now, are both known.
         assert_eq!(wrong.tell(1, vec![failed("tv")]).await.unwrap().duplicate, 1);
         assert_eq!(wrong.tell(1, vec![done("tv", 0.25)]).await.unwrap().duplicate, 1);
-        assert_eq!(wrong.tell(1, vec![done("tv", 0.5)]).await.unwrap_err().code, Code::Conflict);
         assert_eq!(
-            wrong.desk.correct("c", 2, correction("tv", false, None), "").await.unwrap_err().code,
-            Code::NothingToCorrect
+            wrong.tell(1, vec![done("tv", 0.5)]).await.unwrap_err().code,
+            ErrorCode::Conflict
+        );
+        assert_eq!(
+            wrong
+                .service
+                .correct("c", 2, correction("tv", false, None), "")
+                .await
+                .unwrap_err()
+                .code,
+            ErrorCode::NothingToCorrect
         );
     }
 }
@@ -375,49 +391,56 @@ async fn a_correction_counts_as_if_it_had_been_told_so() {
 #[tokio::test]
 async fn campaigns_pause_close_and_end_at_their_horizon() {
     let world = World::with("algorithm-1").await;
-    let set = |status, version| world.desk.set_status("c", CampaignChange { status }, version, "");
+    let set =
+        |status, version| world.service.set_status("c", CampaignChange { status }, version, "");
     world.ask().await;
-    assert_eq!(set(CampaignStatus::Paused, 2).await.unwrap_err().code, Code::VersionMoved);
+    assert_eq!(set(CampaignStatus::Paused, 2).await.unwrap_err().code, ErrorCode::VersionMoved);
     assert_eq!(set(CampaignStatus::Paused, 1).await.unwrap().version, 2);
     assert_eq!(
-        world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code,
-        Code::CampaignPaused
+        world.service.ask("c", Ask::default(), None, "").await.unwrap_err().code,
+        ErrorCode::CampaignPaused
     );
     world.tell(1, vec![done("tv", 1.0)]).await.unwrap();
     set(CampaignStatus::Open, 2).await.unwrap();
     for _ in 0..2 {
-        world.desk.ask("c", Ask { count: Some(249), ..Ask::default() }, None, "").await.unwrap();
+        world.service.ask("c", Ask { count: Some(249), ..Ask::default() }, None, "").await.unwrap();
     }
-    let refused =
-        world.desk.ask("c", Ask { count: Some(2), ..Ask::default() }, None, "").await.unwrap_err();
-    assert_eq!(refused.code, Code::HorizonExhausted);
+    let refused = world
+        .service
+        .ask("c", Ask { count: Some(2), ..Ask::default() }, None, "")
+        .await
+        .unwrap_err();
+    assert_eq!(refused.code, ErrorCode::HorizonExhausted);
     world.ask().await;
     set(CampaignStatus::Closed, 3).await.unwrap();
     assert_eq!(
-        world.desk.ask("c", Ask::default(), None, "").await.unwrap_err().code,
-        Code::CampaignClosed
+        world.service.ask("c", Ask::default(), None, "").await.unwrap_err().code,
+        ErrorCode::CampaignClosed
     );
     world.tell(2, vec![done("tv", 1.0)]).await.unwrap();
     world.clock.set(NOW + 7 * DAY);
-    assert_eq!(world.tell(2, vec![done("web", 1.0)]).await.unwrap_err().code, Code::CampaignClosed);
+    assert_eq!(
+        world.tell(2, vec![done("web", 1.0)]).await.unwrap_err().code,
+        ErrorCode::CampaignClosed
+    );
 }
 
 #[tokio::test]
 async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
     let world = World::new(Limits::default());
-    let create = |request: NewCampaign| world.desk.create("c", request, "");
+    let create = |request: NewCampaign| world.service.create("c", request, "");
     let mut two = request("kl-ucb-plus");
     two.problem["budget"] = json!(-1);
     two.problem["task"][2]["curve"]["scale"] = json!(0);
     let refused = create(two).await.unwrap_err();
-    assert_eq!(refused.code, Code::BadProblem);
+    assert_eq!(refused.code, ErrorCode::BadProblem);
     let places: Vec<&str> = refused.errors.iter().map(|(pointer, _)| pointer.as_str()).collect();
     assert_eq!(places, ["/problem/task/2/curve/scale", "/problem/budget"]);
     for learner in ["oful", "full", "grid-ucb", "sharpest"] {
         let refused = create(request(learner)).await.unwrap_err();
         assert_eq!(
             (refused.code, refused.pointer.as_deref()),
-            (Code::BadProblem, Some("/learner")),
+            (ErrorCode::BadProblem, Some("/learner")),
             "{learner}"
         );
         assert!(refused.hint.unwrap().contains("lattimore"));
@@ -438,34 +461,38 @@ async fn a_bad_campaign_is_refused_with_everything_that_is_wrong() {
             .await
             .unwrap_err()
             .code,
-        Code::BadProblem
+        ErrorCode::BadProblem
     );
     for id in ["", "a/b", "ä", ".", "..", &"x".repeat(129)] {
         assert_eq!(
-            world.desk.create(id, request("kl-ucb-plus"), "").await.unwrap_err().code,
-            Code::BadParameter
+            world.service.create(id, request("kl-ucb-plus"), "").await.unwrap_err().code,
+            ErrorCode::BadParameter
         );
     }
-    assert_eq!(world.desk.campaign("c").await.unwrap_err().code, Code::NoCampaign);
-    assert!(world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap().1);
-    assert!(!world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap().1);
+    assert_eq!(world.service.campaign("c").await.unwrap_err().code, ErrorCode::NoCampaign);
+    assert!(world.service.create("c", request("kl-ucb-plus"), "").await.unwrap().1);
+    assert!(!world.service.create("c", request("kl-ucb-plus"), "").await.unwrap().1);
     assert_eq!(
-        world.desk.create("c", request("kl-ucb-mixture"), "").await.unwrap_err().code,
-        Code::CampaignExists
+        world.service.create("c", request("kl-ucb-mixture"), "").await.unwrap_err().code,
+        ErrorCode::CampaignExists
     );
 }
 
 #[tokio::test]
 async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
     let world = World::with("kl-ucb-plus").await;
-    let ask = |ask: Ask| world.desk.ask("c", ask, None, "");
+    let ask = |ask: Ask| world.service.ask("c", ask, None, "");
     let all = vec!["tv".to_owned(), "web".to_owned(), "mail".to_owned()];
     let cases = [
-        (Ask { count: Some(0), ..Ask::default() }, Code::BadRound, "/count"),
-        (Ask { count: Some(257), ..Ask::default() }, Code::BadRound, "/count"),
-        (Ask { budget: Some(-1.0), ..Ask::default() }, Code::BadRound, "/budget"),
-        (Ask { without: all, ..Ask::default() }, Code::BadRound, "/without"),
-        (Ask { without: vec!["radio".to_owned()], ..Ask::default() }, Code::BadRound, "/without/0"),
+        (Ask { count: Some(0), ..Ask::default() }, ErrorCode::BadRound, "/count"),
+        (Ask { count: Some(257), ..Ask::default() }, ErrorCode::BadRound, "/count"),
+        (Ask { budget: Some(-1.0), ..Ask::default() }, ErrorCode::BadRound, "/budget"),
+        (Ask { without: all, ..Ask::default() }, ErrorCode::BadRound, "/without"),
+        (
+            Ask { without: vec!["radio".to_owned()], ..Ask::default() },
+            ErrorCode::BadRound,
+            "/without/0",
+        ),
     ];
     for (request, code, pointer) in cases {
         let refused = ask(request.clone()).await.unwrap_err();
@@ -475,19 +502,19 @@ async fn rounds_that_cannot_be_are_refused_and_take_no_number() {
             "{request:?}"
         );
     }
-    assert_eq!(world.desk.campaign("c").await.unwrap().open_rounds, 0);
+    assert_eq!(world.service.campaign("c").await.unwrap().open_rounds, 0);
     assert_eq!(world.ask().await.rounds, [1]);
 }
 
 async fn look_at(learner: &str, guards: Option<Guards>) {
     let (looked, left) = (World::new(Limits::default()), World::new(Limits::default()));
     for world in [&looked, &left] {
-        world.desk.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
+        world.service.create("c", NewCampaign { guards, ..request(learner) }, "").await.unwrap();
     }
     for round in 1..=20 {
-        let next = looked.desk.campaign("c").await.unwrap();
+        let next = looked.service.campaign("c").await.unwrap();
         looked
-            .desk
+            .service
             .ask("c", Ask { budget: Some(-1.0), count: Some(4), ..Ask::default() }, None, "")
             .await
             .unwrap_err();
@@ -520,7 +547,7 @@ async fn looking_changes_nothing_and_asking_in_vain_neither() {
 #[tokio::test]
 async fn the_same_campaign_may_be_asked_for_in_other_words() {
     let world = World::new(Limits::default());
-    let create = |text: &str| world.desk.create("c", serde_json::from_str(text).unwrap(), "");
+    let create = |text: &str| world.service.create("c", serde_json::from_str(text).unwrap(), "");
     let first = r#"{"problem": {"budget": 40, "task": [{"name": "a", "curve": {"family": "exponential", "scale": 2}}]}}"#;
     assert!(create(first).await.unwrap().1);
     for same in [
@@ -538,7 +565,7 @@ async fn the_same_campaign_may_be_asked_for_in_other_words() {
         first.replace("{\"problem\"", r#"{"seed": 2, "problem""#),
         first.replace("\"a\"", "\"b\""),
     ] {
-        assert_eq!(create(&other).await.unwrap_err().code, Code::CampaignExists, "{other}");
+        assert_eq!(create(&other).await.unwrap_err().code, ErrorCode::CampaignExists, "{other}");
     }
 }
 
@@ -551,28 +578,35 @@ async fn numbers_and_names_that_would_break_answers_are_refused() {
         asked
     };
     let cases = [
-        (with("/budget", json!(1e300)), "/problem/budget", Code::BadProblem),
-        (with("/budget", json!(1e-300)), "/problem/budget", Code::BadProblem),
-        (with("/reward_max", json!(1e300)), "/problem/reward_max", Code::BadProblem),
-        (with("/task/1/name", json!("n".repeat(257))), "/problem/task/1/name", Code::TooLarge),
-        (NewCampaign { horizon: Some(0), ..request("kl-ucb-plus") }, "/horizon", Code::BadProblem),
+        (with("/budget", json!(1e300)), "/problem/budget", ErrorCode::BadProblem),
+        (with("/budget", json!(1e-300)), "/problem/budget", ErrorCode::BadProblem),
+        (with("/reward_max", json!(1e300)), "/problem/reward_max", ErrorCode::BadProblem),
+        (with("/task/1/name", json!("n".repeat(257))), "/problem/task/1/name", ErrorCode::TooLarge),
+        (
+            NewCampaign { horizon: Some(0), ..request("kl-ucb-plus") },
+            "/horizon",
+            ErrorCode::BadProblem,
+        ),
     ];
     for (asked, pointer, code) in cases {
-        let refused = world.desk.create("c", asked, "").await.unwrap_err();
+        let refused = world.service.create("c", asked, "").await.unwrap_err();
         assert_eq!((refused.code, refused.pointer.as_deref()), (code, Some(pointer)));
     }
-    world.desk.create("c", with("/task/1/name", json!("n".repeat(256))), "").await.unwrap();
+    world.service.create("c", with("/task/1/name", json!("n".repeat(256))), "").await.unwrap();
     for budget in [1e300, 1e-300] {
         let refused = world
-            .desk
+            .service
             .ask("c", Ask { budget: Some(budget), ..Ask::default() }, None, "")
             .await
             .unwrap_err();
-        assert_eq!((refused.code, refused.pointer.as_deref()), (Code::BadRound, Some("/budget")));
+        assert_eq!(
+            (refused.code, refused.pointer.as_deref()),
+            (ErrorCode::BadRound, Some("/budget"))
+        );
     }
     assert_eq!(
         world
-            .desk
+            .service
             .ask("c", Ask { budget: Some(0.0), ..Ask::default() }, None, "")
             .await
             .unwrap()
@@ -585,30 +619,30 @@ async fn numbers_and_names_that_would_break_answers_are_refused() {
 async fn what_the_guards_do_is_shown() {
     let world = World::new(Limits::default());
     let guards = Some(Guards { floor: Some(30.0), max_change: Some(5.0), ..Guards::default() });
-    world.desk.create("c", NewCampaign { guards, ..request("kl-ucb-plus") }, "").await.unwrap();
+    world.service.create("c", NewCampaign { guards, ..request("kl-ucb-plus") }, "").await.unwrap();
     world.ask().await;
-    let shown = world.desk.campaign("c").await.unwrap().guards.unwrap();
+    let shown = world.service.campaign("c").await.unwrap().guards.unwrap();
     assert!(
         shown.floor_cost.is_some_and(|cost| cost >= 0.0)
             && shown.max_change_cost.is_some()
             && shown.min_move_cost.is_none()
     );
     assert!(!shown.gave_way);
-    world.desk.create("free", request("kl-ucb-plus"), "").await.unwrap();
-    assert_eq!(world.desk.campaign("free").await.unwrap().guards, None);
+    world.service.create("free", request("kl-ucb-plus"), "").await.unwrap();
+    assert_eq!(world.service.campaign("free").await.unwrap().guards, None);
     // Lower bounds that add up to the budget but for rounding, and no guards at all.
     let mut tight = request("kl-ucb-plus");
     tight.problem["budget"] = json!(0.3);
     for (task, min) in [(0, 0.1), (1, 0.2)] {
         tight.problem["task"][task]["min"] = json!(min);
     }
-    world.desk.create("kl-ucb-mixture", tight, "").await.unwrap();
+    world.service.create("kl-ucb-mixture", tight, "").await.unwrap();
 }
 
 #[tokio::test]
 async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
     let world = World::new(Limits { page_tasks: 7, ..Limits::default() });
-    world.desk.create("c", request("kl-ucb-plus"), "").await.unwrap();
+    world.service.create("c", request("kl-ucb-plus"), "").await.unwrap();
     let tasks = problem()["task"].as_array().unwrap().len();
     let most = 7 / tasks;
     for _ in 0..5 {
@@ -616,23 +650,23 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
     }
     let (mut rounds, mut after, mut pages) = (Vec::new(), Some(0), 0);
     while let Some(from) = after {
-        let page = world.desk.rounds("c", from, 1000).await.unwrap();
+        let page = world.service.rounds("c", from, 1000).await.unwrap();
         assert!(page.rounds.len() <= most);
         rounds.extend(page.rounds.iter().map(|round| round.round));
         (after, pages) = (page.next, pages + 1);
     }
     assert_eq!((rounds, pages), (vec![1, 2, 3, 4, 5], 5 / most + 1));
-    let last = world.desk.rounds("c", 5 - most as u64, 1000).await.unwrap();
+    let last = world.service.rounds("c", 5 - most as u64, 1000).await.unwrap();
     assert_eq!(
         (last.rounds.len(), last.next),
         (most, None),
         "a page that is just full, and the last"
     );
-    assert_eq!(world.desk.events("c", 0, 1000).await.unwrap().events.len(), most);
+    assert_eq!(world.service.events("c", 0, 1000).await.unwrap().events.len(), most);
     let points = |curves: outlay_server::shapes::CurveList| {
         curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>()
     };
-    assert_eq!(points(world.desk.curves("c", 1000).await.unwrap()), vec![most.max(2); tasks]);
+    assert_eq!(points(world.service.curves("c", 1000).await.unwrap()), vec![most.max(2); tasks]);
 }
 
 #[tokio::test]
@@ -640,12 +674,12 @@ async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
     let world = World::new(Limits::default());
     let ids: Vec<String> = (0..45).map(|number| format!("c{number:02}")).collect();
     for id in &ids {
-        world.desk.create(id, request("algorithm-1"), "").await.unwrap();
+        world.service.create(id, request("algorithm-1"), "").await.unwrap();
     }
     for limit in [1, 19, 20, 21, 40, 45, 46, 1000] {
         let (mut listed, mut after) = (Vec::new(), None);
         loop {
-            let page = world.desk.campaigns(after.as_deref(), limit).await.unwrap();
+            let page = world.service.campaigns(after.as_deref(), limit).await.unwrap();
             assert!(page.campaigns.iter().all(|campaign| campaign.learner == "algorithm-1"));
             listed.extend(page.campaigns.into_iter().map(|campaign| campaign.id));
             after = page.next;
@@ -655,7 +689,7 @@ async fn campaigns_are_listed_whole_however_many_are_read_at_once() {
         }
         assert_eq!(listed, ids, "{limit} at a time");
     }
-    let empty = World::new(Limits::default()).desk.campaigns(None, 20).await.unwrap();
+    let empty = World::new(Limits::default()).service.campaigns(None, 20).await.unwrap();
     assert!(empty.campaigns.is_empty() && empty.next.is_none());
 }
 
@@ -669,11 +703,12 @@ const RENAMED: [(&str, &str, [f64; 3]); 4] = [
 ];
 
 async fn renamed_learners_continue(store: Arc<dyn Store>) {
-    let desk =
-        Desk::open(store, Arc::new(SetClock::new(1_794_963_800_000)), Limits::default()).unwrap();
+    let service =
+        CampaignService::open(store, Arc::new(SetClock::new(1_794_963_800_000)), Limits::default())
+            .unwrap();
     for (id, learner, expected) in RENAMED {
-        assert_eq!(desk.campaign(id).await.unwrap().learner, learner);
-        let rounds = desk.ask(id, Ask::default(), None, "").await.unwrap();
+        assert_eq!(service.campaign(id).await.unwrap().learner, learner);
+        let rounds = service.ask(id, Ask::default(), None, "").await.unwrap();
         assert_eq!(rounds.rounds, [4]);
         for (task, expected) in rounds.tasks.iter().zip(expected) {
             // The oracle may change in the last digits.

@@ -7,10 +7,10 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
-use super::call::Place;
 use super::campaigns::is_known;
-use super::problem::Refusal;
-use crate::refusal::Code;
+use crate::error::ErrorCode;
+use crate::http::call::Place;
+use crate::http::error::ErrorResponse;
 
 /// Everything from here, nothing inline, nobody may frame it, forms go nowhere.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
@@ -32,7 +32,7 @@ struct Asset {
 
 macro_rules! assets {
     ($($media:ident $name:literal,)*) => {
-        [$(($name, $media, include_str!(concat!("../dashboard/", $name)))),*]
+        [$(($name, $media, include_str!(concat!("../../dashboard/", $name)))),*]
     };
 }
 
@@ -78,13 +78,13 @@ fn tag(content: &str) -> HeaderValue {
 }
 
 /// The page, and what it is made of.
-pub(super) const PATHS: [&str; 2] = ["/", "/dashboard/{*file}"];
+pub(in crate::http) const PATHS: [&str; 2] = ["/", "/dashboard/{*file}"];
 
 /// What is at a place below them.
-pub(super) fn answer(method: &Method, place: &Place<'_>, headers: &HeaderMap) -> Response {
+pub(in crate::http) fn answer(method: &Method, place: &Place<'_>, headers: &HeaderMap) -> Response {
     if method != Method::GET && method != Method::HEAD {
         let allow = HeaderValue::from_static("GET");
-        return Refusal::new(Code::WrongMethod, "the address takes GET")
+        return ErrorResponse::new(ErrorCode::WrongMethod, "the address takes GET")
             .with_header(header::ALLOW, allow)
             .into_response();
     }
@@ -96,7 +96,8 @@ pub(super) fn answer(method: &Method, place: &Place<'_>, headers: &HeaderMap) ->
 
 fn file(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
-        return Refusal::new(Code::NoRoute, "nothing is at this address").into_response();
+        return ErrorResponse::new(ErrorCode::NoRoute, "nothing is at this address")
+            .into_response();
     };
     let head = [
         (header::ETAG, asset.tag.clone()),

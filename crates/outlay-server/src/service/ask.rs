@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use outlay::campaign::CampaignError;
 
-use super::live::{Live, State};
-use super::queue::Waiting;
-use super::{Desk, busy, check_amount, not_written, only, show, unexpected};
-use crate::refusal::{Code, Refused};
+use super::campaign_cache::{CachedCampaign, State};
+use super::write_queue::Waiting;
+use super::{CampaignService, busy, check_amount, not_written, only, unexpected, views};
+use crate::error::{ApiError, ErrorCode};
 use crate::shapes::{self, Rounds};
 use crate::store::{Ask, CampaignStatus, Command, Key, Millis, Refusal, SplitRow};
 
@@ -20,13 +20,13 @@ const MOST_TASKS_IN_PASSING: usize = 100;
 pub(super) const MOST_KEY_BYTES: usize = 256;
 
 /// A request, checked.
-struct Wish {
+struct AskRequest {
     count: u32,
     budget: f64,
     available: Option<Vec<bool>>,
 }
 
-impl Desk {
+impl CampaignService {
     /// Hands out rounds, all with the same split. With a key that was used before, the same rounds
     /// again.
     ///
@@ -38,39 +38,39 @@ impl Desk {
         ask: shapes::Ask,
         key: Option<&str>,
         token: &str,
-    ) -> Result<Rounds, Refused> {
-        let live = self.fresh(id).await?;
-        let wish = wish(&live, &ask, self.limits().rounds_per_ask)?;
+    ) -> Result<Rounds, ApiError> {
+        let cached = self.fresh(id).await?;
+        let request = request(&cached, &ask, self.limits().rounds_per_ask)?;
         let key = key.map(|key| self.key(id, &ask, key)).transpose()?;
         if let Some(key) = &key
-            && let Some(rounds) = self.rounds_of_key(&live, key, token).await?
+            && let Some(rounds) = self.rounds_of_key(&cached, key, token).await?
         {
             return Ok(rounds);
         }
-        let (row, waiting) = self.decide(&live, wish, key.as_ref(), token).await?;
+        let (row, waiting) = self.decide(&cached, request, key.as_ref(), token).await?;
         let answer = waiting.answer().await.map_err(|trouble| not_written(&trouble))?;
         match only(answer)? {
-            Ok(_) => Ok(show::rounds(&live.plan, &row)),
+            Ok(_) => Ok(views::rounds(&cached.spec, &row)),
             // Somebody was faster with the same key.
             Err(Refusal::KeyUsed { request, rounds }) => {
                 let is_same = key.is_some_and(|key| key.request == request);
-                if is_same { self.rounds_again(&live, rounds).await } else { Err(key_reused()) }
+                if is_same { self.rounds_again(&cached, rounds).await } else { Err(key_reused()) }
             }
             Err(refusal) => Err(unexpected(&refusal)),
         }
     }
 
-    fn key(&self, campaign: &str, ask: &shapes::Ask, key: &str) -> Result<Key, Refused> {
+    fn key(&self, campaign: &str, ask: &shapes::Ask, key: &str) -> Result<Key, ApiError> {
         if key.is_empty()
             || key.len() > MOST_KEY_BYTES
             || !key.bytes().all(|byte| byte.is_ascii_graphic())
         {
             let detail =
                 format!("Idempotency-Key: up to {MOST_KEY_BYTES} visible ASCII characters");
-            return Err(Refused::new(Code::BadParameter, detail));
+            return Err(ApiError::new(ErrorCode::BadParameter, detail));
         }
         let request = serde_json::to_vec(&(campaign, ask))
-            .map_err(|error| Refused::new(Code::BadRequest, error.to_string()))?;
+            .map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))?;
         Ok(Key {
             key: key.to_owned(),
             request: digest(&request),
@@ -81,46 +81,50 @@ impl Desk {
     /// What was handed out under a key before, if anything was.
     async fn rounds_of_key(
         &self,
-        live: &Arc<Live>,
+        cached: &Arc<CachedCampaign>,
         key: &Key,
         token: &str,
-    ) -> Result<Option<Rounds>, Refused> {
+    ) -> Result<Option<Rounds>, ApiError> {
         let (token, name, now) = (token.to_owned(), key.key.clone(), self.now());
         let Some(used) =
-            self.read(&live.id, move |store, _| store.used_key(&token, &name, now)).await?
+            self.read(&cached.id, move |store, _| store.used_key(&token, &name, now)).await?
         else {
             return Ok(None);
         };
         if used.request != key.request {
             return Err(key_reused());
         }
-        self.rounds_again(live, used.rounds).await.map(Some)
+        self.rounds_again(cached, used.rounds).await.map(Some)
     }
 
-    async fn rounds_again(&self, live: &Arc<Live>, rounds: Range<u64>) -> Result<Rounds, Refused> {
-        let row = self.split(live, rounds.start).await?;
-        Ok(show::rounds(&live.plan, &row))
+    async fn rounds_again(
+        &self,
+        cached: &Arc<CachedCampaign>,
+        rounds: Range<u64>,
+    ) -> Result<Rounds, ApiError> {
+        let row = self.split(cached, rounds.start).await?;
+        Ok(views::rounds(&cached.spec, &row))
     }
 
     /// The split that a round was handed out with.
     pub(super) async fn split(
         &self,
-        live: &Arc<Live>,
+        cached: &Arc<CachedCampaign>,
         round: u64,
-    ) -> Result<Arc<SplitRow>, Refused> {
-        let known = live.state().rounds.split(round);
+    ) -> Result<Arc<SplitRow>, ApiError> {
+        let known = cached.state().rounds.split(round);
         if let Some(row) = known {
             return Ok(row);
         }
-        let row = self.read(&live.id, move |store, id| store.split(&id, round)).await?;
+        let row = self.read(&cached.id, move |store, id| store.split(&id, round)).await?;
         let never = || {
-            Refused::new(
-                Code::NoRound,
-                format!("round {round} of campaign {} was never handed out", live.id),
+            ApiError::new(
+                ErrorCode::NoRound,
+                format!("round {round} of campaign {} was never handed out", cached.id),
             )
         };
         let row = Arc::new(row.ok_or_else(never)?);
-        live.state().rounds.remember(&row);
+        cached.state().rounds.remember(&row);
         Ok(row)
     }
 
@@ -128,44 +132,45 @@ impl Desk {
     /// split behind that nobody was told of.
     async fn decide(
         &self,
-        live: &Arc<Live>,
-        wish: Wish,
+        cached: &Arc<CachedCampaign>,
+        request: AskRequest,
         key: Option<&Key>,
         token: &str,
-    ) -> Result<(Arc<SplitRow>, Waiting), Refused> {
+    ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
         let is_quick =
-            !self.store().is_shared() && live.plan.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
+            !self.store().is_shared() && cached.spec.problem.tasks().len() <= MOST_TASKS_IN_PASSING;
         if is_quick {
-            return self.decide_here(live, wish, key.cloned(), token);
+            return self.decide_here(cached, request, key.cloned(), token);
         }
-        let (desk, live, key, token) =
-            (self.clone(), Arc::clone(live), key.cloned(), token.to_owned());
+        let (service, cached, key, token) =
+            (self.clone(), Arc::clone(cached), key.cloned(), token.to_owned());
         let decided =
-            tokio::task::spawn_blocking(move || desk.decide_here(&live, wish, key, &token)).await;
-        decided.map_err(|error| Refused::new(Code::Internal, error.to_string()))?
+            tokio::task::spawn_blocking(move || service.decide_here(&cached, request, key, &token))
+                .await;
+        decided.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?
     }
 
     fn decide_here(
         &self,
-        live: &Arc<Live>,
-        wish: Wish,
+        cached: &Arc<CachedCampaign>,
+        request: AskRequest,
         key: Option<Key>,
         token: &str,
-    ) -> Result<(Arc<SplitRow>, Waiting), Refused> {
+    ) -> Result<(Arc<SplitRow>, Waiting), ApiError> {
         // Where others take ids as well this may take a while, and must not hold up those who only
         // look.
         let early = if self.store().is_shared() {
-            self.check(live, &mut live.state(), &wish, self.now())?;
-            Some(self.lease(live, wish.count)?)
+            self.check(cached, &mut cached.state(), &request, self.now())?;
+            Some(self.lease(cached, request.count)?)
         } else {
             None
         };
         let queue = &self.shared.queue;
-        let _kept_from_reading = queue.keep_from_reading(live);
-        let mut state = live.state();
-        let row = self.take_rounds(live, &mut state, wish, early)?;
+        let _kept_from_reading = queue.keep_from_reading(cached);
+        let mut state = cached.state();
+        let row = self.take_rounds(cached, &mut state, request, early)?;
         let command = Ask {
-            campaign: live.id.clone(),
+            campaign: cached.id.clone(),
             rounds: row.rounds.clone(),
             split: Arc::clone(&row.split),
             stats_version: row.stats_version,
@@ -174,7 +179,7 @@ impl Desk {
             token: token.to_owned(),
             key,
         };
-        let sent = queue.send_holding(vec![Command::Ask(command)], Some(live), Some(&mut state));
+        let sent = queue.send_holding(vec![Command::Ask(command)], Some(cached), Some(&mut state));
         let waiting = sent.map_err(|trouble| {
             state.drop_split(&row.rounds);
             not_written(&trouble)
@@ -186,36 +191,38 @@ impl Desk {
     /// of it before the store does.
     fn take_rounds(
         &self,
-        live: &Live,
+        cached: &CachedCampaign,
         state: &mut State,
-        wish: Wish,
+        request: AskRequest,
         early: Option<Range<u64>>,
-    ) -> Result<Arc<SplitRow>, Refused> {
+    ) -> Result<Arc<SplitRow>, ApiError> {
         let now = self.now();
-        self.check(live, state, &wish, now)?;
-        let rounds = early.map_or_else(|| self.lease(live, wish.count), Ok)?;
-        let decided =
-            state.planner.decide(rounds.start, wish.budget, wish.available.as_deref()).map(|_| ());
+        self.check(cached, state, &request, now)?;
+        let rounds = early.map_or_else(|| self.lease(cached, request.count), Ok)?;
+        let decided = state
+            .planner
+            .decide(rounds.start, request.budget, request.available.as_deref())
+            .map(|_| ());
         decided.map_err(|error| {
-            state.outdate();
+            state.invalidate();
             bad_round(&error)
         })?;
         let (split, stats_version) =
-            (state.decided(wish.budget, wish.available), state.standing.version);
+            (state.decided(request.budget, request.available), state.standing.version);
         let row = Arc::new(SplitRow {
             rounds,
             split,
             stats_version,
             at: now,
-            expires_at: now.saturating_add(live.plan.expiry),
+            expires_at: now.saturating_add(cached.spec.expiry),
         });
         state.keep(&row);
         Ok(row)
     }
 
-    fn lease(&self, live: &Live, count: u32) -> Result<Range<u64>, Refused> {
-        self.store().lease_rounds(&live.id, count).map_err(|error| {
-            self.shared.tallies.failed();
+    fn lease(&self, cached: &CachedCampaign, count: u32) -> Result<Range<u64>, ApiError> {
+        self.store().lease_rounds(&cached.id, count).map_err(|error| {
+            self.shared.counters.failed();
             busy(&error)
         })
     }
@@ -224,83 +231,83 @@ impl Desk {
     /// then, and the learner goes by them.
     fn check(
         &self,
-        live: &Live,
+        cached: &CachedCampaign,
         state: &mut State,
-        wish: &Wish,
+        request: &AskRequest,
         now: Millis,
-    ) -> Result<(), Refused> {
-        self.check_status(live, state, wish, now)?;
+    ) -> Result<(), ApiError> {
+        self.check_status(cached, state, request, now)?;
         let next = state.next_round();
         state
             .planner
-            .check(next, wish.budget, wish.available.as_deref())
+            .check(next, request.budget, request.available.as_deref())
             .map_err(|error| bad_round(&error))
     }
 
     fn check_status(
         &self,
-        live: &Live,
+        cached: &CachedCampaign,
         state: &mut State,
-        wish: &Wish,
+        request: &AskRequest,
         now: Millis,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ApiError> {
         match state.row.status {
             CampaignStatus::Open => {}
             CampaignStatus::Paused => {
-                let refused = Refused::new(
-                    Code::CampaignPaused,
-                    format!("campaign {} is paused: it hands out no rounds", live.id),
+                let refused = ApiError::new(
+                    ErrorCode::CampaignPaused,
+                    format!("campaign {} is paused: it hands out no rounds", cached.id),
                 );
                 return Err(refused.hint("PATCH its status to open"));
             }
             CampaignStatus::Closed => {
-                return Err(Refused::new(
-                    Code::CampaignClosed,
-                    format!("campaign {} is closed: it hands out no rounds", live.id),
+                return Err(ApiError::new(
+                    ErrorCode::CampaignClosed,
+                    format!("campaign {} is closed: it hands out no rounds", cached.id),
                 ));
             }
         }
         let handed_out = state.handed_out();
-        let after = handed_out.saturating_add(u64::from(wish.count));
-        if let Some(horizon) = live.plan.horizon.filter(|horizon| after > *horizon) {
+        let after = handed_out.saturating_add(u64::from(request.count));
+        if let Some(horizon) = cached.spec.horizon.filter(|horizon| after > *horizon) {
             let detail = format!(
                 "{handed_out} of {horizon} rounds are handed out; {} more are too many",
-                wish.count
+                request.count
             );
-            return Err(Refused::new(Code::HorizonExhausted, detail)
+            return Err(ApiError::new(ErrorCode::HorizonExhausted, detail)
                 .hint("begin a new campaign, or one with a learner without horizon"));
         }
         let most = self.limits().open_rounds;
-        if state.rounds.count_waiting(now) + wish.count as usize > most {
+        if state.rounds.count_waiting(now) + request.count as usize > most {
             let detail = format!(
                 "{} rounds of campaign {} wait for feedback; {most} may",
                 state.rounds.count_waiting(now),
-                live.id
+                cached.id
             );
-            return Err(Refused::new(Code::TooManyOpenRounds, detail)
+            return Err(ApiError::new(ErrorCode::TooManyOpenRounds, detail)
                 .hint("tell what came back, or wait until rounds expire"));
         }
         Ok(())
     }
 }
 
-fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
+fn request(cached: &CachedCampaign, ask: &shapes::Ask, most: u32) -> Result<AskRequest, ApiError> {
     let count = ask.count.unwrap_or(1);
     if !(1..=most).contains(&count) {
-        return Err(Refused::new(
-            Code::BadRound,
+        return Err(ApiError::new(
+            ErrorCode::BadRound,
             format!("count: must be between 1 and {most}, not {count}"),
         )
         .at("/count"));
     }
-    let budget = ask.budget.unwrap_or(live.plan.problem.budget());
+    let budget = ask.budget.unwrap_or(cached.spec.problem.budget());
     check_amount(budget, "/budget")
-        .map_err(|refused| Refused { code: Code::BadRound, ..refused })?;
+        .map_err(|refused| ApiError { code: ErrorCode::BadRound, ..refused })?;
     let mut available =
-        (!ask.without.is_empty()).then(|| vec![true; live.plan.problem.tasks().len()]);
+        (!ask.without.is_empty()).then(|| vec![true; cached.spec.problem.tasks().len()]);
     for (position, name) in ask.without.iter().enumerate() {
-        let place = live.plan.place(name).ok_or_else(|| {
-            live.plan.unknown_task(Code::BadRound, name, format!("/without/{position}"))
+        let place = cached.spec.place(name).ok_or_else(|| {
+            cached.spec.unknown_task(ErrorCode::BadRound, name, format!("/without/{position}"))
         })?;
         if let Some(there) =
             available.as_mut().and_then(|available| available.get_mut(place as usize))
@@ -310,19 +317,19 @@ fn wish(live: &Live, ask: &shapes::Ask, most: u32) -> Result<Wish, Refused> {
     }
     if available.as_ref().is_some_and(|available| !available.contains(&true)) {
         let detail = "every task is left out: nothing to split the budget over";
-        return Err(Refused::new(Code::BadRound, detail).at("/without"));
+        return Err(ApiError::new(ErrorCode::BadRound, detail).at("/without"));
     }
-    Ok(Wish { count, budget, available })
+    Ok(AskRequest { count, budget, available })
 }
 
-fn bad_round(error: &CampaignError) -> Refused {
+fn bad_round(error: &CampaignError) -> ApiError {
     let pointer =
         if matches!(error, CampaignError::Needed { .. }) { "/without" } else { "/budget" };
-    Refused::new(Code::BadRound, error.to_string()).at(pointer)
+    ApiError::new(ErrorCode::BadRound, error.to_string()).at(pointer)
 }
 
-fn key_reused() -> Refused {
-    Refused::new(Code::KeyReused, "the Idempotency-Key was used for another request")
+fn key_reused() -> ApiError {
+    ApiError::new(ErrorCode::KeyReused, "the Idempotency-Key was used for another request")
         .hint("take a new key for a new request")
 }
 

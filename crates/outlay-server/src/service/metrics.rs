@@ -1,9 +1,9 @@
-//! What the desk counts, for the metrics.
+//! What the service counts, for the metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::queue::Answer;
+use super::write_queue::Answer;
 use crate::store::{Command, Done, Refusal};
 
 /// How often a number was at most each bound; the last bucket has none.
@@ -55,7 +55,7 @@ pub struct Histogram {
 
 /// Counters since the start of the process.
 #[derive(Debug)]
-pub(super) struct Tallies {
+pub(super) struct Counters {
     commit_seconds: Buckets<12>,
     batch_commands: Buckets<8>,
     campaigns: AtomicU64,
@@ -67,7 +67,7 @@ pub(super) struct Tallies {
     failures: AtomicU64,
 }
 
-impl Tallies {
+impl Counters {
     pub(super) fn new() -> Self {
         Self {
             commit_seconds: Buckets::new([
@@ -112,9 +112,9 @@ impl Tallies {
         add(&self.failures, 1);
     }
 
-    pub(super) fn read(&self) -> Figures {
+    pub(super) fn read(&self) -> ServiceMetrics {
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-        Figures {
+        ServiceMetrics {
             commit_seconds: self.commit_seconds.read(),
             batch_commands: self.batch_commands.read(),
             rounds: read(&self.rounds),
@@ -123,7 +123,7 @@ impl Tallies {
             late: read(&self.late),
             conflicts: read(&self.conflicts),
             store_failures: read(&self.failures),
-            ..Figures::default()
+            ..ServiceMetrics::default()
         }
     }
 }
@@ -132,9 +132,9 @@ fn add(counter: &AtomicU64, more: u64) {
     counter.fetch_add(more, Ordering::Relaxed);
 }
 
-/// What the desk has done since it was opened, and how it stands.
+/// What the service has done since it was opened, and how it stands.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Figures {
+pub struct ServiceMetrics {
     /// How long commits took.
     pub commit_seconds: Histogram,
     /// How many commands they had.
@@ -154,12 +154,12 @@ pub struct Figures {
     /// Batches that the store could not write.
     pub store_failures: u64,
     /// Campaigns in memory.
-    pub campaigns: Vec<CampaignFigures>,
+    pub campaigns: Vec<CampaignMetrics>,
 }
 
 /// How a campaign stands.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CampaignFigures {
+pub struct CampaignMetrics {
     /// Its id.
     pub id: String,
     /// Rounds that wait for something and have not expired.
