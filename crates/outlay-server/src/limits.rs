@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Budgets, rewards and values are zero or lie between these, so that what is computed from them is
 /// still a number.
 pub(crate) const AMOUNTS: std::ops::RangeInclusive<f64> = 1e-100..=1e100;
 
-/// Limits, each with a name that messages and the docs use.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Limits, each with a name that messages, the configuration and the docs use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Tasks of a problem.
     pub tasks: usize,
@@ -43,14 +46,19 @@ pub struct Limits {
     /// Requests of one token in a second, twice as many in a burst; 0: any number.
     pub requests_per_second: u32,
     /// For a request's headers to arrive, and how long a connection may be idle.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub header_timeout: Duration,
     /// For a request's body to arrive.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub body_timeout: Duration,
     /// For an answer, once the request is there.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub request_timeout: Duration,
     /// For a client to take some of an answer that waits for it.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub unread_timeout: Duration,
     /// For requests under way when the service is told to stop.
+    #[serde(with = "jiff::fmt::serde::unsigned_duration::friendly::compact::required")]
     pub drain_timeout: Duration,
     /// Counts that other processes write as well are read again when they are this old, in
     /// milliseconds.
@@ -83,5 +91,111 @@ impl Default for Limits {
             drain_timeout: Duration::from_secs(20),
             staleness_ms: 100,
         }
+    }
+}
+
+impl Limits {
+    /// Checks that each limit allows something.
+    ///
+    /// # Errors
+    /// The first limit that does not, with what was expected.
+    pub fn check(&self) -> Result<(), LimitError> {
+        let counts = [
+            ("tasks", self.tasks, usize::MAX),
+            ("curve_points", self.curve_points, usize::MAX),
+            ("name_bytes", self.name_bytes, usize::MAX),
+            ("campaigns", self.campaigns, usize::MAX),
+            ("rounds_per_ask", self.rounds_per_ask as usize, MAX_ROUNDS_PER_ASK),
+            ("open_rounds", self.open_rounds, usize::MAX),
+            ("bulk_lines", self.bulk_lines, usize::MAX),
+            ("page", self.page, usize::MAX),
+            ("page_tasks", self.page_tasks, usize::MAX),
+            ("body_bytes", self.body_bytes, usize::MAX),
+            ("json_depth", self.json_depth, MAX_JSON_DEPTH),
+            ("connections", self.connections, usize::MAX),
+            ("queue", self.queue, usize::MAX),
+            ("batch", self.batch, usize::MAX),
+            ("header_bytes", self.header_bytes, MAX_HEADER_BYTES),
+        ];
+        for (name, value, max) in counts {
+            if value == 0 || value > max {
+                return Err(LimitError::Count { name, value, max });
+            }
+        }
+        let times = [
+            ("header_timeout", self.header_timeout),
+            ("body_timeout", self.body_timeout),
+            ("request_timeout", self.request_timeout),
+            ("unread_timeout", self.unread_timeout),
+        ];
+        match times.into_iter().find(|(_, time)| *time < MIN_TIMEOUT || *time > MAX_TIMEOUT) {
+            Some((name, time)) => Err(LimitError::Time { name, time }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// More rounds in one answer would exceed any reasonable body.
+const MAX_ROUNDS_PER_ASK: usize = 100_000;
+/// Deeper documents could exhaust the stack of a thread.
+const MAX_JSON_DEPTH: usize = 128;
+const MAX_HEADER_BYTES: usize = 1 << 20;
+const MIN_TIMEOUT: Duration = Duration::from_millis(1);
+const MAX_TIMEOUT: Duration = Duration::from_secs(86_400);
+
+/// A limit outside its range.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LimitError {
+    /// A count.
+    #[error("the limit {name} is {value}; expected {}", range(*max))]
+    Count {
+        /// Name of the limit.
+        name: &'static str,
+        /// Its value.
+        value: usize,
+        /// The largest value allowed.
+        max: usize,
+    },
+    /// A time.
+    #[error("the limit {name} is {time:?}; expected a time between 1 ms and 1 day")]
+    Time {
+        /// Name of the limit.
+        name: &'static str,
+        /// Its value.
+        time: Duration,
+    },
+}
+
+fn range(max: usize) -> String {
+    match max {
+        usize::MAX => "at least 1".to_owned(),
+        max => format!("1 to {max}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_is_checked() {
+        assert_eq!(Limits::default().check(), Ok(()));
+        let zero = |name: &str| {
+            let mut table = serde_json::to_value(Limits::default()).unwrap();
+            let is_time = table[name].is_string();
+            table[name] = if is_time { "0s".into() } else { 0.into() };
+            serde_json::from_value::<Limits>(table).unwrap().check()
+        };
+        let table = serde_json::to_value(Limits::default()).unwrap();
+        for name in table.as_object().unwrap().keys() {
+            let may_be_zero =
+                ["requests_per_second", "drain_timeout", "staleness_ms"].contains(&&**name);
+            assert_eq!(zero(name).is_ok(), may_be_zero, "{name}");
+        }
+        let deep = Limits { json_depth: 129, ..Limits::default() };
+        assert_eq!(
+            deep.check().unwrap_err().to_string(),
+            "the limit json_depth is 129; expected 1 to 128"
+        );
     }
 }

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use super::StoreArgs;
 
@@ -16,9 +17,19 @@ pub(crate) struct ServeArgs {
     #[arg(long, conflicts_with_all = ["database", "memory"])]
     pub(crate) any_file_system: bool,
 
-    /// Address to listen on; port 0 selects a free port
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7341")]
-    pub(crate) listen: SocketAddr,
+    /// TOML file with settings, named as these flags, and a table `limits`; flags and environment
+    /// variables (OUTLAY_LISTEN, OUTLAY_LIMIT_TASKS, …) override it [default: the environment
+    /// variable OUTLAY_CONFIG]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print the settings in effect as a configuration file, and exit
+    #[arg(long)]
+    pub(crate) print_config: bool,
+
+    /// Address to listen on; port 0 selects a free port [default: 127.0.0.1:7341]
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) listen: Option<SocketAddr>,
 
     /// Separate address for `/metrics`, which is then served only there [default: the address of
     /// the service]
@@ -41,20 +52,26 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) campaigns: Option<u32>,
 
-    /// Log level; the log is written to standard error
-    #[arg(long, value_enum, default_value_t = LogLevel::Info)]
-    pub(crate) log: LogLevel,
+    /// Set a limit, such as open_rounds=50000 or request_timeout=30s; may be repeated
+    /// (`--print-config` lists all limits)
+    #[arg(long = "limit", value_name = "NAME=VALUE")]
+    pub(crate) limits: Vec<String>,
 
-    /// Log format
-    #[arg(long, value_enum, default_value_t = LogFormat::Text)]
-    pub(crate) log_format: LogFormat,
+    /// Log level; the log is written to standard error [default: info]
+    #[arg(long, value_enum)]
+    pub(crate) log: Option<LogLevel>,
+
+    /// Log format [default: text]
+    #[arg(long, value_enum)]
+    pub(crate) log_format: Option<LogFormat>,
 
     /// Export metrics for each campaign, labelled with its id: one set of time series per campaign
     #[arg(long)]
     pub(crate) campaign_metrics: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum LogLevel {
     /// Failures that need attention
     Error,
@@ -66,7 +83,8 @@ pub(crate) enum LogLevel {
     Debug,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum LogFormat {
     /// Readable text
     Text,

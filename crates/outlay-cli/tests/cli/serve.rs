@@ -102,6 +102,46 @@ fn told_to_stop_it_ends_in_good_order_and_keeps_everything() {
 }
 
 #[test]
+fn settings_come_from_a_file_and_the_environment_and_systemd_is_notified() {
+    let folder = folder("config");
+    let (file, socket) = (folder.join("outlay.toml"), folder.join("notify"));
+    std::fs::write(&file, "memory = true\n[limits]\ncampaigns = 5\ntasks = 1").unwrap();
+    let supervisor = std::os::unix::net::UnixDatagram::bind(&socket).unwrap();
+    supervisor.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let notified = || {
+        let mut bytes = [0; 64];
+        let length = supervisor.recv(&mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes[..length]).trim().to_owned()
+    };
+    let mut child = outlay(&["serve", "--quiet", "--log", "warn", "--campaigns", "1", "--config"])
+        .arg(&file)
+        .env("OUTLAY_LISTEN", "127.0.0.1:0")
+        .env("OUTLAY_LIMIT_TASKS", "2")
+        .env("NOTIFY_SOCKET", &socket)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let mut service = Service { child, address: address.trim().to_owned() };
+    assert_eq!(notified(), "READY=1");
+    let task = r#"{"curve": {"family": "exponential", "scale": 1}}"#;
+    let put = |path: &str, tasks: usize| {
+        let problem = format!(r#"{{"problem": {{"task": [{}]}}}}"#, vec![task; tasks].join(","));
+        let content = "content-type: application/json";
+        text(&service.curl(path, &["-X", "PUT", "-H", content, "-d", &problem]).stdout).to_owned()
+    };
+    // The variable replaces the file, and the flag as well.
+    assert!(put("/v1/campaigns/one", 3).contains("more than 2"));
+    assert!(put("/v1/campaigns/one", 2).contains("\"id\":\"one\""));
+    assert!(put("/v1/campaigns/two", 2).contains("there are 1 campaigns already"));
+    service.signal("-HUP");
+    assert_eq!(notified(), "STOPPING=1");
+    assert_eq!(service.end().code(), Some(0), "a closed terminal stops it gracefully");
+}
+
+#[test]
 fn a_log_for_programs_has_an_object_a_line() {
     let arguments = [
         "serve",

@@ -75,3 +75,25 @@ fn they_are_not_shown_to_others_without_tokens() {
     let refused = runtime.block_on(Server::bind(service, &settings)).unwrap_err();
     assert!(refused.to_string().contains("outlay token create"), "{refused}");
 }
+
+/// Names of metrics in a text.
+fn names(text: &str) -> std::collections::BTreeSet<&str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+        .filter(|word| word.starts_with("outlay_"))
+        .collect()
+}
+
+#[test]
+fn alerts_and_panels_use_metrics_that_exist() {
+    let service = apart(Limits::default());
+    let (client, watcher) = (service.client(), service.watcher());
+    assert_eq!(client.json("PUT", "/v1/campaigns/shop", CAMPAIGN).status, 201);
+    let body = watcher.get("/metrics").body;
+    let exported = names(&body);
+    let alerts = include_str!("../../../../deploy/prometheus/alerts.yml");
+    let panels = include_str!("../../../../deploy/grafana/outlay.json");
+    let used = names(alerts).into_iter().chain(names(panels));
+    let unknown: Vec<&str> = used.filter(|name| !exported.contains(name)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} are not among {exported:?}");
+    assert!(names(alerts).len() > 5 && names(panels).len() > 10);
+}

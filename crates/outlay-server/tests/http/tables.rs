@@ -26,6 +26,7 @@ fn limits() -> Vec<String> {
             .trim_end()
             .lines()
             .rev()
+            .skip_while(|line| line.trim().starts_with("#["))
             .map_while(|line| line.trim().strip_prefix("/// "))
             .collect();
         lines.reverse();

@@ -1,5 +1,6 @@
 //! `outlay serve`: the HTTP service.
 
+mod config;
 mod log;
 mod signals;
 
@@ -8,9 +9,9 @@ use std::sync::Arc;
 
 use outlay_server::clock::SystemClock;
 use outlay_server::http::{Ending as ServerEnding, Server, Settings, TlsFiles};
-use outlay_server::limits::Limits;
 use outlay_server::service::CampaignService;
 
+use self::config::Config;
 use crate::args::{LogFormat, ServeArgs};
 use crate::failure::Failure;
 use crate::input::store;
@@ -18,27 +19,25 @@ use crate::output::console;
 use crate::output::{CommandOutput, Ending};
 
 pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, Failure> {
-    log::start(arguments.log, arguments.log_format);
+    let config = Config::load(arguments)?;
+    if arguments.print_config {
+        return Ok(CommandOutput::new(config.to_toml()?));
+    }
+    log::start(config.log, config.log_format);
     let settings = Settings {
-        listen: arguments.listen,
-        metrics: arguments.metrics,
-        tls: arguments
+        listen: config.listen,
+        metrics: config.metrics,
+        tls: config
             .tls_cert
             .as_ref()
-            .zip(arguments.tls_key.as_ref())
+            .zip(config.tls_key.as_ref())
             .map(|(certificate, key)| tls(certificate, key)),
-        campaign_metrics: arguments.campaign_metrics,
+        campaign_metrics: config.campaign_metrics,
     };
-    settings.check(store::may_have_tokens(&arguments.store))?;
-    let store = store::open(&arguments.store, arguments.any_file_system)?;
+    settings.check(store::may_have_tokens(&config.store()))?;
+    let store = store::open(&config.store(), config.any_file_system)?;
     let name = store.name();
-    let most = Limits::default();
-    let limits = Limits {
-        requests_per_second: arguments.rate.unwrap_or(0),
-        campaigns: arguments.campaigns.map_or(most.campaigns, |campaigns| campaigns as usize),
-        ..most
-    };
-    let service = CampaignService::open(store, Arc::new(SystemClock), limits)
+    let service = CampaignService::open(store, Arc::new(SystemClock), config.limits)
         .map_err(|error| Failure(error.to_string()))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure(format!("cannot start: {error}")))?;
@@ -49,7 +48,7 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
         let address = server.address()?;
         console::announce(&format!("{scheme}://{address}"))?;
         // With JSON logs, standard error contains nothing but log lines.
-        let remark = |text: &str| match arguments.log_format {
+        let remark = |text: &str| match config.log_format {
             LogFormat::Json => tracing::info!("{text}"),
             LogFormat::Text => console::remark(text, quiet),
         };
@@ -62,8 +61,13 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
                  create` turns it on",
             );
         }
+        notify(sd_notify::NotifyState::Ready);
         tracing::info!(%address, store = name, version = env!("CARGO_PKG_VERSION"), "serving");
-        Ok::<_, Failure>(server.run(signals.stop_requested()).await)
+        let stop = async {
+            signals.stop_requested().await;
+            notify(sd_notify::NotifyState::Stopping);
+        };
+        Ok::<_, Failure>(server.run(stop).await)
     })?;
     // The drain timeout is over; a thread that waits for the database must not delay the exit.
     runtime.shutdown_background();
@@ -82,6 +86,13 @@ pub(crate) fn run(arguments: &ServeArgs, quiet: bool) -> Result<CommandOutput, F
                 ..CommandOutput::new(String::new()).with_remarks(vec![remark])
             })
         }
+    }
+}
+
+/// Tells systemd; without it nothing happens.
+fn notify(state: sd_notify::NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "cannot notify systemd");
     }
 }
 

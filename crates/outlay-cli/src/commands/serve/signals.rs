@@ -5,10 +5,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::failure::Failure;
 use crate::output::console::INTERRUPTED;
 
-/// SIGINT and SIGTERM.
+/// SIGINT, SIGTERM, and SIGHUP of a terminal that is closed.
 pub(super) struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    hang_up: Signal,
 }
 
 impl Signals {
@@ -17,13 +18,15 @@ impl Signals {
         let cannot = |error: std::io::Error| Failure(format!("cannot listen to signals: {error}"));
         let interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
         let terminate = signal(SignalKind::terminate()).map_err(cannot)?;
-        Ok(Self { interrupt, terminate })
+        let hang_up = signal(SignalKind::hangup()).map_err(cannot)?;
+        Ok(Self { interrupt, terminate, hang_up })
     }
 
     async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            _ = self.hang_up.recv() => {}
         }
     }
 
