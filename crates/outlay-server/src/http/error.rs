@@ -77,10 +77,10 @@ impl ProblemDetails {
     }
 }
 
-/// A refusal on its way out, with headers of its own.
+/// An error on its way out, with a header of its own.
 #[derive(Debug)]
 pub(crate) struct ErrorResponse {
-    refused: Box<ApiError>,
+    error: Box<ApiError>,
     header: Option<Box<(HeaderName, HeaderValue)>>,
 }
 
@@ -96,14 +96,14 @@ impl ErrorResponse {
 }
 
 impl From<ApiError> for ErrorResponse {
-    fn from(refused: ApiError) -> Self {
-        Self { refused: Box::new(refused), header: None }
+    fn from(error: ApiError) -> Self {
+        Self { error: Box::new(error), header: None }
     }
 }
 
 impl IntoResponse for ErrorResponse {
     fn into_response(self) -> Response {
-        let ErrorInfo { status, .. } = self.refused.code.info();
+        let ErrorInfo { status, .. } = self.error.code.info();
         let mut response = Response::new(Body::empty());
         *response.status_mut() =
             StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -120,16 +120,19 @@ impl IntoResponse for ErrorResponse {
         if let Some((name, value)) = self.header.map(|header| *header) {
             headers.insert(name, value);
         }
-        response.extensions_mut().insert(*self.refused);
+        response.extensions_mut().insert(*self.error);
         response
     }
 }
 
-/// Writes the body of a refusal, now that the request's id is known.
-pub(crate) fn spell_out(response: &mut Response, request_id: &str) -> Option<ApiError> {
-    let refused = response.extensions_mut().remove::<ApiError>()?;
-    let body = serde_json::to_vec(&ProblemDetails::new(&refused, request_id)).unwrap_or_default();
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+/// Writes the body of an error, now that the request's id is known.
+pub(crate) fn write_body(response: &mut Response, request_id: &str) -> Option<ApiError> {
+    let error = response.extensions_mut().remove::<ApiError>()?;
+    let body = serde_json::to_vec(&ProblemDetails::new(&error, request_id)).unwrap_or_default();
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+    // That of the empty body.
+    headers.remove(header::CONTENT_LENGTH);
     *response.body_mut() = Body::from(body);
-    Some(refused)
+    Some(error)
 }

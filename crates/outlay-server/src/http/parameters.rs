@@ -7,7 +7,7 @@ use super::App;
 use super::error::ErrorResponse;
 use crate::error::ErrorCode;
 
-/// The campaign that an address names: [`Call::campaign`](super::call::Call::campaign).
+/// The campaign that an address names: [`CampaignId`](super::extract::CampaignId).
 #[derive(IntoParams)]
 #[expect(dead_code, reason = "it only describes")]
 #[into_params(parameter_in = Path)]
@@ -17,7 +17,7 @@ pub(crate) struct InCampaign {
     campaign: String,
 }
 
-/// The round that an address names: [`Call::round`](super::call::Call::round).
+/// The round that an address names: [`RoundNumber`](super::extract::RoundNumber).
 #[derive(IntoParams)]
 #[expect(dead_code, reason = "it only describes")]
 #[into_params(parameter_in = Path)]

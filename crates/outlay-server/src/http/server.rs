@@ -1,4 +1,7 @@
 //! The service from its first connection to its last.
+//!
+//! Connections are hyper's `http1::Builder`: axum's own loop has no limit for the time of headers,
+//! and hyper-util's builder cannot limit their size.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -8,24 +11,23 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use axum::Router;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
 use tokio::time::MissedTickBehavior;
 use tokio_rustls::TlsAcceptor;
 
-use super::App;
-use super::connections::{Call, Connections, Taken};
-use super::envelope::new_id;
-use super::error::{MEDIA_TYPE, ProblemDetails};
-use super::site::{LOOKS, Site};
+use super::connection_limit::{CloseReason, ConnectionLimit, ConnectionPermit};
 use super::tls::{TlsFiles, acceptor};
-use super::unread::{Unread, Watched};
-use crate::error::{ApiError, ErrorCode};
+use super::write_timeout::{TimedStream, WriteTimeout};
+use super::{App, router};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::service::CampaignService;
@@ -36,10 +38,14 @@ const TOKENS_AGE: Duration = Duration::from_secs(5);
 /// A store that has failed is noticed this soon.
 const WATCH: Duration = Duration::from_millis(100);
 /// What is under way when the store has failed is given this long to be answered.
-const LAST_WORDS: Duration = Duration::from_millis(300);
+const FAILURE_GRACE: Duration = Duration::from_millis(300);
+/// How often within its limit an answer that nobody reads is looked at.
+const DEADLINE_POLLS: u32 = 8;
 
-/// Connections at the figures' own address.
-const WATCHERS: usize = 32;
+/// Connections at the metrics' own address.
+const METRICS_CONNECTIONS: usize = 32;
+/// Connections for health when all others are taken.
+const RESERVED_CONNECTIONS: usize = 64;
 /// A head so many times over its limit is still read, to be refused in words; a longer one gets a
 /// bare status.
 const HEAD_ROOM: usize = 4;
@@ -104,6 +110,7 @@ pub struct Server {
     listener: TcpListener,
     metrics: Option<TcpListener>,
     tls: Option<TlsAcceptor>,
+    health: HealthRuntime,
 }
 
 /// Keys are not shown.
@@ -117,53 +124,81 @@ impl std::fmt::Debug for Server {
     }
 }
 
-/// Where connections come in.
+/// A thread for health and metrics: they are answered however busy the others are.
+struct HealthRuntime(Option<Runtime>);
+
+impl HealthRuntime {
+    fn start() -> std::io::Result<Self> {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).thread_name("health").enable_all().build().map(Some).map(Self)
+    }
+
+    fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        if let Some(runtime) = &self.0 {
+            runtime.spawn(work);
+        }
+    }
+}
+
+impl Drop for HealthRuntime {
+    fn drop(&mut self) {
+        // Not by dropping it, which would wait, and panic where waiting is not allowed.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Where connections come in, and who serves them.
+#[derive(Clone)]
 struct Entrance {
-    listener: TcpListener,
-    connections: Arc<Connections>,
-    parts: Arc<ServerParts>,
+    connections: Arc<ConnectionLimit>,
+    parts: Arc<ConnectionParts>,
+}
+
+/// What every connection needs.
+struct ConnectionParts {
+    router: Router,
+    builder: http1::Builder,
+    tls: Option<TlsAcceptor>,
+    limits: Limits,
 }
 
 impl Entrance {
     fn new(
-        listener: TcpListener,
-        connections: Arc<Connections>,
-        site: Site,
+        connections: Arc<ConnectionLimit>,
+        router: Router,
         tls: Option<TlsAcceptor>,
         limits: &Limits,
     ) -> Self {
         let mut builder = http1::Builder::new();
-        let most = limits.header_bytes.saturating_mul(HEAD_ROOM);
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(limits.header_timeout)
-            .max_header_size(most);
-        Self {
-            listener,
-            connections,
-            parts: Arc::new(ServerParts { site, builder, tls, limits: limits.clone() }),
-        }
+            .max_header_size(limits.header_bytes.saturating_mul(HEAD_ROOM));
+        let parts = ConnectionParts { router, builder, tls, limits: limits.clone() };
+        Self { connections, parts: Arc::new(parts) }
     }
 
-    /// Lets everybody in, for ever.
-    async fn open(&self) -> Infallible {
-        loop {
-            match self.listener.accept().await {
-                Ok((stream, _)) => welcome(stream, &self.connections, &self.parts),
-                Err(error) => {
-                    // Out of file descriptors, mostly: others must leave first.
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            }
-        }
+    /// Serves a connection, if there is room for it; else gives it back.
+    fn serve(&self, stream: TcpStream) -> Result<impl Future<Output = ()> + use<>, TcpStream> {
+        let Some(permit) = self.connections.take() else { return Err(stream) };
+        // Answers are small: they should not wait for more.
+        let _ = stream.set_nodelay(true);
+        Ok(serve_connection(stream, permit, Arc::clone(&self.parts)))
     }
 }
 
-async fn open_if_any(entrance: Option<&Entrance>) -> Infallible {
-    match entrance {
-        Some(entrance) => entrance.open().await,
-        None => std::future::pending().await,
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                // Out of file descriptors, mostly: others must leave first.
+                tracing::warn!(%error, "cannot accept a connection");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
     }
 }
 
@@ -179,19 +214,10 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     })
 }
 
-/// Waits until nobody is left anywhere, but not for ever; whether nobody is.
-async fn are_gone(seats: &[Arc<Connections>], patience: Duration) -> bool {
-    let gone =
-        futures_util::future::join_all(seats.iter().map(|seats| seats.are_gone(patience))).await;
-    gone.into_iter().all(|is_gone| is_gone)
-}
-
-/// What every connection needs.
-struct ServerParts {
-    site: Site,
-    builder: http1::Builder,
-    tls: Option<TlsAcceptor>,
-    limits: Limits,
+/// Waits until every connection is closed, but not for ever; whether all are.
+async fn all_closed(limits: &[Arc<ConnectionLimit>], patience: Duration) -> bool {
+    let closed = limits.iter().map(|limit| limit.all_closed(patience));
+    futures_util::future::join_all(closed).await.into_iter().all(|is_closed| is_closed)
 }
 
 impl Server {
@@ -209,13 +235,15 @@ impl Server {
             tokens.map_err(|error| StartError(format!("cannot read the tokens: {error}")))?;
         settings.check_door(tokens.is_open())?;
         let listener = listen(settings.listen).await?;
-        let figures = match settings.metrics {
+        let metrics_listener = match settings.metrics {
             Some(address) => Some(listen(address).await?),
             None => None,
         };
+        let health = HealthRuntime::start()
+            .map_err(|error| StartError(format!("cannot start a thread: {error}")))?;
         let metrics = Metrics::new(service.clone(), settings.campaign_metrics);
         let app = Arc::new(App::new(service, tokens, metrics, tls.is_some()));
-        Ok(Self { app, listener, metrics: figures, tls })
+        Ok(Self { app, listener, metrics: metrics_listener, tls, health })
     }
 
     /// Where it listens.
@@ -226,7 +254,7 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Where the figures are, if they have an address of their own.
+    /// Where the metrics are, if they have an address of their own.
     ///
     /// # Errors
     /// If the system does not say.
@@ -241,52 +269,99 @@ impl Server {
     }
 
     /// Serves until `stop` comes or the store fails.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Ending {
-        let limits = self.app.limits().clone();
-        let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&self.app)));
-        let tls = self.tls.clone();
-        let entrance = |listener, connections, site| {
-            Entrance::new(listener, connections, site, tls.clone(), &limits)
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Ending {
+        let app = Arc::clone(&self.app);
+        let tokens = tokio::spawn(keep_tokens_fresh(Arc::clone(&app)));
+        let metrics = self.metrics.take();
+        let entrance = |connections, router| {
+            Entrance::new(connections, router, self.tls.clone(), app.limits())
         };
-        let main = Site::new(Arc::clone(&self.app), self.metrics.is_none());
-        let main = entrance(self.listener, Arc::clone(&self.app.connections), main);
-        // Seats of its own: who watches is let in even when everybody else is there.
-        let beside = self.metrics.map(|listener| {
-            entrance(listener, Connections::new(WATCHERS), Site::of_figures(Arc::clone(&self.app)))
-        });
-        let seats: Vec<_> = [Some(&main), beside.as_ref()]
-            .into_iter()
-            .flatten()
-            .map(|one| Arc::clone(&one.connections))
-            .collect();
+        let main = router::main(Arc::clone(&app), metrics.is_none());
+        let main = entrance(Arc::clone(&app.connections), main);
+        let reserve = router::reserve(Arc::clone(&app));
+        let reserve = entrance(ConnectionLimit::new(RESERVED_CONNECTIONS), reserve);
+        let operations = router::operations(Arc::clone(&app));
+        let operations = entrance(ConnectionLimit::new(METRICS_CONNECTIONS), operations);
+        let limits =
+            [&main, &reserve, &operations].map(|entrance| Arc::clone(&entrance.connections));
+        if let Some(listener) = metrics {
+            self.serve_operations(listener, operations);
+        }
         let mut stop = pin!(stop);
-        let mut failed = pin!(fails(&self.app.service));
+        let mut failed = pin!(fails(&app.service));
         let ending = tokio::select! {
             biased;
             what = &mut failed => Ending::StoreFailed(what),
             () = &mut stop => Ending::Stopped,
-            never = main.open() => match never {},
-            never = open_if_any(beside.as_ref()) => match never {},
+            never = self.accept_all(&main, &reserve) => match never {},
         };
-        self.app.is_stopping.store(true, Ordering::SeqCst);
-        drop((main, beside));
-        seats.iter().for_each(|seats| seats.stop());
+        app.is_stopping.store(true, Ordering::SeqCst);
+        // Nobody can connect any more.
+        let Self { listener, health, .. } = self;
+        drop((listener, main, reserve));
+        limits.iter().for_each(|limit| limit.stop());
         tokens.abort();
         if ending != Ending::Stopped {
-            are_gone(&seats, LAST_WORDS).await;
+            all_closed(&limits, FAILURE_GRACE).await;
             return ending;
         }
         tokio::select! {
-            is_idle = are_gone(&seats, limits.drain_timeout) => if !is_idle {
-                let connections: usize = seats.iter().map(|seats| seats.count()).sum();
+            is_idle = all_closed(&limits, app.limits().drain_timeout) => if !is_idle {
+                let connections: usize = limits.iter().map(|limit| limit.count()).sum();
                 tracing::warn!(connections, "stopped with requests under way");
             },
             what = &mut failed => return Ending::StoreFailed(what),
         }
-        match self.app.service.drain().await {
+        drop(health);
+        match app.service.drain().await {
             Ok(()) => Ending::Stopped,
             Err(error) => Ending::StoreFailed(error.what),
         }
+    }
+
+    /// Serves every connection, for ever. When all are taken and busy, those for health remain.
+    async fn accept_all(&self, main: &Entrance, reserve: &Entrance) -> Infallible {
+        loop {
+            let stream = accept(&self.listener).await;
+            match main.serve(stream) {
+                Ok(connection) => drop(tokio::spawn(connection)),
+                Err(stream) => {
+                    let reserve = reserve.clone();
+                    self.on_health_thread(stream, move |stream| reserve.serve(stream));
+                }
+            }
+        }
+    }
+
+    /// Serves a connection on the thread for health, whose sockets are its own.
+    fn on_health_thread<F: Future<Output = ()> + Send + 'static>(
+        &self,
+        stream: TcpStream,
+        serve: impl FnOnce(TcpStream) -> Result<F, TcpStream> + Send + 'static,
+    ) {
+        let Ok(stream) = stream.into_std() else { return };
+        self.health.spawn(async move {
+            if let Ok(Ok(connection)) = TcpStream::from_std(stream).map(serve) {
+                connection.await;
+            }
+        });
+    }
+
+    fn serve_operations(&self, listener: TcpListener, entrance: Entrance) {
+        let Ok(listener) = listener.into_std() else { return };
+        let app = Arc::clone(&self.app);
+        self.health.spawn(async move {
+            let Ok(listener) = TcpListener::from_std(listener) else { return };
+            while !app.is_stopping.load(Ordering::SeqCst) {
+                let stream = tokio::select! {
+                    stream = accept(&listener) => stream,
+                    () = tokio::time::sleep(WATCH) => continue,
+                };
+                if let Ok(connection) = entrance.serve(stream) {
+                    tokio::spawn(connection);
+                }
+            }
+        });
     }
 }
 
@@ -313,42 +388,22 @@ async fn keep_tokens_fresh(app: Arc<App>) {
     }
 }
 
-fn welcome(stream: TcpStream, connections: &Arc<Connections>, parts: &Arc<ServerParts>) {
-    match connections.take() {
-        Some(seat) => {
-            // Answers are small: they should not wait for more.
-            let _ = stream.set_nodelay(true);
-            tokio::spawn(attend(stream, seat, Arc::clone(parts)));
-        }
-        None => drop(tokio::spawn(turn_away(stream))),
-    }
-}
-
-/// Everybody connected is being served right now: the newcomer may come back.
-async fn turn_away(mut stream: TcpStream) {
-    let refused = ApiError::new(
-        ErrorCode::Busy,
-        "all connections are taken, and every one has a request under way",
-    );
-    let body = serde_json::to_string(&ProblemDetails::new(&refused, &new_id())).unwrap_or_default();
-    let head = format!(
-        "content-type: {MEDIA_TYPE}\r\ncontent-length: {}\r\nretry-after: 1\r\nconnection: close",
-        body.len()
-    );
-    let sorry = format!("HTTP/1.1 503 Service Unavailable\r\n{head}\r\n\r\n{body}");
-    let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(sorry.as_bytes())).await;
-}
-
-async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>) {
+async fn serve_connection(
+    stream: TcpStream,
+    permit: ConnectionPermit,
+    parts: Arc<ConnectionParts>,
+) {
+    let permit = Arc::new(permit);
     match &parts.tls {
-        None => converse(stream, &seat, &parts).await,
+        None => serve_http1(stream, &permit, &parts).await,
         Some(tls) => {
-            let shaken = tokio::select! {
-                shaken = tokio::time::timeout(parts.limits.header_timeout, tls.accept(stream)) => shaken,
-                _ = seat.called() => return,
+            let handshake = tokio::time::timeout(parts.limits.header_timeout, tls.accept(stream));
+            let accepted = tokio::select! {
+                accepted = handshake => accepted,
+                _ = permit.closed() => return,
             };
-            match shaken {
-                Ok(Ok(stream)) => converse(stream, &seat, &parts).await,
+            match accepted {
+                Ok(Ok(stream)) => serve_http1(stream, &permit, &parts).await,
                 Ok(Err(error)) => tracing::debug!(%error, "no TLS"),
                 Err(_) => tracing::debug!("no TLS in time"),
             }
@@ -357,19 +412,21 @@ async fn attend(stream: TcpStream, seat: Taken, parts: Arc<ServerParts>) {
 }
 
 /// Answers requests of one connection until it ends.
-async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, parts: &ServerParts) {
-    let service = service_fn(|request: Request<Incoming>| async {
-        Ok::<_, Infallible>(parts.site.answer(request, seat).await)
+async fn serve_http1<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: S,
+    permit: &Arc<ConnectionPermit>,
+    parts: &ConnectionParts,
+) {
+    let router = TowerToHyperService::new(parts.router.clone());
+    let service = service_fn(|mut request: Request<Incoming>| {
+        request.extensions_mut().insert(Arc::clone(permit));
+        router.call(request)
     });
-    let (unread, limits) = (Unread::new(), &parts.limits);
-    let mut connection = pin!(
-        parts.builder.serve_connection(TokioIo::new(Watched { stream, unread: &unread }), service)
-    );
-    // Whoever is woken looks whether what is under way has taken too long.
-    let mut looks = tokio::time::interval(
-        (limits.request_timeout.min(limits.unread_timeout) / LOOKS).max(WATCH),
-    );
-    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (write_timeout, limits) = (WriteTimeout::new(), &parts.limits);
+    let stream = TimedStream { stream, write_timeout: &write_timeout };
+    let mut connection = pin!(parts.builder.serve_connection(TokioIo::new(stream), service));
+    let mut polls = tokio::time::interval((limits.unread_timeout / DEADLINE_POLLS).max(WATCH));
+    polls.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             ended = connection.as_mut() => {
@@ -378,11 +435,11 @@ async fn converse<S: AsyncRead + AsyncWrite + Unpin>(stream: S, seat: &Taken, pa
                 }
                 return;
             }
-            call = seat.called() => match call {
-                Call::Evicted => return,
-                Call::Stopping => connection.as_mut().graceful_shutdown(),
+            reason = permit.closed() => match reason {
+                CloseReason::Evicted => return,
+                CloseReason::Stopping => connection.as_mut().graceful_shutdown(),
             },
-            _ = looks.tick() => if unread.for_longer_than(limits.unread_timeout) {
+            _ = polls.tick() => if write_timeout.is_over(limits.unread_timeout) {
                 tracing::debug!("a client does not read its answer");
                 return;
             },

@@ -209,12 +209,46 @@ fn slow_sockets_are_cut_and_healthy_clients_are_all_served() {
     assert!(cut >= SLOW - SEATS, "{cut} of {SLOW} were cut for {SEATS} seats");
 }
 
+/// Connections for health are not counted among the others.
 #[test]
-fn when_everybody_is_being_served_a_newcomer_is_told_so() {
+fn when_all_connections_are_busy_a_newcomer_gets_503_and_health_is_answered() {
     let service = running(Limits { connections: 0, ..Limits::default() });
-    let answer = service.client().raw(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n");
+    let answer = service.client().get("/v1/campaigns");
     assert_eq!((answer.status, answer.header("retry-after")), (503, Some("1")));
-    assert_eq!(answer.json()["type"], "/problems/busy");
+    assert_eq!((answer.code().as_str(), answer.header("connection")), ("busy", Some("close")));
+    assert_eq!(service.client().get("/livez").status, 200);
+    assert_eq!(service.client().get("/readyz").status, 200);
+}
+
+/// A client that sends its body after its headers, as many do, and uses the connection again. The
+/// body of a refused request is read, or the answer says that the connection is closed.
+#[test]
+fn a_refusal_leaves_the_connection_usable_or_says_that_it_is_closed() {
+    let service = Running::new();
+    let body = " ".repeat(100_000);
+    let cases = [
+        ("PUT", "/nowhere", "application/json", body.len(), 404),
+        ("PUT", "/v1/campaigns", "application/json", body.len(), 405),
+        ("PUT", SHOP, "text/plain", body.len(), 415),
+        ("PUT", SHOP, "application/json", 2_000_000, 413),
+        ("GET", "/livez", "application/json", body.len(), 200),
+    ];
+    for (method, path, media, length, status) in cases {
+        let mut socket = connect(service.address());
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {media}\r\ncontent-length: {length}\r\n\r\n"
+        );
+        socket.write_all(head.as_bytes()).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+        let _ = socket.write_all(body.as_bytes());
+        let answer = read(&mut socket);
+        assert_eq!(answer.status, status, "{method} {path}: {answer:?}");
+        if answer.header("connection") == Some("close") {
+            continue;
+        }
+        socket.write_all(b"GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+        assert_eq!(read(&mut socket).status, 200, "after {method} {path}");
+    }
 }
 
 #[test]

@@ -1,13 +1,17 @@
 //! A one-off problem: the best split, and nothing kept.
 
+use std::sync::Arc;
+
 use axum::Json;
+use axum::extract::State;
 use outlay::{Options, Oracle, Problem as Task};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::http::call::Call;
+use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::extract::{FreeJson, HasFreePart};
 use crate::http::json::escaped;
 use crate::limits::Limits;
 use crate::service::{check_amount, read_problem};
@@ -27,6 +31,10 @@ pub struct AllocateRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<std::collections::HashMap<String, f64>>)]
     pub values: Option<serde_json::Map<String, serde_json::Value>>,
+}
+
+impl HasFreePart for AllocateRequest {
+    const RECORDS: &'static [&'static str] = &[];
 }
 
 /// The best split, with a bound on how much better any split could be.
@@ -75,11 +83,13 @@ pub struct AllocatedTask {
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(call: &Call<'_>) -> Result<Json<AllocateAnswer>, ErrorResponse> {
-    let request: AllocateRequest = call.free_body(&[])?;
+pub(crate) async fn post(
+    State(app): State<Arc<App>>,
+    FreeJson(request): FreeJson<AllocateRequest>,
+) -> Result<Json<AllocateAnswer>, ErrorResponse> {
     let busy = || ErrorResponse::new(ErrorCode::Busy, "all solvers are at work");
-    let permit = call.app.solvers.acquire().await.map_err(|_| busy())?;
-    let limits = call.app.limits().clone();
+    let permit = app.solvers.acquire().await.map_err(|_| busy())?;
+    let limits = app.limits().clone();
     let answer = tokio::task::spawn_blocking(move || solve(&request, &limits)).await;
     drop(permit);
     Ok(Json(answer.map_err(|_| {

@@ -1,18 +1,28 @@
 //! Campaigns: begun, looked at, paused and closed.
 
+use std::sync::Arc;
+
 use axum::Json;
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::error::{ApiError, ErrorCode};
-use crate::http::call::Call;
+use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::extract::{
+    Caller, CampaignId, FreeJson, HasFreePart, QueryParameters, StrictJson,
+};
 use crate::http::parameters::{InCampaign, NamedPage, Page, within};
 use crate::shapes::{
     CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign,
 };
+
+impl HasFreePart for NewCampaign {
+    const RECORDS: &'static [&'static str] = &["guards"];
+}
 
 /// Begin a campaign.
 ///
@@ -32,9 +42,13 @@ use crate::shapes::{
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn put(call: &Call<'_>) -> Result<Response, ErrorResponse> {
-    let (id, request) = (call.campaign()?, call.free_body(&["guards"])?);
-    let (state, is_new) = call.app.service.create(&id, request, &call.caller).await?;
+pub(crate) async fn put(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    FreeJson(request): FreeJson<NewCampaign>,
+) -> Result<Response, ErrorResponse> {
+    let (state, is_new) = app.service.create(&id, request, &caller.0).await?;
     let tag = etag(&state);
     if is_new {
         let place = HeaderValue::from_str(&format!("/v1/campaigns/{id}"))
@@ -67,14 +81,18 @@ pub(crate) async fn put(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn get(call: &Call<'_>) -> Result<Response, ErrorResponse> {
-    let state = call.app.service.campaign(&call.campaign()?).await?;
+pub(crate) async fn get(
+    State(app): State<Arc<App>>,
+    CampaignId(id): CampaignId,
+    headers: HeaderMap,
+) -> Result<Response, ErrorResponse> {
+    let state = app.service.campaign(&id).await?;
     let tag = etag(&state);
     let head = [
         (header::ETAG, tag.clone()),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
-    if is_known(call.headers(), &tag) {
+    if is_known(&headers, &tag) {
         return Ok((StatusCode::NOT_MODIFIED, head).into_response());
     }
     Ok((head, Json(state)).into_response())
@@ -98,13 +116,19 @@ pub(crate) async fn get(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn patch(call: &Call<'_>) -> Result<Response, ErrorResponse> {
-    let (id, change, service) = (call.campaign()?, call.body()?, &call.app.service);
-    let version = match wanted_version(call.headers())? {
+pub(crate) async fn patch(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    headers: HeaderMap,
+    StrictJson(change): StrictJson<CampaignChange>,
+) -> Result<Response, ErrorResponse> {
+    let service = &app.service;
+    let version = match wanted_version(&headers)? {
         Some(version) => version,
         None => service.campaign(&id).await?.version,
     };
-    let state = service.set_status(&id, change, version, &call.caller).await?;
+    let state = service.set_status(&id, change, version, &caller.0).await?;
     Ok(([(header::ETAG, etag(&state))], Json(state)).into_response())
 }
 
@@ -122,10 +146,12 @@ pub(crate) async fn patch(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn list(call: &Call<'_>) -> Result<Json<CampaignList>, ErrorResponse> {
-    let page: NamedPage = call.asked()?;
-    let limit = page.limit(call.app)?;
-    Ok(Json(call.app.service.campaigns(page.after.as_deref(), limit).await?))
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    QueryParameters(page): QueryParameters<NamedPage>,
+) -> Result<Json<CampaignList>, ErrorResponse> {
+    let limit = page.limit(&app)?;
+    Ok(Json(app.service.campaigns(page.after.as_deref(), limit).await?))
 }
 
 /// What happened to a campaign, in order.
@@ -142,10 +168,13 @@ pub(crate) async fn list(call: &Call<'_>) -> Result<Json<CampaignList>, ErrorRes
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn events(call: &Call<'_>) -> Result<Json<EventList>, ErrorResponse> {
-    let page: Page = call.asked()?;
-    let limit = page.limit(call.app)?;
-    Ok(Json(call.app.service.events(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
+pub(crate) async fn events(
+    State(app): State<Arc<App>>,
+    CampaignId(id): CampaignId,
+    QueryParameters(page): QueryParameters<Page>,
+) -> Result<Json<EventList>, ErrorResponse> {
+    let limit = page.limit(&app)?;
+    Ok(Json(app.service.events(&id, page.after.unwrap_or(0), limit).await?))
 }
 
 /// How finely curves are to be drawn.
@@ -173,16 +202,19 @@ pub(crate) struct Fineness {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn curves(call: &Call<'_>) -> Result<Json<CurveList>, ErrorResponse> {
-    let fineness: Fineness = call.asked()?;
-    let points = within(fineness.points, 100, call.app.limits().page, "points")?;
+pub(crate) async fn curves(
+    State(app): State<Arc<App>>,
+    CampaignId(id): CampaignId,
+    QueryParameters(fineness): QueryParameters<Fineness>,
+) -> Result<Json<CurveList>, ErrorResponse> {
+    let points = within(fineness.points, 100, app.limits().page, "points")?;
     if points < 2 {
         return Err(ErrorResponse::new(
             ErrorCode::BadParameter,
             "points must be at least 2: a curve has a beginning and an end",
         ));
     }
-    Ok(Json(call.app.service.curves(&call.campaign()?, points).await?))
+    Ok(Json(app.service.curves(&id, points).await?))
 }
 
 /// Changes whenever anything does that a client waits for. Only the version is compared when a

@@ -3,13 +3,13 @@
 
 use std::sync::LazyLock;
 
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::extract::Path;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sha2::{Digest, Sha256};
 
 use super::campaigns::is_known;
 use crate::error::ErrorCode;
-use crate::http::call::Place;
 use crate::http::error::ErrorResponse;
 
 /// Everything from here, nothing inline, nobody may frame it, forms go nowhere.
@@ -77,24 +77,20 @@ fn tag(content: &str) -> HeaderValue {
     HeaderValue::from_str(&format!("\"{digits}\"")).unwrap_or(HeaderValue::from_static("\"\""))
 }
 
-/// The page, and what it is made of.
-pub(in crate::http) const PATHS: [&str; 2] = ["/", "/dashboard/{*file}"];
+/// The page.
+pub(in crate::http) const INDEX: &str = "/";
+/// What it is made of.
+pub(in crate::http) const FILES: &str = "/dashboard/{*file}";
 
-/// What is at a place below them.
-pub(in crate::http) fn answer(method: &Method, place: &Place<'_>, headers: &HeaderMap) -> Response {
-    if method != Method::GET && method != Method::HEAD {
-        let allow = HeaderValue::from_static("GET");
-        return ErrorResponse::new(ErrorCode::WrongMethod, "the address takes GET")
-            .with_header(header::ALLOW, allow)
-            .into_response();
-    }
-    match place.part("file") {
-        Ok(name) => file(name.as_deref().unwrap_or("index.html"), headers),
-        Err(refusal) => refusal.into_response(),
-    }
+pub(in crate::http) async fn index(headers: HeaderMap) -> Response {
+    asset("index.html", &headers)
 }
 
-fn file(name: &str, headers: &HeaderMap) -> Response {
+pub(in crate::http) async fn file(Path(name): Path<String>, headers: HeaderMap) -> Response {
+    asset(&name, &headers)
+}
+
+fn asset(name: &str, headers: &HeaderMap) -> Response {
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return ErrorResponse::new(ErrorCode::NoRoute, "nothing is at this address")
             .into_response();
@@ -117,7 +113,7 @@ mod tests {
     use super::*;
 
     fn answer(name: &str, known: Option<&HeaderValue>) -> Response {
-        file(name, &known.map(|tag| (header::IF_NONE_MATCH, tag.clone())).into_iter().collect())
+        asset(name, &known.map(|tag| (header::IF_NONE_MATCH, tag.clone())).into_iter().collect())
     }
 
     #[test]

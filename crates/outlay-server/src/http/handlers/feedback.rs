@@ -1,15 +1,17 @@
 //! What came back of rounds.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
-use crate::http::call::Call;
 use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::extract::{Caller, CampaignId, Lines, RoundNumber, StrictJson};
 use crate::http::parameters::{InCampaign, InRound};
 use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
 
@@ -31,10 +33,14 @@ use crate::shapes::{BulkLine, Corrected, Correction, Feedback, Told};
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn put(call: &mut Call<'_>) -> Result<Json<Told>, ErrorResponse> {
-    let (id, round, feedback) = (call.campaign()?, call.round()?, call.body()?);
-    call.release();
-    Ok(Json(call.app.service.tell(&id, round, feedback, &call.caller).await?))
+pub(crate) async fn put(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    RoundNumber(round): RoundNumber,
+    StrictJson(feedback): StrictJson<Feedback>,
+) -> Result<Json<Told>, ErrorResponse> {
+    Ok(Json(app.service.tell(&id, round, feedback, &caller.0).await?))
 }
 
 /// What became of a bulk report.
@@ -87,14 +93,19 @@ pub struct RefusedLine {
     ),
     security(("token" = ["report"]))
 )]
-pub(crate) async fn bulk(call: &Call<'_>) -> Result<Json<BulkTold>, ErrorResponse> {
-    let (id, lines) = (call.campaign()?, lines(call.bytes(), call.app)?);
+pub(crate) async fn bulk(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    Lines(body): Lines,
+) -> Result<Json<BulkTold>, ErrorResponse> {
+    let lines = lines(&body, &app)?;
     let (mut understood, mut numbered) =
         (Vec::with_capacity(lines.len()), Vec::with_capacity(lines.len()));
     for (number, line) in lines {
         numbered.push((number, line.map(|line| understood.push(line))));
     }
-    let mut told = call.app.service.tell_many(&id, understood, &call.caller).await?.into_iter();
+    let mut told = app.service.tell_many(&id, understood, &caller.0).await?.into_iter();
     let mut sum = BulkTold { accepted: 0, duplicate: 0, late: 0, refused: Vec::new() };
     for (line, read) in numbered {
         let missing = || Err(ApiError::new(ErrorCode::Internal, "the line was not answered"));
@@ -173,7 +184,12 @@ fn lines(bytes: &[u8], app: &App) -> Result<Vec<Line>, ErrorResponse> {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn correct(call: &Call<'_>) -> Result<Json<Corrected>, ErrorResponse> {
-    let (id, round, correction) = (call.campaign()?, call.round()?, call.body()?);
-    Ok(Json(call.app.service.correct(&id, round, correction, &call.caller).await?))
+pub(crate) async fn correct(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    RoundNumber(round): RoundNumber,
+    StrictJson(correction): StrictJson<Correction>,
+) -> Result<Json<Corrected>, ErrorResponse> {
+    Ok(Json(app.service.correct(&id, round, correction, &caller.0).await?))
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
 use crate::error::ErrorCode;
-use crate::http::call::Call;
+use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 
 /// Whether the process answers at all.
@@ -19,7 +20,7 @@ use crate::http::error::{ErrorResponse, ProblemDetails};
     responses((status = 200, description = "It does.", body = String, content_type = "text/plain")),
     security(())
 )]
-pub(crate) async fn livez(_: &Call<'_>) -> Response {
+pub(crate) async fn livez() -> Response {
     plain("alive\n")
 }
 
@@ -35,8 +36,7 @@ pub(crate) async fn livez(_: &Call<'_>) -> Response {
     ),
     security(())
 )]
-pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, ErrorResponse> {
-    let app = call.app;
+pub(crate) async fn readyz(State(app): State<Arc<App>>) -> Result<Response, ErrorResponse> {
     if app.is_stopping.load(Ordering::SeqCst) {
         return Err(ErrorResponse::new(ErrorCode::Busy, "the service is about to stop"));
     }
@@ -67,8 +67,7 @@ pub(crate) async fn readyz(call: &Call<'_>) -> Result<Response, ErrorResponse> {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, ErrorResponse> {
-    let app = call.app;
+pub(crate) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, ErrorResponse> {
     let text = app
         .metrics
         .text(app.connections.count())
@@ -87,10 +86,10 @@ pub(crate) async fn metrics(call: &Call<'_>) -> Result<Response, ErrorResponse> 
     responses((status = 200, description = "OpenAPI 3.1.", body = Object, content_type = "application/json")),
     security(())
 )]
-pub(crate) async fn openapi(call: &Call<'_>) -> Response {
+pub(crate) async fn openapi(State(app): State<Arc<App>>) -> Response {
     (
         [(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))],
-        call.app.description.clone(),
+        app.description.clone(),
     )
         .into_response()
 }

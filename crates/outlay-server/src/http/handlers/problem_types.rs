@@ -1,11 +1,11 @@
 //! What the `type` of an error leads to.
 
+use axum::extract::Path;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use utoipa::IntoParams;
 
 use crate::error::{ErrorCode, ErrorInfo};
-use crate::http::call::Call;
 use crate::http::error::{ErrorResponse, ProblemDetails};
 
 /// The code that an address names.
@@ -31,8 +31,8 @@ pub(crate) struct InCode {
     ),
     security(())
 )]
-pub(crate) async fn explain(call: &Call<'_>) -> Result<Response, ErrorResponse> {
-    let code = ErrorCode::named(&call.part("code")?)
+pub(crate) async fn explain(Path(code): Path<String>) -> Result<Response, ErrorResponse> {
+    let code = ErrorCode::named(&code)
         .ok_or_else(|| ErrorResponse::new(ErrorCode::NoRoute, "no error has this code"))?;
     let media = HeaderValue::from_static("text/plain; charset=utf-8");
     Ok(([(header::CONTENT_TYPE, media)], page(code)).into_response())

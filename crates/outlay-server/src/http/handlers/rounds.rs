@@ -1,15 +1,16 @@
 //! Rounds: asked for, and looked back at.
 
-use axum::Json;
-use axum::http::{HeaderMap, StatusCode};
+use std::sync::Arc;
 
-use crate::error::ErrorCode;
-use crate::http::call::Call;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use crate::http::App;
 use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::extract::{Caller, CampaignId, IdempotencyKey, QueryParameters, StrictJson};
 use crate::http::parameters::{InCampaign, Page};
 use crate::shapes::{Ask, RoundList, Rounds};
-
-const KEY: &str = "idempotency-key";
 
 /// Ask for rounds.
 ///
@@ -32,24 +33,15 @@ const KEY: &str = "idempotency-key";
     ),
     security(("token" = ["decide"]))
 )]
-pub(crate) async fn post(call: &mut Call<'_>) -> Result<(StatusCode, Json<Rounds>), ErrorResponse> {
-    let (id, key, ask) = (call.campaign()?, key(call.headers())?.map(str::to_owned), call.body()?);
-    call.release();
-    let rounds = call.app.service.ask(&id, ask, key.as_deref(), &call.caller).await?;
+pub(crate) async fn post(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    CampaignId(id): CampaignId,
+    IdempotencyKey(key): IdempotencyKey,
+    StrictJson(ask): StrictJson<Ask>,
+) -> Result<(StatusCode, Json<Rounds>), ErrorResponse> {
+    let rounds = app.service.ask(&id, ask, key.as_deref(), &caller.0).await?;
     Ok((StatusCode::CREATED, Json(rounds)))
-}
-
-/// The client's name for its request, if it has one. What may be a key the service knows.
-fn key(headers: &HeaderMap) -> Result<Option<&str>, ErrorResponse> {
-    let mut keys = headers.get_all(KEY).iter();
-    let Some(key) = keys.next() else { return Ok(None) };
-    match key.to_str() {
-        Ok(key) if keys.next().is_none() => Ok(Some(key)),
-        _ => Err(ErrorResponse::new(
-            ErrorCode::BadParameter,
-            "Idempotency-Key must be given once, and in visible ASCII characters",
-        )),
-    }
 }
 
 /// Rounds in order, with what came back of them.
@@ -66,31 +58,11 @@ fn key(headers: &HeaderMap) -> Result<Option<&str>, ErrorResponse> {
     ),
     security(("token" = ["read"]))
 )]
-pub(crate) async fn list(call: &Call<'_>) -> Result<Json<RoundList>, ErrorResponse> {
-    let page: Page = call.asked()?;
-    let limit = page.limit(call.app)?;
-    Ok(Json(call.app.service.rounds(&call.campaign()?, page.after.unwrap_or(0), limit).await?))
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn keys() {
-        let with = |keys: &[&[u8]]| {
-            let mut headers = HeaderMap::new();
-            for key in keys {
-                headers.append(KEY, HeaderValue::from_bytes(key).unwrap());
-            }
-            key(&headers).map(|key| key.map(str::to_owned))
-        };
-        assert_eq!(with(&[]).unwrap(), None);
-        assert_eq!(with(&[b"job-7"]).unwrap().as_deref(), Some("job-7"));
-        for wrong in [&[b"\xff".as_slice()] as &[&[u8]], &[b"a", b"b"]] {
-            assert!(with(wrong).is_err(), "{wrong:?}");
-        }
-    }
+pub(crate) async fn list(
+    State(app): State<Arc<App>>,
+    CampaignId(id): CampaignId,
+    QueryParameters(page): QueryParameters<Page>,
+) -> Result<Json<RoundList>, ErrorResponse> {
+    let limit = page.limit(&app)?;
+    Ok(Json(app.service.rounds(&id, page.after.unwrap_or(0), limit).await?))
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
+use axum::extract::State;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,8 +11,8 @@ use utoipa::ToSchema;
 use crate::clock::rfc3339;
 use crate::error::{ApiError, ErrorCode};
 use crate::http::App;
-use crate::http::call::Call;
 use crate::http::error::{ErrorResponse, ProblemDetails};
+use crate::http::extract::{StrictJson, TokenId};
 use crate::store::{Millis, TokenRow};
 use crate::tokens::{Scope, Wish, check_first, make};
 
@@ -161,8 +162,8 @@ pub struct TokenList {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn list(call: &Call<'_>) -> Json<TokenList> {
-    Json(TokenList { tokens: call.app.tokens.list().iter().map(TokenInfo::from).collect() })
+pub(crate) async fn list(State(app): State<Arc<App>>) -> Json<TokenList> {
+    Json(TokenList { tokens: app.tokens.list().iter().map(TokenInfo::from).collect() })
 }
 
 /// Make a token.
@@ -181,8 +182,10 @@ pub(crate) async fn list(call: &Call<'_>) -> Json<TokenList> {
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>), ErrorResponse> {
-    let (app, new) = (Arc::clone(call.app), call.body::<NewToken>()?);
+pub(crate) async fn post(
+    State(app): State<Arc<App>>,
+    StrictJson(new): StrictJson<NewToken>,
+) -> Result<(StatusCode, Json<TokenMade>), ErrorResponse> {
     let wish = new.wish()?;
     check_first(&wish, app.tokens.is_open())?;
     let (row, secret) = make(&wish, app.service.clock().now())?;
@@ -209,8 +212,10 @@ pub(crate) async fn post(call: &Call<'_>) -> Result<(StatusCode, Json<TokenMade>
     ),
     security(("token" = ["admin"]))
 )]
-pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, ErrorResponse> {
-    let (app, id) = (call.app, call.part("id")?);
+pub(crate) async fn delete(
+    State(app): State<Arc<App>>,
+    TokenId(id): TokenId,
+) -> Result<Json<TokenInfo>, ErrorResponse> {
     let unknown =
         || ErrorResponse::new(ErrorCode::NoToken, format!("no token has the public part {id}"));
     // Who asks may have copied the whole token; its secret must not travel any further.
@@ -223,7 +228,7 @@ pub(crate) async fn delete(call: &Call<'_>) -> Result<Json<TokenInfo>, ErrorResp
     if !app.tokens.list().iter().any(|row| row.id == id) {
         return Err(unknown());
     }
-    let (held, revoked) = (Arc::clone(app), id.to_string());
+    let (held, revoked) = (Arc::clone(&app), id.clone());
     to_its_end(async move {
         held.service.revoke_token(&revoked).await?;
         reload(&held).await

@@ -1,5 +1,7 @@
-//! Answers that nobody reads: whoever asks and then takes nothing would keep his seat, and the
-//! answer its memory, for ever.
+//! Answers that nobody reads: a client that asks and then reads nothing would keep its connection,
+//! and the answer its memory, for ever. Neither hyper nor `tower_http` limits this time: their
+//! limits end when the answer is handed to the connection, see `an_answer_that_nobody_reads` in
+//! `tests/http/hostile.rs`.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -11,19 +13,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Since when a client has taken nothing of what waits for it.
 #[derive(Debug)]
-pub(crate) struct Unread {
+pub(crate) struct WriteTimeout {
     begun: Instant,
     /// Microseconds after the beginning, and one more: 0 means that nothing waits.
     since: AtomicU64,
 }
 
-impl Unread {
+impl WriteTimeout {
     pub(crate) fn new() -> Self {
         Self { begun: Instant::now(), since: AtomicU64::new(0) }
     }
 
     /// Whether something has waited for that long.
-    pub(crate) fn for_longer_than(&self, patience: Duration) -> bool {
+    pub(crate) fn is_over(&self, patience: Duration) -> bool {
         let since = self.since.load(Ordering::Relaxed);
         since > 0
             && self.begun.elapsed().saturating_sub(Duration::from_micros(since - 1)) >= patience
@@ -43,12 +45,12 @@ impl Unread {
 
 /// A stream that is watched for it.
 #[derive(Debug)]
-pub(crate) struct Watched<'a, S> {
+pub(crate) struct TimedStream<'a, S> {
     pub(crate) stream: S,
-    pub(crate) unread: &'a Unread,
+    pub(crate) write_timeout: &'a WriteTimeout,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Watched<'_, S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimedStream<'_, S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -58,14 +60,14 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<'_, S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimedStream<'_, S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.unread.note(sent)
+        self.write_timeout.note(sent)
     }
 
     fn poll_write_vectored(
@@ -74,7 +76,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
         parts: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let sent = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
-        self.unread.note(sent)
+        self.write_timeout.note(sent)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -84,11 +86,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<'_, S> {
     /// TLS keeps what the client does not take, and sends it here.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let sent = Pin::new(&mut self.stream).poll_flush(context);
-        self.unread.note(sent)
+        self.write_timeout.note(sent)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let sent = Pin::new(&mut self.stream).poll_shutdown(context);
-        self.unread.note(sent)
+        self.write_timeout.note(sent)
     }
 }

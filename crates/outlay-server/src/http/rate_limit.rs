@@ -9,7 +9,7 @@ const BURST_SECONDS: f64 = 2.0;
 
 /// The buckets of all tokens that have asked.
 #[derive(Debug)]
-pub(crate) struct Rates {
+pub(crate) struct RateLimit {
     /// 0: any number.
     per_second: f64,
     buckets: Mutex<HashMap<String, Bucket>>,
@@ -21,7 +21,7 @@ struct Bucket {
     at: Instant,
 }
 
-impl Rates {
+impl RateLimit {
     pub(crate) fn new(per_second: u32) -> Self {
         Self { per_second: f64::from(per_second), buckets: Mutex::default() }
     }
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn bursts_are_fine_and_more_is_not() {
-        let (rates, begun) = (Rates::new(10), Instant::now());
+        let (rates, begun) = (RateLimit::new(10), Instant::now());
         let count = |token: &str, now: Instant| {
             (0..1000).take_while(|_| rates.take(token, now).is_ok()).count()
         };
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn without_a_limit_there_is_none() {
-        let (rates, now) = (Rates::new(0), Instant::now());
+        let (rates, now) = (RateLimit::new(0), Instant::now());
         assert!((0..100_000).all(|_| rates.take("a", now).is_ok()));
     }
 }

@@ -1,0 +1,209 @@
+//! How many connections there may be. When every slot is taken, the connection that has been idle
+//! for longest is closed: sockets that are held open to keep others out only keep out each other.
+//!
+//! A semaphore, which is what the standard components have (`tower::limit`, `tokio::sync`), makes
+//! no room: sixty sockets that send nothing then keep everybody out of sixty slots until they time
+//! out, see `sockets_that_are_held_do_not_keep_others_out` in `tests/http/hostile.rs`.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Notify;
+
+/// All connections.
+#[derive(Debug)]
+pub(crate) struct ConnectionLimit {
+    most: usize,
+    begun: Instant,
+    next: AtomicU64,
+    slots: Mutex<HashMap<u64, Arc<Slot>>>,
+    /// Rung when a slot is given up.
+    left: Notify,
+}
+
+/// What is known of one.
+#[derive(Debug)]
+struct Slot {
+    is_busy: AtomicBool,
+    has_asked: AtomicBool,
+    /// Microseconds since the beginning.
+    waits_since: AtomicU64,
+    is_evicted: AtomicBool,
+    /// Rung when the slot must be given up, now or after the request that is under way.
+    closed: Notify,
+}
+
+/// Why a slot must be given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CloseReason {
+    /// Somebody else needs it.
+    Evicted,
+    /// Everybody is to go when they have their answer.
+    Stopping,
+}
+
+/// A slot that is permit until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionPermit {
+    number: u64,
+    slot: Arc<Slot>,
+    all: Arc<ConnectionLimit>,
+}
+
+impl ConnectionLimit {
+    pub(crate) fn new(most: usize) -> Arc<Self> {
+        Arc::new(Self {
+            most,
+            begun: Instant::now(),
+            next: AtomicU64::new(0),
+            slots: Mutex::default(),
+            left: Notify::new(),
+        })
+    }
+
+    fn slots(&self) -> MutexGuard<'_, HashMap<u64, Arc<Slot>>> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_micros() as u64
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.slots().len()
+    }
+
+    /// A slot, if need be somebody else's; none if everybody is being served.
+    pub(crate) fn take(self: &Arc<Self>) -> Option<ConnectionPermit> {
+        let mut slots = self.slots();
+        if slots.len() >= self.most {
+            let idle = slots.iter().filter(|(_, slot)| !slot.is_busy.load(Ordering::SeqCst));
+            // Who never asked for anything goes first.
+            let rank = |slot: &Slot| {
+                (slot.has_asked.load(Ordering::Relaxed), slot.waits_since.load(Ordering::Relaxed))
+            };
+            let number = idle.min_by_key(|(_, slot)| rank(slot)).map(|(number, _)| *number)?;
+            if let Some(slot) = slots.remove(&number) {
+                slot.is_evicted.store(true, Ordering::SeqCst);
+                slot.closed.notify_one();
+            }
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let slot = Arc::new(Slot {
+            is_busy: AtomicBool::new(false),
+            has_asked: AtomicBool::new(false),
+            waits_since: AtomicU64::new(self.now()),
+            is_evicted: AtomicBool::new(false),
+            closed: Notify::new(),
+        });
+        slots.insert(number, Arc::clone(&slot));
+        Some(ConnectionPermit { number, slot, all: Arc::clone(self) })
+    }
+
+    /// Tells everybody to go when they have their answer.
+    pub(crate) fn stop(&self) {
+        self.slots().values().for_each(|slot| slot.closed.notify_one());
+    }
+
+    /// Waits until nobody is left, but not for ever; whether nobody is.
+    pub(crate) async fn all_closed(&self, patience: Duration) -> bool {
+        let gone = async {
+            loop {
+                let left = self.left.notified();
+                if self.count() == 0 {
+                    return;
+                }
+                left.await;
+            }
+        };
+        tokio::time::timeout(patience, gone).await.is_ok()
+    }
+}
+
+impl ConnectionPermit {
+    /// Waits until the slot must be given up.
+    pub(crate) async fn closed(&self) -> CloseReason {
+        self.slot.closed.notified().await;
+        if self.slot.is_evicted.load(Ordering::SeqCst) {
+            CloseReason::Evicted
+        } else {
+            CloseReason::Stopping
+        }
+    }
+
+    /// A request is under way until this is dropped.
+    pub(crate) fn busy(&self) -> Busy<'_> {
+        self.slot.is_busy.store(true, Ordering::SeqCst);
+        self.slot.has_asked.store(true, Ordering::Relaxed);
+        Busy(self)
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.all.slots().remove(&self.number);
+        self.all.left.notify_waiters();
+    }
+}
+
+/// A request that is under way.
+#[derive(Debug)]
+pub(crate) struct Busy<'a>(&'a ConnectionPermit);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.slot.waits_since.store(self.0.all.now(), Ordering::Relaxed);
+        self.0.slot.is_busy.store(false, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    fn is_evicted(permit: &ConnectionPermit) -> bool {
+        permit.closed().now_or_never() == Some(CloseReason::Evicted)
+    }
+
+    #[test]
+    fn whoever_never_asked_goes_first_then_whoever_waited_longest() {
+        let all = ConnectionLimit::new(3);
+        let (old, silent, fresh) = (all.take().unwrap(), all.take().unwrap(), all.take().unwrap());
+        drop(old.busy());
+        std::thread::sleep(Duration::from_millis(1));
+        drop(fresh.busy());
+        let first = all.take().unwrap();
+        assert!(is_evicted(&silent) && !is_evicted(&old) && !is_evicted(&fresh));
+        let busy = first.busy();
+        let _second = all.take().unwrap();
+        assert!(is_evicted(&old) && !is_evicted(&fresh));
+        assert_eq!(all.count(), 3);
+        drop(busy);
+    }
+
+    #[test]
+    fn at_the_end_everybody_is_closed() {
+        let all = ConnectionLimit::new(2);
+        let (one, other) = (all.take().unwrap(), all.take().unwrap());
+        assert_eq!(one.closed().now_or_never(), None);
+        all.stop();
+        assert_eq!(
+            [one, other].map(|permit| permit.closed().now_or_never()),
+            [Some(CloseReason::Stopping); 2]
+        );
+    }
+
+    #[test]
+    fn nobody_is_thrown_out_in_the_middle_of_a_request() {
+        let all = ConnectionLimit::new(1);
+        let permit = all.take().unwrap();
+        let busy = permit.busy();
+        assert!(all.take().is_none() && !is_evicted(&permit));
+        drop(busy);
+        assert!(all.take().is_some() && is_evicted(&permit));
+    }
+}
