@@ -145,9 +145,14 @@ class Client:
         """End a campaign for good; it takes feedback for another week. With ``seen``, only if it is still as it was then."""
         return self._change(campaign, "closed", seen)
 
-    def curves(self, campaign: str, points: int = 101) -> list[Json]:
-        """The curves of a campaign's tasks as points to draw."""
-        answer: list[Json] = self._json("GET", f"{self._campaign(campaign)}/curves?points={points}")["curves"]
+    def curves(
+        self, campaign: str, points: int = 101, *, task: str | None = None, up_to: float | None = None
+    ) -> list[Json]:
+        """The curves of a campaign's tasks, or of one task, as points to draw, up to a spend or up to the budget."""
+        path = f"{self._campaign(campaign)}/curves?points={points}"
+        path += "" if task is None else f"&task={quote(task, safe='')}"
+        path += "" if up_to is None else f"&up_to={up_to!r}"
+        answer: list[Json] = self._json("GET", path)["curves"]
         return answer
 
     # Rounds

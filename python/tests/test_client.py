@@ -126,6 +126,8 @@ def test_a_campaign_from_its_beginning_to_its_end(client):
     assert client.get("shop")["tasks"][0]["reward_sum"] == 15.0
     assert [entry["id"] for entry in client.campaigns()] == ["shop"]
     assert [curve["task"] for curve in client.curves("shop", points=3)] == ["search", "social"]
+    [social] = client.curves("shop", points=3, task="social", up_to=20)
+    assert (social["task"], social["spend"]) == ("social", [0, 10, 20])
     assert client.close_campaign("shop")["status"] == "closed"
     with pytest.raises(Conflict, match="closed") as refused:
         client.ask("shop")

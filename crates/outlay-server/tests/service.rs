@@ -12,7 +12,7 @@ use outlay::random::{Draws, Purpose};
 use outlay_server::clock::SetClock;
 use outlay_server::error::{ApiError, ErrorCode};
 use outlay_server::limits::Limits;
-use outlay_server::service::CampaignService;
+use outlay_server::service::{CampaignService, CurvePart};
 use outlay_server::shapes::{
     Ask, CampaignChange, Correction, Feedback, NewCampaign, Rounds, TaskResult, Told,
 };
@@ -666,7 +666,8 @@ async fn pages_of_many_tasks_have_fewer_entries_and_leave_nothing_out() {
     let points = |curves: outlay_server::shapes::CurveList| {
         curves.curves.iter().map(|curve| curve.spend.len()).collect::<Vec<_>>()
     };
-    assert_eq!(points(world.service.curves("c", 1000).await.unwrap()), vec![most.max(2); tasks]);
+    let part = CurvePart { points: 1000, task: None, up_to: None };
+    assert_eq!(points(world.service.curves("c", part).await.unwrap()), vec![most.max(2); tasks]);
 }
 
 #[tokio::test]

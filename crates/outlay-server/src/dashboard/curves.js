@@ -9,72 +9,98 @@ import { named } from "./split.js";
 import { amount, column, labels, percent, plural } from "./words.js";
 
 const SHOWN = 12;
-const FRACTIONS = [0.1, 0.25, 0.5, 0.75, 1];
+const POINTS = 121;
+/** A curve is drawn up to this multiple of what the task is given, so that the point lies well inside. */
+const REACH = 2.5;
+/** Spends of the table, as multiples of what the task is given. */
+const MULTIPLES = [0.5, 1.5, 2];
 
 export function curvesView(colours, campaign) {
   const grid = h("div", { class: "grid" });
   const remark = h("p", { class: "muted" });
   const columns = [{ name: "Task", kind: "word" }, { name: "Spend now" }, { name: "Chance now" },
-    ...FRACTIONS.map((part) => ({ name: `at ${amount(part * campaign.state.budget)}` }))];
+    ...MULTIPLES.map((multiple) => ({ name: `with ${multiple} times the spend` }))];
   const list = table("The chance of success at some spends", columns);
   const details = h("details", {}, h("summary", {}, "As a table"), list.box);
   const element = section("Curves", remark, grid, details);
   const cards = new Map();
-  let curves = null;
+  /** One curve after the other, from the first on. */
+  let loading = Promise.resolve();
 
-  async function load(state) {
-    const points = Math.max(11, Math.min(201, Math.floor(100_000 / state.tasks.length)));
-    curves = "coming";
+  /** Up to where a task's curve is drawn. A task that is given nothing is drawn as if it had an even share. */
+  function reach(task, state) {
+    const spend = task.spend > 0 ? task.spend : state.budget / state.tasks.length;
+    return Math.min(state.budget, REACH * spend);
+  }
+
+  async function load(card, end) {
+    if (!cards.has(card.name)) return;
     try {
-      const { curves: drawn } = await get(`${campaign.path}/curves?points=${points}`);
-      curves = new Map(drawn.map((curve) => [curve.task, curve]));
-      draw(campaign);
+      const path = `${campaign.path}/curves?task=${encodeURIComponent(card.name)}&up_to=${end}&points=${POINTS}`;
+      const { curves: [curve] } = await get(path);
+      card.curve = curve;
+      if (card.picture === null) card.picture = picture(card);
+      card.picture.plot.setData([curve.spend, curve.success]);
+      card.picture.plot.setScale("x", { min: 0, max: curve.spend.at(-1) });
+      drawTable();
     } catch {
       // The next change asks again.
-      curves = null;
+      card.asked = null;
     }
   }
 
   function draw({ state }) {
-    if (curves === null) load(state);
-    if (!(curves instanceof Map)) return;
     const tasks = state.tasks.length <= SHOWN ? state.tasks : [...state.tasks].sort((a, b) => b.spend - a.spend).slice(0, SHOWN);
-    write(remark, "The chance of success by what is spent on a task in a round, up to the whole budget. The point is the next round."
+    write(remark, "The chance of success by what is spent on a task in a round. The point is the next round."
       + (tasks.length < state.tasks.length ? ` Shown: the ${plural(tasks.length, "task")} that are given most.` : ""));
     // Those that are given most may be others now.
     for (const [name, card] of cards) {
       if (tasks.some((task) => task.task === name)) continue;
-      card.picture.leave();
+      card.picture?.leave();
       card.figure.remove();
       cards.delete(name);
     }
     for (const task of tasks) {
       const card = cards.get(task.task) ?? make(task.task);
       write(card.now, `${amount(task.spend)} → ${percent(task.success)}`);
-      if (card.at.spend !== task.spend || card.at.success !== task.success) {
-        Object.assign(card.at, { spend: task.spend, success: task.success });
-        card.picture.plot.redraw(false);
+      const isMoved = card.at.spend !== task.spend || card.at.success !== task.success;
+      Object.assign(card.at, { spend: task.spend, success: task.success });
+      if (isMoved) card.picture?.plot.redraw(false);
+      const end = reach(task, state);
+      // Only if it leaves the picture or gets small in it: a picture that always moves cannot be read.
+      const isOut = card.asked === null || task.spend > 0.9 * card.asked || end < 0.25 * card.asked;
+      if (isOut && end !== card.asked) {
+        card.asked = end;
+        loading = loading.then(() => load(card, end));
       }
     }
-    const spends = column(tasks.map((task) => task.spend));
-    refresh(list.body, tasks.map((task) => {
-      const curve = curves.get(task.task);
-      const at = FRACTIONS.map((part) => percent(curve.success[Math.round(part * (curve.success.length - 1))]));
-      return row(columns, [named(task.task, colours), spends(task.spend), percent(task.success), ...at]);
+    drawTable();
+  }
+
+  function drawTable() {
+    const drawn = [...cards.values()].filter((card) => card.curve !== null);
+    const spends = column(drawn.map((card) => card.at.spend));
+    refresh(list.body, drawn.map((card) => {
+      const at = MULTIPLES.map((multiple) => chance(card.curve, multiple * card.at.spend));
+      return row(columns, [named(card.name, colours), spends(card.at.spend), percent(card.at.success), ...at]);
     }));
   }
 
   function make(name) {
-    const curve = curves.get(name);
     const box = h("div", { class: "picture", role: "img", "aria-label": `The curve of ${name}; the table below has its numbers` });
     const now = h("span", { class: "muted" });
     const figure = h("figure", {}, h("figcaption", {}, h("span", {}, named(name, colours)), now), box);
     grid.append(figure);
-    const at = { spend: 0, success: 0 };
-    const picture = chart(box, {
+    const card = { name, figure, box, now, picture: null, curve: null, asked: null, at: { spend: 0, success: 0 } };
+    cards.set(name, card);
+    return card;
+  }
+
+  function picture({ box, curve, at }) {
+    return chart(box, {
       height: 140,
       padding: [8, beside((end) => labels([end])[0]), 0, 0],
-      scales: { x: { time: false, range: [0, curve.spend.at(-1)] }, y: { range: [0, 1] } },
+      scales: { x: { time: false, range: (_, low, high) => [low, high] }, y: { range: [0, 1] } },
       series: [{}, { stroke: () => themed("accent"), fill: () => themed("wash"), width: 1.5, points: { show: false } }],
       axes: [
         axis({ size: 24, space: 64 }),
@@ -83,12 +109,15 @@ export function curvesView(colours, campaign) {
       cursor: { show: false },
       hooks: { draw: [(plot) => mark(plot, at)] },
     }, [curve.spend, curve.success]);
-    const card = { figure, now, picture, at };
-    cards.set(name, card);
-    return card;
   }
 
-  return { element, draw, leave: () => cards.forEach((card) => card.picture.leave()) };
+  return { element, draw, leave: () => cards.forEach((card) => card.picture?.leave()) };
+}
+
+/** The chance at a spend, of the last point before it; a dash beyond the end of the curve. */
+function chance(curve, spend) {
+  if (spend > curve.spend.at(-1)) return "–";
+  return percent(curve.success[curve.spend.findLastIndex((point) => point <= spend)]);
 }
 
 /** The present point, with a line down to its spend. */

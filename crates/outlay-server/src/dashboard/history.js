@@ -13,11 +13,24 @@ const FEWEST = 5;
 const TABLE_ROWS = 20;
 
 const gain = (round) => round.tasks.reduce((sum, task) => sum + (task.reward ?? 0), 0);
+const isComplete = (round) => round.status === "complete";
+const isReported = (round) => round.tasks.some((task) => task.completed !== undefined);
 
-/** The mean reward of the complete rounds, or null without any. */
+/**
+ * The rounds that a mean is taken of: the complete ones. If there are too few of them, because some task is never reported, all rounds
+ * with outcomes.
+ */
+function countedRounds(rounds) {
+  const complete = rounds.filter(isComplete);
+  const reported = rounds.filter(isReported);
+  return complete.length >= Math.min(FEWEST, reported.length) ? complete : reported;
+}
+
+/** The mean reward of a round, of how many, and whether these are complete; null without any. */
 export function rewardPerRound(rounds) {
-  const complete = rounds.filter((round) => round.status === "complete");
-  return complete.length === 0 ? null : complete.reduce((sum, round) => sum + gain(round), 0) / complete.length;
+  const taken = countedRounds(rounds);
+  if (taken.length === 0) return null;
+  return { mean: taken.reduce((sum, round) => sum + gain(round), 0) / taken.length, isComplete: taken.every(isComplete) };
 }
 
 export function historyView(colours, campaign, again) {
@@ -31,7 +44,9 @@ export function historyView(colours, campaign, again) {
   const legend = h("ul", { class: "legend" });
   const where = h("p", { class: "muted" });
   const shares = h("div", { class: "picture", role: "img", "aria-label": "Shares of the budget over the latest rounds; the table below has them" });
-  const rewards = h("div", { class: "picture", role: "img", "aria-label": "Reward of each complete round and its running mean; the table below has them" });
+  const rewards = h("div", { class: "picture", role: "img", "aria-label": "Reward of each round and its running mean; the table below has them" });
+  const partly = h("li", { hidden: true }, h("span", { class: "key ring" }), h("span", {}, "what is known of a round that is not complete"));
+  const meanOf = h("span", {});
   const columns = [{ name: "Round" }, { name: "Status", kind: "word" }, { name: "Reward" },
     ...names.map((name) => ({ name: name ?? "others", kind: "number task" }))];
   const list = table(`Shares and reward of the latest ${TABLE_ROWS} rounds of the window`, columns);
@@ -44,8 +59,8 @@ export function historyView(colours, campaign, again) {
       h("figure", {}, h("figcaption", {}, "Reward of a round"), rewards,
         h("ul", { class: "legend" },
           h("li", {}, h("span", { class: "key point" }), h("span", {}, "a complete round")),
-          h("li", {}, h("span", { class: "key stroke" }),
-            h("span", {}, `mean of the last ${SMOOTH} complete rounds (at the left of fewer, at least ${FEWEST})`))))),
+          partly,
+          h("li", {}, h("span", { class: "key stroke" }), meanOf)))),
     details);
   const charts = [];
   let rounds = [];
@@ -94,15 +109,20 @@ export function historyView(colours, campaign, again) {
   }
 
   function smoothed() {
-    const each = rounds.map((round) => (round.status === "complete" ? gain(round) : null));
+    const complete = rounds.map((round) => (isComplete(round) ? gain(round) : null));
+    const known = rounds.map((round) => (!isComplete(round) && isReported(round) ? gain(round) : null));
+    const taken = new Set(countedRounds(rounds));
     const kept = [];
-    const mean = each.map((reward) => {
-      if (reward === null) return null;
-      kept.push(reward);
+    const mean = rounds.map((round) => {
+      if (!taken.has(round)) return null;
+      kept.push(gain(round));
       const last = kept.slice(-SMOOTH);
       return last.length < FEWEST ? null : last.reduce((sum, reward) => sum + reward, 0) / last.length;
     });
-    return [rounds.map((round) => round.round), each, mean];
+    partly.hidden = known.every((reward) => reward === null);
+    const kind = [...taken].every(isComplete) ? "complete rounds" : "rounds with outcomes";
+    write(meanOf, `mean of the last ${SMOOTH} ${kind} (at the left of fewer, at least ${FEWEST})`);
+    return [rounds.map((round) => round.round), complete, known, mean];
   }
 
   function sharesPicture() {
@@ -134,6 +154,7 @@ export function historyView(colours, campaign, again) {
       series: [
         {},
         { label: "round", stroke: () => themed("edge"), paths: () => null, points: { show: true, size: 4, width: 0, fill: () => themed("edge") } },
+        { label: "known", stroke: () => themed("edge"), paths: () => null, points: { show: true, size: 5, width: 1, stroke: () => themed("edge"), fill: () => themed("ground") } },
         { label: "mean", stroke: () => themed("accent"), width: 2, spanGaps: true, points: { show: false } },
       ],
       axes: [counted({ label: "round" }), upright()],

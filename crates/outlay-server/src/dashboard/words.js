@@ -45,7 +45,12 @@ export function labels(ticks) {
   });
 }
 
-export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+/** Below one percent two digits that tell something: with thousands of tasks every share is small. */
+export function percent(share) {
+  const number = 100 * share;
+  if (number === 0 || number >= 1) return `${number.toFixed(1)} %`;
+  return number < 0.001 ? "< 0.001 %" : `${Number(number.toPrecision(2))} %`;
+}
 
 export const plural = (number, word, words = `${word}s`) => `${count(number)} ${number === 1 ? word : words}`;
 

@@ -16,6 +16,7 @@ mod views;
 mod write_queue;
 
 pub use metrics::{CampaignMetrics, Histogram, ServiceMetrics};
+pub use pages::CurvePart;
 pub(crate) use spec::{check_amount, read_problem};
 
 use std::collections::HashMap;

@@ -1,13 +1,15 @@
 //! Lists, a page at a time, and curves to draw.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use outlay::learner::LearnerSpec;
+use outlay::problem::Problem;
 use serde::Deserialize;
 
 use super::campaign_cache::CachedCampaign;
 use super::{CampaignService, views};
-use crate::error::ApiError;
+use crate::error::{ApiError, ErrorCode};
 use crate::shapes::{
     CampaignList, CampaignSummary, CurveList, EventList, NewCampaign, RoundList, TaskCurve,
 };
@@ -17,6 +19,39 @@ use crate::store::{Store, StoreError};
 const MOST_POINTS: usize = 1001;
 /// Campaigns read at once: each has a problem with it, which may be large.
 const CAMPAIGNS_AT_ONCE: usize = 20;
+
+/// Which part of the curves of a campaign is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvePart {
+    /// Points of each curve.
+    pub points: usize,
+    /// Only the curve of this task.
+    pub task: Option<String>,
+    /// The largest spend; the budget if none.
+    pub up_to: Option<f64>,
+}
+
+impl CurvePart {
+    /// The places of the tasks asked for, and the largest spend.
+    fn of(&self, problem: &Problem) -> Result<(Range<usize>, f64), ApiError> {
+        let refused = |detail: String| ApiError::new(ErrorCode::BadParameter, detail);
+        let place = |name: &String| {
+            let place = problem.tasks().iter().position(|task| task.name() == name);
+            place.ok_or_else(|| refused(format!("task: there is no task {name}")))
+        };
+        let tasks = match self.task.as_ref().map(place).transpose()? {
+            Some(place) => place..place + 1,
+            None => 0..problem.tasks().len(),
+        };
+        let budget = problem.budget();
+        let up_to = self.up_to.unwrap_or(budget);
+        if up_to != budget && !(up_to > 0.0 && up_to < budget) {
+            let expected = format!("expected more than 0 and at most the budget, {budget}");
+            return Err(refused(format!("up_to is {up_to}; {expected}")));
+        }
+        Ok((tasks, up_to))
+    }
+}
 
 /// What is shown of campaigns in a list.
 fn summaries(
@@ -107,18 +142,20 @@ impl CampaignService {
         })
     }
 
-    /// The curves as points, from nothing to the budget.
+    /// The curves as points at equal distances, from nothing to the largest spend.
     ///
     /// # Errors
-    /// If there is no such campaign.
-    pub async fn curves(&self, id: &str, points: usize) -> Result<CurveList, ApiError> {
+    /// If there is no such campaign or task, or the largest spend is out of range.
+    pub async fn curves(&self, id: &str, part: CurvePart) -> Result<CurveList, ApiError> {
         let cached = self.cached(id).await?;
-        let steps = self.share(&cached, points.min(MOST_POINTS)).max(2) - 1;
+        let (tasks, up_to) = part.of(&cached.spec.problem)?;
+        let points =
+            part.points.min(MOST_POINTS).min(self.limits().page_tasks / tasks.len().max(1));
+        let steps = points.max(2) - 1;
         let drawn = move || {
-            let problem = &cached.spec.problem;
             let spend: Vec<f64> =
-                (0..=steps).map(|step| problem.budget() * step as f64 / steps as f64).collect();
-            let curves = problem.tasks().iter().map(|task| TaskCurve {
+                (0..=steps).map(|step| up_to * step as f64 / steps as f64).collect();
+            let curves = cached.spec.problem.tasks()[tasks].iter().map(|task| TaskCurve {
                 task: task.name().to_owned(),
                 success: spend.iter().map(|spend| task.curve().success(*spend)).collect(),
                 spend: spend.clone(),
@@ -126,7 +163,7 @@ impl CampaignService {
             CurveList { curves: curves.collect() }
         };
         let drawn = tokio::task::spawn_blocking(drawn).await;
-        drawn.map_err(|error| ApiError::new(crate::error::ErrorCode::Internal, error.to_string()))
+        drawn.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))
     }
 
     /// What a campaign was asked for with.
@@ -137,7 +174,7 @@ impl CampaignService {
         let cached = self.cached(id).await?;
         let spec = Arc::clone(&cached).state().row.spec.clone();
         serde_json::from_str(&spec)
-            .map_err(|error| ApiError::new(crate::error::ErrorCode::Internal, error.to_string()))
+            .map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))
     }
 
     fn page(&self, limit: usize) -> usize {

@@ -34,6 +34,7 @@ export async function all(browser, data) {
   await watched("every axis can be read, in any language", axes, { ...SIZES.light, locale: "de-DE" });
   await watched("rounds are counted in whole numbers", wholeRounds);
   for (const scheme of ["light", "dark"]) await watched(`tasks stand out in ${scheme}`, standOut, SIZES[scheme]);
+  await watched("thousands of tasks can be read, in less than a megabyte", manyTasks);
   await watched("nothing is said of a single outcome", tooEarly);
   await watched("old open rounds are spoken of", oldRounds);
   await watched("late outcomes are marked", lateRounds);
@@ -113,6 +114,44 @@ async function axes(watch) {
     const numbers = await page.getByRole("region", { name: /split of the next round/ }).locator("tbody td:nth-child(4)").allTextContents();
     for (const number of numbers) assert.match(number, /[1-9]/, `${id}: ${number}`);
   }
+}
+
+/** With 5,000 tasks, one of which is never reported. */
+async function manyTasks(watch) {
+  const { page, api } = watch;
+  const budget = 10_000;
+  const tasks = numbered(5000).map((name, place) => ({ name, curve: { family: "exponential", scale: 1 + (place % 7) } }));
+  await api.put("/v1/campaigns/many", { problem: { budget, task: tasks } });
+  await api.play("many", 6, random, ({ task }) => task !== "task 1");
+  let bytes = 0;
+  const session = await page.context().newCDPSession(page);
+  await session.send("Network.enable");
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => { bytes += encodedDataLength; });
+  await show(watch, "many");
+  await seen(page.locator(".grid canvas").nth(11));
+  await page.waitForTimeout(500);
+  assert.ok(bytes > 10_000 && bytes < 1_000_000, `the first view has ${bytes} bytes`);
+  console.log(`    first view: ${Math.round(bytes / 1000)} kB`);
+  await page.screenshot({ path: "target/browser/many.png", fullPage: true });
+  const shares = await page.getByRole("region", { name: /split of the next round/ }).locator("tbody td:nth-child(3)").allTextContents();
+  for (const share of shares) assert.match(share, /[1-9]/, `${share} says nothing`);
+  // The point of each curve lies within its picture, and on the curve.
+  const state = await api.get("/v1/campaigns/many");
+  const given = [...state.tasks].sort((a, b) => b.spend - a.spend).slice(0, 12);
+  const colours = await page.locator(".grid canvas").first().evaluate((canvas) => {
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    const [red, green, blue] = getComputedStyle(document.documentElement).getPropertyValue("--point").match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+    const columns = [];
+    for (let place = 0; place < data.length; place += 4) {
+      if (data[place] === red && data[place + 1] === green && data[place + 2] === blue) columns.push((place / 4) % canvas.width / canvas.width);
+    }
+    return [Math.min(...columns), Math.max(...columns)];
+  });
+  assert.ok(colours[0] > 0.25 && colours[1] < 0.75, `the point is at ${colours} of the width; it has ${given[0].spend}`);
+  // The reward of rounds that are never complete is drawn all the same.
+  await seen(page.getByText("what is known of a round that is not complete"));
+  const gain = await page.locator(".facts > div").filter({ hasText: "Reward a round" }).locator("dd").first().textContent();
+  assert.match(gain, /[1-9]/);
 }
 
 async function wholeRounds(watch) {

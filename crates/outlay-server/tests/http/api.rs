@@ -82,6 +82,15 @@ fn ask_and_tell() {
     );
     let curves = client.get(&format!("{SHOP}/curves?points=3")).json();
     assert_eq!(curves["curves"][0]["spend"].as_array().unwrap().len(), 3);
+    let part = client.get(&format!("{SHOP}/curves?points=3&task=b&up_to=0.5")).json();
+    assert_eq!(part["curves"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&part["curves"][0]["task"], &part["curves"][0]["spend"]),
+        (&json!("b"), &json!([0.0, 0.25, 0.5]))
+    );
+    for bad in ["task=z", "up_to=0", "up_to=-1", "up_to=1e9", "up_to=NaN", "up_to=x"] {
+        assert_eq!(client.get(&format!("{SHOP}/curves?{bad}")).code(), "bad-parameter", "{bad}");
+    }
     assert_eq!(client.get("/v1/campaigns").json()["campaigns"][0]["id"], "shop");
 }
 

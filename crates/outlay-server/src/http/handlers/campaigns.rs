@@ -16,6 +16,7 @@ use crate::http::extract::{
     Caller, CampaignId, FreeJson, HasFreePart, QueryParameters, StrictJson,
 };
 use crate::http::parameters::{InCampaign, NamedPage, Page, within};
+use crate::service::CurvePart;
 use crate::shapes::{
     CampaignChange, CampaignList, CampaignState, CurveList, EventList, NewCampaign,
 };
@@ -186,6 +187,10 @@ pub(crate) struct Fineness {
     /// most 100,000 in all.
     #[param(minimum = 2, maximum = 1000)]
     points: Option<u64>,
+    /// Only the curve of this task; those of all tasks if absent.
+    task: Option<String>,
+    /// The largest spend, above 0 and up to the budget; the budget if absent.
+    up_to: Option<f64>,
 }
 
 /// The curves of a campaign's tasks as points to draw.
@@ -214,7 +219,8 @@ pub(crate) async fn curves(
             "points must be at least 2: a curve has a beginning and an end",
         ));
     }
-    Ok(Json(app.service.curves(&id, points).await?))
+    let part = CurvePart { points, task: fineness.task, up_to: fineness.up_to };
+    Ok(Json(app.service.curves(&id, part).await?))
 }
 
 /// Changes whenever anything does that a client waits for. Only the version is compared when a
