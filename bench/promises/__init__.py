@@ -1,0 +1,1 @@
+"""What the oracle proves on each class of problems, next to HiGHS: see `__main__.py`."""
