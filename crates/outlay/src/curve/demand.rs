@@ -88,17 +88,28 @@ impl Smooth {
 pub(crate) enum Concave<'a> {
     Power(&'a Power),
     Exponential(&'a Exponential),
-    Linear { saturates_at: f64 },
+    Linear {
+        saturates_at: f64,
+    },
+    /// Steepness below one.
+    Hill(&'a Hill),
+    /// Steepness one.
+    Hyperbolic(&'a Hill),
+    /// The middle at zero.
+    Logistic(&'a Logistic),
 }
 
 impl<'a> Concave<'a> {
-    /// None if the curve is of another family.
+    /// None if the curve is of another family, or S-shaped.
     pub(crate) fn of(curve: &'a Curve) -> Option<Self> {
         match curve.family() {
             Family::Power(power) if power.exponent() < 1.0 => Some(Self::Power(power)),
             Family::Power(power) => Some(Self::Linear { saturates_at: power.scale() }),
             Family::Saturating(line) => Some(Self::Linear { saturates_at: line.full_at() }),
             Family::Exponential(exponential) => Some(Self::Exponential(exponential)),
+            Family::Hill(hill) if hill.steepness() < 1.0 => Some(Self::Hill(hill)),
+            Family::Hill(hill) if hill.steepness() == 1.0 => Some(Self::Hyperbolic(hill)),
+            Family::Logistic(logistic) if logistic.mid() == 0.0 => Some(Self::Logistic(logistic)),
             _ => None,
         }
     }

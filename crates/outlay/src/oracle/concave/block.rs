@@ -4,7 +4,12 @@ use pulp::{Simd, WithSimd};
 
 use super::expansion::Expansion;
 use super::exponential::ExponentialTasks;
-use super::family::{AssignmentPoint, ExpansionPoint, Family, Totals};
+use super::family::{AssignmentPoint, CurvedDemand, ExpansionPoint, Family, Totals};
+use super::hill::{HillTrial, Positions};
+use super::hill_and_logistic::{
+    AssignHillAndLogistic, ExpandHillAndLogistic, HillAndLogistic, HillAndLogisticMultipliers,
+    LoadHillAndLogistic, TrialHillAndLogistic,
+};
 use super::linear::LinearTasks;
 use super::power::PowerTasks;
 use super::{Demand, concave_family};
@@ -19,6 +24,8 @@ pub(super) struct Block {
     pub(super) power: PowerTasks,
     pub(super) exponential: ExponentialTasks,
     pub(super) linear: LinearTasks,
+    /// None if there are no such tasks.
+    pub(super) hill_and_logistic: Option<Box<HillAndLogistic>>,
     /// The floor of each task; empty if all are zero.
     pub(super) floor: Vec<f64>,
     /// Boxed: it is swapped in every call.
@@ -38,6 +45,7 @@ impl Block {
             linear: LinearTasks::new(start),
             ..Self::default()
         };
+        let mut others = HillAndLogistic::new(start);
         for (offset, (curve, &bounds)) in curves.iter().zip(bounds).enumerate() {
             match concave_family(curve, bounds) {
                 Some(Concave::Power(power)) => block.power.push(offset, power, curve, bounds),
@@ -47,8 +55,19 @@ impl Block {
                 Some(Concave::Linear { saturates_at }) => {
                     block.linear.push(offset, saturates_at, curve, bounds);
                 }
+                Some(Concave::Hill(hill)) => others.hill.push(offset, hill, curve, bounds),
+                Some(Concave::Hyperbolic(hill)) => {
+                    others.hyperbolic.push(offset, hill, curve, bounds);
+                }
+                Some(Concave::Logistic(logistic)) => {
+                    others.logistic.push(offset, logistic, curve, bounds);
+                }
                 None => {}
             }
+        }
+        if others.len() > 0 {
+            others.pad();
+            block.hill_and_logistic = Some(Box::new(others));
         }
         if curves.iter().any(|curve| curve.floor() > 0.0) {
             let floor = |(curve, &bounds): (&Curve, &Bounds)| {
@@ -63,18 +82,26 @@ impl Block {
     }
 
     pub(super) fn smooth_len(&self) -> usize {
-        self.power.index().len() + self.exponential.index().len()
+        let others = self.hill_and_logistic.as_ref().map_or(0, |tasks| tasks.len());
+        self.power.index().len() + self.exponential.index().len() + others
     }
 
     pub(super) fn len(&self) -> usize {
         self.smooth_len() + self.linear.index().len()
     }
 
+    /// The largest elasticity of demand, by which windows of multipliers are limited.
+    pub(super) fn max_elasticity(&self) -> f64 {
+        let others = self.hill_and_logistic.as_ref().map_or(0.0, |tasks| tasks.window_elasticity());
+        self.power.max_elasticity.max(others)
+    }
+
     /// The least upper bound of a smooth task.
     pub(super) fn min_high(&self) -> f64 {
         let power = self.power.bounds().min_high(self.power.index().len());
         let exponential = self.exponential.bounds().min_high(self.exponential.index().len());
-        power.min(exponential)
+        let others = self.hill_and_logistic.as_ref();
+        power.min(exponential).min(others.map_or(f64::INFINITY, |tasks| tasks.min_high()))
     }
 
     /// Writes the values of the references, for [`super::taylor::WarmStart`].
@@ -84,6 +111,11 @@ impl Block {
         }
         for (position, &value) in self.exponential.reference_values().iter().enumerate() {
             values[self.exponential.index().offset(position)] = value;
+        }
+        if let Some(HillAndLogistic { hill, .. }) = self.hill_and_logistic.as_deref() {
+            for (position, &value) in hill.reference_values().iter().enumerate() {
+                values[hill.index().offset(position)] = value;
+            }
         }
     }
 
@@ -107,24 +139,33 @@ impl WithSimd for Load<'_> {
         self.block.power.load(simd, self.values);
         self.block.exponential.load(simd, self.values);
         self.block.linear.load(simd, self.values);
+        if let Some(tasks) = &mut self.block.hill_and_logistic {
+            simd.vectorize(LoadHillAndLogistic { tasks, values: self.values });
+        }
     }
 }
 
-/// Demand of the power tasks and of the exponential ones at a multiplier.
+/// Demand of the power tasks, of the exponential ones, and of Hill and logistic ones at a
+/// multiplier.
 pub(super) struct Trial<'a> {
     pub(super) block: &'a Block,
     pub(super) log_multiplier: f64,
     pub(super) power_demand: &'a mut [f64],
+    pub(super) hill: &'a mut HillTrial,
 }
 
 impl WithSimd for Trial<'_> {
-    type Output = (Demand, Demand);
+    type Output = (Demand, Demand, CurvedDemand);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (Demand, Demand) {
-        let Self { block, log_multiplier, power_demand } = self;
+    fn with_simd<S: Simd>(self, simd: S) -> (Demand, Demand, CurvedDemand) {
+        let Self { block, log_multiplier, power_demand, hill } = self;
         let power = block.power.trial(simd, log_multiplier, power_demand);
-        (power, block.exponential.trial(simd, log_multiplier))
+        let exponential = block.exponential.trial(simd, log_multiplier);
+        let curved = block.hill_and_logistic.as_ref().map_or_else(CurvedDemand::default, |tasks| {
+            simd.vectorize(TrialHillAndLogistic { tasks, log_multiplier, trial: hill })
+        });
+        (power, exponential, curved)
     }
 }
 
@@ -143,7 +184,11 @@ impl WithSimd for MultipliersAt<'_> {
         let (thresholds, weight) = block.linear.weighted_thresholds(simd, share);
         let power = block.power.multipliers_at(simd, share.ln());
         let exponential = block.exponential.multipliers_at(simd, share);
-        (power + exponential + thresholds, block.smooth_len() as f64 + weight)
+        let others = block
+            .hill_and_logistic
+            .as_ref()
+            .map_or(0.0, |tasks| simd.vectorize(HillAndLogisticMultipliers { tasks, share }));
+        (power + exponential + others + thresholds, block.smooth_len() as f64 + weight)
     }
 }
 
@@ -168,6 +213,10 @@ impl WithSimd for Expand<'_> {
             (true, false) => expand::<S, true, false>(simd, block, at, values),
             (false, true) => expand::<S, false, true>(simd, block, at, values),
             (false, false) => expand::<S, false, false>(simd, block, at, values),
+        }
+        if let Some(tasks) = &mut block.hill_and_logistic {
+            let expansion = &mut block.expansion;
+            simd.vectorize(ExpandHillAndLogistic { tasks, at, is_reset, values, expansion });
         }
     }
 }
@@ -199,6 +248,8 @@ pub(super) struct Assign<'a> {
     /// The demand of the power tasks and the level of the exponential ones that `at` steps from.
     pub(super) power_demand: &'a [f64],
     pub(super) exponential_level: &'a [f64],
+    /// The positions of the Hill tasks that `at` steps from; none if there are none.
+    pub(super) hill: Option<&'a Positions>,
     pub(super) values: &'a [f64],
     pub(super) output: Output<'a>,
 }
@@ -215,7 +266,8 @@ impl WithSimd for Assign<'_> {
 impl Assign<'_> {
     #[inline(always)]
     fn assign<S: Simd, const BOUNDED: bool>(self, simd: S) -> Totals {
-        let Self { block, at, power_demand, exponential_level, values, mut output, .. } = self;
+        let Self { block, at, power_demand, exponential_level, hill, values, mut output, .. } =
+            self;
         let Block { power, exponential, linear, floor, .. } = block;
         let mut totals = if power.index().is_empty() {
             Totals::default()
@@ -233,6 +285,11 @@ impl Assign<'_> {
         }
         if !linear.index().is_empty() {
             totals.add(linear.assign::<S, BOUNDED>(simd, at, &[], values, &mut output));
+        }
+        if let (Some(tasks), Some(start)) = (&block.hill_and_logistic, hill) {
+            let output = Output { spend: &mut *output.spend, success: &mut *output.success };
+            let assign = AssignHillAndLogistic { tasks, at, start, values, output };
+            totals.add(simd.vectorize(assign));
         }
         output.success.iter_mut().zip(floor).for_each(|(success, floor)| *success += floor);
         totals

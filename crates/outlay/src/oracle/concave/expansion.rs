@@ -32,6 +32,9 @@ pub(super) struct BoundCrossing {
 pub(super) enum SmoothDemand {
     Power { demand: f64, elasticity: f64 },
     Exponential { level: f64, scale: f64 },
+    Hill { demand: f64, shape: f64, success: f64, rest: f64 },
+    Hyperbolic { reach: f64, half_at: f64 },
+    Logistic { relative_slope: f64, width: f64 },
 }
 
 /// A linear task whose threshold multiplier is within the window.
@@ -258,9 +261,41 @@ impl SmoothDemand {
                 (demand, elasticity * demand)
             }
             Self::Exponential { level, scale } => (scale * (level - step), scale),
+            Self::Hill { demand, shape, success, rest } => {
+                hill_after(demand, shape, (success, rest), step)
+            }
+            Self::Hyperbolic { reach, half_at } => {
+                let reach = reach * exp(-0.5 * step);
+                (reach - half_at, 0.5 * reach)
+            }
+            Self::Logistic { relative_slope, width } => {
+                let success = (1.0 - relative_slope * exp(step)).max(0.0).sqrt();
+                let falls = if success > 0.0 { width / success } else { 0.0 };
+                (2.0 * width * success.atanh(), falls)
+            }
         }
     }
 }
+
+/// Demand and sensitivity of a Hill task a step away from the point, where its success and one less
+/// it are given: Newton's method for the change of its log odds.
+fn hill_after(demand: f64, shape: f64, (success, rest): (f64, f64), step: f64) -> (f64, f64) {
+    let (mut change, mut rate) = (0.0, 1.0 / (shape + 2.0 * success));
+    for _ in 0..MAX_HILL_STEPS {
+        let grown = success * exp(change);
+        let missing = -step - shape * change - 2.0 * log_ratio(rest + grown, 1.0);
+        rate = 1.0 / (shape + 2.0 * grown / (rest + grown));
+        change += rate * missing;
+        if !((rate * missing).abs() > LAST_NEWTON_STEP) {
+            break;
+        }
+    }
+    let demand = demand * exp((1.0 + shape) * change);
+    (demand, (1.0 + shape) * rate * demand)
+}
+
+/// The equation is convex and a window narrow: three or four steps are enough.
+const MAX_HILL_STEPS: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,9 @@ use crate::oracle::evaluation::Output;
 
 /// Tasks of one family in a block, as a struct of arrays.
 pub(super) trait Family {
+    /// What [`Family::expand`] or a trial leaves for [`Family::assign`].
+    type Start: ?Sized;
+
     fn index(&self) -> &FamilyIndex;
 
     fn bounds(&self) -> &BoundArrays;
@@ -27,16 +30,33 @@ pub(super) trait Family {
         expansion: &mut Expansion,
     );
 
-    /// Writes the spends and successes at a multiplier and adds them up. `demand` is what
-    /// [`Family::expand`] or a trial has left; the bounds are ignored unless `BOUNDED`.
+    /// Writes the spends and successes at a multiplier and adds them up. The bounds are ignored
+    /// unless `BOUNDED`.
     fn assign<S: Simd, const BOUNDED: bool>(
         &self,
         simd: S,
         at: &AssignmentPoint,
-        demand: &[f64],
+        start: &Self::Start,
         values: &[f64],
         output: &mut Output<'_>,
     ) -> Totals;
+}
+
+/// Spend above the lower bounds at a multiplier, and its first two derivatives by the multiplier's
+/// logarithm; the sign of the first is changed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct CurvedDemand {
+    pub(super) spend: f64,
+    pub(super) sensitivity: f64,
+    pub(super) curvature: f64,
+}
+
+impl CurvedDemand {
+    pub(super) fn add(&mut self, other: Self) {
+        self.spend += other.spend;
+        self.sensitivity += other.sensitivity;
+        self.curvature += other.curvature;
+    }
 }
 
 /// Where demands are expanded: a window of multipliers around a point, and the reference.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use pulp::Simd;
 
-use crate::numeric::simd::F64x4;
+use crate::numeric::simd::{F64x4, chunks4};
 use crate::problem::Bounds;
 
 /// The positions of a family's tasks within their block. The arrays of a family are in this order
@@ -175,14 +175,37 @@ impl BoundArrays {
         }
     }
 
-    /// What the tasks with a finite level can take above their lower bounds; all have one unless
-    /// some task is worthless.
-    pub(super) fn max_demand(&self, level: &[f64], has_worthless: bool) -> f64 {
+    /// What the tasks with a level above that of worthless ones can take above their lower bounds.
+    pub(super) fn max_demand(&self, level: &[f64], worthless: f64, has_worthless: bool) -> f64 {
         if !has_worthless {
             return self.capacity;
         }
         let capacities = self.high.iter().zip(&self.low).map(|(high, low)| high - low);
-        capacities.zip(level).filter(|(_, level)| **level > f64::NEG_INFINITY).map(|(c, _)| c).sum()
+        capacities.zip(level).filter(|(_, level)| **level > worthless).map(|(c, _)| c).sum()
+    }
+
+    /// Four demands within their bounds; `on_slope` is their success before bounds.
+    #[inline(always)]
+    pub(super) fn apply<S: Simd>(
+        &self,
+        simd: S,
+        chunk: usize,
+        demand: F64x4<S>,
+        on_slope: F64x4<S>,
+    ) -> Bounded<S> {
+        let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
+        let at_chunk = |numbers: &[f64]| F64x4::load(simd, &chunks4(numbers)[chunk]);
+        let (low, high) = (at_chunk(&self.low), at_chunk(&self.high));
+        let at_low = at_chunk(&self.success_at_low);
+        let at_bound = demand.if_gt(low, at_chunk(&self.success_at_high), at_low);
+        let inside = demand.if_between(low, high, one);
+        let spend = demand.max(low).min(high);
+        Bounded {
+            spend,
+            above: spend - low,
+            success: inside.if_gt(zero, on_slope, at_bound),
+            inside,
+        }
     }
 
     pub(super) fn range(&self, position: usize) -> (f64, f64) {
@@ -193,4 +216,15 @@ impl BoundArrays {
     pub(super) fn min_high(&self, tasks: usize) -> f64 {
         self.high[..tasks].iter().copied().fold(f64::INFINITY, f64::min)
     }
+}
+
+/// Four demands within their bounds.
+#[derive(Clone, Copy)]
+pub(super) struct Bounded<S: Simd> {
+    pub(super) spend: F64x4<S>,
+    /// Spend above the lower bound.
+    pub(super) above: F64x4<S>,
+    pub(super) success: F64x4<S>,
+    /// One for a task strictly between its bounds, else zero.
+    pub(super) inside: F64x4<S>,
 }

@@ -83,6 +83,8 @@ impl LinearTasks {
 }
 
 impl Family for LinearTasks {
+    type Start = [f64];
+
     fn index(&self) -> &FamilyIndex {
         &self.index
     }

@@ -2,7 +2,9 @@
 //! tasks.
 //!
 //! In the logarithm of the multiplier the demand of a power task is an exponential, that of an
-//! exponential task a line, and a linear task takes all or nothing. The multiplier search asks for
+//! exponential task a line, and a linear task takes all or nothing. The demand of a logistic task
+//! and of a Hill task with steepness one has a closed form; that of other Hill tasks is the root of
+//! an equation ([`hill_inverse`]). The multiplier search asks for
 //! the demand at trial multipliers ([`ConcaveTasks::trial`]). Where every task is concave and
 //! little has changed since the last call, [`TaylorSolver`] needs no search: it expands the demand
 //! around the last multiplier. Both end with the same pass that writes spends and successes.
@@ -11,8 +13,13 @@ mod block;
 mod expansion;
 mod exponential;
 mod family;
+mod hill;
+mod hill_and_logistic;
+mod hill_inverse;
+mod hyperbolic;
 mod index;
 mod linear;
+mod logistic;
 mod power;
 mod taylor;
 #[cfg(test)]
@@ -33,7 +40,8 @@ use crate::numeric::exp_log::TINY;
 use crate::numeric::simd::with_simd4;
 use crate::problem::Bounds;
 use block::{Assign, BLOCK, Block, Load, MultipliersAt, Trial};
-use family::{AssignmentPoint, Family, Totals};
+use family::{AssignmentPoint, CurvedDemand, Family, Totals};
+use hill::HillTrial;
 use threads::Threads;
 
 /// Spend above the lower bounds at a multiplier, and by how much it falls per unit of the
@@ -42,6 +50,22 @@ use threads::Threads;
 pub(super) struct Demand {
     pub(super) spend: f64,
     pub(super) sensitivity: f64,
+}
+
+/// What a trial leaves for the next one and for the assignment.
+#[derive(Debug, Default)]
+pub(super) struct TrialState {
+    /// The unbounded demand of each power task.
+    power_demand: Vec<f64>,
+    /// The positions of the Hill tasks, by block.
+    hill: Vec<HillTrial>,
+}
+
+impl TrialState {
+    /// To be called before the first trial with other values or tasks.
+    pub(super) fn reset(&mut self) {
+        self.hill.iter_mut().for_each(|trial| trial.log_multiplier = None);
+    }
 }
 
 /// The family of a task that is handled in bulk: none if its curve is of another family or it has a
@@ -80,7 +104,7 @@ impl ConcaveTasks {
         let blocks: Vec<Block> = parts
             .map(|(number, (curves, bounds))| Block::new(number * BLOCK, curves, bounds))
             .collect();
-        let elasticities = blocks.iter().map(|block| block.power.max_elasticity);
+        let elasticities = blocks.iter().map(Block::max_elasticity);
         Self {
             arch: Arch::new(),
             threads: Threads::default(),
@@ -117,25 +141,30 @@ impl ConcaveTasks {
         }
     }
 
-    /// Demand of the power tasks and of the exponential tasks at a multiplier. The unbounded demand
-    /// of each power task is left in `power_demand`.
+    /// Demand of the power tasks and of the other smooth tasks at a multiplier, and the curvature of
+    /// the latter: how fast its sensitivity falls per unit of the multiplier's logarithm.
     pub(super) fn trial(
         &self,
         log_multiplier: f64,
-        power_demand: &mut Vec<f64>,
-    ) -> (Demand, Demand) {
+        state: &mut TrialState,
+    ) -> (Demand, Demand, f64) {
         let padded = |block: &Block| block.power.index().padded_len();
-        power_demand.resize(self.blocks.iter().map(padded).sum(), 0.0);
-        let (mut power, mut exponential) = (Demand::default(), Demand::default());
-        let mut rest = &mut power_demand[..];
-        for block in &self.blocks {
+        state.power_demand.resize(self.blocks.iter().map(padded).sum(), 0.0);
+        state.hill.resize_with(self.blocks.len().max(state.hill.len()), HillTrial::default);
+        let (mut power, mut others, mut curvature) = (Demand::default(), Demand::default(), 0.0);
+        let mut rest = &mut state.power_demand[..];
+        for (block, hill) in self.blocks.iter().zip(&mut state.hill) {
             let (power_demand, after) = rest.split_at_mut(padded(block));
             rest = after;
-            let demand = with_simd4(self.arch, Trial { block, log_multiplier, power_demand });
+            let trial = Trial { block, log_multiplier, power_demand, hill };
+            let demand = with_simd4(self.arch, trial);
             power.add(demand.0);
-            exponential.add(demand.1);
+            others.add(demand.1);
+            let CurvedDemand { spend, sensitivity, .. } = demand.2;
+            others.add(Demand { spend, sensitivity });
+            curvature += demand.2.curvature;
         }
-        (power, exponential)
+        (power, others, curvature)
     }
 
     /// Whether the demands of a trial can be moved by a step of the multiplier's logarithm.
@@ -149,6 +178,7 @@ impl ConcaveTasks {
         let mut smooth = 0.0;
         for block in &self.blocks {
             smooth += block.power.max_demand() + block.exponential.max_demand();
+            smooth += block.hill_and_logistic.as_ref().map_or(0.0, |tasks| tasks.max_demand());
             // A task without value has its threshold at zero, and so has padding.
             breakpoints.extend(&block.linear.threshold, &block.linear.capacity);
         }
@@ -178,7 +208,7 @@ impl ConcaveTasks {
         &self,
         multiplier: f64,
         step: f64,
-        power_demand: &[f64],
+        state: &TrialState,
         values: &[f64],
         output: &mut Output<'_>,
         mut tie: impl FnMut(usize, f64, f64),
@@ -190,10 +220,11 @@ impl ConcaveTasks {
             free: self.free,
             is_tiny: true,
         };
-        let (mut totals, mut rest) = (Totals::default(), power_demand);
+        let (mut totals, mut rest) = (Totals::default(), &state.power_demand[..]);
         let parts = output.spend.chunks_mut(BLOCK).zip(output.success.chunks_mut(BLOCK));
-        for ((block, values), (spend, success)) in
-            self.blocks.iter().zip(values.chunks(BLOCK)).zip(parts)
+        let blocks = self.blocks.iter().zip(&state.hill);
+        for (((block, hill), values), (spend, success)) in
+            blocks.zip(values.chunks(BLOCK)).zip(parts)
         {
             let (power_demand, after) = rest.split_at(block.power.index().padded_len());
             rest = after;
@@ -203,6 +234,7 @@ impl ConcaveTasks {
                 is_bounded: true,
                 power_demand,
                 exponential_level: &block.exponential.level,
+                hill: Some(&hill.positions),
                 values,
                 output: Output { spend, success },
             };

@@ -527,6 +527,7 @@ fn assign_blocks(
             is_bounded,
             power_demand: &block.power.demand,
             exponential_level: &block.exponential.expanded_level,
+            hill: block.hill_and_logistic.as_ref().map(|tasks| &tasks.hill.expanded),
             values,
             output,
         };

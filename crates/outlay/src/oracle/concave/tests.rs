@@ -11,6 +11,9 @@ enum Families {
     Power,
     Exponential,
     Linear,
+    Hill,
+    Hyperbolic,
+    Logistic,
     Mixed,
 }
 
@@ -29,7 +32,10 @@ fn problem(kind: Kind, random: &mut Random) -> Problem {
             Families::Power => 0,
             Families::Exponential => 1,
             Families::Linear => 2,
-            Families::Mixed => (4.0 * random.uniform()) as usize,
+            Families::Hill => 4,
+            Families::Hyperbolic => 5,
+            Families::Logistic => 6,
+            Families::Mixed => (7.0 * random.uniform()) as usize,
         };
         let scale = share * random.between(0.3, 5.0);
         let curve = match family {
@@ -39,7 +45,10 @@ fn problem(kind: Kind, random: &mut Random) -> Problem {
             ),
             1 => Curve::exponential(scale),
             2 => Curve::saturating(scale),
-            _ => Curve::power(1.0, scale),
+            3 => Curve::power(1.0, scale),
+            4 => Curve::hill(scale, random.between(0.2, 0.999)),
+            5 => Curve::hill(scale, 1.0),
+            _ => Curve::logistic(0.0, scale),
         };
         let mut curve = curve.unwrap();
         if kind.has_floors && random.uniform() < 0.5 {
@@ -120,7 +129,15 @@ fn check_against_curves(problem: &Problem, values: &[f64], budget: f64, answer: 
 }
 
 fn all_kinds() -> impl Iterator<Item = Kind> {
-    let families = [Families::Power, Families::Exponential, Families::Linear, Families::Mixed];
+    let families = [
+        Families::Power,
+        Families::Exponential,
+        Families::Linear,
+        Families::Hill,
+        Families::Hyperbolic,
+        Families::Logistic,
+        Families::Mixed,
+    ];
     families.into_iter().flat_map(|families| {
         [
             (2, false, false),

@@ -2,6 +2,7 @@
 
 use super::counted::Counted;
 use crate::numeric::compensated::Sum;
+use crate::oracle::concave::TrialState;
 use crate::oracle::evaluation::Output;
 use crate::oracle::multiplier::on_branch;
 use crate::oracle::prepared::PreparedProblem;
@@ -67,7 +68,7 @@ pub(super) struct DualFunction {
     pub(super) is_funded_below: Vec<bool>,
     pub(super) is_funded_above: Vec<bool>,
     /// Where the concave tasks write.
-    demands: Vec<f64>,
+    demands: TrialState,
     scratch: [Vec<f64>; 2],
     /// The number of curves evaluated.
     pub(super) evaluations: u64,
@@ -81,6 +82,7 @@ impl DualFunction {
         self.tasks.clear();
         self.rest.clear();
         self.evaluations = 0;
+        self.demands.reset();
         self.scratch[0].resize(prepared.spend_len(), 0.0);
         self.scratch[1].resize(prepared.curves.len(), 0.0);
     }

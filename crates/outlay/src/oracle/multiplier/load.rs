@@ -10,6 +10,7 @@ impl MultiplierSearch {
         self.breakpoints.clear();
         self.branch_tasks.clear();
         self.dropped_jumps = 0.0;
+        self.demands.reset();
         let mut max_demand =
             view.concave.load_breakpoints(&mut self.breakpoints) + self.load_sigmoids(view);
         for domain in view.individual() {

@@ -19,6 +19,7 @@ mod next_trial;
 mod relaxation;
 mod view;
 
+use super::concave::TrialState;
 use super::domain::Form;
 use super::sigmoid::{ActiveSet, Aggregate, Assignment, Sigmoids, TiedTask};
 use super::tolerances::BUDGET_TOLERANCE;
@@ -52,8 +53,8 @@ pub(super) struct MultiplierSearch {
     dropped_jumps: f64,
     /// The breakpoints between a trial and the solution of its model.
     crossed: Vec<Breakpoint>,
-    /// The demands of the power tasks at the last trial.
-    demands: Vec<f64>,
+    /// The demands of the concave tasks at the last trial.
+    demands: TrialState,
     /// From the logarithm of that multiplier to that of the multiplier found.
     demand_step: f64,
     /// The S-shaped tasks that may be on their branch, and the breakpoints at which they enter it:
@@ -223,10 +224,11 @@ impl MultiplierSearch {
     }
 
     fn evaluate(&mut self, view: View<'_>, multiplier: f64) -> Trial {
-        let (power, mut linear) = view.concave.trial(multiplier.ln(), &mut self.demands);
+        let (power, mut linear, mut curvature) =
+            view.concave.trial(multiplier.ln(), &mut self.demands);
         self.demand_step = 0.0;
         let (jumped, tied) = self.breakpoints.above_and_at(multiplier);
-        let (mut joining, mut curvature) = (tied, 0.0);
+        let mut joining = tied;
         for task in self.branch_tasks.iter().filter(|task| task.tie_multiplier >= multiplier) {
             let (spend, fall) = on_branch(view, task.domain as usize, multiplier);
             if task.tie_multiplier > multiplier {

@@ -1,0 +1,199 @@
+//! The inverse of the derivative of a Hill curve, four curves at a time.
+//!
+//! With `p` the success, `t = ln(p / (1 - p))` and `shape = 1 / steepness - 1`, the curve has the
+//! slope of the multiplier where
+//!
+//! ```text
+//! shape * t + 2 ln(1 + e^t) = level,   level = ln(value * height * steepness / half_at / multiplier)
+//! ```
+//!
+//! The left-hand side is increasing and convex in `t`. [`solve`] finds the root from any level;
+//! [`advance`] follows it to a nearby level by a Taylor series, without an exponential or a
+//! logarithm. The derivative of `p` by the level is `p (1 - p) / (shape + 2 p)`, which gives the
+//! series term by term.
+
+use std::f64::consts::LN_2;
+
+use pulp::Simd;
+
+use crate::numeric::simd::F64x4;
+
+/// Where four tasks are on their curves.
+#[derive(Clone, Copy)]
+pub(super) struct Position<S: Simd> {
+    /// Success before floor and ceiling, and one less it, each to full relative accuracy.
+    pub(super) success: F64x4<S>,
+    pub(super) rest: F64x4<S>,
+    /// How fast `t` grows with the level: `1 / (shape + 2 * success)`.
+    pub(super) rate: F64x4<S>,
+}
+
+impl<S: Simd> Position<S> {
+    /// The spend; `worth` is value times height times steepness, divided by the multiplier.
+    #[inline(always)]
+    pub(super) fn demand(self, worth: F64x4<S>) -> F64x4<S> {
+        worth * (self.success * self.rest)
+    }
+
+    /// The elasticity of the spend: how fast its logarithm grows with the level.
+    #[inline(always)]
+    pub(super) fn elasticity(self, shape: F64x4<S>) -> F64x4<S> {
+        (shape + 1.0) * self.rate
+    }
+
+    /// How fast the logarithm of the elasticity grows with the level.
+    #[inline(always)]
+    pub(super) fn bend(self) -> F64x4<S> {
+        self.success * self.rest * self.rate * self.rate * -2.0
+    }
+
+    #[inline(always)]
+    pub(super) fn to_arrays(self) -> [[f64; 4]; 3] {
+        [self.success.to_array(), self.rest.to_array(), self.rate.to_array()]
+    }
+
+    #[inline(always)]
+    pub(super) fn from_arrays(simd: S, [success, rest, rate]: &[[f64; 4]; 3]) -> Self {
+        let load = |numbers: &[f64; 4]| F64x4::load(simd, numbers);
+        Self { success: load(success), rest: load(rest), rate: load(rate) }
+    }
+}
+
+/// The last term of a series may be at most this share of `p (1 - p)`: the next one is then below
+/// rounding.
+const MAX_LAST_TERM: f64 = 2e-14;
+/// The weight of the term before it, in case that the last one is small by chance.
+const LAST_BUT_ONE: f64 = 1.0 / 32.0;
+/// `1 / n`.
+const INVERSE: [f64; 9] =
+    [0.0, 1.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 1.0 / 5.0, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0];
+
+/// The positions where the levels are larger by `step`, by a series of `ORDER` terms; none if it is
+/// not accurate for all four.
+#[inline(always)]
+pub(super) fn advance<S: Simd, const ORDER: usize>(
+    simd: S,
+    from: Position<S>,
+    shape: F64x4<S>,
+    step: F64x4<S>,
+) -> Option<Position<S>> {
+    let zero = F64x4::splat(simd, 0.0);
+    let Position { success, rest, rate } = from;
+    let spread = success * rest;
+    let skew = rest - success;
+    // Terms of the series of the success, and of its square without those of `success` itself.
+    let (mut terms, mut squares) = ([zero; 9], [zero; 9]);
+    terms[1] = rate * spread * step;
+    let mut change = terms[1];
+    for n in 2..=ORDER {
+        let mut square = zero;
+        for k in 1..=(n - 1) / 2 {
+            square = terms[k].mul_add(terms[n - k], square);
+        }
+        square = square + square;
+        if n % 2 == 0 {
+            square = terms[n / 2].mul_add(terms[n / 2], square);
+        }
+        squares[n] = square;
+        let slope = terms[n - 1].mul_add(skew, zero - squares[n - 1]);
+        terms[n] = rate * (step * INVERSE[n]).mul_add(slope, zero - square);
+        change = change + terms[n];
+    }
+    let last = terms[ORDER - 1].abs().mul_add(F64x4::splat(simd, LAST_BUT_ONE), terms[ORDER].abs());
+    if !last.all_le(spread * MAX_LAST_TERM) {
+        return None;
+    }
+    let success = success + change;
+    let rate = F64x4::splat(simd, 1.0) / (success + success + shape);
+    Some(Position { success, rest: rest - change, rate })
+}
+
+/// `t` is searched for up to this far from zero: beyond, `p` or `1 - p` is negligible.
+const MAX_LOG_ODDS: f64 = 700.0;
+/// One or two steps suffice unless the steepness is close to one.
+const MAX_STEPS: usize = 60;
+/// `(2 ln 2)²`: with it the square root below has the value of the logarithm at zero.
+const ROOT_OFFSET: f64 = 4.0 * LN_2 * LN_2;
+
+/// The positions at the given levels.
+#[inline(always)]
+pub(super) fn solve<S: Simd>(simd: S, level: F64x4<S>, shape: F64x4<S>) -> Position<S> {
+    let level = level.max(shape * -MAX_LOG_ODDS).min((shape + 2.0) * MAX_LOG_ODDS);
+    let mut log_odds = rough_step(simd, first_guess(simd, level, shape), level, shape);
+    for _ in 0..MAX_STEPS {
+        let (position, at) = evaluate(simd, log_odds, shape);
+        let step = level - at;
+        if let Some(found) = advance::<S, 6>(simd, position, shape, step) {
+            return found;
+        }
+        log_odds = halley(simd, log_odds, position, step);
+    }
+    evaluate(simd, log_odds, shape).0
+}
+
+/// The root with `t + sqrt(t² + (2 ln 2)²)` in place of `2 ln(1 + e^t)`, which it exceeds by at
+/// most 0.21: a quadratic equation.
+#[inline(always)]
+fn first_guess<S: Simd>(simd: S, level: F64x4<S>, shape: F64x4<S>) -> F64x4<S> {
+    let zero = F64x4::splat(simd, 0.0);
+    let slope = shape + 1.0;
+    let product = shape * (shape + 2.0);
+    let offset = F64x4::splat(simd, ROOT_OFFSET);
+    let root = level.mul_add(level, product * offset).sqrt();
+    // Two forms of the same root, each without cancellation on its side of zero.
+    let above = level.mul_add(level, zero - offset);
+    let numerator = level.if_gt(zero, above, slope.mul_add(level, zero - root));
+    let denominator = level.if_gt(zero, slope.mul_add(level, root), product);
+    numerator / denominator
+}
+
+/// A step of Halley's method with rough functions.
+#[inline(always)]
+fn rough_step<S: Simd>(simd: S, log_odds: F64x4<S>, level: F64x4<S>, shape: F64x4<S>) -> F64x4<S> {
+    let number = |number: f64| F64x4::splat(simd, number);
+    let small = (number(0.0) - log_odds.abs()).exp_rough();
+    // ln(1 + small) = 2 artanh(small / (2 + small)).
+    let s = small / (small + 2.0);
+    let square = s * s;
+    let tail = square.mul_add(number(1.0 / 7.0), number(1.0 / 5.0));
+    let tail = square.mul_add(tail, number(1.0 / 3.0));
+    let log = (s + s) * square.mul_add(tail, number(1.0));
+    let (position, at) = position_at(simd, log_odds, small, log, shape);
+    halley(simd, log_odds, position, level - at)
+}
+
+/// The positions at given `t`, and their levels.
+#[inline(always)]
+fn evaluate<S: Simd>(simd: S, log_odds: F64x4<S>, shape: F64x4<S>) -> (Position<S>, F64x4<S>) {
+    let small = (F64x4::splat(simd, 0.0) - log_odds.abs()).exp();
+    position_at(simd, log_odds, small, (small + 1.0).ln(), shape)
+}
+
+/// The same, given `small = e^-|t|` and `log = ln(1 + small)`.
+#[inline(always)]
+fn position_at<S: Simd>(
+    simd: S,
+    log_odds: F64x4<S>,
+    small: F64x4<S>,
+    log: F64x4<S>,
+    shape: F64x4<S>,
+) -> (Position<S>, F64x4<S>) {
+    let (zero, one) = (F64x4::splat(simd, 0.0), F64x4::splat(simd, 1.0));
+    let larger = one / (small + 1.0);
+    let smaller = small * larger;
+    let success = log_odds.if_gt(zero, larger, smaller);
+    let rest = log_odds.if_gt(zero, smaller, larger);
+    let softplus = log_odds.max(zero) + log;
+    let level = shape.mul_add(log_odds, softplus + softplus);
+    (Position { success, rest, rate: one / (success + success + shape) }, level)
+}
+
+/// A step of Halley's method towards a level that is larger by `step`.
+#[inline(always)]
+fn halley<S: Simd>(simd: S, log_odds: F64x4<S>, at: Position<S>, step: F64x4<S>) -> F64x4<S> {
+    let number = |number: f64| F64x4::splat(simd, number);
+    let newton = step * at.rate;
+    let curvature = at.success * at.rest * at.rate;
+    let next = log_odds + newton / newton.mul_add(curvature, number(1.0)).max(number(0.5));
+    next.max(number(-MAX_LOG_ODDS)).min(number(MAX_LOG_ODDS))
+}
