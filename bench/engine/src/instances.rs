@@ -34,6 +34,14 @@ pub enum Kind {
     Power,
     /// Power, exponential and saturating curves, a third each.
     Concave,
+    /// Exponential curves alone.
+    Exponential,
+    /// Hill curves with steepness 0.3 to 0.95.
+    ConcaveHill,
+    /// Hill curves with steepness one.
+    Hyperbolic,
+    /// Logistic curves with their middle at zero.
+    ConcaveLogistic,
     /// Hill curves with steepness 1.5 to 5; about a fifth of them are funded.
     Hill,
     /// One to four jumps a task.
@@ -73,9 +81,15 @@ fn curve(kind: Kind, task: usize, tasks: usize, random: &mut Random) -> Curve {
         Kind::Power => Curve::power(random.between(0.2, 0.9), random.between(0.5, 4.0)),
         Kind::Concave => match task % 3 {
             0 => Ok(self::curve(Kind::Power, task, tasks, random)),
-            1 => Curve::exponential(share * random.between(0.3, 5.0)),
+            1 => Ok(self::curve(Kind::Exponential, task, tasks, random)),
             _ => Curve::saturating(share * random.between(0.3, 5.0)),
         },
+        Kind::Exponential => Curve::exponential(share * random.between(0.3, 5.0)),
+        Kind::ConcaveHill => {
+            Curve::hill(share * random.between(0.3, 5.0), random.between(0.3, 0.95))
+        }
+        Kind::Hyperbolic => Curve::hill(share * random.between(0.3, 5.0), 1.0),
+        Kind::ConcaveLogistic => Curve::logistic(0.0, share * random.between(0.3, 5.0)),
         Kind::Hill => Curve::hill(share * random.between(0.5, 8.0), random.between(1.5, 5.0)),
         Kind::Steps => steps(share, 1 + (4.0 * random.uniform()) as usize, random),
         Kind::Stairs { jumps } => steps(share, jumps, random),

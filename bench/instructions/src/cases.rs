@@ -44,6 +44,10 @@ pub(crate) fn all() -> Vec<Case> {
     let kinds = [
         ("power", Kind::Power),
         ("mixed", Kind::Concave),
+        ("exponential", Kind::Exponential),
+        ("hill_below_1", Kind::ConcaveHill),
+        ("hill_1", Kind::Hyperbolic),
+        ("logistic_mid_0", Kind::ConcaveLogistic),
         ("hill", Kind::Hill),
         ("steps", Kind::Steps),
     ];

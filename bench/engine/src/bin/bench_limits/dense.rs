@@ -8,7 +8,14 @@ use outlay_bench_engine::instances::{Kind, instance};
 use outlay_bench_engine::limits::{Exponentials, Triad};
 use outlay_bench_engine::solve::{Cold, Warm};
 
-const CASES: [(&str, Kind); 2] = [("power", Kind::Power), ("mixed", Kind::Concave)];
+const CASES: [(&str, Kind); 6] = [
+    ("power", Kind::Power),
+    ("mixed", Kind::Concave),
+    ("exponential", Kind::Exponential),
+    ("hill, steepness below 1", Kind::ConcaveHill),
+    ("hill, steepness 1", Kind::Hyperbolic),
+    ("logistic, mid 0", Kind::ConcaveLogistic),
+];
 
 pub(crate) fn measure(effort: Effort) -> Vec<Value> {
     let sizes = [10, 100, 10_000, 1_000_000];
