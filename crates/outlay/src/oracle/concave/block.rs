@@ -4,11 +4,11 @@ use pulp::{Simd, WithSimd};
 
 use super::expansion::Expansion;
 use super::exponential::ExponentialTasks;
-use super::family::{AssignmentPoint, CurvedDemand, ExpansionPoint, Family, Totals};
-use super::hill::{HillTrial, Positions};
+use super::family::{AssignmentPoint, ExpansionPoint, Family, Totals};
+use super::hill::Positions;
 use super::hill_and_logistic::{
     AssignHillAndLogistic, ExpandHillAndLogistic, HillAndLogistic, HillAndLogisticMultipliers,
-    LoadHillAndLogistic, TrialHillAndLogistic,
+    LoadHillAndLogistic,
 };
 use super::linear::LinearTasks;
 use super::power::PowerTasks;
@@ -145,27 +145,21 @@ impl WithSimd for Load<'_> {
     }
 }
 
-/// Demand of the power tasks, of the exponential ones, and of Hill and logistic ones at a
-/// multiplier.
+/// Demand of the power tasks and of the exponential ones at a multiplier.
 pub(super) struct Trial<'a> {
     pub(super) block: &'a Block,
     pub(super) log_multiplier: f64,
     pub(super) power_demand: &'a mut [f64],
-    pub(super) hill: &'a mut HillTrial,
 }
 
 impl WithSimd for Trial<'_> {
-    type Output = (Demand, Demand, CurvedDemand);
+    type Output = (Demand, Demand);
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> (Demand, Demand, CurvedDemand) {
-        let Self { block, log_multiplier, power_demand, hill } = self;
+    fn with_simd<S: Simd>(self, simd: S) -> (Demand, Demand) {
+        let Self { block, log_multiplier, power_demand } = self;
         let power = block.power.trial(simd, log_multiplier, power_demand);
-        let exponential = block.exponential.trial(simd, log_multiplier);
-        let curved = block.hill_and_logistic.as_ref().map_or_else(CurvedDemand::default, |tasks| {
-            simd.vectorize(TrialHillAndLogistic { tasks, log_multiplier, trial: hill })
-        });
-        (power, exponential, curved)
+        (power, block.exponential.trial(simd, log_multiplier))
     }
 }
 
@@ -184,10 +178,10 @@ impl WithSimd for MultipliersAt<'_> {
         let (thresholds, weight) = block.linear.weighted_thresholds(simd, share);
         let power = block.power.multipliers_at(simd, share.ln());
         let exponential = block.exponential.multipliers_at(simd, share);
-        let others = block
-            .hill_and_logistic
-            .as_ref()
-            .map_or(0.0, |tasks| simd.vectorize(HillAndLogisticMultipliers { tasks, share }));
+        let others = match &block.hill_and_logistic {
+            Some(tasks) => simd.vectorize(HillAndLogisticMultipliers { tasks, share }),
+            None => 0.0,
+        };
         (power + exponential + others + thresholds, block.smooth_len() as f64 + weight)
     }
 }

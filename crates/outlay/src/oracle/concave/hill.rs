@@ -148,6 +148,7 @@ impl HillTasks {
     pub(super) fn trial<S: Simd>(
         &self,
         simd: S,
+        multiplier: f64,
         log_multiplier: f64,
         trial: &mut HillTrial,
     ) -> CurvedDemand {
@@ -155,18 +156,22 @@ impl HillTasks {
         let zero = F64x4::splat(simd, 0.0);
         let (mut spend, mut sensitivity, mut curvature) = (zero, zero, zero);
         let step = trial.step_to(log_multiplier);
-        let per_multiplier = (-log_multiplier).exp();
+        let per_multiplier = 1.0 / multiplier;
         trial.positions.resize(self.index.padded_len());
         for chunk in self.index.chunks() {
             let shape = at_chunk(&self.shape, chunk);
-            let near = step.and_then(|step| {
+            // Closures would be compiled without the vector instructions.
+            let near = if let Some(step) = step {
                 let from = trial.positions.load(simd, chunk);
                 advance::<S, 8>(simd, from, shape, F64x4::splat(simd, step))
-            });
-            let position = near.unwrap_or_else(|| {
-                let level = at_chunk(&self.level, chunk) - log_multiplier;
-                solve(simd, level, shape)
-            });
+            } else {
+                None
+            };
+            let position = if let Some(position) = near {
+                position
+            } else {
+                solve(simd, at_chunk(&self.level, chunk) - log_multiplier, shape)
+            };
             trial.positions.store(position, chunk);
             let free = position.demand(at_chunk(&self.worth, chunk) * per_multiplier);
             let low = at_chunk(&self.bounds.low, chunk);
@@ -272,7 +277,9 @@ impl Family for HillTasks {
                 let is_near = series.are_near(simd, ratio, zero);
                 if is_near { advance::<S, 8>(simd, from, shapes, step) } else { None }
             };
-            let position = near.unwrap_or_else(|| {
+            let position = if let Some(position) = near {
+                position
+            } else {
                 expansion.are_values_valid &= are_valid(simd, value);
                 let mut reset = Reset {
                     base_level: &chunks4(base_level)[chunk],
@@ -288,7 +295,7 @@ impl Family for HillTasks {
                 let (reference, found) = (reset.reference, reset.found);
                 self.reference.store(Position::from_arrays(simd, &reference), chunk);
                 Position::from_arrays(simd, &found)
-            });
+            };
             self.expanded.store(position, chunk);
             let worth = value * at_chunk(height) * at_chunk(steepness);
             let free = position.demand(worth * per_multiplier);
@@ -333,12 +340,14 @@ impl Family for HillTasks {
             let (value, shapes, height) =
                 (reader.load(simd, chunk), at_chunk(shape), at_chunk(height));
             let from = start.load(simd, chunk);
-            let position = advance::<S, 4>(simd, from, shapes, step)
-                .or_else(|| advance::<S, 8>(simd, from, shapes, step))
-                .unwrap_or_else(|| {
-                    let level = at_chunk(base_level) + value.ln() - at.multiplier.ln();
-                    solve(simd, level, shapes)
-                });
+            let position = if let Some(position) = advance::<S, 4>(simd, from, shapes, step) {
+                position
+            } else if let Some(position) = advance::<S, 8>(simd, from, shapes, step) {
+                position
+            } else {
+                let level = at_chunk(base_level) + value.ln() - at.multiplier.ln();
+                solve(simd, level, shapes)
+            };
             let free = position.demand(value * height * at_chunk(steepness) * per_multiplier);
             let on_slope = height * position.success;
             let falls = free * position.elasticity(shapes);
@@ -403,9 +412,12 @@ impl WithSimd for &mut Reset<'_> {
         self.found = self.reference;
         if self.shift != 0.0 {
             let step = F64x4::splat(simd, -self.shift);
-            self.found = advance::<S, 8>(simd, reference, shape, step)
-                .unwrap_or_else(|| solve(simd, level - self.shift, shape))
-                .to_arrays();
+            let near = advance::<S, 8>(simd, reference, shape, step);
+            self.found = if let Some(position) = near {
+                position.to_arrays()
+            } else {
+                solve(simd, level - self.shift, shape).to_arrays()
+            };
         }
     }
 }

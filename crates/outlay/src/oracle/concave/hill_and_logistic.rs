@@ -79,6 +79,7 @@ impl WithSimd for LoadHillAndLogistic<'_> {
 /// Demand at a multiplier.
 pub(super) struct TrialHillAndLogistic<'a> {
     pub(super) tasks: &'a HillAndLogistic,
+    pub(super) multiplier: f64,
     pub(super) log_multiplier: f64,
     pub(super) trial: &'a mut HillTrial,
 }
@@ -88,9 +89,8 @@ impl WithSimd for TrialHillAndLogistic<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> CurvedDemand {
-        let Self { tasks, log_multiplier, trial } = self;
-        let multiplier = log_multiplier.exp();
-        let mut demand = tasks.hill.trial(simd, log_multiplier, trial);
+        let Self { tasks, multiplier, log_multiplier, trial } = self;
+        let mut demand = tasks.hill.trial(simd, multiplier, log_multiplier, trial);
         demand.add(tasks.hyperbolic.trial(simd, multiplier));
         demand.add(tasks.logistic.trial(simd, multiplier));
         demand

@@ -64,12 +64,8 @@ impl<S: Simd> Position<S> {
 const MAX_LAST_TERM: f64 = 2e-14;
 /// The weight of the term before it, in case that the last one is small by chance.
 const LAST_BUT_ONE: f64 = 1.0 / 32.0;
-/// `1 / n`.
-const INVERSE: [f64; 9] =
-    [0.0, 1.0, 1.0 / 2.0, 1.0 / 3.0, 1.0 / 4.0, 1.0 / 5.0, 1.0 / 6.0, 1.0 / 7.0, 1.0 / 8.0];
-
-/// The positions where the levels are larger by `step`, by a series of `ORDER` terms; none if it is
-/// not accurate for all four.
+/// The positions where the levels are larger by `step`, by a series of `ORDER` terms (4, 6 or 8);
+/// none if it is not accurate for all four.
 #[inline(always)]
 pub(super) fn advance<S: Simd, const ORDER: usize>(
     simd: S,
@@ -81,25 +77,36 @@ pub(super) fn advance<S: Simd, const ORDER: usize>(
     let Position { success, rest, rate } = from;
     let spread = success * rest;
     let skew = rest - success;
-    // Terms of the series of the success, and of its square without those of `success` itself.
-    let (mut terms, mut squares) = ([zero; 9], [zero; 9]);
-    terms[1] = rate * spread * step;
-    let mut change = terms[1];
-    for n in 2..=ORDER {
-        let mut square = zero;
-        for k in 1..=(n - 1) / 2 {
-            square = terms[k].mul_add(terms[n - k], square);
+    // The terms of the series of the success. `s2` and so on are those of its square without the
+    // products with the first term.
+    let next = |term: F64x4<S>, square: F64x4<S>, next_square: F64x4<S>, inverse: f64| {
+        let slope = term.mul_add(skew, zero - square);
+        rate * (step * inverse).mul_add(slope, zero - next_square)
+    };
+    let twice = |sum: F64x4<S>| sum + sum;
+    let p1 = rate * spread * step;
+    let s2 = p1 * p1;
+    let p2 = next(p1, zero, s2, 1.0 / 2.0);
+    let s3 = twice(p1 * p2);
+    let p3 = next(p2, s2, s3, 1.0 / 3.0);
+    let s4 = p2.mul_add(p2, twice(p1 * p3));
+    let p4 = next(p3, s3, s4, 1.0 / 4.0);
+    let (mut change, mut last) = ((p1 + p2) + (p3 + p4), [p3, p4]);
+    if ORDER > 4 {
+        let s5 = twice(p1.mul_add(p4, p2 * p3));
+        let p5 = next(p4, s4, s5, 1.0 / 5.0);
+        let s6 = p3.mul_add(p3, twice(p1.mul_add(p5, p2 * p4)));
+        let p6 = next(p5, s5, s6, 1.0 / 6.0);
+        (change, last) = (change + (p5 + p6), [p5, p6]);
+        if ORDER > 6 {
+            let s7 = twice(p1.mul_add(p6, p2.mul_add(p5, p3 * p4)));
+            let p7 = next(p6, s6, s7, 1.0 / 7.0);
+            let s8 = p4.mul_add(p4, twice(p1.mul_add(p7, p2.mul_add(p6, p3 * p5))));
+            let p8 = next(p7, s7, s8, 1.0 / 8.0);
+            (change, last) = (change + (p7 + p8), [p7, p8]);
         }
-        square = square + square;
-        if n % 2 == 0 {
-            square = terms[n / 2].mul_add(terms[n / 2], square);
-        }
-        squares[n] = square;
-        let slope = terms[n - 1].mul_add(skew, zero - squares[n - 1]);
-        terms[n] = rate * (step * INVERSE[n]).mul_add(slope, zero - square);
-        change = change + terms[n];
     }
-    let last = terms[ORDER - 1].abs().mul_add(F64x4::splat(simd, LAST_BUT_ONE), terms[ORDER].abs());
+    let last = last[0].abs().mul_add(F64x4::splat(simd, LAST_BUT_ONE), last[1].abs());
     if !last.all_le(spread * MAX_LAST_TERM) {
         return None;
     }
@@ -196,4 +203,80 @@ fn halley<S: Simd>(simd: S, log_odds: F64x4<S>, at: Position<S>, step: F64x4<S>)
     let curvature = at.success * at.rest * at.rate;
     let next = log_odds + newton / newton.mul_add(curvature, number(1.0)).max(number(0.5));
     next.max(number(-MAX_LOG_ODDS)).min(number(MAX_LOG_ODDS))
+}
+
+#[cfg(test)]
+mod tests {
+    use pulp::{Arch, Scalar256b, WithSimd};
+
+    use super::*;
+    use crate::numeric::simd::with_simd4;
+
+    /// The log odds by bisection of the equation.
+    fn by_bisection(level: f64, shape: f64) -> f64 {
+        let softplus = |t: f64| t.max(0.0) + (-t.abs()).exp().ln_1p();
+        let (mut low, mut high) = (-MAX_LOG_ODDS, MAX_LOG_ODDS);
+        for _ in 0..200 {
+            let middle = 0.5 * (low + high);
+            if shape * middle + 2.0 * softplus(middle) < level {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    struct Check;
+    impl WithSimd for Check {
+        type Output = Vec<u64>;
+        #[inline(always)]
+        fn with_simd<S: Simd>(self, simd: S) -> Vec<u64> {
+            let mut bits = Vec::new();
+            for steepness in [1e-3, 0.05, 0.3, 0.5, 0.8, 0.95, 0.999, 1.0 - 1e-6] {
+                let shape = (1.0 - steepness) / steepness;
+                for step in -60..=60 {
+                    let level = f64::from(step) * 0.37 * (1.0 + shape);
+                    let found = solve(simd, F64x4::splat(simd, level), F64x4::splat(simd, shape));
+                    check(found, level, shape);
+                    bits.extend(found.to_arrays().map(|lanes| lanes[1].to_bits()));
+                    for step in [1e-6, -3e-4, 4e-3, -0.02, 0.05] {
+                        let shapes = F64x4::splat(simd, shape);
+                        let steps = F64x4::splat(simd, step);
+                        if let Some(moved) = advance::<S, 4>(simd, found, shapes, steps) {
+                            check(moved, level + step, shape);
+                        }
+                        if let Some(moved) = advance::<S, 8>(simd, found, shapes, steps) {
+                            check(moved, level + step, shape);
+                            bits.push(moved.success.to_array()[2].to_bits());
+                        }
+                    }
+                }
+            }
+            bits
+        }
+    }
+
+    /// The level is known up to its rounding, which the rate turns into an error of the log odds.
+    fn check<S: Simd>(found: Position<S>, level: f64, shape: f64) {
+        let [success, rest, rate] = found.to_arrays().map(|lanes| lanes[3]);
+        let log_odds = by_bisection(level, shape);
+        if log_odds.abs() > 0.99 * MAX_LOG_ODDS {
+            return;
+        }
+        let error = 8.0 * f64::EPSILON * (level.abs() + (shape * log_odds).abs() + 1.0) * rate
+            + 8.0 * f64::EPSILON * log_odds.abs().max(1.0);
+        let (p, n) = (1.0 / (1.0 + (-log_odds).exp()), 1.0 / (1.0 + log_odds.exp()));
+        assert!((success / p - 1.0).abs() <= error, "{level} {shape}: {success} {p} {error}");
+        assert!((rest / n - 1.0).abs() <= error, "{level} {shape}: {rest} {n} {error}");
+        assert!((rate * (shape + 2.0 * p) - 1.0).abs() <= 2.0 * error, "{level} {shape}");
+    }
+
+    #[test]
+    fn agrees_with_bisection_and_gives_the_same_bits_on_every_machine() {
+        let bits = with_simd4(Arch::new(), Check);
+        // Series that are never accurate enough would prove nothing.
+        assert!(bits.len() > 8 * 121 * 5, "{}", bits.len());
+        assert_eq!(bits, Simd::vectorize(Scalar256b, Check));
+    }
 }

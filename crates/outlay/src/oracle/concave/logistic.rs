@@ -34,7 +34,9 @@ pub(super) struct LogisticTasks {
 }
 
 /// A smaller slope relative to that at zero counts as this one: the quotient would overflow.
-const MIN_RELATIVE_SLOPE: f64 = 1e-307;
+const MIN_RELATIVE_SLOPE: f64 = 1e-290;
+/// The least success by which is divided; a smaller one has its spend from the series.
+const MIN_SUCCESS: f64 = 1e-9;
 /// Up to this success the logarithm of the odds is taken from a series.
 const SERIES_SUCCESS: f64 = 0.03;
 /// A window must be this many times as far from the square root's end as it is wide.
@@ -45,6 +47,8 @@ const SENSITIVITY_MARGIN: f64 = 1.25;
 /// Four tasks on their curves.
 struct Position<S: Simd> {
     success: F64x4<S>,
+    /// One over the success.
+    inverse: F64x4<S>,
     spend: F64x4<S>,
 }
 
@@ -55,11 +59,19 @@ impl<S: Simd> Position<S> {
         let number = |number: f64| F64x4::splat(simd, number);
         let success = (number(1.0) - q).max(number(0.0)).sqrt();
         let upper = success + 1.0;
-        // The odds are (1 + success) / (1 - success), or (1 + success)² / q.
-        let near = upper.ln_ratio(number(1.0) - success.min(number(SERIES_SUCCESS)));
-        let far = (upper * upper / q.max(number(MIN_RELATIVE_SLOPE))).ln();
-        let log_odds = success.if_gt(number(SERIES_SUCCESS), far, near);
-        Self { success, spend: width * log_odds }
+        // The odds are (1 + success) / (1 - success), or (1 + success)² / q. One division gives
+        // both quotients. Where q is above one the logarithm is negative, as if the curve went on.
+        let (q, divisor) = (q.max(number(MIN_RELATIVE_SLOPE)), success.max(number(MIN_SUCCESS)));
+        let quotient = number(1.0) / (q * divisor);
+        let mut log_odds = (upper * upper * (divisor * quotient)).ln();
+        let limit = number(SERIES_SUCCESS);
+        if !success.if_between(number(0.0), limit, number(1.0)).all_le(number(0.0)) {
+            // Close to zero the logarithm would lose digits.
+            let near = upper.ln_ratio(number(1.0) - success.min(limit));
+            let is_near = success.if_between(number(0.0), limit, number(1.0));
+            log_odds = is_near.if_gt(number(0.0), near, log_odds);
+        }
+        Self { success, inverse: q * quotient, spend: width * log_odds }
     }
 }
 
@@ -89,9 +101,9 @@ impl LogisticTasks {
         let len = self.index.padded_len();
         self.bounds.pad(len);
         self.inverse_slope.resize(len, f64::INFINITY);
-        for numbers in [&mut self.width, &mut self.height, &mut self.value] {
-            numbers.resize(len, 0.0);
-        }
+        self.width.resize(len, 1.0);
+        self.height.resize(len, 0.0);
+        self.value.resize(len, 0.0);
     }
 
     /// Demand at a multiplier in the loaded call.
@@ -107,11 +119,11 @@ impl LogisticTasks {
         {
             let (width, low, high) = (load(width), load(low), load(high));
             let q = load(inverse_slope) * multiplier / load(value);
-            let Position { success, spend: free } = Position::new(simd, q, width);
+            let Position { inverse, spend: free, .. } = Position::new(simd, q, width);
             spend = spend + (free.max(low).min(high) - low);
-            let falls = width / success;
+            let falls = width * inverse;
             sensitivity = sensitivity + free.if_between(low, high, falls);
-            let bend = falls * q / (success * success) * -0.5;
+            let bend = falls * (inverse * inverse) * q * -0.5;
             curvature = curvature + free.if_between(low, high, bend);
         }
         CurvedDemand {
@@ -187,10 +199,9 @@ impl Family for LogisticTasks {
             expansion.are_values_valid &= are_valid(simd, value);
             let width = F64x4::load(simd, widths);
             let q = F64x4::load(simd, inverse_slope) * at.multiplier / value;
-            let Position { success, spend: free } = Position::new(simd, q, width);
+            let Position { inverse, spend: free, .. } = Position::new(simd, q, width);
             let low = F64x4::load(simd, &chunks4(&bounds.low)[chunk]);
             let high = F64x4::load(simd, &chunks4(&bounds.high)[chunk]);
-            let inverse = one / success;
             let first = width * inverse;
             let margin = first * (SENSITIVITY_MARGIN * at.width);
             let square = one - q;
@@ -238,9 +249,9 @@ impl Family for LogisticTasks {
             let value = reader.load(simd, chunk);
             let width = F64x4::load(simd, width);
             let q = F64x4::load(simd, inverse_slope) * at.multiplier / value;
-            let Position { success, spend: free } = Position::new(simd, q, width);
+            let Position { success, spend: free, .. } = Position::new(simd, q, width);
             let bounded = bounds.apply(simd, chunk, free, F64x4::load(simd, height) * success);
-            let falls = (width / success).min(free);
+            let falls = width.min(free);
             totals.add(simd, chunk, bounded.above, value * bounded.success);
             totals.offer(simd, chunk, free, bounded.inside.if_gt(zero, falls, zero));
             spends.store(bounded.spend, chunk);
@@ -260,7 +271,7 @@ fn list_crossings(
     decided: [f64; 4],
     expansion: &mut Expansion,
 ) {
-    for lane in (0..4).filter(|&lane| decided[lane] == 0.0 && width[lane] > 0.0) {
+    for lane in (0..4).filter(|&lane| decided[lane] == 0.0) {
         let (low, high) = bounds.range(4 * chunk + lane);
         let demand = SmoothDemand::Logistic { relative_slope: q[lane], width: width[lane] };
         expansion.crossings.push(BoundCrossing { demand, low, high });

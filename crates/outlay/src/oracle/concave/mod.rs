@@ -42,6 +42,7 @@ use crate::problem::Bounds;
 use block::{Assign, BLOCK, Block, Load, MultipliersAt, Trial};
 use family::{AssignmentPoint, CurvedDemand, Family, Totals};
 use hill::HillTrial;
+use hill_and_logistic::TrialHillAndLogistic;
 use threads::Threads;
 
 /// Spend above the lower bounds at a multiplier, and by how much it falls per unit of the
@@ -84,6 +85,7 @@ pub(super) struct ConcaveTasks {
     len: usize,
     smooth_len: usize,
     max_elasticity: f64,
+    has_hill_or_logistic: bool,
     /// What was free in the last call loaded.
     free: f64,
 }
@@ -111,6 +113,7 @@ impl ConcaveTasks {
             len: blocks.iter().map(Block::len).sum(),
             smooth_len: blocks.iter().map(Block::smooth_len).sum(),
             max_elasticity: elasticities.fold(0.0, f64::max),
+            has_hill_or_logistic: blocks.iter().any(|block| block.hill_and_logistic.is_some()),
             blocks,
             free: f64::NAN,
         }
@@ -143,28 +146,45 @@ impl ConcaveTasks {
 
     /// Demand of the power tasks and of the other smooth tasks at a multiplier, and the curvature of
     /// the latter: how fast its sensitivity falls per unit of the multiplier's logarithm.
-    pub(super) fn trial(
-        &self,
-        log_multiplier: f64,
-        state: &mut TrialState,
-    ) -> (Demand, Demand, f64) {
+    pub(super) fn trial(&self, multiplier: f64, state: &mut TrialState) -> (Demand, Demand, f64) {
+        let log_multiplier = multiplier.ln();
         let padded = |block: &Block| block.power.index().padded_len();
         state.power_demand.resize(self.blocks.iter().map(padded).sum(), 0.0);
-        state.hill.resize_with(self.blocks.len().max(state.hill.len()), HillTrial::default);
-        let (mut power, mut others, mut curvature) = (Demand::default(), Demand::default(), 0.0);
+        let (mut power, mut others) = (Demand::default(), Demand::default());
         let mut rest = &mut state.power_demand[..];
-        for (block, hill) in self.blocks.iter().zip(&mut state.hill) {
+        for block in &self.blocks {
             let (power_demand, after) = rest.split_at_mut(padded(block));
             rest = after;
-            let trial = Trial { block, log_multiplier, power_demand, hill };
-            let demand = with_simd4(self.arch, trial);
+            let demand = with_simd4(self.arch, Trial { block, log_multiplier, power_demand });
             power.add(demand.0);
             others.add(demand.1);
-            let CurvedDemand { spend, sensitivity, .. } = demand.2;
-            others.add(Demand { spend, sensitivity });
-            curvature += demand.2.curvature;
         }
+        if !self.has_hill_or_logistic {
+            return (power, others, 0.0);
+        }
+        let CurvedDemand { spend, sensitivity, curvature } =
+            self.hill_and_logistic_trial(multiplier, log_multiplier, &mut state.hill);
+        others.add(Demand { spend, sensitivity });
         (power, others, curvature)
+    }
+
+    /// Demand of the Hill and logistic tasks at a multiplier.
+    #[inline(never)]
+    fn hill_and_logistic_trial(
+        &self,
+        multiplier: f64,
+        log_multiplier: f64,
+        state: &mut Vec<HillTrial>,
+    ) -> CurvedDemand {
+        state.resize_with(self.blocks.len().max(state.len()), HillTrial::default);
+        let mut demand = CurvedDemand::default();
+        for (block, trial) in self.blocks.iter().zip(state) {
+            if let Some(tasks) = &block.hill_and_logistic {
+                let trial = TrialHillAndLogistic { tasks, multiplier, log_multiplier, trial };
+                demand.add(with_simd4(self.arch, trial));
+            }
+        }
+        demand
     }
 
     /// Whether the demands of a trial can be moved by a step of the multiplier's logarithm.
@@ -222,9 +242,9 @@ impl ConcaveTasks {
         };
         let (mut totals, mut rest) = (Totals::default(), &state.power_demand[..]);
         let parts = output.spend.chunks_mut(BLOCK).zip(output.success.chunks_mut(BLOCK));
-        let blocks = self.blocks.iter().zip(&state.hill);
-        for (((block, hill), values), (spend, success)) in
-            blocks.zip(values.chunks(BLOCK)).zip(parts)
+        let mut hill = state.hill.iter();
+        for ((block, values), (spend, success)) in
+            self.blocks.iter().zip(values.chunks(BLOCK)).zip(parts)
         {
             let (power_demand, after) = rest.split_at(block.power.index().padded_len());
             rest = after;
@@ -234,7 +254,7 @@ impl ConcaveTasks {
                 is_bounded: true,
                 power_demand,
                 exponential_level: &block.exponential.level,
-                hill: Some(&hill.positions),
+                hill: hill.next().map(|trial| &trial.positions),
                 values,
                 output: Output { spend, success },
             };

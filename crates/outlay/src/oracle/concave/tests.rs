@@ -1,6 +1,6 @@
 //! Answers of the Taylor expansion compared with those of the multiplier search and the curves.
 
-use crate::curve::Curve;
+use crate::curve::{Curve, Family};
 use crate::numeric::compensated::sum;
 use crate::oracle::numbers_for_tests::Random;
 use crate::problem::{Problem, ProblemSpec, TaskSpec};
@@ -189,7 +189,14 @@ fn agrees_with_the_general_search_and_the_curves() {
 fn all_equal_and_all_worthless_tasks_are_answered() {
     let kind =
         Kind { tasks: 1500, families: Families::Mixed, has_bounds: false, has_floors: false };
-    for curve in [Curve::power(0.5, 1.0), Curve::exponential(1e-3), Curve::saturating(2e-3)] {
+    for curve in [
+        Curve::power(0.5, 1.0),
+        Curve::exponential(1e-3),
+        Curve::saturating(2e-3),
+        Curve::hill(1e-3, 0.6),
+        Curve::hill(1e-3, 1.0),
+        Curve::logistic(0.0, 1e-3),
+    ] {
         let tasks = (0..kind.tasks)
             .map(|task| TaskSpec::new(format!("t{task}"), curve.clone().unwrap()))
             .collect();
@@ -300,5 +307,78 @@ fn any_number_of_threads_gives_the_same_bits() {
         check_against_curves(&problem, &values, 1.0, &answers[0]);
         assert!(answers[0] == answers[1] && answers[0] == answers[2]);
         values.iter_mut().for_each(|value| *value *= 1.0 + 0.05 * random.between(-1.0, 1.0));
+    }
+}
+
+/// Every smooth task between its bounds has the slope of the price, and the others do not exceed
+/// it or could not have less: with the curve's own derivative, which the solver does not use.
+#[test]
+fn slopes_equal_the_price() {
+    for families in [Families::Hill, Families::Hyperbolic, Families::Logistic, Families::Mixed] {
+        for (number, tasks) in [1, 2, 7, 60, 900, 3000].into_iter().enumerate() {
+            let mut random = Random(700 + number as u64);
+            let kind = Kind { tasks, families, has_bounds: true, has_floors: true };
+            let problem = problem(kind, &mut random);
+            let mut oracle = Oracle::new(&problem);
+            let mut values: Vec<f64> = (0..tasks).map(|_| random.between(0.05, 1.0)).collect();
+            for budget in [1.0, 1.0, 0.9, 1.2] {
+                let answer = oracle.allocate(&values, budget, &Options::default()).unwrap();
+                assert!(answer.gap() <= 1e-12, "{kind:?}: {}", answer.gap());
+                check_slopes(&problem, &values, answer);
+                for value in &mut values {
+                    *value *= 1.0 + 0.004 * random.between(-1.0, 1.0);
+                }
+            }
+        }
+    }
+}
+
+fn check_slopes(problem: &Problem, values: &[f64], answer: &Allocation) {
+    for (task, (&value, &spend)) in problem.tasks().iter().zip(values.iter().zip(&answer.spend)) {
+        let (bounds, curve) = (task.bounds(), task.curve());
+        let is_linear = matches!(curve.family(), Family::Saturating(_))
+            || matches!(curve.family(), Family::Power(power) if power.exponent() == 1.0);
+        if is_linear || spend >= curve.saturates_at() || answer.price == 0.0 {
+            continue;
+        }
+        let excess = value * curve.slope(spend) / answer.price - 1.0;
+        assert!(excess <= 1e-7 || spend >= bounds.max, "{task:?} at {spend}: {excess}");
+        assert!(excess >= -1e-7 || spend <= bounds.min, "{task:?} at {spend}: {excess}");
+    }
+}
+
+/// Hill and logistic tasks beside tasks that are not concave, and with a minimum that may be
+/// avoided, are certified as well.
+#[test]
+fn concave_tasks_beside_others_are_certified() {
+    let mut random = Random(77);
+    for round in 0..60 {
+        let share = 0.1;
+        let tasks = (0..10).map(|task| {
+            let scale = share * random.between(0.3, 5.0);
+            let curve = match (task + round) % 6 {
+                0 => Curve::hill(scale, random.between(0.2, 0.99)),
+                1 => Curve::hill(scale, 1.0),
+                2 => Curve::logistic(0.0, scale),
+                3 => Curve::hill(scale, random.between(1.5, 4.0)),
+                4 => Curve::threshold(scale),
+                _ => Curve::exponential(scale),
+            };
+            let mut spec = TaskSpec::new(format!("t{task}"), curve.unwrap());
+            if random.uniform() < 0.2 {
+                spec.at_least = Some(share * random.between(0.1, 1.0));
+            }
+            spec
+        });
+        let tasks = tasks.collect();
+        let problem = ProblemSpec { tasks, ..ProblemSpec::default() }.check().unwrap();
+        let mut oracle = Oracle::new(&problem);
+        let values: Vec<f64> = (0..10).map(|_| random.between(0.05, 1.0)).collect();
+        let answer = oracle.allocate(&values, 1.0, &Options::default()).unwrap();
+        let checked = crate::oracle::recheck(&problem, &values, answer);
+        assert!(checked.is_ok(), "{round}: {checked:?}");
+        let worth = problem.tasks().iter().zip(values.iter().zip(&answer.spend));
+        let worth: f64 = sum(worth.map(|(task, (value, &x))| value * task.curve().success(x)));
+        assert!((worth - answer.value).abs() <= 1e-12 * worth && worth <= answer.upper_bound);
     }
 }

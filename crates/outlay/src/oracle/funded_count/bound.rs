@@ -121,7 +121,7 @@ impl DualFunction {
     /// The tasks that are not counted, each at its best spend.
     fn evaluate_rest(&mut self, prepared: &PreparedProblem, multiplier: f64) -> Base {
         let view = prepared.view();
-        let demand = view.concave.trial(multiplier.ln(), &mut self.demands);
+        let demand = view.concave.trial(multiplier, &mut self.demands);
         let [spend, success] = &mut self.scratch;
         let mut output = Output { spend, success };
         let concave = view.concave.assign(

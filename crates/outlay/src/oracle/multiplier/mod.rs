@@ -112,7 +112,7 @@ impl MultiplierSearch {
             self.search(view, start, BUDGET_TOLERANCE)
         };
         if multiplier == 0.0 {
-            view.concave.trial(f64::NEG_INFINITY, &mut self.demands);
+            view.concave.trial(0.0, &mut self.demands);
             self.demand_step = 0.0;
         }
         multiplier
@@ -224,8 +224,7 @@ impl MultiplierSearch {
     }
 
     fn evaluate(&mut self, view: View<'_>, multiplier: f64) -> Trial {
-        let (power, mut linear, mut curvature) =
-            view.concave.trial(multiplier.ln(), &mut self.demands);
+        let (power, mut linear, mut curvature) = view.concave.trial(multiplier, &mut self.demands);
         self.demand_step = 0.0;
         let (jumped, tied) = self.breakpoints.above_and_at(multiplier);
         let mut joining = tied;
