@@ -75,6 +75,14 @@ impl<S: Simd> Position<S> {
     }
 }
 
+/// `q`, given the multiplier relative to the slope at zero of a task with value one. A task without
+/// value demands nothing even at multiplier zero.
+#[inline(always)]
+fn relative_slope<S: Simd>(simd: S, at_value_one: F64x4<S>, value: F64x4<S>) -> F64x4<S> {
+    let infinity = F64x4::splat(simd, f64::INFINITY);
+    value.if_gt(F64x4::splat(simd, 0.0), at_value_one / value, infinity)
+}
+
 impl LogisticTasks {
     pub(super) fn new(start: usize) -> Self {
         Self { index: FamilyIndex::new(start), ..Self::default() }
@@ -118,7 +126,7 @@ impl LogisticTasks {
             chunks4(&self.value).iter().zip(curves).zip(bounds)
         {
             let (width, low, high) = (load(width), load(low), load(high));
-            let q = load(inverse_slope) * multiplier / load(value);
+            let q = relative_slope(simd, load(inverse_slope) * multiplier, load(value));
             let Position { inverse, spend: free, .. } = Position::new(simd, q, width);
             spend = spend + (free.max(low).min(high) - low);
             let falls = width * inverse;
@@ -198,7 +206,8 @@ impl Family for LogisticTasks {
             let value = reader.load(simd, chunk);
             expansion.are_values_valid &= are_valid(simd, value);
             let width = F64x4::load(simd, widths);
-            let q = F64x4::load(simd, inverse_slope) * at.multiplier / value;
+            let at_zero = F64x4::load(simd, inverse_slope) * at.multiplier;
+            let q = relative_slope(simd, at_zero, value);
             let Position { inverse, spend: free, .. } = Position::new(simd, q, width);
             let low = F64x4::load(simd, &chunks4(&bounds.low)[chunk]);
             let high = F64x4::load(simd, &chunks4(&bounds.high)[chunk]);
@@ -248,7 +257,8 @@ impl Family for LogisticTasks {
         for (chunk, ((inverse_slope, width), height)) in index.chunks().zip(curves) {
             let value = reader.load(simd, chunk);
             let width = F64x4::load(simd, width);
-            let q = F64x4::load(simd, inverse_slope) * at.multiplier / value;
+            let at_zero = F64x4::load(simd, inverse_slope) * at.multiplier;
+            let q = relative_slope(simd, at_zero, value);
             let Position { success, spend: free, .. } = Position::new(simd, q, width);
             let bounded = bounds.apply(simd, chunk, free, F64x4::load(simd, height) * success);
             let falls = width.min(free);

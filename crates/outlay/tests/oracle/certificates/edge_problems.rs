@@ -85,7 +85,7 @@ fn step_curve(random: &mut Random, at: f64) -> Curve {
 fn curve(random: &mut Random, at: f64, budget: f64) -> Curve {
     let wide = budget * 10f64.powf(random.between(-12.0, 12.0));
     let scale = [at, budget, wide][random.below(3)];
-    match random.below(9) {
+    match random.below(11) {
         0..2 => step_curve(random, at),
         2 => Curve::power(random.between(0.05, 1.0), scale).unwrap(),
         3 => Curve::exponential(scale).unwrap(),
@@ -103,6 +103,12 @@ fn curve(random: &mut Random, at: f64, budget: f64) -> Curve {
             Curve::piecewise(vec![0.0, at, end, after], vec![0.0, low, high, 1.0]).unwrap()
         }
         7 => Curve::hill(scale, 10f64.powf(random.between(-0.3, 2.0))).unwrap(),
+        // Concave, close to a steepness of one or exactly there.
+        8 => {
+            let below = 10f64.powf(random.between(-9.0, -0.1));
+            Curve::hill(scale, [1.0, 1.0 - below][random.below(2)]).unwrap()
+        }
+        9 => Curve::logistic(0.0, scale).unwrap(),
         _ => Curve::logistic(at, at * 10f64.powf(random.between(-4.0, 0.5))).unwrap(),
     }
 }
