@@ -73,9 +73,14 @@ impl<S: Simd> F64x4<S> {
     /// `ln(self / other)` for quotients that differ from one by at most 1/16.
     #[inline(always)]
     pub(crate) fn ln_ratio(self, other: Self) -> Self {
-        // 2 artanh(s), |s| <= 0.032: the rest is below 1e-17.
-        let s = (self - other) / (self + other);
-        let (t, twice) = (s * s, s + s);
+        ((self - other) / (self + other)).twice_artanh()
+    }
+
+    /// `2 artanh(x)`, that is `ln((1 + x) / (1 - x))`, for numbers up to 0.032 on either side of
+    /// zero: the remainder is below 1e-17.
+    #[inline(always)]
+    pub(crate) fn twice_artanh(self) -> Self {
+        let (t, twice) = (self * self, self + self);
         let number = |number: f64| Self::splat(self.simd, number);
         let pair = |first: f64, second: f64| t.mul_add(number(second), number(first));
         let tail = (t * t).mul_add(pair(1.0 / 7.0, 1.0 / 9.0), pair(1.0 / 3.0, 1.0 / 5.0));
@@ -386,6 +391,11 @@ mod tests {
             assert_eq!(of(-1000.0), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NEG_INFINITY), (0.0, f64::NEG_INFINITY));
             assert_eq!(of(f64::NAN).1, f64::NEG_INFINITY);
+            for step in -320..=320 {
+                let x = f64::from(step) * 1e-4;
+                let [log, ..] = F64x4::splat(simd, x).twice_artanh().to_array();
+                assert!((log - 2.0 * x.atanh()).abs() <= 1.5e-15 * x.abs(), "{x}");
+            }
             for step in 0..=8000 {
                 let x = 1e-12 * f64::from(step).exp2().min(1.0) + 1.007f64.powi(step - 4000);
                 let [decay, ..] = F64x4::splat(simd, x).one_minus_exp_neg().to_array();

@@ -265,11 +265,11 @@ impl SmoothDemand {
                 hill_after(demand, shape, (success, rest), step)
             }
             Self::Hyperbolic { reach, half_at } => {
-                let reach = reach * exp(-0.5 * step);
+                let reach = reach * exp_near_zero(-0.5 * step);
                 (reach - half_at, 0.5 * reach)
             }
             Self::Logistic { relative_slope, width } => {
-                let success = (1.0 - relative_slope * exp(step)).max(0.0).sqrt();
+                let success = (1.0 - relative_slope * exp_near_zero(step)).max(0.0).sqrt();
                 let falls = if success > 0.0 { width / success } else { 0.0 };
                 (2.0 * width * success.atanh(), falls)
             }
@@ -282,7 +282,7 @@ impl SmoothDemand {
 fn hill_after(demand: f64, shape: f64, (success, rest): (f64, f64), step: f64) -> (f64, f64) {
     let (mut change, mut rate) = (0.0, 1.0 / (shape + 2.0 * success));
     for _ in 0..MAX_HILL_STEPS {
-        let grown = success * exp(change);
+        let grown = success * exp_near_zero(change);
         let missing = -step - shape * change - 2.0 * log_ratio(rest + grown, 1.0);
         rate = 1.0 / (shape + 2.0 * grown / (rest + grown));
         change += rate * missing;
@@ -290,7 +290,7 @@ fn hill_after(demand: f64, shape: f64, (success, rest): (f64, f64), step: f64) -
             break;
         }
     }
-    let demand = demand * exp((1.0 + shape) * change);
+    let demand = demand * exp_near_zero((1.0 + shape) * change);
     (demand, (1.0 + shape) * rate * demand)
 }
 

@@ -98,6 +98,8 @@ impl HillTrial {
     }
 }
 
+/// Tasks with a smaller success are given nothing.
+const MIN_SUCCESS: f64 = 1e-300;
 /// Rounding adds up from trial to trial.
 const MAX_AGE: u32 = 16;
 
@@ -349,7 +351,10 @@ impl Family for HillTasks {
                 solve(simd, level, shapes)
             };
             let free = position.demand(value * height * at_chunk(steepness) * per_multiplier);
-            let on_slope = height * position.success;
+            // Where the inverse ends there is no spend that belongs to the success.
+            let (success, least) = (position.success, F64x4::splat(simd, MIN_SUCCESS));
+            let free = success.if_gt(least, free, zero);
+            let on_slope = success.if_gt(least, height * success, zero);
             let falls = free * position.elasticity(shapes);
             let bounded = bounds.apply(simd, chunk, free, on_slope);
             totals.add(simd, chunk, bounded.above, value * bounded.success);

@@ -67,7 +67,7 @@ impl<S: Simd> Position<S> {
         let limit = number(SERIES_SUCCESS);
         if !success.if_between(number(0.0), limit, number(1.0)).all_le(number(0.0)) {
             // Close to zero the logarithm would lose digits.
-            let near = upper.ln_ratio(number(1.0) - success.min(limit));
+            let near = success.min(limit).twice_artanh();
             let is_near = success.if_between(number(0.0), limit, number(1.0));
             log_odds = is_near.if_gt(number(0.0), near, log_odds);
         }
