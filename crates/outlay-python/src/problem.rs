@@ -71,14 +71,19 @@ impl Problem {
         if form == "instance" {
             return Self::of_instance(text, &changes);
         }
-        let document =
-            if form == "json" { Document::from_json(text) } else { Document::from_toml(text) };
         let refuse = |errors| errors::problem(place, &errors);
-        let mut document = document.map_err(refuse)?;
-        for (path, number) in &changes {
-            document.set(path, *number).map_err(refuse)?;
-        }
-        let problem = document.problem(&Folder(&folder)).map_err(refuse)?;
+        let files = Folder(&folder);
+        let problem = if form == "json" && changes.is_empty() {
+            outlay::Problem::from_json(text, &files).map_err(refuse)?
+        } else {
+            let document =
+                if form == "json" { Document::from_json(text) } else { Document::from_toml(text) };
+            let mut document = document.map_err(refuse)?;
+            for (path, number) in &changes {
+                document.set(path, *number).map_err(refuse)?;
+            }
+            document.problem(&files).map_err(refuse)?
+        };
         Ok(Self { problem: Arc::new(problem), instance: None, oracle: Mutex::new(None) })
     }
 

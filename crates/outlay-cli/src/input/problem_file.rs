@@ -12,6 +12,14 @@ use crate::failure::Failure;
 #[derive(Debug, Clone)]
 struct Folder(PathBuf);
 
+impl Folder {
+    /// The folder of the problem file at `path`.
+    fn of(path: &Path) -> Self {
+        let is_file = !is_stdin(path);
+        Self(path.parent().filter(|_| is_file).unwrap_or(Path::new("")).to_owned())
+    }
+}
+
 impl Files for Folder {
     fn read(&self, path: &str) -> Result<String, String> {
         std::fs::read_to_string(self.0.join(path)).map_err(|error| reason(&error))
@@ -29,17 +37,14 @@ pub(crate) struct ProblemFile {
 impl ProblemFile {
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let text = text(path)?;
-        let folder = Folder(if is_stdin(path) {
-            PathBuf::new()
+        let parsed = if is_json(path, &text) {
+            Document::from_json(&text)
         } else {
-            path.parent().unwrap_or(Path::new("")).to_owned()
-        });
-        let is_json =
-            if is_stdin(path) { text.trim_start().starts_with('{') } else { has_json_name(path) };
-        let parsed = if is_json { Document::from_json(&text) } else { Document::from_toml(&text) };
+            Document::from_toml(&text)
+        };
         let display_name = display_name(path);
         let document = parsed.map_err(|errors| Failure::problem(&display_name, &errors))?;
-        Ok(Self { document, folder, display_name })
+        Ok(Self { document, folder: Folder::of(path), display_name })
     }
 
     /// Sets the number at a path of the document, such as `task[0].curve.exponent`.
@@ -59,9 +64,20 @@ impl ProblemFile {
 
 /// Reads and validates a problem file.
 pub(crate) fn problem(path: &Path) -> Result<Problem, Failure> {
-    ProblemFile::read(path)?.problem()
+    let text = text(path)?;
+    let folder = Folder::of(path);
+    let read = if is_json(path, &text) {
+        Problem::from_json(&text, &folder)
+    } else {
+        Problem::from_toml(&text, &folder)
+    };
+    read.map_err(|errors| Failure::problem(&display_name(path), &errors))
 }
 
-fn has_json_name(path: &Path) -> bool {
+/// The form of a problem file, by its name or, from standard input, by its first character.
+fn is_json(path: &Path, text: &str) -> bool {
+    if is_stdin(path) {
+        return text.trim_start().starts_with('{');
+    }
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }

@@ -19,7 +19,7 @@ impl ProblemSpec {
     /// Every invalid field with its path: numbers out of range, missing or duplicate names, bounds
     /// that contradict each other or cannot all be met.
     pub fn check(mut self) -> Result<Problem, ProblemErrors> {
-        let mut errors = ErrorList::default();
+        let errors = ErrorList::default();
         let mut tasks = TaskChecker::new(&self, &errors);
         for (position, mut task) in std::mem::take(&mut self.tasks).into_iter().enumerate() {
             let origin = std::mem::take(&mut task.origin);
@@ -28,8 +28,7 @@ impl ProblemSpec {
                 if is_listed { FieldPath::task(position) } else { FieldPath::Origin(&origin) };
             tasks.check(task, path);
         }
-        let problem = check_into(self, tasks, &mut errors);
-        errors.into_result(problem)
+        check_into(self, tasks, errors)
     }
 }
 
@@ -81,13 +80,13 @@ impl TaskChecker {
     }
 }
 
-/// The problem, to be used only if there are no errors. Errors that are already known are not
-/// repeated.
+/// The problem, or all its errors. Errors that are already known are not repeated.
 pub(super) fn check_into(
     spec: ProblemSpec,
     checked: TaskChecker,
-    errors: &mut ErrorList,
-) -> Problem {
+    mut known: ErrorList,
+) -> Result<Problem, ProblemErrors> {
+    let errors = &mut known;
     if !errors.has("budget") {
         require_positive(errors, "budget", spec.budget);
         if spec.budget > 0.0 {
@@ -119,14 +118,14 @@ pub(super) fn check_into(
             .add("budget", format!("{keys} up to {needed}, more than the budget {budget}: {list}"));
     }
     check_environment(&spec.environment, needed, errors);
-    Problem {
+    known.into_result(Problem {
         budget: spec.budget,
         horizon: spec.horizon,
         reward_max: spec.reward_max,
         leftover: spec.leftover,
         environment: spec.environment,
         tasks: checked.tasks,
-    }
+    })
 }
 
 fn check_names(tasks: &[Task], origins: &Origins, errors: &mut ErrorList) {

@@ -70,6 +70,14 @@ fn syntax() {
     }
     assert_eq!(of_json("{\"budget\": 1e999}"), "line 1, column 16: number out of range");
     assert_eq!(of_json("[1]"), "problem: must be a table, not a list");
+    assert_eq!(
+        of_json("{\"task\": [\n{\"name\": \"a\", \"name\": \"b\"}, {]]}"),
+        "line 2, column 26: the key `name` is written twice"
+    );
+    assert_eq!(
+        of_json("{\"task\": [\n{\"max\": 1e999}]}"),
+        "line 2, column 13: number out of range"
+    );
     assert_eq!(of_json(""), "line 1, column 0: EOF while parsing a value");
 }
 

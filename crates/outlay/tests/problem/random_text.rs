@@ -1,7 +1,7 @@
 //! No text makes the reader panic, and every error message is one line.
 
 use outlay::Problem;
-use outlay::problem::{Files, ProblemErrors};
+use outlay::problem::{Document, Files, ProblemErrors};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -35,6 +35,27 @@ exclude = true
 "#;
 const TABLE: &str = "name,family,exponent,at,success,min,max,exclude,at_least,reward.law,reward.mean\n\
                      b,power,0.5,,,1,2,,,,\nc,steps,,1;2,0.5;1,,,true,,constant,1\n";
+
+/// Keys of the problem before and after its tasks.
+const JSON: &str = r#"{"leftover": "keep", "horizon": 10,
+ "task": [
+  {"name": "a", "value": 0.6, "curve": {"family": "power", "exponent": 0.5}, "min": 1, "max": 9},
+  {"curve": {"family": "steps", "at": [1, 2], "success": [0.5, 1]}, "fixed": 3, "current": null},
+  {"reward": {"law": "constant", "mean": 1.5}, "curve": {"family": "saturating", "full_at": 2}}],
+ "tasks": {"file": "tasks.csv"}, "reward_max": 2, "budget": 100}"#;
+
+/// Reads a problem in JSON and checks that the tree of the whole document reads as the same one,
+/// with the same errors.
+fn read_json(text: &str, files: &OneText) -> Result<Problem, ProblemErrors> {
+    let by_tree = Document::from_json(text).and_then(|document| document.problem(files));
+    let read = Problem::from_json(text, files);
+    assert_eq!(read, by_tree, "{text}");
+    if let Ok(value) = serde_json::from_str(text) {
+        // A value has lost repeated keys and positions.
+        assert!(read.is_err() || Problem::from_value(&value, files) == read, "{text}");
+    }
+    read
+}
 
 /// There are errors, each with a path and on one line.
 fn check(read: Result<Problem, ProblemErrors>) -> Result<(), TestCaseError> {
@@ -166,13 +187,13 @@ proptest! {
     fn any_text(text in any::<String>(), file in any::<String>()) {
         let files = OneText(file);
         check(Problem::from_toml(&text, &files))?;
-        check(Problem::from_json(&text, &files))?;
+        check(read_json(&text, &files))?;
     }
 
     #[test]
     fn any_tree(tree in tree()) {
         let files = OneText(TABLE.to_owned());
-        check(Problem::from_json(&tree.to_string(), &files))?;
+        check(read_json(&tree.to_string(), &files))?;
         if let Ok(text) = toml::to_string(&tree) {
             check(Problem::from_toml(&text, &files))?;
         }
@@ -181,12 +202,17 @@ proptest! {
     #[test]
     fn any_task(tree in tree(), curve in tree()) {
         let text = serde_json::json!({ "task": [tree, { "curve": curve, "reward": curve }] }).to_string();
-        check(Problem::from_json(&text, &OneText(TABLE.to_owned())))?;
+        check(read_json(&text, &OneText(TABLE.to_owned())))?;
     }
 
     #[test]
     fn any_mutation_of_a_document(text in mutated(DOCUMENT)) {
         check(Problem::from_toml(&text, &OneText(TABLE.to_owned())))?;
+    }
+
+    #[test]
+    fn any_mutation_of_a_json_document(text in mutated(JSON)) {
+        check(read_json(&text, &OneText(TABLE.to_owned())))?;
     }
 
     #[test]
@@ -209,6 +235,10 @@ proptest! {
 fn the_document_that_is_mutated_is_good() {
     let problem = Problem::from_toml(DOCUMENT, &OneText(TABLE.to_owned())).unwrap();
     assert_eq!(problem.tasks().len(), 5);
+    let problem = read_json(JSON, &OneText(TABLE.to_owned())).unwrap();
+    assert_eq!(problem.tasks().len(), 5);
+    // The scale of a power curve is the budget, which follows the tasks.
+    assert_eq!(problem.tasks()[0].curve().saturates_at(), 100.0);
 }
 
 #[test]

@@ -2,13 +2,15 @@
 //!
 //! The text becomes a tree (`value`). The whole tree is read (`table`, `task`, `curve`, `reward`,
 //! `environment`, `samples`, `csv_tasks`) and every error is collected. A part that could not be
-//! read gets a placeholder, so that the rest is still checked.
+//! read gets a placeholder, so that the rest is still checked. The tasks of a JSON document are not
+//! part of the tree if they can be read one at a time (`json`).
 
 mod csv_table;
 mod csv_tasks;
 mod curve;
 mod document;
 mod environment;
+mod json;
 mod reward;
 mod samples;
 mod table;
@@ -26,6 +28,7 @@ use super::{Leftover, Problem, ProblemSpec, TaskSpec};
 use crate::curve::Curve;
 use csv_table::{CsvFiles, cannot_read};
 use csv_tasks::read_csv_tasks;
+use json::{JsonSource, NeedsTree};
 use table::{Fields, RawValue};
 use value::Value;
 
@@ -96,7 +99,7 @@ impl Problem {
     /// # Errors
     /// As [`Problem::from_toml`].
     pub fn from_json(text: &str, files: &dyn Files) -> Result<Self, ProblemErrors> {
-        checked(&Value::from_json(text).map_err(alone)?, files)
+        checked_json(JsonSource::Text(text), files)
     }
 
     /// Reads and checks a problem that is already parsed as JSON, with the same keys.
@@ -114,7 +117,7 @@ impl Problem {
     /// # Errors
     /// As [`Problem::from_toml`].
     pub fn from_value(value: &serde_json::Value, files: &dyn Files) -> Result<Self, ProblemErrors> {
-        checked(&Value::from_json_value(value).map_err(alone)?, files)
+        checked_json(JsonSource::Value(value), files)
     }
 }
 
@@ -141,9 +144,36 @@ impl ProblemSpec {
 fn checked(document: &Value, files: &dyn Files) -> Result<Problem, ProblemErrors> {
     let (mut spec, fields, errors) = read_top(document)?;
     let mut tasks = TaskChecker::new(&spec, &errors);
-    let mut errors = read_rest(&fields, &mut spec, &mut tasks, errors, files);
-    let problem = check_into(spec, tasks, &mut errors);
-    errors.into_result(problem)
+    let mut reader = Reader::new(&spec, errors, files);
+    read_list(&fields, &mut tasks, &mut reader);
+    read_rest(&fields, &mut spec, &mut tasks, &mut reader);
+    check_into(spec, tasks, reader.errors)
+}
+
+fn checked_json(source: JsonSource<'_>, files: &dyn Files) -> Result<Problem, ProblemErrors> {
+    match checked_by_task(source, files) {
+        Ok(result) => result,
+        Err(NeedsTree) => checked(&source.tree().map_err(alone)?, files),
+    }
+}
+
+/// As [`checked`], without a tree of all tasks.
+fn checked_by_task(
+    source: JsonSource<'_>,
+    files: &dyn Files,
+) -> Result<Result<Problem, ProblemErrors>, NeedsTree> {
+    let document = source.without_tasks()?;
+    let (mut spec, fields, errors) = match read_top(&document) {
+        Ok(read) => read,
+        Err(errors) => return Ok(Err(errors)),
+    };
+    let mut tasks = TaskChecker::new(&spec, &errors);
+    let mut reader = Reader::new(&spec, errors, files);
+    source.each_task(|position, task| {
+        task::read_task(FieldPath::task(position), task, &mut tasks, &mut reader);
+    })?;
+    read_rest(&fields, &mut spec, &mut tasks, &mut reader);
+    Ok(check_into(spec, tasks, reader.errors))
 }
 
 fn unchecked(
@@ -153,9 +183,11 @@ fn unchecked(
     let document = document.map_err(alone)?;
     let (mut spec, fields, errors) = read_top(&document)?;
     let mut tasks = Vec::new();
-    let errors = read_rest(&fields, &mut spec, &mut tasks, errors, files);
+    let mut reader = Reader::new(&spec, errors, files);
+    read_list(&fields, &mut tasks, &mut reader);
+    read_rest(&fields, &mut spec, &mut tasks, &mut reader);
     spec.tasks = tasks;
-    errors.into_result(spec)
+    reader.errors.into_result(spec)
 }
 
 fn alone(error: ProblemError) -> ProblemErrors {
@@ -171,6 +203,16 @@ struct Reader<'f> {
     /// Replaces a rejected curve, so that the rest of its task is checked. It is never part of a
     /// valid problem.
     placeholder_curve: Option<Curve>,
+}
+
+impl<'f> Reader<'f> {
+    /// For a problem with this top level, which has these errors.
+    fn new(spec: &ProblemSpec, errors: ErrorList, files: &'f dyn Files) -> Self {
+        // An invalid budget has its own error and cannot be a scale.
+        let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
+        let placeholder_curve = Curve::saturating(1.0).ok();
+        Self { errors, csv_files: CsvFiles::new(files), budget, placeholder_curve }
+    }
 }
 
 /// The receiver of the tasks of a file, one at a time.
@@ -225,29 +267,8 @@ fn read_top(document: &Value) -> Result<(ProblemSpec, Fields<'_>, ErrorList), Pr
     Ok((spec, fields, errors))
 }
 
-/// Reads the tasks and the environment; returns all errors so far.
-fn read_rest(
-    fields: &Fields<'_>,
-    spec: &mut ProblemSpec,
-    tasks: &mut dyn TaskSink,
-    errors: ErrorList,
-    files: &dyn Files,
-) -> ErrorList {
-    // An invalid budget has its own error and cannot be a scale.
-    let budget = if spec.budget > 0.0 && spec.budget.is_finite() { spec.budget } else { 1.0 };
-    let mut reader = Reader {
-        errors,
-        csv_files: CsvFiles::new(files),
-        budget,
-        placeholder_curve: Curve::saturating(1.0).ok(),
-    };
-    read_tasks(fields, tasks, &mut reader);
-    spec.environment = environment::read_environment(fields, &mut reader);
-    reader.errors
-}
-
-/// Reads the tasks of the document, then those of its CSV file.
-fn read_tasks(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader<'_>) {
+/// Reads the list of tasks of a document.
+fn read_list(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader<'_>) {
     let list_path = fields.at("task");
     match fields.get("task") {
         Some(RawValue::Value(Value::Array(list))) => {
@@ -261,6 +282,20 @@ fn read_tasks(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader
         ),
         None => {}
     }
+}
+
+/// Reads everything after the list of tasks: those in a CSV file, and the environment.
+fn read_rest(
+    fields: &Fields<'_>,
+    spec: &mut ProblemSpec,
+    tasks: &mut dyn TaskSink,
+    reader: &mut Reader<'_>,
+) {
+    read_tasks_key(fields, tasks, reader);
+    spec.environment = environment::read_environment(fields, reader);
+}
+
+fn read_tasks_key(fields: &Fields<'_>, tasks: &mut dyn TaskSink, reader: &mut Reader<'_>) {
     let path = fields.at("tasks");
     match fields.get("tasks") {
         Some(RawValue::Value(value @ Value::Table(_))) => {

@@ -110,7 +110,11 @@ impl<'de> Deserialize<'de> for Value {
 const MAX_SEARCHED: usize = 16;
 
 /// Whether `table` has the key. `seen` is filled only for a large table.
-fn is_repeated(key: &str, table: &[(String, Value)], seen: &mut HashSet<String>) -> bool {
+pub(super) fn is_repeated(
+    key: &str,
+    table: &[(String, Value)],
+    seen: &mut HashSet<String>,
+) -> bool {
     if table.len() <= MAX_SEARCHED {
         return table.iter().any(|(known, _)| known == key);
     }
