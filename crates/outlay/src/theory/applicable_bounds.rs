@@ -1,6 +1,7 @@
 //! Which bounds apply to a problem, and why the others do not.
 
 use super::bounds::{Bound, NotApplicable, Side};
+use super::diminishing_returns::shortest_horizon;
 use super::special_families::{is_two_square_roots, plays, pure_powers};
 use super::{
     AssumptionFailure, DiminishingReturns, PolylogBound, explicit_two_square_roots,
@@ -62,7 +63,12 @@ impl Question<'_> {
         let returns = diminishing.as_ref().map_err(|_| NotApplicable::NoDiminishingReturns)?;
         self.least_mean()?;
         let means = self.known.as_deref().unwrap_or_default();
-        returns.polylog_bound(means, self.horizon).ok_or(NotApplicable::ShortHorizon)
+        let (tasks, horizon) = (means.len(), self.horizon);
+        returns.polylog_bound(means, horizon).ok_or_else(|| NotApplicable::ShortHorizon {
+            tasks,
+            horizon,
+            rounds: shortest_horizon(tasks),
+        })
     }
 
     pub(super) fn bounds(
@@ -95,7 +101,9 @@ impl Question<'_> {
     fn power_bounds(&self) -> Vec<Bound> {
         let Some(exponents) = pure_powers(self.problem) else { return Vec::new() };
         let closed = self.least_mean().and_then(|mean| {
-            power_proposition(&exponents, mean, self.horizon).ok_or(NotApplicable::ShortHorizon)
+            // The other conditions of the Proposition hold if returns diminish.
+            power_proposition(&exponents, mean, self.horizon)
+                .ok_or(NotApplicable::NoDiminishingReturns)
         });
         let mut bounds = vec![upper(
             "Theorem 1, power curves",

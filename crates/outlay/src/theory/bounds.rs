@@ -70,8 +70,15 @@ pub enum NotApplicable {
     #[error("strong diminishing returns fail")]
     NoDiminishingReturns,
     /// The horizon is too short for the number of tasks.
-    #[error("the horizon is too short for so many tasks")]
-    ShortHorizon,
+    #[error("needs at least {rounds} rounds for {tasks} tasks, not {horizon}")]
+    ShortHorizon {
+        /// The number of tasks.
+        tasks: usize,
+        /// The horizon.
+        horizon: u64,
+        /// The shortest horizon for so many tasks.
+        rounds: u64,
+    },
 }
 
 /// The first few names, because there may be 10^5.

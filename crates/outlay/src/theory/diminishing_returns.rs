@@ -181,9 +181,7 @@ impl DiminishingReturns {
         let least_mean = means.iter().copied().fold(f64::INFINITY, f64::min);
         let tasks = self.curves.len();
         let log_horizon = (horizon as f64).ln();
-        // δ = 1/(KT)² >= 2 exp(-50 log² T), in logarithms.
-        let is_covered = log_term(tasks, horizon) <= 50.0 * log_horizon * log_horizon;
-        if !(horizon >= 3 && least_mean > 0.0 && is_covered) {
+        if !(horizon >= 3 && least_mean > 0.0 && is_long_enough(tasks, horizon)) {
             return None;
         }
         let count = tasks as f64;
@@ -208,6 +206,20 @@ impl DiminishingReturns {
             regret,
         })
     }
+}
+
+/// The theorem's condition on δ = 1/(KT)², which must be at least 2 exp(-50 log² T), in logarithms.
+fn is_long_enough(tasks: usize, horizon: u64) -> bool {
+    let log_horizon = (horizon as f64).ln();
+    log_term(tasks, horizon) <= 50.0 * log_horizon * log_horizon
+}
+
+/// The shortest horizon, of at least three rounds, that `thm:boost` covers.
+pub(super) fn shortest_horizon(tasks: usize) -> u64 {
+    // The root of the condition as a quadratic in log T, up to rounding.
+    let root = (1.0 + (1.0 + 50.0 * log_term(tasks, 1)).sqrt()) / 50.0;
+    let first = (root.exp() as u64).max(3);
+    (first..).find(|&horizon| is_long_enough(tasks, horizon)).unwrap_or(u64::MAX)
 }
 
 /// The left derivative at a spend: beyond its end, a power curve is constant.
@@ -290,6 +302,16 @@ mod tests {
             &ProblemSpec { budget, tasks, ..ProblemSpec::default() }.check().unwrap(),
         )
         .unwrap()
+    }
+
+    #[test]
+    fn the_shortest_horizon_is_long_enough_and_the_one_before_is_not() {
+        assert_eq!([1, 10, 1_000_000].map(shortest_horizon), [3; 3]);
+        for tasks in [1usize << 45, 1 << 55, 1 << 63] {
+            let shortest = shortest_horizon(tasks);
+            assert!(shortest > 3 && is_long_enough(tasks, shortest), "{tasks}: {shortest}");
+            assert!(!is_long_enough(tasks, shortest - 1), "{tasks}: {shortest}");
+        }
     }
 
     #[test]
