@@ -156,14 +156,21 @@ def _allocation(allocation: Allocation) -> Shown:
     shares = ("share", "success")
     texts = {key.replace("_", " "): [percent(cell) if key in shares else number(cell) for cell in cells] for key, cells in columns.items()}
     standing = {"optimal": "optimal", "within_tolerance": "within tolerance", "limit": "best found before the search limit"}
+    rounding = allocation.rounding
     parts = [
         f"budget {number(allocation.budget)} per round",
         f"value {number(allocation.value)} per round",
-        f"{standing[allocation.status]} (gap {gap(allocation.gap)})",
+        f"{standing[allocation.status]} (gap {gap(allocation.gap)})" if rounding is None else f"{standing[allocation.status]} before rounding",
         f"price {number(allocation.price)} per unit",
         f"unspent {number(allocation.unspent)}",
     ]
-    return Shown(texts, [" · ".join(parts)], ("task", "bound"))
+    lines = [" · ".join(parts)]
+    if rounding is not None:
+        lines.append(f"rounding to multiples of {rounding['unit']:.12g} costs {number(rounding['loss'])} per round")
+        moved = [f"{bound['bound']} of {bound['task']} {bound['given']:.12g} → {bound['used']:.12g}" for bound in rounding["moved_bounds"]]
+        if moved:
+            lines.append(f"bounds that are not multiples are rounded inwards: {', '.join(moved)}")
+    return Shown(texts, lines, ("task", "bound"))
 
 
 def allocation_text(allocation: Allocation) -> str:

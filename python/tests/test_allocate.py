@@ -76,6 +76,19 @@ def test_rounding_says_what_it_costs() -> None:
     assert best.rounding is not None and best.rounding["unit"] == 50.0
     assert best.rounding["loss"] == best.rounding["value_before"] - best.value >= 0.0
     assert best.rounding["upper_bound"] >= best.value
+    assert best.rounding["moved_bounds"] == []
+    assert "before rounding" in str(best) and "rounding to multiples of 50 costs" in str(best)
+
+
+def test_bounds_between_multiples_are_named() -> None:
+    problem = Problem([Task("job", curve=outlay.Exponential(3.0), value=1.0, min=1.5, max=7.5)], budget=10.0)
+    best = problem.allocate(round=1.0)
+    assert best.rounding is not None
+    assert best.rounding["moved_bounds"] == [
+        {"task": "job", "bound": "min", "given": 1.5, "used": 2.0},
+        {"task": "job", "bound": "max", "given": 7.5, "used": 7.0},
+    ]
+    assert "rounded inwards: min of job 1.5 → 2, max of job 7.5 → 7" in str(best)
 
 
 def test_leftover_is_kept_or_spent() -> None:

@@ -6,7 +6,7 @@ use numpy::PyArray1;
 use outlay::UnspentReason;
 use outlay::plan::{BindingBound, Rounded, TaskOutcome, outcomes};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use crate::arrays::LazyArray;
 
@@ -157,8 +157,8 @@ impl Allocation {
         reason.or(self.rounded.as_ref().map(|_| "rounding"))
     }
 
-    /// The cost of rounding: unit, value_before, loss, and upper_bound, which no plan in multiples of
-    /// the unit exceeds. None if nothing was rounded.
+    /// The cost of rounding: unit, value_before, loss, upper_bound, which no plan in multiples of the
+    /// unit exceeds, and moved_bounds, those that are not multiples. None if nothing was rounded.
     #[getter]
     fn rounding<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let Some(rounded) = &self.rounded else { return Ok(None) };
@@ -167,6 +167,16 @@ impl Allocation {
         record.set_item("value_before", rounded.value_before)?;
         record.set_item("loss", rounded.loss())?;
         record.set_item("upper_bound", rounded.upper_bound)?;
+        let moved_bounds = PyList::empty(py);
+        for moved in &rounded.moved_bounds {
+            let bound = PyDict::new(py);
+            bound.set_item("task", self.problem.tasks()[moved.task].name())?;
+            bound.set_item("bound", moved.bound.as_str())?;
+            bound.set_item("given", moved.given)?;
+            bound.set_item("used", moved.used)?;
+            moved_bounds.append(bound)?;
+        }
+        record.set_item("moved_bounds", moved_bounds)?;
         Ok(Some(record))
     }
 

@@ -1,6 +1,7 @@
 //! `outlay allocate`: the optimal split and its certificate.
 
 use outlay::plan::{Rounded, TaskOutcome, outcomes, round, value_of};
+use outlay::text::listed;
 use outlay::{Allocation, Oracle, Problem, Status, UnspentReason};
 use serde::{Serialize, Serializer};
 
@@ -104,7 +105,7 @@ struct Record<'a> {
     #[serde(flatten)]
     allocation: AllocationRecord,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rounding: Option<RoundingRecord>,
+    rounding: Option<RoundingRecord<'a>>,
     #[serde(serialize_with = "serialize_rows")]
     tasks: &'a Answer,
 }
@@ -114,11 +115,20 @@ fn serialize_rows<S: Serializer>(answer: &&Answer, serializer: S) -> Result<S::O
 }
 
 #[derive(Serialize)]
-struct RoundingRecord {
+struct RoundingRecord<'a> {
     unit: f64,
     value_before: f64,
     loss: f64,
     upper_bound: f64,
+    moved_bounds: Vec<MovedBoundRecord<'a>>,
+}
+
+#[derive(Serialize)]
+struct MovedBoundRecord<'a> {
+    task: &'a str,
+    bound: &'static str,
+    given: f64,
+    used: f64,
 }
 
 #[derive(Serialize)]
@@ -155,9 +165,33 @@ impl Answer {
                 value_before: rounded.value_before,
                 loss: rounded.loss(),
                 upper_bound: rounded.upper_bound,
+                moved_bounds: self.moved_bounds().collect(),
             }),
             tasks: self,
         }
+    }
+
+    /// The bounds that are not multiples of the unit.
+    fn moved_bounds(&self) -> impl Iterator<Item = MovedBoundRecord<'_>> {
+        let moved = self.rounded.iter().flat_map(|rounded| &rounded.moved_bounds);
+        moved.map(|moved| MovedBoundRecord {
+            task: self.problem.tasks()[moved.task].name(),
+            bound: moved.bound.as_str(),
+            given: moved.given,
+            used: moved.used,
+        })
+    }
+
+    /// The same as a line of text; empty if there are none.
+    fn moved_bounds_line(&self) -> String {
+        let text = |moved: MovedBoundRecord<'_>| {
+            format!("{} of {} {} → {}", moved.bound, moved.task, moved.given, moved.used)
+        };
+        let moved: Vec<String> = self.moved_bounds().map(text).collect();
+        if moved.is_empty() {
+            return String::new();
+        }
+        format!("\nbounds that are not multiples are rounded inwards: {}", listed(&moved))
     }
 
     fn precision(&self) -> Precision {
@@ -248,7 +282,7 @@ impl Answer {
         }
     }
 
-    /// The summary line, and a line about the loss by rounding.
+    /// The summary line, and lines about the loss by rounding and the bounds that it moves.
     fn summary(&self) -> String {
         let allocation = &self.allocation;
         let mut parts = vec![
@@ -275,10 +309,11 @@ impl Answer {
         parts.push(unspent(allocation, self.rounded.is_some(), self.precision()));
         let rounding = self.rounded.as_ref().map(|rounded| {
             format!(
-                "\nrounding to multiples of {} costs {}{}",
+                "\nrounding to multiples of {} costs {}{}{}",
                 rounded.unit,
                 number::loss(rounded.loss(), rounded.value_before),
-                avoidable_loss(rounded)
+                avoidable_loss(rounded),
+                self.moved_bounds_line()
             )
         });
         parts.join(" · ") + &rounding.unwrap_or_default()
@@ -342,6 +377,7 @@ mod tests {
             value_before: 2.0,
             upper_bound,
             unspent: 0.0,
+            moved_bounds: vec![],
         };
         assert_eq!(avoidable_loss(&rounded(1.5, 1.5)), "");
         assert_eq!(avoidable_loss(&rounded(2.0, 2.5)), "");

@@ -139,7 +139,7 @@ fn an_infinite_marginal_return_is_null() {
 }
 
 #[test]
-fn rounding_adds_four_keys() {
+fn rounding_adds_its_keys() {
     let output = run(
         &[
             "allocate",
@@ -155,7 +155,7 @@ fn rounding_adds_four_keys() {
     let rounding = record["rounding"].as_object().unwrap();
     assert_eq!(
         rounding.keys().collect::<Vec<_>>(),
-        ["unit", "value_before", "loss", "upper_bound"]
+        ["unit", "value_before", "loss", "upper_bound", "moved_bounds"]
     );
     let cents = |task: &serde_json::Value| (task["spend"].as_f64().unwrap() * 100.0).round() as i64;
     assert_eq!(record["tasks"].as_array().unwrap().iter().map(cents).sum::<i64>(), 100_000);

@@ -10,7 +10,7 @@ mod violation;
 
 pub use evaluate::{Comparison, Evaluation, PlanError, evaluate};
 pub use frontier::{evenly_spaced, frontier};
-pub use rounding::{Rounded, RoundingError, round};
+pub use rounding::{MovedBound, Rounded, RoundingError, round};
 pub use task_outcome::{BindingBound, TaskOutcome, outcomes};
 pub use violation::{Violation, violations};
 

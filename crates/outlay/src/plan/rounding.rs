@@ -8,10 +8,10 @@
 
 use super::knapsack::{self, Choice};
 use super::task_queue::TaskQueue;
-use super::value_of;
+use super::{BindingBound, value_of};
 use crate::curve::{Curve, Family, Shape};
 use crate::oracle::{Allocation, Options, Oracle};
-use crate::problem::{Bounds, FEASIBILITY_TOLERANCE, Leftover, Problem};
+use crate::problem::{Bounds, FEASIBILITY_TOLERANCE, Leftover, Problem, Task};
 use crate::text::listed;
 
 /// The largest number of moves; a count, so that results do not depend on the machine.
@@ -43,6 +43,21 @@ pub struct Rounded {
     pub upper_bound: f64,
     /// The unspent budget, including the fraction below one unit.
     pub unspent: f64,
+    /// The bounds that are not multiples of the unit, by task.
+    pub moved_bounds: Vec<MovedBound>,
+}
+
+/// A bound that is not a multiple of the unit: `min` and `at_least` are rounded up, `max` down.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MovedBound {
+    /// Position of the task.
+    pub task: usize,
+    /// The bound.
+    pub bound: BindingBound,
+    /// The bound of the problem.
+    pub given: f64,
+    /// The multiple of the unit in its place.
+    pub used: f64,
 }
 
 impl Rounded {
@@ -141,7 +156,25 @@ pub fn round(
         upper_bound: upper_bound.map_or(value, |bound| bound.max(value)),
         spend,
         unspent: (budget - total).max(0.0),
+        moved_bounds: moved_bounds(problem, unit),
     })
+}
+
+/// The bounds that are not multiples of the unit.
+fn moved_bounds(problem: &Problem, unit: Unit) -> Vec<MovedBound> {
+    let bounds_of = |(task, bounds): (usize, Bounds)| {
+        let moved = |bound, given: f64, count: i64| {
+            let is_moved = given.is_finite() && unit.count(given).fract() != 0.0;
+            is_moved.then(|| MovedBound { task, bound, given, used: unit.amount(count) })
+        };
+        [
+            moved(BindingBound::Min, bounds.min, unit.ceil(bounds.min)),
+            moved(BindingBound::AtLeast, bounds.at_least, unit.ceil(bounds.at_least)),
+            moved(BindingBound::Max, bounds.max, unit.floor(bounds.max)),
+        ]
+    };
+    let tasks = problem.tasks().iter().map(Task::bounds).enumerate();
+    tasks.flat_map(bounds_of).flatten().collect()
 }
 
 /// The unit, with amounts that are the nearest floating-point number to the decimal meant: 7 cents

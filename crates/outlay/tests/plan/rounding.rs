@@ -1,6 +1,6 @@
 //! Rounding to whole units.
 
-use outlay::plan::{RoundingError, round, value_of, violations};
+use outlay::plan::{BindingBound, MovedBound, RoundingError, round, value_of, violations};
 use outlay::{Allocation, Curve, Options, Oracle, Problem, ProblemSpec, Status, TaskSpec};
 use proptest::prelude::*;
 
@@ -37,6 +37,30 @@ fn equal_thirds_of_a_hundred_add_up() {
     assert_eq!(rounded.spend, [33.34, 33.33, 33.33]);
     assert_eq!(rounded.unspent, 0.0);
     assert!(rounded.loss() >= 0.0 && rounded.loss() < 1e-8);
+}
+
+#[test]
+fn bounds_that_are_no_multiples_are_named() {
+    let curve = Curve::exponential(50.0).unwrap();
+    let task = |name: &str| TaskSpec::new(name, curve.clone());
+    let tasks = vec![
+        TaskSpec { min: Some(5.0), max: Some(20.0), ..task("on the grid") },
+        TaskSpec { min: Some(1.0), max: Some(12.0), ..task("min and max") },
+        TaskSpec { at_least: Some(7.5), ..task("at least") },
+        task("unbounded"),
+    ];
+    let problem = problem(40.0, tasks);
+    let spend = [10.0, 10.0, 10.0, 10.0];
+    let rounded = round(&problem, &[1.0; 4], &split(&problem, &[1.0; 4], &spend), 5.0).unwrap();
+    let moved = |task, bound, given, used| MovedBound { task, bound, given, used };
+    assert_eq!(
+        rounded.moved_bounds,
+        [
+            moved(1, BindingBound::Min, 1.0, 5.0),
+            moved(1, BindingBound::Max, 12.0, 10.0),
+            moved(2, BindingBound::AtLeast, 7.5, 10.0),
+        ]
+    );
 }
 
 #[test]
