@@ -1,4 +1,4 @@
-"""A million tasks: `outlay allocate FILE` on a CSV table or a JSON problem, next to one plain pass over the file."""
+"""`outlay allocate FILE` on a million tasks, and a JSON problem at the limits of the service, next to one plain pass over the bytes."""
 
 import json
 import pathlib
@@ -12,6 +12,8 @@ from .tables import seconds, size, table, times
 
 TITLE = "Reading a million tasks"
 COLUMNS = {"power": ("exponent", "scale"), "exponential": ("scale",), "threshold": ("at",), "hill": ("half_at", "steepness")}
+# As many tasks as fit into a request to the service, which takes 10,000 tasks and a megabyte.
+SERVICE_TASKS, SERVICE_BYTES = 9_500, 1_000_000
 RANGES = {"exponent": (0.2, 0.9), "steepness": (1.5, 4.0)}
 
 
@@ -29,10 +31,19 @@ def measure(quick):
                 row["wc_seconds"] = min(run(["/usr/bin/wc", str(data)])[0] for _ in range(3))
                 rows.append(row)
                 progress(f"{family}, {form}: {seconds(row['seconds'])}, {size(row['peak_bytes'])}")
+            rows.append(at_service_limits(pathlib.Path(folder), family))
     return rows
 
 
-def make(folder, family, form, tasks):
+def at_service_limits(folder, family):
+    path, _ = make(folder, family, "json", SERVICE_TASKS, separators=(",", ":"))
+    row = {"family": family, "form": "service", "tasks": SERVICE_TASKS, "file_bytes": path.stat().st_size}
+    if row["file_bytes"] > SERVICE_BYTES:
+        raise SystemExit(f"{row['file_bytes']} bytes are more than a request may have")
+    return row | program("reading", "--problem", path)[0]
+
+
+def make(folder, family, form, tasks, separators=None):
     """The problem file, and the file with the tasks, which may be the same."""
     draw = random.Random(1)
     keys = COLUMNS[family]
@@ -42,7 +53,7 @@ def make(folder, family, form, tasks):
         path = folder / f"{family}.json"
         curves = [{"family": family} | dict(zip(keys, row)) for row in numbers]
         listed = [{"name": f"task-{i:07}", "value": value, "curve": curve} for i, (value, curve) in enumerate(zip(values, curves))]
-        path.write_text(json.dumps({"budget": 10.0 * tasks, "task": listed}))
+        path.write_text(json.dumps({"budget": 10.0 * tasks, "task": listed}, separators=separators))
         return path, path
     path, data = folder / f"{family}.toml", folder / f"{family}.csv"
     with data.open("w") as file:
@@ -94,6 +105,32 @@ def report(rows):
             seconds(row["wc_seconds"]),
         ]
         for row in rows
+        if row["form"] != "service"
+    ]
+    return lines + table(head, cells) + service(rows)
+
+
+def service(rows):
+    lines = [
+        "",
+        f"A JSON problem of {SERVICE_TASKS:,} tasks, about the largest body that the service takes ({size(SERVICE_BYTES)}): one pass",
+        "(`serde_json::Value`), reading and checking the problem in that value, as the service does after the pass, and reading it from its",
+        "text. The ratios are to the pass.",
+        "",
+    ]
+    head = ["curves", "size", "one pass", "from the value", "ratio", "from the text", "ratio"]
+    cells = [
+        [
+            row["family"],
+            size(row["file_bytes"]),
+            seconds(row["pass_seconds"]),
+            seconds(row["value_seconds"]),
+            times(row["value_seconds"] / row["pass_seconds"]),
+            seconds(row["text_seconds"]),
+            times(row["text_seconds"] / row["pass_seconds"]),
+        ]
+        for row in rows
+        if row["form"] == "service"
     ]
     return lines + table(head, cells)
 
