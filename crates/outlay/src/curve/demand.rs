@@ -2,15 +2,20 @@
 //!
 //! This is the only place where the solvers distinguish the families of curves.
 
+use smallvec::{SmallVec, smallvec};
+
 use super::custom::surplus_bound;
 use super::{Curve, DeclaredShape, Exponential, Family, Hill, Logistic, Power};
+
+/// The coordinates of points; those of a threshold or a line are stored in place.
+pub(crate) type Coordinates = SmallVec<[f64; 2]>;
 
 /// A curve of unit value, reduced to what the solvers distinguish.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Form {
     /// Points with increasing spend, the first at zero. The curve is linear between them, or
     /// constant up to the next.
-    Points { spend: Vec<f64>, success: Vec<f64>, linear: bool },
+    Points { spend: Coordinates, success: Coordinates, linear: bool },
     /// Convex up to the inflection, concave beyond it.
     Smooth(Smooth),
 }
@@ -150,25 +155,26 @@ impl Form {
             Family::Steps(steps) => Self::steps(steps.at(), steps.heights()),
             Family::Empirical(empirical) => Self::steps(empirical.at(), empirical.heights()),
             Family::Piecewise(piecewise) => Self::Points {
-                spend: piecewise.spend().to_vec(),
-                success: piecewise.heights().to_vec(),
+                spend: piecewise.spend().into(),
+                success: piecewise.heights().into(),
                 linear: true,
             },
             Family::Custom(custom) => Self::Points {
-                spend: vec![0.0],
-                success: vec![1.0],
+                spend: smallvec![0.0],
+                success: smallvec![1.0],
                 linear: custom.shape() != DeclaredShape::Monotone,
             },
         }
     }
 
     fn linear(full_at: f64) -> Self {
-        Self::Points { spend: vec![0.0, full_at], success: vec![0.0, 1.0], linear: true }
+        let (spend, success) = (smallvec![0.0, full_at], smallvec![0.0, 1.0]);
+        Self::Points { spend, success, linear: true }
     }
 
     fn steps(at: &[f64], heights: &[f64]) -> Self {
-        let mut spend = Vec::with_capacity(at.len() + 1);
-        let mut success = Vec::with_capacity(at.len() + 1);
+        let mut spend = Coordinates::with_capacity(at.len() + 1);
+        let mut success = Coordinates::with_capacity(at.len() + 1);
         spend.push(0.0);
         success.push(0.0);
         for (&at, &height) in at.iter().zip(heights) {
@@ -202,8 +208,8 @@ impl Form {
 
     /// A step at `spend` to the success at `most`: a curve whose spend is zero or between the two.
     pub(crate) fn lot(&self, spend: f64, most: f64) -> Self {
-        let success = vec![self.success(0.0), self.success(most)];
-        Self::Points { spend: vec![0.0, spend], success, linear: false }
+        let success = smallvec![self.success(0.0), self.success(most)];
+        Self::Points { spend: smallvec![0.0, spend], success, linear: false }
     }
 
     /// The right derivative before floor and ceiling.

@@ -327,13 +327,13 @@ impl SampledCurve {
         } else {
             shape == DeclaredShape::Concave
         };
-        if limit == Limit::Lower {
-            spend.clone_from(&self.spend);
-            success.clone_from(&self.success);
-            return;
-        }
         spend.clear();
         success.clear();
+        if limit == Limit::Lower {
+            spend.extend_from_slice(&self.spend);
+            success.extend_from_slice(&self.success);
+            return;
+        }
         let mut add = |at: f64, height: f64| {
             // The limits hold, and are nondecreasing, in spite of rounding.
             let height = (height + accuracy(height)).max(success.last().copied().unwrap_or(0.0));

@@ -3,6 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Index;
 
+use super::curves::Curves;
 use super::domain::{Domain, Form, Smooth};
 use crate::curve::Curve;
 
@@ -16,7 +17,7 @@ pub(super) struct Classes {
 
 impl Classes {
     /// Gives equal domains the same class. Classes are numbered by their first members.
-    pub(super) fn new(domains: &mut [Domain], curves: &[Curve]) -> Self {
+    pub(super) fn new(domains: &mut [Domain], curves: &Curves) -> Self {
         let firsts = first_equals(domains, curves);
         let mut starts = vec![0];
         for (position, &first) in firsts.iter().enumerate() {
@@ -66,7 +67,7 @@ impl Index<usize> for Classes {
 }
 
 /// The first domain equal to each, which may be the domain itself.
-fn first_equals(domains: &[Domain], curves: &[Curve]) -> Vec<u32> {
+fn first_equals(domains: &[Domain], curves: &Curves) -> Vec<u32> {
     let mut firsts: Vec<u32> = (0..domains.len() as u32).collect();
     // A user's function is refined individually and a group changes in every call: each is alone in
     // its class.

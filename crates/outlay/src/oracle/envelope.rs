@@ -4,6 +4,8 @@
 //! With one linear constraint the multiplier search needs only the envelopes, and at its solution
 //! at most one task lies inside an edge, where the envelope is above the curve.
 
+use smallvec::SmallVec;
+
 use super::domain::{Domain, Form, Smooth};
 
 /// A vertex of the envelope and the edge that starts there.
@@ -29,7 +31,8 @@ pub(super) struct Branch {
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Envelope {
-    pub(super) vertices: Vec<Vertex>,
+    /// Nearly all envelopes of S-curves have one vertex, which is stored in place.
+    pub(super) vertices: SmallVec<[Vertex; 1]>,
     pub(super) branch: Option<Branch>,
     /// A flat stretch lies between the last vertex and the next point.
     has_flat_gap: bool,

@@ -1,6 +1,6 @@
 //! The spends at a multiplier, and their sums.
 
-use crate::curve::Curve;
+use super::curves::Curves;
 use crate::numeric::compensated::Sum;
 
 /// The spend of each task, then of each group of identical thresholds, and the success of each
@@ -14,7 +14,7 @@ pub(super) struct Output<'a> {
 impl Output<'_> {
     /// Writes the spend of a task or a group and, for a task, its success, given before floor and
     /// ceiling.
-    pub(super) fn set(&mut self, curves: &[Curve], task: usize, spend: f64, success: f64) {
+    pub(super) fn set(&mut self, curves: &Curves, task: usize, spend: f64, success: f64) {
         self.spend[task] = spend;
         if let Some(curve) = curves.get(task) {
             self.success[task] = curve.floor() + curve.height() * success;

@@ -88,10 +88,10 @@ const UNDERFLOW: f64 = 1e-322;
 
 /// Whether all spends are within the given bounds, not only within the relaxed ones.
 fn are_allowed(prepared: &PreparedProblem, spend: &[f64]) -> bool {
-    let is_allowed = |(bounds, &spend): (&Bounds, &f64)| {
+    let is_allowed = |(bounds, &spend): (Bounds, &f64)| {
         spend >= bounds.min && spend <= bounds.max && (spend == 0.0 || spend >= bounds.at_least)
     };
-    !prepared.is_relaxed || prepared.given_bounds.iter().zip(spend).all(is_allowed)
+    !prepared.is_relaxed || prepared.curves.bounds().zip(spend).all(is_allowed)
 }
 
 /// Distributes the spend of groups to their tasks.
@@ -222,7 +222,7 @@ impl Repair<'_> {
             return;
         }
         let mut total: Sum = self.spend.iter().copied().collect();
-        for (task, bounds) in self.prepared.given_bounds.iter().enumerate() {
+        for (task, bounds) in self.prepared.curves.bounds().enumerate() {
             let spend = self.spend[task];
             let least = if spend > 0.0 { bounds.min.max(bounds.at_least) } else { bounds.min };
             let restored = spend.clamp(least, bounds.max.max(least));
@@ -280,7 +280,7 @@ impl Repair<'_> {
 
     /// The spend that a task can still take; none for a task at zero with a larger `at_least`.
     fn capacity(&self, task: usize) -> f64 {
-        let bounds = self.prepared.given_bounds[task];
+        let bounds = self.prepared.curves.bounds_of(task);
         if self.spend[task] < bounds.at_least { 0.0 } else { bounds.max - self.spend[task] }
     }
 
@@ -296,7 +296,7 @@ impl Repair<'_> {
 
     /// Increases a spend up to the maximum of the task.
     fn give(&mut self, task: usize, step: f64) {
-        let max = self.prepared.given_bounds[task].max;
+        let max = self.prepared.curves.bounds_of(task).max;
         self.spend[task] = (self.spend[task] + step).min(max.max(self.spend[task]));
     }
 
@@ -336,7 +336,7 @@ impl Repair<'_> {
     /// The reduction of one spend by at most `over` that costs least per unit.
     fn cheapest(&self, over: f64, bounds: impl Fn(Bounds) -> Bounds) -> Option<Reduction> {
         let options = (0..self.spend.len()).filter_map(|task| {
-            let to = self.reduced(task, over, bounds(self.prepared.given_bounds[task]));
+            let to = self.reduced(task, over, bounds(self.prepared.curves.bounds_of(task)));
             let step = self.spend[task] - to;
             (step > 0.0).then(|| {
                 let cost = self.cost(task, to);
@@ -362,7 +362,7 @@ impl Repair<'_> {
 /// The reason for unspent budget.
 fn reason(prepared: &PreparedProblem, spend: &[f64]) -> UnspentReason {
     let wants_more = |task: usize| {
-        let (curve, max) = (&prepared.curves[task], prepared.given_bounds[task].max);
+        let (curve, max) = (&prepared.curves[task], prepared.curves.bounds_of(task).max);
         prepared.values[task] > 0.0
             && spend[task] >= max
             && curve.saturates_at() > max

@@ -24,6 +24,7 @@ mod branch_and_bound;
 mod certificate;
 mod classes;
 mod concave;
+mod curves;
 mod domain;
 mod envelope;
 mod error;
@@ -176,10 +177,10 @@ impl Oracle {
     pub fn new(problem: &Problem) -> Self {
         let presolve = Presolve::new(problem.tasks());
         let tasks = presolve.as_ref().map_or_else(
-            || problem.tasks().iter().collect(),
+            || problem.shared_tasks().clone(),
             |presolve| presolve.kept(problem.tasks()),
         );
-        Self { presolve: presolve.map(Box::new), ..Self::of(PreparedProblem::new(&tasks)) }
+        Self { presolve: presolve.map(Box::new), ..Self::of(PreparedProblem::new(tasks)) }
     }
 
     fn of(prepared: PreparedProblem) -> Self {

@@ -1,10 +1,11 @@
 //! The problem arranged for solving: concave tasks in bulk, other tasks as domains, identical
 //! thresholds joined into groups, and symmetry classes of equal domains.
 
-use std::collections::HashMap;
+use smallvec::smallvec;
 
 use super::classes::Classes;
 use super::concave::ConcaveTasks;
+use super::curves::Curves;
 use super::domain::{Domain, Form};
 use super::envelope::Envelope;
 use super::error::AllocationError;
@@ -15,16 +16,14 @@ use super::sigmoid::Sigmoids;
 use super::tolerances::{SUCCESS_ACCURACY, curve_rounding};
 use crate::curve::{Curve, Shape};
 use crate::numeric::compensated::{Sum, sum};
-use crate::problem::{Bounds, Task, max_total};
+use crate::problem::{Bounds, SharedTasks, max_total};
 
 /// The prepared problem, with the values and the budget of the current call.
 #[derive(Debug)]
 pub(super) struct PreparedProblem {
-    /// The names that messages may need, by task: see [`names_for_messages`].
-    names: HashMap<usize, String>,
-    pub(super) curves: Vec<Curve>,
-    /// The bounds as given, and those of the solvers.
-    pub(super) given_bounds: Vec<Bounds>,
+    /// The curves and the given bounds.
+    pub(super) curves: Curves,
+    /// The bounds of the solvers.
     pub(super) bounds: Vec<Bounds>,
     /// Whether the solvers' bounds and budget are relaxed by the tolerance of feasibility.
     ///
@@ -92,38 +91,31 @@ pub(super) struct PreparedProblem {
 }
 
 impl PreparedProblem {
-    pub(super) fn new(tasks: &[&Task]) -> Self {
-        let names = names_for_messages(tasks);
-        let curves: Vec<Curve> = tasks.iter().map(|task| task.curve().clone()).collect();
-        let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
-        let is_concave = |(curve, &bounds)| ConcaveTasks::accepts(curve, bounds);
-        let is_relaxed = !curves.iter().zip(&bounds).all(is_concave);
-        Self::of(names, curves, bounds, is_relaxed)
+    pub(super) fn new(tasks: SharedTasks) -> Self {
+        let curves = Curves::new(tasks);
+        let is_concave = |(curve, bounds)| ConcaveTasks::accepts(curve, bounds);
+        let is_relaxed = !curves.iter().zip(curves.bounds()).all(is_concave);
+        Self::of(curves, is_relaxed)
     }
 
     /// The same problem with relaxed bounds and budgets.
     pub(super) fn relaxed(&self) -> Self {
-        Self::of(self.names.clone(), self.curves.clone(), self.given_bounds.clone(), true)
+        Self::of(self.curves.clone(), true)
     }
 
-    fn of(
-        names: HashMap<usize, String>,
-        curves: Vec<Curve>,
-        given_bounds: Vec<Bounds>,
-        is_relaxed: bool,
-    ) -> Self {
-        let relax = |bounds: &Bounds| if is_relaxed { bounds.relaxed() } else { *bounds };
-        let mut bounds: Vec<Bounds> = given_bounds.iter().map(relax).collect();
-        let has_choice = |(_, given): &(&Curve, &Bounds)| given.min < given.max;
-        if curves.iter().zip(&given_bounds).filter(has_choice).all(|(curve, _)| is_steps(curve)) {
+    fn of(curves: Curves, is_relaxed: bool) -> Self {
+        let relax = |bounds: Bounds| if is_relaxed { bounds.relaxed() } else { bounds };
+        let mut bounds: Vec<Bounds> = curves.bounds().map(relax).collect();
+        let has_choice = |(_, given): &(&Curve, Bounds)| given.min < given.max;
+        if curves.iter().zip(curves.bounds()).filter(has_choice).all(|(curve, _)| is_steps(curve)) {
             // Fixed tasks are lots, so that the solver for step curves takes them too.
             bounds.iter_mut().for_each(|bounds| bounds.at_least = bounds.at_least.max(bounds.min));
         }
-        let concave = ConcaveTasks::new(&curves, &bounds);
-        let mut domains = Vec::new();
+        let concave = ConcaveTasks::new(&curves.iter().cloned().collect::<Vec<_>>(), &bounds);
+        let mut domains = Vec::with_capacity(curves.len() - concave.len());
         for (task, (curve, &bounds)) in curves.iter().zip(&bounds).enumerate() {
             if !ConcaveTasks::accepts(curve, bounds) {
-                domains.push(Domain::new(task, curve, bounds, is_lot(given_bounds[task])));
+                domains.push(Domain::new(task, curve, bounds, is_lot(curves.bounds_of(task))));
             }
         }
         let sample = Sample::new(&concave, &curves, &bounds);
@@ -134,10 +126,13 @@ impl PreparedProblem {
             && !curves.iter().any(Curve::is_custom);
         let steps_alone = StepsAlone::new(&curves, &bounds, &domains);
         let count = domains.len();
-        let plain = &domains[..count - identical.len()];
+        // The solver of step curves has its own weights and envelopes.
+        let own = if is_steps_only { 0 } else { count };
+        let plain = &domains[..own.saturating_sub(identical.len())];
         let heights =
             plain.iter().map(|domain| (domain.task as u32, curves[domain.task].height())).collect();
         let sigmoids = Sigmoids::new(&domains, &curves);
+        let has_floors = curves.iter().any(|curve| curve.floor() > 0.0);
         let mut rank = vec![0; count];
         for class in classes.iter() {
             for (position, &domain) in class.iter().enumerate() {
@@ -145,19 +140,17 @@ impl PreparedProblem {
             }
         }
         Self {
-            names,
             has_steps: domains.iter().any(|domain| domain.form.is_steps()),
-            has_floors: curves.iter().any(|curve| curve.floor() > 0.0),
+            has_floors,
             success_rounding: if is_steps_only {
                 0.0
             } else {
-                SUCCESS_ACCURACY + curve_rounding(&curves)
+                SUCCESS_ACCURACY + curve_rounding(curves.iter())
             },
-            given_min_total: given_bounds.iter().map(|bounds| bounds.min).collect(),
+            given_min_total: curves.bounds().map(|bounds| bounds.min).collect(),
             min_total: bounds.iter().map(|bounds| bounds.min).collect(),
             values: vec![0.0; curves.len()],
             curves,
-            given_bounds,
             bounds,
             is_relaxed,
             concave,
@@ -183,21 +176,23 @@ impl PreparedProblem {
             spare: 0.0,
             low: vec![0.0; count],
             high: vec![0.0; count],
-            // The solver of step curves has its own envelopes.
-            envelopes: vec![Envelope::default(); if is_steps_only { 0 } else { count }],
+            envelopes: vec![Envelope::default(); own],
             envelope_of: (0..count as u32).collect(),
         }
     }
 
     /// The name of a task, for messages.
     pub(super) fn name(&self, task: usize) -> &str {
-        self.names.get(&task).map_or("", String::as_str)
+        self.curves.name(task)
     }
 
-    /// The tasks with the largest lower bounds.
+    /// The names of the first tasks by falling lower bound, as many as a message lists.
     pub(super) fn largest_lower_bounds(&self) -> Vec<(String, f64)> {
-        let tasks = largest_lower_bounds(&self.given_bounds).into_iter();
-        tasks.map(|task| (self.name(task).to_owned(), self.given_bounds[task].min)).collect()
+        let lower_bounds = self.curves.bounds().map(|bounds| bounds.min).enumerate();
+        let mut tasks: Vec<(usize, f64)> = lower_bounds.filter(|&(_, min)| min > 0.0).collect();
+        tasks.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+        tasks.truncate(AllocationError::MAX_LISTED);
+        tasks.into_iter().map(|(task, min)| (self.name(task).to_owned(), min)).collect()
     }
 
     /// The length of a spend vector: one entry per task, then one per group.
@@ -393,25 +388,6 @@ impl PreparedProblem {
     }
 }
 
-/// The names of users' functions and of the tasks with the largest lower bounds. All names of 10^6
-/// tasks would take as much memory as their curves.
-fn names_for_messages(tasks: &[&Task]) -> HashMap<usize, String> {
-    let bounds: Vec<Bounds> = tasks.iter().map(|task| task.bounds()).collect();
-    let customs = (0..tasks.len()).filter(|&task| tasks[task].curve().is_custom());
-    customs
-        .chain(largest_lower_bounds(&bounds))
-        .map(|task| (task, tasks[task].name().to_owned()))
-        .collect()
-}
-
-/// The first tasks by falling lower bound, as many as a message lists.
-fn largest_lower_bounds(bounds: &[Bounds]) -> Vec<usize> {
-    let mut tasks: Vec<usize> = (0..bounds.len()).filter(|&task| bounds[task].min > 0.0).collect();
-    tasks.sort_by(|&a, &b| bounds[b].min.total_cmp(&bounds[a].min));
-    tasks.truncate(AllocationError::MAX_LISTED);
-    tasks
-}
-
 fn is_steps(curve: &Curve) -> bool {
     matches!(curve.shape(), Shape::Steps { .. })
 }
@@ -481,7 +457,7 @@ struct Sample {
 }
 
 impl Sample {
-    fn new(concave: &ConcaveTasks, curves: &[Curve], bounds: &[Bounds]) -> Option<Self> {
+    fn new(concave: &ConcaveTasks, curves: &Curves, bounds: &[Bounds]) -> Option<Self> {
         if concave.len() < MIN_SAMPLED {
             return None;
         }
@@ -508,7 +484,7 @@ impl Sample {
 /// the list.
 fn group_identical_thresholds(
     domains: &mut Vec<Domain>,
-    curves: &[Curve],
+    curves: &Curves,
 ) -> Vec<IdenticalThresholds> {
     let jump = |domain: &Domain| match &domain.form {
         Form::Points { spend, success, linear: false } if spend.len() == 2 => {
@@ -546,7 +522,7 @@ fn group_identical_thresholds(
     let mut is_member = is_member.into_iter();
     domains.retain(|_| is_member.next() != Some(true));
     for position in 0..identical.len() {
-        let form = Form::Points { spend: vec![0.0], success: vec![0.0], linear: false };
+        let form = Form::Points { spend: smallvec![0.0], success: smallvec![0.0], linear: false };
         let task = curves.len() + position;
         domains.push(Domain { task, form, at_least: 0.0, min: 0.0, max: f64::INFINITY, class: 0 });
     }

@@ -8,14 +8,17 @@
 //! A task without value in a call gets its lower bound. If all tasks that have value in a call are
 //! step curves, [`StepsAlone`] lets the solver for step curves run on them.
 
+use smallvec::smallvec;
+
 use super::concave::ConcaveTasks;
+use super::curves::Curves;
 use super::domain::{Domain, Form};
 use super::mckp::StepItems;
 use super::tolerances::BOUND_ROUNDING;
 use super::{Allocation, AllocationError, Options, UnspentReason};
 use crate::curve::Curve;
 use crate::numeric::compensated::{Sum, sum};
-use crate::problem::{Bounds, Task};
+use crate::problem::{Bounds, SharedTasks, Task};
 
 /// The excluded tasks, and the result with them.
 #[derive(Debug)]
@@ -65,8 +68,8 @@ impl Presolve {
     }
 
     /// The tasks that are left.
-    pub(super) fn kept<'t>(&self, tasks: &'t [Task]) -> Vec<&'t Task> {
-        self.kept.iter().map(|&task| &tasks[task as usize]).collect()
+    pub(super) fn kept(&self, tasks: &[Task]) -> SharedTasks {
+        self.kept.iter().map(|&task| tasks[task as usize].clone()).collect()
     }
 
     /// Takes the values of the kept tasks.
@@ -130,7 +133,7 @@ pub(super) struct StepsAlone {
 
 impl StepsAlone {
     /// None unless there are both step curves and others, all of known families.
-    pub(super) fn new(curves: &[Curve], bounds: &[Bounds], domains: &[Domain]) -> Option<Self> {
+    pub(super) fn new(curves: &Curves, bounds: &[Bounds], domains: &[Domain]) -> Option<Self> {
         let is_in_bulk = |task: &usize| ConcaveTasks::accepts(&curves[*task], bounds[*task]);
         let in_bulk = (0..curves.len()).filter(is_in_bulk);
         let bulk_total = sum(in_bulk.clone().map(|task| bounds[task].min));
@@ -170,7 +173,7 @@ fn closed_unless_steps(domain: &Domain) -> Domain {
     if domain.form.is_steps() {
         return domain.clone();
     }
-    let success = vec![domain.form.success(domain.min)];
-    let form = Form::Points { spend: vec![0.0], success, linear: false };
+    let success = smallvec![domain.form.success(domain.min)];
+    let form = Form::Points { spend: smallvec![0.0], success, linear: false };
     Domain { form, at_least: 0.0, max: domain.min, ..domain.clone() }
 }

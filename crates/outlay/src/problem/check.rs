@@ -7,7 +7,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::environment::check_environment;
 use super::errors::{ErrorList, FieldPath};
 use super::origins::Origins;
-use super::{Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskSpec, covers};
+use super::{
+    Bounds, Problem, ProblemErrors, ProblemSpec, RewardLaw, Task, TaskExtras, TaskSpec, covers,
+};
 use crate::curve::{AMOUNT_RANGE, OUT_OF_RANGE};
 use crate::numeric::compensated::sum;
 use crate::text::{listed, one_line};
@@ -73,9 +75,7 @@ impl TaskChecker {
             name: task.name.into_boxed_str(),
             curve: task.curve,
             value: task.value,
-            reward: task.reward.map(Box::new),
-            bounds,
-            current: task.current,
+            extras: TaskExtras { reward: task.reward, bounds, current: task.current }.boxed(),
         });
     }
 }
@@ -105,8 +105,8 @@ pub(super) fn check_into(
     }
     check_names(tasks, &checked.origins, errors);
     errors.append(checked.errors);
-    let needed = sum(tasks.iter().map(|task| task.bounds.min));
-    let lower_bounds = tasks.iter().map(|task| task.bounds.min);
+    let needed = sum(tasks.iter().map(|task| task.bounds().min));
+    let lower_bounds = tasks.iter().map(|task| task.bounds().min);
     if !errors.has("budget") && !covers(spec.budget, lower_bounds) {
         let keys = match checked.fixed {
             0 => "min adds",
@@ -124,7 +124,7 @@ pub(super) fn check_into(
         reward_max: spec.reward_max,
         leftover: spec.leftover,
         environment: spec.environment,
-        tasks: checked.tasks,
+        tasks: checked.tasks.into(),
     })
 }
 
@@ -262,9 +262,9 @@ fn bounds_of(task: &TaskSpec) -> Bounds {
 
 /// The largest lower bounds as `name amount`, then the number of the others.
 fn largest_lower_bounds(tasks: &[Task]) -> String {
-    let mut bound: Vec<&Task> = tasks.iter().filter(|task| task.bounds.min > 0.0).collect();
-    bound.sort_by(|one, other| other.bounds.min.total_cmp(&one.bounds.min));
-    let list = bound.iter().map(|task| format!("{} {}", one_line(&task.name), task.bounds.min));
+    let mut bound: Vec<&Task> = tasks.iter().filter(|task| task.bounds().min > 0.0).collect();
+    bound.sort_by(|one, other| other.bounds().min.total_cmp(&one.bounds().min));
+    let list = bound.iter().map(|task| format!("{} {}", one_line(&task.name), task.bounds().min));
     listed(&list.collect::<Vec<_>>())
 }
 

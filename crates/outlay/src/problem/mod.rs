@@ -54,6 +54,7 @@ mod feasibility;
 mod file;
 mod origins;
 mod reward;
+mod shared_tasks;
 
 pub(crate) use environment::LONGEST_DELAY;
 pub use environment::{BudgetLaw, DelayLaw, EnvironmentSpec};
@@ -62,6 +63,7 @@ pub(crate) use feasibility::affordable;
 pub use feasibility::{FEASIBILITY_TOLERANCE, covers, is_feasible, max_total};
 pub use file::{BUDGET_LAWS, DELAY_LAWS, Document, Files, NoFiles, REWARD_LAWS};
 pub use reward::RewardLaw;
+pub(crate) use shared_tasks::SharedTasks;
 
 use serde::Serialize;
 
@@ -186,7 +188,7 @@ pub struct Problem {
     #[serde(skip_serializing_if = "EnvironmentSpec::is_constant")]
     environment: EnvironmentSpec,
     #[serde(rename = "task")]
-    tasks: Vec<Task>,
+    tasks: SharedTasks,
 }
 
 /// A checked task.
@@ -196,12 +198,28 @@ pub struct Task {
     curve: Curve,
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
+    /// Boxed, because most of 10^6 tasks have none of it; `None` if all of it is unset.
+    #[serde(flatten)]
+    extras: Option<Box<TaskExtras>>,
+}
+
+/// The fields that most tasks of a large problem do not have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct TaskExtras {
     #[serde(skip_serializing_if = "Option::is_none")]
-    reward: Option<Box<RewardLaw>>,
+    reward: Option<RewardLaw>,
     #[serde(flatten)]
     bounds: Bounds,
     #[serde(skip_serializing_if = "Option::is_none")]
     current: Option<f64>,
+}
+
+impl TaskExtras {
+    const NONE: Self = Self { reward: None, bounds: Bounds::NONE, current: None };
+
+    fn boxed(self) -> Option<Box<Self>> {
+        (self != Self::NONE).then(|| Box::new(self))
+    }
 }
 
 /// The bounds on the spend of a task: between `min` and `max` and, if `at_least` is positive,
@@ -273,11 +291,15 @@ impl Problem {
         &self.tasks
     }
 
+    /// The tasks, to be kept without a copy.
+    pub(crate) fn shared_tasks(&self) -> &SharedTasks {
+        &self.tasks
+    }
+
     /// The same problem with other bounds, one per task. The caller ensures that they are valid.
     pub(crate) fn with_bounds(&self, bounds: &[Bounds]) -> Self {
-        let mut changed = self.clone();
-        changed.tasks.iter_mut().zip(bounds).for_each(|(task, bounds)| task.bounds = *bounds);
-        changed
+        let changed = |(task, bounds): (&Task, &Bounds)| task.with_bounds(*bounds);
+        Self { tasks: self.tasks.iter().zip(bounds).map(changed).collect(), ..self.clone() }
     }
 
     /// The same problem with other curves, one per task.
@@ -326,18 +348,23 @@ impl Task {
     /// The distribution of the reward, if given.
     #[must_use]
     pub fn reward(&self) -> Option<&RewardLaw> {
-        self.reward.as_deref()
+        self.extras.as_ref().and_then(|extras| extras.reward.as_ref())
     }
 
     /// The bounds on its spend.
     #[must_use]
     pub fn bounds(&self) -> Bounds {
-        self.bounds
+        self.extras.as_ref().map_or(Bounds::NONE, |extras| extras.bounds)
     }
 
     /// Its present spend, if given.
     #[must_use]
     pub fn current(&self) -> Option<f64> {
-        self.current
+        self.extras.as_ref().and_then(|extras| extras.current)
+    }
+
+    fn with_bounds(&self, bounds: Bounds) -> Self {
+        let extras = self.extras.as_deref().unwrap_or(&TaskExtras::NONE).clone();
+        Self { extras: TaskExtras { bounds, ..extras }.boxed(), ..self.clone() }
     }
 }

@@ -248,7 +248,7 @@ mod tests {
         let values: Vec<f64> =
             (0..tasks).map(|task| 1.0 + 0.05 * number(seed, 10 * task + 2)).collect();
         let problem = ProblemSpec { tasks: specs, ..ProblemSpec::default() }.check().unwrap();
-        let mut prepared = PreparedProblem::new(&problem.tasks().iter().collect::<Vec<_>>());
+        let mut prepared = PreparedProblem::new(problem.shared_tasks().clone());
         prepared.load(&values, 0.5, true);
         prepared
     }

@@ -1,7 +1,7 @@
 //! The relaxed problem that the multiplier search works on.
 
-use crate::curve::Curve;
 use crate::oracle::concave::ConcaveTasks;
+use crate::oracle::curves::Curves;
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
 use crate::oracle::sigmoid::Sigmoids;
@@ -13,7 +13,7 @@ pub(in crate::oracle) struct View<'a> {
     pub(in crate::oracle) concave: &'a ConcaveTasks,
     /// A sample of the tasks in bulk, if they are many; a cold search starts with it.
     pub(in crate::oracle) sample: Option<&'a ConcaveTasks>,
-    pub(in crate::oracle) curves: &'a [Curve],
+    pub(in crate::oracle) curves: &'a Curves,
     pub(in crate::oracle) values: &'a [f64],
     pub(in crate::oracle) bounds: &'a [Bounds],
     pub(in crate::oracle) domains: &'a [Domain],

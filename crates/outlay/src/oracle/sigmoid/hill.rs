@@ -101,6 +101,10 @@ impl Family for HillFamily {
     }
 
     fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
-        if let FamilyIndex::Hill(index) = sigmoids.index(domain) { Some(index) } else { None }
+        if let FamilyIndex::Hill(index) = sigmoids.index(domain) {
+            Some(index as usize)
+        } else {
+            None
+        }
     }
 }

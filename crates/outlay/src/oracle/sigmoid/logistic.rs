@@ -60,6 +60,10 @@ impl Family for LogisticFamily {
     }
 
     fn index(sigmoids: &Sigmoids, domain: u32) -> Option<usize> {
-        if let FamilyIndex::Logistic(index) = sigmoids.index(domain) { Some(index) } else { None }
+        if let FamilyIndex::Logistic(index) = sigmoids.index(domain) {
+            Some(index as usize)
+        } else {
+            None
+        }
     }
 }

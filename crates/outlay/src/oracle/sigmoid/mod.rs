@@ -13,6 +13,7 @@ mod logistic;
 
 use pulp::Simd;
 
+use super::curves::Curves;
 use super::domain::{Domain, Form, Smooth};
 use super::envelope::Envelope;
 use super::multiplier::{Breakpoint, Breakpoints};
@@ -88,8 +89,8 @@ const FEW_TASKS: usize = 256;
 /// The family of a domain and its index there.
 #[derive(Debug, Clone, Copy)]
 enum FamilyIndex {
-    Hill(usize),
-    Logistic(usize),
+    Hill(u32),
+    Logistic(u32),
     None,
 }
 
@@ -119,7 +120,7 @@ struct SigmoidTasks<F> {
 }
 
 impl Sigmoids {
-    pub(super) fn new(domains: &[Domain], curves: &[Curve]) -> Self {
+    pub(super) fn new(domains: &[Domain], curves: &Curves) -> Self {
         let (mut hill, mut logistic) = (SigmoidTasks::new(), SigmoidTasks::new());
         let index = |(position, domain): (usize, &Domain)| {
             let (Form::Smooth(smooth), Some(curve)) = (&domain.form, curves.get(domain.task))
@@ -127,11 +128,11 @@ impl Sigmoids {
                 return FamilyIndex::None;
             };
             if let Some(index) = hill.push(position, domain.task, smooth, curve) {
-                return FamilyIndex::Hill(index);
+                return FamilyIndex::Hill(index as u32);
             }
             logistic
                 .push(position, domain.task, smooth, curve)
-                .map_or(FamilyIndex::None, FamilyIndex::Logistic)
+                .map_or(FamilyIndex::None, |index| FamilyIndex::Logistic(index as u32))
         };
         let indices = domains.iter().enumerate().map(index).collect();
         Self { hill, logistic, indices, others: Vec::new() }
@@ -158,8 +159,8 @@ impl Sigmoids {
     /// Sets the envelope of a domain for this call.
     pub(super) fn set_envelope(&mut self, domain: usize, envelope: &Envelope) {
         let is_here = match self.indices[domain] {
-            FamilyIndex::Hill(index) => self.hill.set_envelope(index, envelope),
-            FamilyIndex::Logistic(index) => self.logistic.set_envelope(index, envelope),
+            FamilyIndex::Hill(index) => self.hill.set_envelope(index as usize, envelope),
+            FamilyIndex::Logistic(index) => self.logistic.set_envelope(index as usize, envelope),
             FamilyIndex::None => false,
         };
         if !is_here {
@@ -180,8 +181,8 @@ impl Sigmoids {
     /// Whether a domain is in the arrays in this call.
     pub(super) fn has(&self, domain: u32) -> bool {
         match self.index(domain) {
-            FamilyIndex::Hill(index) => self.hill.slope[index] > 0.0,
-            FamilyIndex::Logistic(index) => self.logistic.slope[index] > 0.0,
+            FamilyIndex::Hill(index) => self.hill.slope[index as usize] > 0.0,
+            FamilyIndex::Logistic(index) => self.logistic.slope[index as usize] > 0.0,
             FamilyIndex::None => false,
         }
     }
@@ -194,8 +195,8 @@ impl Sigmoids {
     /// The largest demand of one domain above its lower bound.
     pub(super) fn max_demand_of(&self, domain: u32) -> f64 {
         match self.index(domain) {
-            FamilyIndex::Hill(index) => self.hill.max_demand_of(index),
-            FamilyIndex::Logistic(index) => self.logistic.max_demand_of(index),
+            FamilyIndex::Hill(index) => self.hill.max_demand_of(index as usize),
+            FamilyIndex::Logistic(index) => self.logistic.max_demand_of(index as usize),
             FamilyIndex::None => 0.0,
         }
     }
@@ -203,8 +204,8 @@ impl Sigmoids {
     /// Assigns the lower bound to a domain.
     pub(super) fn assign_low(&self, domain: u32, output: &mut Output<'_>) {
         match self.index(domain) {
-            FamilyIndex::Hill(index) => self.hill.assign_low(index, output),
-            FamilyIndex::Logistic(index) => self.logistic.assign_low(index, output),
+            FamilyIndex::Hill(index) => self.hill.assign_low(index as usize, output),
+            FamilyIndex::Logistic(index) => self.logistic.assign_low(index as usize, output),
             FamilyIndex::None => {}
         }
     }

@@ -8,6 +8,10 @@ const SAMPLE: usize = 256;
 /// The assumed relative distance of the multiplier from the last one.
 const WARM_DRIFT: f64 = 0.01;
 
+/// The candidates have room for this many edges more than are listed: for all of 10^6 edges it would
+/// take as much memory as their slopes.
+const CHUNK: usize = 1 << 16;
+
 /// The breakpoint of an edge: below `multiplier` demand is larger by `jump` units. Sums of jumps
 /// saturate; they are only compared with the residual budget.
 #[derive(Debug, Clone, Copy)]
@@ -98,16 +102,20 @@ impl StepItems {
     /// of the listed ones.
     fn candidates_between(&mut self, low: f64, high: f64) -> (i64, i64) {
         let (mut above, mut inside, mut count) = (0i64, 0i64, 0);
-        self.candidates
-            .resize(self.multipliers.len() + 1, UnitBreakpoint { multiplier: 0.0, jump: 0 });
-        for (&multiplier, &jump) in self.multipliers.iter().zip(&self.jumps) {
-            let (is_above, is_inside) =
-                (multiplier > high, (multiplier > low) & (multiplier <= high));
-            above = above.saturating_add(if is_above { jump } else { 0 });
-            inside = inside.saturating_add(if is_inside { jump } else { 0 });
-            // Branchless: the processor cannot predict which edges are inside.
-            self.candidates[count] = UnitBreakpoint { multiplier, jump };
-            count += usize::from(is_inside);
+        self.candidates.clear();
+        let chunks = self.multipliers.chunks(CHUNK).zip(self.jumps.chunks(CHUNK));
+        for (multipliers, jumps) in chunks {
+            let padding = UnitBreakpoint { multiplier: 0.0, jump: 0 };
+            self.candidates.resize(count + multipliers.len() + 1, padding);
+            for (&multiplier, &jump) in multipliers.iter().zip(jumps) {
+                let (is_above, is_inside) =
+                    (multiplier > high, (multiplier > low) & (multiplier <= high));
+                above = above.saturating_add(if is_above { jump } else { 0 });
+                inside = inside.saturating_add(if is_inside { jump } else { 0 });
+                // Branchless: the processor cannot predict which edges are inside.
+                self.candidates[count] = UnitBreakpoint { multiplier, jump };
+                count += usize::from(is_inside);
+            }
         }
         self.candidates.truncate(count);
         (above, inside)

@@ -8,6 +8,7 @@ mod lp_relaxation;
 
 use crate::curve::Curve;
 use crate::oracle::classes::Classes;
+use crate::oracle::curves::Curves;
 use crate::oracle::domain::{Domain, Form};
 use crate::oracle::envelope::Envelope;
 use crate::oracle::prepared::{max_spend, power_of_two_near};
@@ -107,7 +108,7 @@ impl StepItems {
     pub(in crate::oracle) fn load(
         &mut self,
         domains: &[Domain],
-        curves: &[Curve],
+        curves: &Curves,
         plain: usize,
         residual: f64,
         budget: f64,

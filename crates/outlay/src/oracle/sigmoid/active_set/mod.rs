@@ -162,10 +162,10 @@ impl ActiveSet {
         for &domain in narrowed {
             let one = match sigmoids.index(domain) {
                 FamilyIndex::Hill(index) => {
-                    self.hill.one(&sigmoids.hill, index, multiplier, is_last)
+                    self.hill.one(&sigmoids.hill, index as usize, multiplier, is_last)
                 }
                 FamilyIndex::Logistic(index) => {
-                    self.logistic.one(&sigmoids.logistic, index, multiplier, is_last)
+                    self.logistic.one(&sigmoids.logistic, index as usize, multiplier, is_last)
                 }
                 FamilyIndex::None => continue,
             };
